@@ -1,4 +1,4 @@
-"""Programs that yield calls: calls and replies, roles, prompts and protocols."""
+"""Programs, which yield calls and get replies; with their roles and prompts."""
 
 from typing import TYPE_CHECKING
 

@@ -1,9 +1,9 @@
 """Programs: generators that yield calls, receive replies, and return a result.
 
 Protocols, agents and judged metrics are programs. A program does no input or output, so
-it is tested by feeding it replies; the broker runs it, and replays it on journalled
-replies after a crash. A program must therefore ask the same calls again when it gets
-the same replies: no clock, no random numbers, no files.
+tests can feed it replies. The broker runs it, and replays it on journalled replies
+after a crash. Therefore a program must yield the same calls when it gets the same
+replies: no clock, no random numbers, no files.
 
     def rubric(trial, judge):
         replies = yield [judge.ask(question(c, trial)) for c in trial.sample.metadata["rubric"]]
@@ -32,30 +32,29 @@ MODEL = "model"
 """The role under test."""
 
 MAX_EXCERPT_CHARS = 300
-"""So much of a reply that was not acceptable stands in the record of its failure."""
+"""Maximum length of the excerpt of an unacceptable reply in its error."""
 
 T = TypeVar("T")
 
 Accept: TypeAlias = Callable[[Response], str]
-"""What is wrong with a reply; empty when it can be used. It depends on the request
-alone, as the reply may be used for every call with the same request."""
+"""Returns what is wrong with a reply; empty if it can be used. It must depend on the
+request alone, since a reply is reused for every call with the same request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request to a role: ``model``, ``judge``, or another with a backend in the run.
+    """A request to a role: ``model``, ``judge``, or another role of the run.
 
-    A reply in which ``accept`` finds a fault is asked for again, a few times (see the
-    broker); after that it is an error of the kind ``bad_reply``. Without ``accept``
-    every reply is accepted. ``example`` is an accepted reply after which the program
-    asks as much as it ever does; a dry run uses it.
+    If ``accept`` finds a fault in a reply, the request is sent again, a few times (see
+    :mod:`mmeval.broker.broker`). Then the reply is an error of the kind ``bad_reply``.
+    Without ``accept`` every reply is accepted. ``example`` is an acceptable reply that
+    leads to the maximum number of further calls; a dry run uses it.
 
-    ``convert`` names routes (:mod:`mmeval.backend.sendable`), or holds routes of the
-    program's own, for media that the role's backend does not take as they are, or for
-    which another form is enough: they are converted before they are sent, and warnings
-    of the response report it. With any route, media that cannot be decoded are not
-    sent, but are an error of the kind ``bad_media``. ``title`` is the name of the step
-    in a trace.
+    ``convert`` contains names of routes (:mod:`mmeval.backend.routes`) or the program's
+    own routes. They convert media that the role's backend does not take, or that it
+    needs only in a shorter form. The response has a warning for each conversion. With
+    any route, media that cannot be decoded give an error of the kind ``bad_media``.
+    ``title`` is the name of the step in a trace.
     """
 
     role: str
@@ -66,23 +65,23 @@ class Call:
     title: str = field(default="", compare=False)
 
     def fault_in(self, response: Response) -> str:
-        """What is wrong with an answer by ``accept``; empty for a failure."""
+        """The fault that ``accept`` finds in an answer; empty for a failed call."""
         if self.accept is None or response.output is None:
             return ""
         try:
             return self.accept(response)
-        # a plugin's check may raise anything and call sys.exit; the reply was paid for
-        # and is kept
+        # A plugin's check may raise anything and call sys.exit. The reply was paid for
+        # and must be journalled.
         except (Exception, SystemExit) as error:
             return f"it cannot be checked ({type(error).__name__}: {error})"
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The response to a call, the call's place in the program (``0``, ``2.1``), and its
-    key in the journal.
+    """The response to a call.
 
-    The key is empty where there was none to ask.
+    ``path`` is the call's place in the program (``0``, ``2.1``), ``key`` its key in the
+    journal (empty if no request was sent).
     """
 
     response: Response
@@ -98,8 +97,7 @@ class Reply:
         return self.response.text
 
     def require(self) -> Interleaved:
-        """The answer. Raises CallFailed without one: the program ends, its trial
-        failed."""
+        """The answer. Raises CallFailed if there is none, which ends the program."""
         if self.response.output is None:
             raise CallFailed(
                 self.response.error
@@ -108,12 +106,17 @@ class Reply:
         return self.response.output
 
     def as_message(self) -> Message:
-        """The answer as a message of a later request. Raises CallFailed without one."""
+        """The answer as a message for a later request.
+
+        Raises CallFailed if there is none.
+        """
         return Message("assistant", self.require(), self.response.turn)
 
     def problem(self) -> str:
-        """Why it cannot be used; empty if it can. Raises CallFailed for an error that
-        another try may not meet."""
+        """Why the reply cannot be used; empty if it can.
+
+        Raises CallFailed for a temporary error, since a later run may get an answer.
+        """
         error = self.response.error
         if error is not None and error.kind not in (
             *HOPELESS,
@@ -130,10 +133,10 @@ def reply_to(
     path: str = "0",
     key: str = "",
 ) -> Reply:
-    """A response as the program gets it.
+    """The reply that a program gets for a response.
 
-    A program relies on what its call accepts. So a refused reply that is not acceptable
-    is an error for the program, though it is an answer in the journal.
+    A refusal that ``Call.accept`` does not accept becomes an error, although it is an
+    answer in the journal.
     """
     if response.is_refused and call.fault_in(response):
         reply = excerpt(response)
@@ -144,17 +147,17 @@ def reply_to(
 
 
 def excerpt(response: Response) -> str:
-    """The beginning of a reply that was not acceptable, for the record."""
+    """The beginning of an unacceptable reply, for its error."""
     return shortened(" ".join(response.text.split()), MAX_EXCERPT_CHARS)
 
 
 Program: TypeAlias = Generator[Call | Sequence[Call], Any, T]
-"""Yields a call (and is sent a ``Reply``) or a sequence of independent calls (and is
-sent a list of replies)."""
+"""Yields a call and receives a ``Reply``, or yields a sequence of independent calls and
+receives a list of replies."""
 
 
 class CallFailed(MmevalError):
-    """A call that a program cannot do without has failed."""
+    """A call failed that a program cannot do without."""
 
     def __init__(self, error: ErrorInfo) -> None:
         self.error = error
@@ -162,61 +165,65 @@ class CallFailed(MmevalError):
 
 
 def ask_one(call: Call) -> Program[Reply]:
-    """One call, with a typed reply: ``reply = yield from ask_one(call)``."""
+    """Yield one call, with a typed reply: ``reply = yield from ask_one(call)``."""
     reply: Reply = yield call
     return reply
 
 
 def ask_all(calls: Sequence[Call]) -> Program[list[Reply]]:
-    """Independent calls, asked at the same time; replies in the order of the calls."""
+    """Yield independent calls at once. Returns their replies in the same order."""
     replies: list[Reply] = yield calls
     return replies
 
 
 def next_asked(program: Program[T], sent: Any) -> Call | Sequence[Call]:
-    """What a program asks next, given the replies to what it asked last. Raises what it
-    raises, StopIteration with its result; a program that yields another one in place of
-    its calls gets a TypeError, at its line."""
-    asked = program.send(sent)
-    if isinstance(asked, GeneratorType):
-        asked = program.throw(
-            TypeError(f"write 'yield from' before {asked.gi_code.co_name}(...)")
+    """The next calls of a program, after it receives the replies to the last ones.
+
+    Raises what the program raises, and StopIteration with its result. If a program
+    yields another program, a TypeError is raised at that line.
+    """
+    yielded = program.send(sent)
+    if isinstance(yielded, GeneratorType):
+        yielded = program.throw(
+            TypeError(f"write 'yield from' before {yielded.gi_code.co_name}(...)")
         )
-    return asked
+    return yielded
 
 
-def placed(asked: Call | Sequence[Call], step: int) -> list[tuple[str, Call]]:
-    """The calls of a program's step, each with its place: ``0``, ``2.1``."""
-    if isinstance(asked, Call):
-        return [(f"{step}", asked)]
-    return [(f"{step}.{position}", call) for position, call in enumerate(asked)]
+def placed(yielded: Call | Sequence[Call], step: int) -> list[tuple[str, Call]]:
+    """The calls of one step, each with its place: ``0``, ``2.1``."""
+    if isinstance(yielded, Call):
+        return [(f"{step}", yielded)]
+    return [(f"{step}.{position}", call) for position, call in enumerate(yielded)]
 
 
 def followed(program: Program[T], answer: Callable[[Call, str], Reply]) -> T:
-    """Run a program in this thread; ``answer`` gives the reply to a call, by its place.
-    Raises what either raises."""
+    """Run a program in this thread; ``answer`` returns the reply to a call at a path.
+
+    Raises what either raises.
+    """
     step = 0
     sent: Reply | list[Reply] | None = None
     while True:
         try:
-            asked = next_asked(program, sent)
+            yielded = next_asked(program, sent)
         except StopIteration as stop:
             result: T = stop.value
             return result
-        replies = [answer(call, path) for path, call in placed(asked, step)]
-        sent = replies[0] if isinstance(asked, Call) else replies
+        replies = [answer(call, path) for path, call in placed(yielded, step)]
+        sent = replies[0] if isinstance(yielded, Call) else replies
         step += 1
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A role that a program asks, with its parameters unless a call has its own."""
+    """A role that a program calls, with its default parameters."""
 
     name: str
     params: GenerationParams = field(default_factory=GenerationParams)
     variants: Mapping[PartKind, Role] = field(default_factory=dict, hash=False)
     convert: tuple[str | Route, ...] = ()
-    """The routes of each call that names none."""
+    """The routes for calls that name none."""
 
     def ask(
         self,
@@ -228,7 +235,7 @@ class Role:
         convert: Sequence[str | Route] = (),
         title: str = "",
     ) -> Call:
-        """A call with one user message made of the parts, in order."""
+        """A call with one user message of these parts, in this order."""
         messages = [message("system", system)] if system else []
         messages.append(message("user", *parts))
         return self.send(
@@ -251,13 +258,12 @@ class Role:
         convert: Sequence[str | Route] = (),
         title: str = "",
     ) -> Call:
-        """A call with whole messages; the rest is as in ``Call``."""
+        """A call with these messages; the other arguments are as in ``Call``."""
         request = Request(tuple(messages), params or self.params, tuple(wants))
         return Call(
             self.name, request, accept, example, tuple(convert) or self.convert, title
         )
 
     def variant(self, kind: PartKind) -> Role:
-        """The role for a kind of medium: ``captioner.audio`` if the run has it, else
-        this."""
+        """The role for a kind of medium: a variant if the run has one, else itself."""
         return self.variants.get(kind, self)

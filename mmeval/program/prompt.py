@@ -1,4 +1,4 @@
-"""Makes the messages of a sample, by a template or a plugin's function."""
+"""Prompts: make the messages of a sample, with a template or a function."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ Prompt: TypeAlias = Callable[[Sample], tuple[Message, ...]]
 
 
 class PromptError(UsageError):
-    """A template that cannot be compiled, or a prompt that cannot be made of a
-    sample."""
+    """A template cannot be compiled, or a prompt cannot be made from a sample."""
 
 
 @dataclass(frozen=True)
 class FromReference:
-    """Marks an option of a prompt function: with these values it states what the
-    sample's reference says."""
+    """Marks an option of a prompt function.
+
+    With one of these values, the prompt contains information from the reference.
+    """
 
     values: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
 class FunctionPrompt:
-    """A prompt function of a plugin (``mmeval.prompts``) with its options."""
+    """A registered prompt function (``mmeval.prompts``) with its options."""
 
     name: str
     function: Callable[..., Sequence[Message]]
@@ -37,8 +38,7 @@ class FunctionPrompt:
 
     @property
     def uses_reference(self) -> bool:
-        """Whether an option has a value with which the model is told what the reference
-        says."""
+        """Whether the prompt contains information from the reference."""
         return any(
             value in mark.values
             for name, value in self.options.items()
@@ -74,13 +74,13 @@ def plain_prompt(sample: Sample) -> tuple[Message, ...]:
 
 
 def with_system(text: str, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Messages led by a system text, then an empty line and an earlier one, if any."""
+    """Put a system text first; an existing one follows it after an empty line."""
     if not text:
         return messages
     if messages and messages[0].role == "system":
-        own = messages[0].content.parts
+        existing = messages[0].content.parts
         return (
-            Message("system", Interleaved((text_part(f"{text}\n\n"), *own))),
+            Message("system", Interleaved((text_part(f"{text}\n\n"), *existing))),
             *messages[1:],
         )
     return (Message("system", Interleaved((text_part(text),))), *messages)

@@ -1,4 +1,4 @@
-"""Protocols: programs that put a sample to the role under test."""
+"""Protocols: programs that get the answer to a sample from the model under test."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from mmeval.system.arguments import OneOrMore
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The input of a protocol: the sample's prompt, wanted kinds, and the role to ask.
+    """The input of a protocol: the messages of a sample, output kinds, and the model.
 
-    ``sample`` carries references and labels, so that a protocol can read how many turns
-    a sample has; nothing of them may enter a message.
+    ``sample`` has references and labels, for example the number of turns. A protocol
+    must not put them into a message.
     """
 
     sample: Sample
@@ -32,8 +32,7 @@ class Ask:
         messages: Sequence[Message] | None = None,
         wants: Sequence[PartKind] | None = None,
     ) -> Call:
-        """A call of the model under test, with the sample's prompt and kinds as
-        defaults."""
+        """A call to the model; the sample's messages and output kinds are defaults."""
         if messages is None:
             messages = self.messages
         if wants is None:
@@ -42,13 +41,13 @@ class Ask:
 
 
 def single(ask: Ask) -> Program[Interleaved]:
-    """One request, one answer with everything in it."""
+    """One request; its answer contains all output kinds."""
     reply = yield from ask_one(ask.call())
     return reply.require()
 
 
 def independent_passes(ask: Ask) -> Program[Interleaved]:
-    """A request for each wanted kind, all at once; joined in the order of ``wants``."""
+    """A request for each output kind, all at once; joined in the order of ``wants``."""
     replies = yield from ask_all([ask.call(wants=(kind,)) for kind in ask.wants])
     return join([reply.require() for reply in replies])
 
@@ -59,13 +58,15 @@ def text_then_media(
     instruction: str = "Produce the {kind} that belongs to your answer above, and "
     "nothing else.",
 ) -> Program[Interleaved]:
-    """First text and code, then each wanted medium kind on its own, after the text.
+    """First text and code, then one request for each kind of media, after the text.
 
-    The media fill the text's dangling placeholders of their kind in order; those left
-    over follow the text.
+    The media fill the placeholders of their kind in the text, in order. The rest follow
+    the text.
     """
-    written: list[PartKind] = [kind for kind in ask.wants if kind in ("text", "code")]
-    first = yield from ask_one(ask.call(wants=written or ("text",)))
+    text_kinds: list[PartKind] = [
+        kind for kind in ask.wants if kind in ("text", "code")
+    ]
+    first = yield from ask_one(ask.call(wants=text_kinds or ("text",)))
     text = first.require()
     calls: list[Call] = []
     for kind in ask.wants:
@@ -73,16 +74,16 @@ def text_then_media(
             wish = user(instruction.format(kind=kind))
             calls.append(ask.call((*ask.messages, first.as_message(), wish), (kind,)))
     replies = yield from ask_all(calls)
-    made: list[Media] = []
+    media: list[Media] = []
     for reply in replies:
-        made.extend(reply.require().media())
-    return text.filled(made) if made else text
+        media.extend(reply.require().media())
+    return text.filled(media) if media else text
 
 
 def episode(ask: Ask, *, answer: str = "all") -> Program[Interleaved]:
-    """Several turns: each user message is asked after earlier messages and answers.
+    """Several turns: each user message follows the earlier messages and answers.
 
-    The result is all answers in order, or with ``answer="last"`` the last one.
+    The result is all answers in order, or the last one with ``answer="last"``.
     """
     history: list[Message] = []
     answers: list[Interleaved] = []
@@ -97,12 +98,11 @@ def episode(ask: Ask, *, answer: str = "all") -> Program[Interleaved]:
 
 
 def until_all_kinds(ask: Ask, *, tries: OneOrMore = 100) -> Program[Interleaved]:
-    """The same request, until an answer holds every wanted kind, at most ``tries``
-    times.
+    """The same request until an answer has all output kinds, at most ``tries`` times.
 
-    The last answer is the result, also where it lacks a kind. A failed reply is a try
-    like any other; only where all fail does the program. This favours models that often
-    answer with one kind alone, so it is never the default of a task.
+    The last answer is the result, even if it lacks a kind. A failed reply counts as a
+    try; the program fails only if all replies fail. This favours models that often
+    answer with one kind alone, so that it is never the default of a task.
     """
     answer: Interleaved | None = None
     for _ in range(tries):
@@ -120,7 +120,7 @@ def until_all_kinds(ask: Ask, *, tries: OneOrMore = 100) -> Program[Interleaved]
 
 
 def join(answers: Sequence[Interleaved]) -> Interleaved:
-    """Answers one after the other."""
+    """Concatenate answers."""
     parts: list[Part] = []
     for answer in answers:
         parts.extend(answer.parts)

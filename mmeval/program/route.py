@@ -1,4 +1,4 @@
-"""The conversion of media of one kind into parts of another, for a call."""
+"""Routes: conversions of media of one kind into parts of another, for a call."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from mmeval.media.parts import Part, PartKind
 class Route:
     """A conversion of media of the kind ``takes`` into parts of the kind ``gives``.
 
-    ``convert`` returns the parts and a few words about them, and raises the errors of
-    ``mmeval.media.decode``: UnsupportedMediaError for a type that it does not read. The
-    routes of mmeval have their names in :data:`mmeval.backend.routes.ROUTES`; one of a
-    program has a ``name`` of its own, which distinguishes its answers. ``version`` is
-    raised whenever a change of the parts could change an answer. ``due`` is whether a
-    medium of a kind that is taken should be converted all the same; without it none is.
-    ``needs`` is the module of an extra that it imports, as ``module:extra``. ``items``
-    is the largest number of parts, or of characters, for estimates. With ``only_first``
-    a request keeps the first medium of the kind ``gives``, also of those that other
-    routes make.
+    ``convert`` returns the parts and a short description of them. It raises the errors
+    of ``mmeval.media.decode``, such as UnsupportedMediaError for a type that it cannot
+    read. ``name`` is for a route that a program defines; the routes of mmeval have
+    their names in :data:`mmeval.backend.routes.ROUTES`. Raise ``version`` with every
+    change that can change an answer.
+
+    ``due`` returns whether to convert a medium although the backend takes its kind;
+    without it such media are sent unchanged. ``needs`` is an optional module, as
+    ``module:extra``. ``items`` is the maximum number of parts (characters for text),
+    for estimates. With ``only_first`` a request keeps only the first medium of the kind
+    ``gives``, including those from other routes.
     """
 
     takes: PartKind

@@ -1,12 +1,13 @@
-"""Renders prompts written as Jinja templates, whose values may hold media.
+"""Renders prompts that are Jinja templates and whose values may contain media.
 
-In the text that a template sees, media are marks that only this process knows; once it
-is rendered, they replace the marks. No text in the data can contain one.
+While a template is rendered, media are represented by marks. They contain a random
+number of this process, so that no text in the data can contain one. Afterwards the
+media replace their marks.
 
-``TemplatePrompt`` makes the prompt of a task: it sees ``input`` (the text of the
-sample's user message), ``id``, and the labels that ``prompt_fields`` names; nothing
-else of a sample, so that no reference reaches the model. ``PartsTemplate`` is a
-template over any values.
+``TemplatePrompt`` makes the prompt of a task. It can use ``input`` (the text of the
+sample's user message), ``id``, and the labels in ``prompt_fields``. It cannot use
+anything else, so that no reference reaches the model. ``PartsTemplate`` is a template
+over any values.
 """
 
 from __future__ import annotations
@@ -30,32 +31,31 @@ from mmeval.records.sample import Message, Sample
 Value: TypeAlias = (
     "str | int | float | Interleaved | Sequence[Value] | Mapping[str, Value] | None"
 )
-"""A value of a template: a text or number, content with media, or a list or mapping of
+"""A value for a template: text, a number, content with media, or a list or mapping of
 these."""
 
 _NONCE = f"{secrets.randbelow(10**30):030d}"
-# digits survive filters that change letters or escape
+# digits only: filters may change letters and escape other characters
 _MARK = re.compile(rf"\[{_NONCE}\.(\d+)\]")
 _CUT_MARK = f"[{_NONCE[:8]}"
 
 
 def check_template(source: str, fields: Sequence[str]) -> None:
-    """Raises PromptError for a template with faulty syntax, or an unknown variable."""
-    known = ("input", "id", *fields)
-    for name in _unknown_names(BoundedTemplate(source), known):
+    """Raise PromptError for a template with a syntax error or an unknown variable."""
+    allowed = ("input", "id", *fields)
+    for name in _unknown_names(BoundedTemplate(source), allowed):
         raise PromptError(
-            f"the template reads {name!r}{did_you_mean(name, known)}; it has "
-            f"{', '.join(known)}; "
-            f"a label of the samples is named under prompt_fields first"
+            f"the template uses {name!r}{did_you_mean(name, allowed)}; known are "
+            f"{', '.join(allowed)}. Add a label of the samples to prompt_fields"
         )
 
 
-def _unknown_names(template: BoundedTemplate, known: Sequence[str]) -> list[str]:
+def _unknown_names(template: BoundedTemplate, allowed: Sequence[str]) -> list[str]:
     try:
-        return sorted(template.reads - set(known))
+        return sorted(template.reads - set(allowed))
     except TemplateSyntaxError as error:
         raise PromptError(
-            f"not a valid template, in its line {error.lineno}: {error.message}"
+            f"not a valid template, in line {error.lineno}: {error.message}"
         ) from None
     except TemplateError as error:
         raise PromptError(f"not a valid template: {error}") from None
@@ -63,15 +63,17 @@ def _unknown_names(template: BoundedTemplate, known: Sequence[str]) -> list[str]
 
 @dataclass(frozen=True)
 class TemplatePrompt:
-    """Templates for the system and each user message; an empty one leaves it as it is.
-    Raises SampleError for a sample that they cannot be rendered with, PromptError if
-    they leave out its media."""
+    """Templates for the system message and each user message.
+
+    An empty template leaves the message unchanged. Raises SampleError if it cannot be
+    rendered for a sample, PromptError if the result lacks media of the sample.
+    """
 
     user: str = ""
     system: str = ""
     fields: tuple[str, ...] = ()
     place: str = field(default="", compare=False)
-    """Where they stand, for messages: file and line."""
+    """File and line of the prompt, for error messages."""
 
     @cached_property
     def _user(self) -> BoundedTemplate:
@@ -84,7 +86,9 @@ class TemplatePrompt:
     def __call__(self, sample: Sample) -> tuple[Message, ...]:
         messages = sample.input
         if self.user:
-            messages = tuple(self._asked(message, sample) for message in messages)
+            messages = tuple(
+                self._render_message(message, sample) for message in messages
+            )
         if not self.system:
             return messages
         text = ""
@@ -94,9 +98,8 @@ class TemplatePrompt:
                 break
         return with_system(self._rendered(self._system, sample, text), messages)
 
-    def _asked(self, message: Message, sample: Sample) -> Message:
-        """A user message through the template; several are turns, asked in the same
-        words."""
+    def _render_message(self, message: Message, sample: Sample) -> Message:
+        """Render a user message. All turns of a sample use the same template."""
         if message.role != "user":
             return message
         parts = message.content.parts
@@ -107,15 +110,16 @@ class TemplatePrompt:
             return Message("user", Interleaved((text_part(text),)))
         placed: list[Part] = []
         text = self._rendered(self._user, sample, _marked(message.content, placed))
-        found = _unmarked(text, placed)
-        shown = set(map(id, found))
+        parts_out = _unmarked(text, placed)
+        shown = set(map(id, parts_out))
         for part in placed:
             if id(part) not in shown:
                 raise PromptError(
                     f"sample {sample.id!r}: the template leaves out "
-                    f"{part.label or part.kind}; write {{{{ input }}}} whole into it"
+                    f"{part.label or part.kind}; it must contain the whole "
+                    "{{ input }}"
                 )
-        return Message("user", Interleaved(found))
+        return Message("user", Interleaved(parts_out))
 
     def _rendered(
         self,
@@ -123,7 +127,7 @@ class TemplatePrompt:
         sample: Sample,
         text: str,
     ) -> str:
-        at = f"{self.place}: " if self.place else ""
+        prefix = f"{self.place}: " if self.place else ""
         values: dict[str, Any] = {"input": text, "id": sample.id}
         metadata = sample.metadata
         for name in self.fields:
@@ -133,20 +137,22 @@ class TemplatePrompt:
             return template.render(values)
         except UndefinedError as error:
             raise SampleError(
-                f"{at}sample {sample.id!r} lacks what the prompt reads: {error.message}"
+                f"{prefix}sample {sample.id!r} lacks a value that the prompt uses: "
+                f"{error.message}"
             ) from None
         except TemplateError as error:
             raise SampleError(
-                f"{at}sample {sample.id!r}: the prompt cannot be rendered: {error}"
+                f"{prefix}sample {sample.id!r}: the prompt cannot be rendered: {error}"
             ) from None
 
 
 @dataclass(frozen=True)
 class PartsTemplate:
-    """A template over named values; content keeps its media where it is written.
+    """A template over named values, which may be content with media.
 
-    ``names`` are all that it may read. One ``of_rows`` writes no mapping into a text.
-    Raises PromptError for a template that does not compile or that reads anything else.
+    ``names`` are the values that it may use. With ``of_rows`` a mapping in the text is
+    an error. Raises PromptError for a template that does not compile, or that uses
+    other values.
     """
 
     source: str
@@ -156,8 +162,8 @@ class PartsTemplate:
     def __post_init__(self) -> None:
         for name in _unknown_names(self._template, self.names):
             raise PromptError(
-                f"the template reads {name!r}{did_you_mean(name, self.names)}; it has "
-                f"{', '.join(self.names)}"
+                f"the template uses {name!r}{did_you_mean(name, self.names)}; known "
+                f"are {', '.join(self.names)}"
             )
 
     @cached_property
@@ -166,25 +172,27 @@ class PartsTemplate:
 
     @property
     def reads(self) -> frozenset[str]:
-        """The values that it reads."""
+        """The names of the values that it uses."""
         return self._template.reads
 
     def render(self, values: Mapping[str, Value]) -> Interleaved:
-        """The text with the values' media in their places.
+        """The content with the media of the values in their places.
 
-        Raises PromptError for values that it cannot be made of, and for a template that
-        shows a part of a content's media and loses the others.
+        Raises PromptError for values that cannot be rendered, and for a template that
+        shows some media of a content and loses others.
         """
         render = self._template.content if self.of_rows else self._template.render
-        return self._contents(values, lambda given: [render(given)])[0]
+        return self._contents(values, lambda text_values: [render(text_values)])[0]
 
     def each(self, values: Mapping[str, Value]) -> tuple[Interleaved, ...]:
-        """The contents of a template that is one expression of a list; any other has
-        one. Raises as ``render``."""
+        """The contents of a template that is a single expression for a list.
 
-        def texts(given: Mapping[str, Any]) -> list[str]:
-            found = json.loads(self._template.value(given))
-            items = found if isinstance(found, list) else [found]
+        Any other template has one content. Raises as ``render``.
+        """
+
+        def texts(text_values: Mapping[str, Any]) -> list[str]:
+            value = json.loads(self._template.value(text_values))
+            items = value if isinstance(value, list) else [value]
             for item in items:
                 if isinstance(item, dict) and self.of_rows:
                     raise PromptError(mapping_fault(item))
@@ -193,12 +201,14 @@ class PartsTemplate:
         return self._contents(values, texts)
 
     def value(self, values: Mapping[str, Value]) -> Any:
-        """The value of a template that is one expression, as JSON; else its text.
-        Raises PromptError where it has media."""
-        found = self._contents(values, lambda given: [self._template.value(given)])[0]
-        if found.media():
-            raise PromptError("the value holds media, which belong into a content")
-        return json.loads(found.text)
+        """The JSON value of a template that is a single expression, else its text.
+
+        Raises PromptError if the value contains media.
+        """
+        content = self._contents(values, lambda texts: [self._template.value(texts)])[0]
+        if content.media():
+            raise PromptError("the value contains media, which only content can hold")
+        return json.loads(content.text)
 
     def _contents(
         self,
@@ -207,9 +217,9 @@ class PartsTemplate:
     ) -> tuple[Interleaved, ...]:
         placed: list[Part] = []
         contents: list[range] = []
-        given = _as_text(values, placed, contents)
+        text_values = _as_text(values, placed, contents)
         try:
-            texts = texts_of(given)
+            texts = texts_of(text_values)
         except TemplateError as error:
             raise PromptError(f"the prompt cannot be rendered: {error}") from None
         text = "".join(texts)
@@ -232,8 +242,11 @@ def _as_text(
     placed: list[Part],
     contents: list[range],
 ) -> Any:
-    """A value as a template sees it. Parts without text are added to ``placed``, their
-    ranges by content to ``contents``."""
+    """A value with marks for its media.
+
+    The parts that are not text are added to ``placed``, and their range for each
+    content to ``contents``.
+    """
     if isinstance(value, Interleaved):
         first = len(placed)
         text = _marked(value, placed)
@@ -247,7 +260,7 @@ def _as_text(
 
 
 def _marked(content: Interleaved, placed: list[Part]) -> str:
-    """The text of a content with a mark for each other part, which ``placed`` gets."""
+    """The text of a content with marks for other parts, which go to ``placed``."""
     words: list[str] = []
     for part in content.parts:
         if part.kind == "text":
@@ -259,11 +272,11 @@ def _marked(content: Interleaved, placed: list[Part]) -> str:
 
 
 def _unmarked(text: str, placed: Sequence[Part]) -> tuple[Part, ...]:
-    """The rendered text with the parts in place of their marks."""
+    """The rendered text with parts instead of their marks."""
     pieces = _MARK.split(text)
-    found: list[Part] = [text_part(pieces[0])] if pieces[0] else []
+    parts: list[Part] = [text_part(pieces[0])] if pieces[0] else []
     for position, words in zip(pieces[1::2], pieces[2::2], strict=True):
-        found.append(placed[int(position)])
+        parts.append(placed[int(position)])
         if words:
-            found.append(text_part(words))
-    return tuple(found)
+            parts.append(text_part(words))
+    return tuple(parts)

@@ -91,7 +91,7 @@ def test_a_prompt_that_cannot_be_rendered_is_named_with_its_file() -> None:
 @pytest.mark.parametrize(
     ("template", "fault"),
     [
-        ("a\n{% if %}", "in its line 2"),
+        ("a\n{% if %}", "in line 2"),
         ("{{ answer }}", "'answer'; .*input, id, level"),
         ("{% macro m() %}{{ hidden }}{% endmacro %}", "reads 'hidden'"),
         ("{% for i in range(level) %}{{ input }}{{ id }}{% endfor %}", ""),
