@@ -1,4 +1,4 @@
-"""Metrics: their contract, switches and models, and how they are applied."""
+"""Metrics: their definition, switches and models, and how to apply them."""
 
 from typing import TYPE_CHECKING
 

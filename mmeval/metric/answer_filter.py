@@ -1,14 +1,13 @@
-"""Filters of answers, as lm-evaluation-harness has them: what metrics read of the
-answers to a sample.
+"""Filters of answers, as in lm-evaluation-harness: which text of which answers counts.
 
-A pipeline has a name and steps. Each step is a function of a text (``regex``,
-``lowercase``, ...), or chooses among the answers to one sample (``take_first``,
-``majority_vote``, ...). A metric with pipelines gives a number for each: its output is
-called ``exact_match,strict-match``, as results files of lm-evaluation-harness spell it.
+A pipeline has a name and steps. A step is a function of a text (``regex``,
+``lowercase``, ...), or selects among the answers to one sample (``take_first``,
+``majority_vote``, ...). A metric gives one output for each pipeline, with a name such
+as ``exact_match,strict-match``, as in results files of lm-evaluation-harness.
 
-Answers travel one by one to the processes that score. So each is scored alone, and its
-evidence holds what it votes for, under ``BALLOT``. Votes are counted where the scores
-of a sample are read together (``mmeval.metric.scoring.votes``).
+The scoring processes get answers one by one. Each answer is scored alone, and the text
+that it votes for is in its evidence under ``BALLOT``. The votes are counted when the
+scores of a sample are read together (``mmeval.metric.scoring.votes``).
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from mmeval.records.trial import Trial
 from mmeval.system.arguments import Checked, OneOrMore, regex_fault
 
 FILTERS = "filter_list"
-"""The switch of a metric under which its pipelines are recorded."""
+"""The switch of a metric that records its pipelines."""
 BALLOT = "majority_vote"
-"""The key of a score's evidence for the text that an answer votes for."""
+"""The key in a score's evidence for the text that an answer votes for."""
 NO_FILTER = "none"
-"""The name that lm-evaluation-harness gives to answers as they are."""
+"""The name in lm-evaluation-harness for unfiltered answers."""
 INVALID = "[invalid]"
-"""What a step makes of an answer in which it finds nothing."""
+"""The result of a step that finds nothing in an answer."""
 
 
 Pattern: TypeAlias = Annotated[str, Checked(regex_fault)]
@@ -42,8 +41,10 @@ def regex(
     group_select: int = 0,
     fallback: str = INVALID,
 ) -> str:
-    """The match of a number, from 0; its first group that is not empty, if it has
-    groups. ``fallback`` where there is no such match."""
+    """The match with index ``group_select``, or ``fallback`` without such a match.
+
+    If the pattern has groups, the result is the first group that is not empty.
+    """
     matches = re.findall(regex_pattern, text)
     try:
         match = matches[group_select]
@@ -79,19 +80,20 @@ def mapped(
 
 
 def take_first(text: str) -> str:
-    """Of the answers to a sample the first alone is read."""
+    """Only the first answer to a sample counts."""
     return text
 
 
 def take_first_k(text: str, *, k: OneOrMore) -> str:  # noqa: ARG001
-    """Of the answers to a sample the first ``k`` are read. Behind a vote it changes
-    nothing."""
+    """Only the first ``k`` answers to a sample count. No effect after a vote."""
     return text
 
 
 def majority_vote(text: str) -> str:
-    """Of the answers to a sample one counts that has the most frequent text; of several
-    such texts, that of the earliest answer."""
+    """Only one answer to a sample counts: the first one with the most frequent text.
+
+    Of equally frequent texts, that of the earliest answer wins.
+    """
     return text
 
 
@@ -105,20 +107,22 @@ STEPS: Mapping[str, Callable[..., str]] = {
     "take_first_k": take_first_k,
     "majority_vote": majority_vote,
 }
-"""The functions of steps by the names that task files call them."""
+"""The functions of steps, by their names in task files."""
 
 
 @dataclass(frozen=True)
 class AnswerFilter:
-    """A pipeline. Each of its ``steps`` is ``{"function": NAME, ...options}``."""
+    """A pipeline; each step is ``{"function": NAME, ...options}``."""
 
     name: str
     steps: tuple[Mapping[str, Any], ...]
 
     @property
     def answers(self) -> int | None:
-        """How many answers to a sample are read; None for all. Steps behind a vote
-        limit nothing: they see only the answer that the vote has chosen."""
+        """The number of answers to a sample that count; None for all.
+
+        Steps after a vote do not limit it, since the vote leaves a single answer.
+        """
         limits = []
         for step in self._before_vote:
             if "k" in step:
@@ -128,20 +132,19 @@ class AnswerFilter:
         return min(limits, default=None)
 
     def text(self, text: str) -> str:
-        """A text after all steps."""
+        """The text after all steps."""
         return _after(text, self.steps)
 
     def ballot(self, text: str) -> str | None:
-        """The text with which an answer takes part in the vote; None without a vote."""
+        """The text that an answer votes for; None without a vote."""
         return _after(text, self._before_vote) if self._has_vote else None
 
     def chooses(self, output: str) -> bool:
-        """Whether an output is that of one answer that a vote has chosen."""
+        """Whether an output counts only the answer that this filter's vote selects."""
         return self._has_vote and name_and_filter(output)[1] == self.name
 
     def applied(self, trial: Trial) -> Trial:
-        """A trial whose answer is the filtered text, with the answer's media behind
-        it."""
+        """The trial with the filtered text as answer, followed by its media."""
         if trial.output is None:
             return trial
         text = self.text(trial.output.text)
@@ -152,7 +155,7 @@ class AnswerFilter:
         return replace(trial, output=Interleaved(tuple(parts)))
 
     def output(self, name: str) -> str:
-        """The name of the number that a metric's output has with this filter."""
+        """The name of a metric's output with this filter."""
         return f"{name},{self.name}"
 
     def to_json(self) -> dict[str, Any]:
@@ -168,14 +171,14 @@ class AnswerFilter:
 
     @property
     def _before_vote(self) -> tuple[Mapping[str, Any], ...]:
-        """The steps before the vote; all without one."""
+        """The steps before the vote; all steps without a vote."""
         if not self._has_vote:
             return self.steps
         return self.steps[: self._names.index("majority_vote")]
 
 
 def filters_of(written: Sequence[Mapping[str, Any]]) -> tuple[AnswerFilter, ...]:
-    """Pipelines as a task file has them, checked before."""
+    """The pipelines of a task file, which must be valid."""
     filters = []
     for pipeline in written:
         filters.append(AnswerFilter(pipeline["name"], tuple(pipeline["filter"])))
@@ -183,7 +186,7 @@ def filters_of(written: Sequence[Mapping[str, Any]]) -> tuple[AnswerFilter, ...]
 
 
 def name_and_filter(output: str) -> tuple[str, str]:
-    """A metric's output and the filter behind it, ``none`` without one."""
+    """Split an output into that of the metric and the filter (``none`` without one)."""
     name, _, filter_name = output.partition(",")
     return name, filter_name or NO_FILTER
 

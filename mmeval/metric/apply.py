@@ -1,8 +1,8 @@
 """Applies a metric to trials, one by one or in batches.
 
-A metric that raises leaves its trial unscored. A batch that raises is scored answer by
-answer. One for which an accelerator has not enough memory is halved, and the size that
-fitted is remembered for the rest of the process."""
+If a metric raises, the trial is unscored. If a batch raises, its answers are scored one
+by one. If memory runs out, the batch is halved, and the smaller size is used for the
+rest of the process."""
 
 from __future__ import annotations
 
@@ -23,15 +23,14 @@ from mmeval.records.trial import Trial
 from mmeval.system.time_limit import TimeLimit
 
 PASSING = (TimeoutError, ConnectionError, MemoryError)
-"""Errors of a metric that may not come back when it scores the same answer again."""
+"""Temporary errors: scoring the same answer again may work."""
 NO_LIMIT = TimeLimit(math.inf)
 _FITTED: dict[str, int] = {}
-"""The largest batch by the key of a metric, where memory ran out for a larger one."""
+"""Maximum batch size of a metric (by its key) after memory ran out."""
 
 
-def _not_asked(bound: BoundMetric, trial: Trial) -> MetricScores:
-    """The scores of a metric that reads only a kind of part that the model was not
-    asked for; else empty."""
+def _inapplicable(bound: BoundMetric, trial: Trial) -> MetricScores:
+    """Inapplicable scores if the metric reads only a kind that was not requested."""
     kind = bound.metric.looks_at
     if kind is None or kind not in trial.left_out:
         return {}
@@ -40,22 +39,20 @@ def _not_asked(bound: BoundMetric, trial: Trial) -> MetricScores:
 
 
 def score_one(bound: BoundMetric, trial: Trial) -> MetricScores:
-    """The scores of a trial. A metric that raises leaves it unscored, with the
-    reason."""
+    """The scores of a trial; unscored with the reason if the metric raises."""
     if bound.filters or bound.metric.batch:
         return score_all(bound, [trial])[0]
-    return _not_asked(bound, trial) or _scores(bound, trial)
+    return _inapplicable(bound, trial) or _scores(bound, trial)
 
 
 def score_derived(bound: BoundMetric, scores: MetricScores) -> MetricScores:
-    """A derived metric's scores by its pieces'; unscored with the reason if it
-    raises."""
+    """The scores of a derived metric; unscored with the reason if it raises."""
     return _scores(bound, scores)
 
 
-def _scores(bound: BoundMetric, given: Trial | MetricScores) -> MetricScores:
+def _scores(bound: BoundMetric, source: Trial | MetricScores) -> MetricScores:
     try:
-        return scores_of(bound.metric.function(given, **bound.params), bound.metric)
+        return scores_of(bound.metric.function(source, **bound.params), bound.metric)
     # a metric may fail in any way; the reason is recorded
     except (Exception, SystemExit) as error:
         return failed(bound, error)
@@ -64,8 +61,8 @@ def _scores(bound: BoundMetric, given: Trial | MetricScores) -> MetricScores:
 def score_judged(
     bound: BoundMetric, trial: Trial, role: Callable[[str], Role]
 ) -> Program[MetricScores]:
-    """The scores of a trial by a judged metric, as a program."""
-    if inapplicable := _not_asked(bound, trial):
+    """A program that returns the scores of a trial by a judged metric."""
+    if inapplicable := _inapplicable(bound, trial):
         return inapplicable
     roles = map(role, bound.roles)
     generator: Generator[Any, Any, Any] = bound.metric.function(
@@ -78,27 +75,32 @@ def score_judged(
 def score_all(
     bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit = NO_LIMIT
 ) -> list[MetricScores]:
-    """The scores of each trial, in order; by a batched metric many at once.
-    Where it raises, only the answer that makes it raise is unscored."""
+    """The scores of each trial, in order. A batched metric scores several at once.
+
+    If the metric raises, only the answer at fault is unscored.
+    """
     if bound.unfiltered is not None:
         return _filtered(bound, bound.unfiltered, trials, limit)
     if not bound.metric.batch:
         return [score_one(bound, trial) for trial in trials]
-    unasked = [_not_asked(bound, trial) for trial in trials]
-    if any(unasked):
-        asked = [trial for trial, own in zip(trials, unasked, strict=True) if not own]
-        rest = iter(score_all(bound, asked, limit))
-        return [own or next(rest) for own in unasked]
-    found: list[MetricScores] = []
-    while len(found) < len(trials):
+    inapplicable = [_inapplicable(bound, trial) for trial in trials]
+    if any(inapplicable):
+        applicable: list[Trial] = []
+        for trial, scores in zip(trials, inapplicable, strict=True):
+            if not scores:
+                applicable.append(trial)
+        rest = iter(score_all(bound, applicable, limit))
+        return [scores or next(rest) for scores in inapplicable]
+    results: list[MetricScores] = []
+    while len(results) < len(trials):
         size = _FITTED.get(bound.key, bound.metric.batch)
-        piece = trials[len(found) : len(found) + size]
+        piece = trials[len(results) : len(results) + size]
         try:
-            found += _timed(bound, piece, limit)
+            results += _timed(bound, piece, limit)
         # a metric may fail in any way; the reason is recorded
         except (Exception, SystemExit) as error:
-            found += _after(error, bound, piece, limit)
-    return found
+            results += _recover(error, bound, piece, limit)
+    return results
 
 
 def _filtered(
@@ -108,7 +110,7 @@ def _filtered(
     limit: TimeLimit,
 ) -> list[MetricScores]:
     """The scores of each trial, for each filter of answers."""
-    found: list[dict[str, Score]] = [{} for _ in trials]
+    by_output: list[dict[str, Score]] = [{} for _ in trials]
     for pipeline in bound.filters:
         most = math.inf if pipeline.answers is None else pipeline.answers
         read = [place for place, trial in enumerate(trials) if trial.repeat < most]
@@ -125,14 +127,14 @@ def _filtered(
                 if ballot is not None and score.status == "scored":
                     evidence = {**score.evidence, BALLOT: ballot}
                     score = replace(score, evidence=evidence)
-                found[place][pipeline.output(output)] = score
-    return list(found)
+                by_output[place][pipeline.output(output)] = score
+    return list(by_output)
 
 
-def _after(
+def _recover(
     error: BaseException, bound: BoundMetric, piece: Sequence[Trial], limit: TimeLimit
 ) -> Sequence[MetricScores]:
-    """The scores of a batch that raised; none yet where a smaller batch is tried."""
+    """The scores of a batch that raised; empty if a smaller batch comes next."""
     if isinstance(error, PluginError):
         return [failed(bound, error) for _ in piece]
     if is_out_of_memory(error):
@@ -154,23 +156,25 @@ def _after(
 def _timed(
     bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit
 ) -> list[MetricScores]:
-    """One call with its time limit. Raises PluginError for another number of scores."""
+    """Score a batch within the time limit.
+
+    Raises PluginError if the number of scores is wrong.
+    """
     limit.begin(len(trials))
     try:
-        given: Any = bound.metric.function(list(trials), **bound.params)
+        returned: Any = bound.metric.function(list(trials), **bound.params)
     finally:
         limit.end()
-    if isinstance(given, str | Mapping) or not hasattr(given, "__iter__"):
+    if isinstance(returned, str | Mapping) or not hasattr(returned, "__iter__"):
         raise PluginError(
             f"the metric {bound.name!r} is batched: it must return a list, not a "
-            f"{type(given).__name__}"
+            f"{type(returned).__name__}"
         )
-    results = list(given)
+    results = list(returned)
     if len(results) != len(trials):
         raise PluginError(
-            f"the metric {bound.name!r} was given {len(trials)} trials and returned "
-            f"{len(results)} scores; it must "
-            "return one for each, in order"
+            f"the metric {bound.name!r} returned {len(results)} scores for "
+            f"{len(trials)} trials; it must return one for each, in order"
         )
     scores = []
     for result in results:
@@ -182,7 +186,7 @@ def _timed(
             RuntimeError,
             TypeError,
             ValueError,
-        ) as error:  # the others have theirs
+        ) as error:  # the other trials keep their scores
             scores.append(failed(bound, error))
     return scores
 
@@ -190,7 +194,7 @@ def _timed(
 def failed(bound: BoundMetric, error: BaseException) -> MetricScores:
     """The scores of a trial on which the metric raised."""
     reason = f"{type(error).__name__}: {error}"
-    if isinstance(error, (*PASSING, WeightsError)):  # they may be corrected
+    if isinstance(error, (*PASSING, WeightsError)):  # scoring again may work
         return bound.lost(reason)
     if isinstance(error, MmevalError):
         return bound.unscored(reason)

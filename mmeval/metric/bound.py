@@ -27,48 +27,46 @@ from mmeval.system.extras import absent
 
 PREPARE_WEIGHTS = "mmeval prepare {TASK} --weights"
 _USUAL_BACKENDS = {"code_interpreter": "sandbox"}
-"""What plays a role that no model of a server can play."""
+"""Backends for roles that a model server cannot play."""
 
 
 @dataclass(frozen=True)
 class BoundMetric:
-    """A metric and its switches."""
+    """A metric with the values of its switches."""
 
     metric: Metric
     params: Mapping[str, Any]
     profile: str = "standard"
     asks: Mapping[str, str] = field(default_factory=dict)
-    """The role that it asks in place of one that its arguments name, where these
-    differ."""
+    """The roles that replace those of its arguments, by argument."""
     filters: tuple[AnswerFilter, ...] = ()
-    """The filters of answers; it gives its outputs for each."""
+    """The filters of answers. The metric has its outputs for each filter."""
     unfiltered: BoundMetric | None = None
-    """The metric that scores a filtered answer, where there are filters."""
+    """The metric that scores a filtered answer; None without filters."""
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """The roles of the run that it asks, in the order of its arguments."""
-        return tuple(self._asked.values())
+        """The roles of the run that it calls, in the order of its arguments."""
+        return tuple(self._roles_by_argument.values())
 
     @property
     def by_kind(self) -> tuple[str, ...]:
-        """Those of its roles that may have variants for kinds of media."""
-        asked = self._asked
-        return tuple(asked[argument] for argument in asked if argument in BY_KIND)
+        """The roles that may have variants for kinds of media."""
+        roles = self._roles_by_argument
+        return tuple(roles[argument] for argument in roles if argument in BY_KIND)
 
     @property
-    def _asked(self) -> dict[str, str]:
-        """The roles of the run by the arguments that stand for them."""
+    def _roles_by_argument(self) -> dict[str, str]:
+        """The roles of the run, by the metric's arguments."""
         return {role: self.asks.get(role, role) for role in self.metric.roles}
 
     def asked_roles(self, present: Collection[str]) -> tuple[str, ...]:
-        """The roles asked in a run with ``present`` ones: its own, and variants by
-        kind."""
+        """The roles that it calls in a run with these roles, including variants."""
         return who_is_asked(self.roles, self.by_kind, present)
 
     @property
     def pieces(self) -> tuple[str, ...]:
-        """The outputs of which a derived metric is made; empty for any other."""
+        """The outputs that a derived metric is computed from; empty for any other."""
         return tuple(self.params[PIECES_SWITCH]) if self.metric.derived else ()
 
     @property
@@ -77,7 +75,7 @@ class BoundMetric:
 
     @property
     def switches(self) -> dict[str, Any]:
-        """What ``bind`` takes to bind it again: its switches, and its filters."""
+        """The ``params`` with which ``bind`` gives the same metric, with filters."""
         if not self.filters:
             return dict(self.params)
         filters = [pipeline.to_json() for pipeline in self.filters]
@@ -85,15 +83,13 @@ class BoundMetric:
 
     @property
     def comparable(self) -> bool:
-        """Whether its number compares with published ones, as far as its switches are
-        concerned."""
+        """Whether its switches allow a comparison with published results."""
         stand_ins = self.metric.stand_ins
         return all(self.params[switch] != stand_ins[switch] for switch in stand_ins)
 
     @property
     def key(self) -> str:
-        """A digest of the definition: version and switches (they contain the
-        profile)."""
+        """A digest of the name, the version and the switches with their profile."""
         metric = self.metric
         return digest([metric.name, metric.version, self.definition])[:12]
 
@@ -104,10 +100,10 @@ class BoundMetric:
 
     @property
     def definition(self) -> dict[str, Any]:
-        """The switches as scores depend on them.
+        """The switches in the form that scores depend on.
 
-        A prompt counts by its words, whatever its place and name; a model by its files,
-        and as empty where it is not needed; another file by its content.
+        A prompt is represented by its text, a model by its files (empty if it is not
+        needed), and any other file by its content. Names and paths do not count.
         """
         models = {}
         for switch, model in self.models.items():
@@ -117,8 +113,7 @@ class BoundMetric:
 
     @cached_property
     def files(self) -> dict[str, str]:
-        """The SHA-256 of the file that a switch names, where it is here; models and
-        prompts have their own."""
+        """The SHA-256 of each existing file that a switch names, but not models."""
         marks = {}
         for switch, path in self._paths.items():
             if Path(path).is_file():
@@ -127,7 +122,7 @@ class BoundMetric:
 
     @property
     def _paths(self) -> dict[str, str]:
-        """The switches that are set to a path, or to a name where they take either."""
+        """The values of switches for a path or a name, without empty ones."""
         paths = {}
         for switch in self.metric.paths:
             path = self.params[switch]
@@ -137,10 +132,10 @@ class BoundMetric:
 
     @property
     def described(self) -> dict[str, Any]:
-        """The switches for people to read.
+        """The switches in a short form for display.
 
-        A prompt by its name and sha256 (its words are in the run's record), a model by
-        its name, revision and fingerprint, another file by its name and fingerprint.
+        A prompt has its name and sha256 (the run's record has its text), a model its
+        name, revision and fingerprint, and any other file its name and fingerprint.
         """
         described = self.switches
         for switch, prompt in self.prompts.items():
@@ -163,10 +158,10 @@ class BoundMetric:
 
     @property
     def at_once(self) -> int:
-        """The number of trials that it scores at once in the process that holds models.
+        """The number of trials that the process with models scores at once.
 
-        It is its batch, or 1 where it opens a model; 0 for a metric that any process
-        may compute, such as one whose switches make its models unnecessary.
+        It is ``batch``, or 1 for a metric that needs a model. It is 0 for a metric that
+        any process may compute, such as one that needs no model with its switches.
         """
         opens = False
         for switch, model in self.models.items():
@@ -177,8 +172,7 @@ class BoundMetric:
         return self.metric.batch or int(opens)
 
     def missing_models(self) -> Iterator[tuple[str, str]]:
-        """The switches whose models are not on this machine, each with the missing
-        files."""
+        """The switches whose models are not on this machine, with the missing files."""
         for switch, model in self.models.items():
             if model["fingerprint"] or not self._needs(switch):
                 continue
@@ -188,43 +182,44 @@ class BoundMetric:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The modules that it imports with its switches, each as ``module:extra``."""
+        """The optional modules that it imports, each as ``module:extra``."""
         of = self.metric.needs
         return tuple(of(self.params)) if callable(of) else of
 
     def missing(self) -> Iterator[MissingExtraError]:
-        """The needed packages that are not installed, each with the command to install
-        it."""
+        """An error for each needed package that is not installed."""
         return absent(self.needs)
 
     def lacks(self, roles: Collection[str]) -> tuple[Finding, ...]:
-        """What has to be supplied to compute it in a run with these roles: packages,
-        roles besides the model, models, files. Empty when it can be computed."""
-        found: list[Finding] = []
+        """What it needs and lacks in a run with these roles; empty if it is available.
+
+        These are packages, roles other than the model, models, and files.
+        """
+        findings: list[Finding] = []
         for error in self.missing():
             subject = Subject(metric=self.name, name=error.extra or error.package)
-            found.append(finding_of(error, subject, "warning"))
-        for argument, role in self._asked.items():
+            findings.append(finding_of(error, subject, "warning"))
+        for argument, role in self._roles_by_argument.items():
             by_kind = argument in BY_KIND
-            is_there = played(role, roles) if by_kind else role in roles
-            if role != "model" and not is_there:
-                found.append(missing_role(self.name, role))
+            is_present = played(role, roles) if by_kind else role in roles
+            if role != "model" and not is_present:
+                findings.append(missing_role(self.name, role))
         for switch, files in self.missing_models():
-            found.append(self._missing_model(switch, files))
+            findings.append(self._missing_model(switch, files))
         for switch, path in self._paths.items():
             if path.startswith(("/", ".")) and not Path(path).exists():
                 subject = Subject(metric=self.name, file=path)
                 cause = f"missing; the switch {switch} names it"
-                found.append(Finding("missing_data", subject, cause=cause))
-        return tuple(dict.fromkeys(found))
+                findings.append(Finding("missing_data", subject, cause=cause))
+        return tuple(dict.fromkeys(findings))
 
     def _missing_model(self, switch: str, files: str) -> Finding:
         model = named_in(self.models[switch])
         by_hand = self.metric.models[switch].by_hand
-        wanted = self.metric.models[switch].files
-        every = [name for name in wanted if not name.endswith("|")]
+        files_of_model = self.metric.models[switch].files
+        required = [name for name in files_of_model if not name.endswith("|")]
         cause, remedy = "not here", PREPARE_WEIGHTS
-        if files != ", ".join(every).replace("|", " or "):
+        if files != ", ".join(required).replace("|", " or "):
             cause = f"not here ({files})"
         if model.folder is not None:
             cause, remedy = f"lacks {files}", ""
@@ -234,13 +229,12 @@ class BoundMetric:
         return Finding("missing_weights", subject, cause=cause, remedy=remedy)
 
     def sample_fault(self, sample: Sample) -> str:
-        """Why no answer to a sample could be scored; empty when one could."""
+        """Why no answer to a sample can be scored; empty if one can."""
         check = self.metric.check
         return "" if check is None else check(sample, self.params)
 
     def supposed(self, trial: Trial) -> Trial:
-        """A trial for a dry run, with an answer after which the metric asks the
-        most."""
+        """The trial for a dry run, with the answer that leads to the most calls."""
         if self.metric.supposed is None:
             return trial
         return replace(trial, output=self.metric.supposed(trial, self.params))
@@ -249,16 +243,16 @@ class BoundMetric:
         return dict.fromkeys(self.metric.outputs, Score.unscored(reason))
 
     def refused(self, reason: str) -> MetricScores:
-        """Unscored since a role refuses what the metric asks."""
+        """Unscored because a role refuses the metric's request."""
         return dict.fromkeys(self.metric.outputs, Score.refused(reason))
 
     def lost(self, reason: str) -> MetricScores:
-        """Unscored by what may be gone when the trial is scored again."""
+        """Unscored for a reason that may be gone when the trial is scored again."""
         return dict.fromkeys(self.metric.outputs, Score.lost(reason))
 
 
 def missing_role(metric: str, role: str) -> Finding:
-    """That a run lacks a role which a metric asks, with the flag that adds it."""
+    """The finding that a run lacks a role of a metric, with the flag that adds it."""
     flag, cause = f"--role {role}=", f"nothing plays the role {role}"
     if role in ("judge", "captioner"):
         flag, cause = f"--{role} ", f"the run has no {role}"
@@ -273,16 +267,17 @@ def bind(
     profile: str = "standard",
     texts: PromptTexts | None = None,
 ) -> BoundMetric:
-    """A metric with its switches set: defaults, then the profile's, then ``params``.
-    Prompts become ``{name, sha256, text}``; ``texts`` are words that replace those of
-    the metric's own prompts. ``filter_list`` in ``params`` are the filters of answers.
+    """Set the switches of a metric: defaults, then the profile's, then ``params``.
 
-    Raises UnknownNameError for a switch or a prompt that the metric does not have,
-    UsageError for a value of the wrong type and for a prompt that cannot be used.
+    ``filter_list`` in ``params`` sets the filters of answers. Prompts become ``{name,
+    sha256, text}``; ``texts`` may replace them.
+
+    Raises UnknownNameError for an unknown switch or prompt, UsageError for a value of
+    the wrong type and for a prompt that cannot be used.
     """
-    given = dict(params or {})
-    filters = filters_of(given.pop(FILTERS, ()))
-    for switch, value in given.items():
+    values = dict(params or {})
+    filters = filters_of(values.pop(FILTERS, ()))
+    for switch, value in values.items():
         if switch not in metric.switches:
             hint = "It has none."
             if metric.switches:
@@ -295,7 +290,7 @@ def bind(
                 f"the switch {switch!r} of the metric {metric.name!r} {fault}",
                 name=switch,
             )
-    switches = {**metric.switches, **metric.profiles.get(profile, {}), **given}
+    switches = {**metric.switches, **metric.profiles.get(profile, {}), **values}
     models = {}
     for switch, model in metric.models.items():
         models[switch] = bound_model(switches[switch], model)
@@ -310,7 +305,7 @@ def bind(
 
 
 def _filtered(bound: BoundMetric, filters: Sequence[AnswerFilter]) -> BoundMetric:
-    """A metric that gives its outputs for each filter."""
+    """The metric with its outputs for each filter."""
     outputs: list[str] = []
     ranges: dict[str, Range] = {}
     for pipeline in filters:

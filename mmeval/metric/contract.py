@@ -1,14 +1,14 @@
-"""The contract of metrics: a pure function of a trial, and what its number means.
+"""Metrics: pure functions of a trial, with a description of their values.
 
     @metric(range=(0, 1), version="1", source="this paper, section 3")
     def word_overlap(trial: Trial, *, lower: bool = True) -> Score:
         ...
 
-Keyword arguments are the metric's switches: recorded with every score, settable from
-YAML, their values checked by their annotations. A generator function is a judged
-metric: it yields calls to the roles that its positional arguments after ``trial`` name,
-and returns a score. A function of ``scores`` instead of a trial is a derived metric:
-see :mod:`mmeval.metric.derived`.
+Keyword arguments are the metric's switches. They are recorded with every score and can
+be set in YAML; annotations check their values. A generator function is a judged metric:
+it yields calls to the roles that its positional arguments after ``trial`` name, and
+returns a score. A function of ``scores`` instead of ``trial`` is a derived metric: see
+:mod:`mmeval.metric.derived`.
 """
 
 from __future__ import annotations
@@ -32,50 +32,55 @@ from mmeval.records.trial import Trial
 from mmeval.system.arguments import FilePath, fault_of, hint_of, is_path, marks_of
 
 TRUST = "trust_remote_code"
-"""The switch of a metric that runs code of a named model. No file can set it: the user
-consents, by the flag."""
+"""The switch of a metric that runs code of a model. A file cannot set it: the user
+consents with the flag."""
 AGGREGATION = "aggregation"
-"""The switch of a metric that works by the aggregator of its entry in a task file, and
-is set to its name. Only such a metric may give a score that has evidence in place of a
-value."""
+"""The switch of a metric that depends on the aggregator of its entry in the task file;
+it is set to the aggregator's name. Only such a metric may return a score with evidence
+instead of a value."""
 
 SampleCheck = Callable[[Sample, Mapping[str, Any]], str]
-"""What is wrong with a sample for a metric with these switches; empty when nothing
-is."""
+"""Returns why a metric with these switches cannot score a sample; empty if it can."""
 Supposed = Callable[[Trial, Mapping[str, Any]], Interleaved]
-"""The answer, in place of one without content, after which a metric with these switches
-asks the most."""
+"""Returns the answer that a dry run supposes for a metric with these switches: one that
+leads to the maximum number of calls."""
 Range: TypeAlias = tuple[float, float]
-"""The lowest and the highest value of a number; infinities are allowed."""
+"""The lowest and the highest value; infinities are allowed."""
 RangeOf: TypeAlias = Callable[
     [Mapping[str, Range], Mapping[str, Any]], Range | Mapping[str, Range]
 ]
-"""The range of a metric, from those of its pieces (of a metric that is derived) and its
-switches. That of each output by name where these differ, which those of a derived
-metric do not."""
+"""Returns the range of a metric from the ranges of its pieces (empty unless it is
+derived) and its switches. A mapping by output is allowed, except for a derived
+metric."""
 DirectionOf: TypeAlias = Callable[[Mapping[str, Any]], bool]
-"""Whether higher is better, where it depends on a metric's switches."""
+"""Returns whether higher is better with these switches."""
 NeedsOf: TypeAlias = Callable[[Mapping[str, Any]], Sequence[str]]
-"""The modules that a metric imports, where they depend on its switches."""
+"""Returns the optional modules that a metric imports with these switches."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric with its description. ``range`` is (worst or lowest, highest) of the
-    value; infinities are allowed. ``ranges`` are those of outputs that have one of
-    their own. ``outputs`` are the names of the numbers that it gives, ``needs`` the
-    modules that it imports (each as ``module:extra``; a function of the switches gives
-    them where they depend on these), ``roles`` the roles that it asks, ``batch`` how
-    many trials it scores at once (0: one by one). ``profiles`` maps profiles to the
-    switches they set. ``check`` gives, for a sample and the switches, the reason why no
-    answer could be scored. ``range_of`` gives the range where it depends on switches,
-    and on the pieces of a derived metric, ``direction_of`` whether higher is better
-    where it depends on switches; one that ``takes_missing`` is made of the pieces that
-    exist. ``supposed`` gives the answer for a dry run. One that is ``reference_free``
-    reads the answer alone, so that it may give the right answer to another question the
-    same score. ``looks_at`` is the only kind of part that it reads. ``stand_ins`` are
-    the values of switches with which its number does not compare with published
-    ones."""
+    """A metric with its description.
+
+    - ``range``: the lowest and the highest value; infinities are allowed. ``ranges``
+      are the ranges of outputs that have their own.
+    - ``outputs``: the names of its values.
+    - ``needs``: the optional modules that it imports, each as ``module:extra``, or a
+      function of the switches that returns them.
+    - ``roles``: the roles that it calls.
+    - ``batch``: the number of trials that it scores at once (0: one by one).
+    - ``profiles``: the switches that each profile sets.
+    - ``check``: returns why no answer to a sample can be scored.
+    - ``range_of``, ``direction_of``: return the range and the direction if they depend
+      on the switches, or on the pieces of a derived metric.
+    - ``takes_missing``: a derived metric also works if some pieces are missing.
+    - ``supposed``: returns the answer that a dry run supposes.
+    - ``reference_free``: it reads the answer alone, so that an answer to another sample
+      may get the same score.
+    - ``looks_at``: the only kind of part that it reads.
+    - ``stand_ins``: values of switches with which the result is not comparable with
+      published results.
+    """
 
     name: str
     function: Callable[..., Any]
@@ -104,14 +109,14 @@ class Metric:
         return self.ranges.get(output, self.range)
 
     def ranged(self, switches: Mapping[str, Any]) -> Metric:
-        """With the range that it has with these switches."""
+        """The metric with its range for these switches."""
         if self.range_of is None or self.derived:
             return self
-        found = self.range_of({}, switches)
+        ranges = self.range_of({}, switches)
         return replace(
             self,
-            range=whole_range(found),
-            ranges=found if isinstance(found, Mapping) else {},
+            range=whole_range(ranges),
+            ranges=ranges if isinstance(ranges, Mapping) else {},
         )
 
     @property
@@ -120,18 +125,17 @@ class Metric:
 
     @property
     def derived(self) -> bool:
-        """Whether it is computed from other scores of a trial, and never reads the
-        answer."""
+        """Whether it is computed from other scores of a trial, not from the answer."""
         return _reads_scores(self.function)
 
     @cached_property
     def prompts(self) -> Mapping[str, JudgePrompt]:
-        """The switches that are prompts, with what each may read."""
+        """The switches that are prompts, each with its mark."""
         return prompt_kinds(self.function, self.switches)
 
     @cached_property
     def models(self) -> Mapping[str, HubModel]:
-        """The switches that name models, with the files of them that it opens."""
+        """The switches that name models, each with its mark."""
         models = {}
         for switch in self.switches:
             marks = marks_of(hint_of(self.function, switch), HubModel)
@@ -141,7 +145,7 @@ class Metric:
 
     @cached_property
     def paths(self) -> tuple[str, ...]:
-        """The other switches that may name a file or a folder."""
+        """Other switches that may name a file or a folder."""
         others = self.switches.keys() - self.models.keys() - self.prompts.keys()
         paths = []
         for switch in self.switches:
@@ -151,7 +155,7 @@ class Metric:
         return tuple(paths)
 
     def switch_fault(self, switch: str, value: Any) -> str:
-        """Why a switch cannot have a value, by its annotation; empty when it can."""
+        """Why the annotation of a switch does not allow a value; empty if it does."""
         return fault_of(value, hint_of(self.function, switch))
 
     def placed(
@@ -159,8 +163,7 @@ class Metric:
         params: Mapping[str, Any],
         folder: Path,
     ) -> dict[str, Any]:
-        """Switches of a file in ``folder``: relative paths (``PathOrName``) start
-        there."""
+        """The switches with relative paths resolved against ``folder``."""
         placed = dict(params)
         for switch, value in params.items():
             if self.takes_path(switch, value):
@@ -168,7 +171,7 @@ class Metric:
         return placed
 
     def takes_path(self, switch: str, value: Any) -> bool:
-        """Whether a value of a switch is the path of a file."""
+        """Whether a value of a switch is a path."""
         return is_path(value, hint_of(self.function, switch))
 
     def consented(
@@ -177,12 +180,14 @@ class Metric:
         *,
         trust: bool,
     ) -> dict[str, Any]:
-        """Switches as written, with the user's consent to run code, where it is needed.
-        Raises UsageError for switches that give the consent themselves, or say what a
-        model was found to be."""
+        """The switches, with the user's consent to run code if the metric needs it.
+
+        Raises UsageError if they set that consent themselves, or the fingerprint of a
+        model.
+        """
         if TRUST in params:
             raise UsageError(
-                f"{TRUST} is the user's to give, with the flag --{TRUST}; leave it out",
+                f"only the flag --{TRUST} can set {TRUST}; leave the switch out",
                 name=TRUST,
             )
         for switch in self.models:
@@ -214,48 +219,47 @@ def metric(
     looks_at: PartKind | None = None,
     stand_ins: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Metric]:
-    """Describe a scoring function; keyword-only arguments are switches, others roles.
+    """Declare a scoring function. Keyword-only arguments are switches, others roles.
 
-    With ``batch=N`` the first argument is ``trials``: up to N at once, and one score is
-    returned for each, in order. Such metrics are scored by a process of their own,
-    which loads each model once.
+    The first argument is ``trial``, or ``scores`` for a derived metric. With
+    ``batch=N`` it is ``trials``, at most N of them, and the function returns one score
+    for each, in order. A separate process computes such metrics and loads each model
+    once.
 
-    Else the first argument is ``trial``, or ``scores`` of a derived metric. ``range``
-    may be a function of the ranges of its pieces and of the switches. With
-    ``takes_missing`` it also gets the pieces that are not there.
+    ``range`` may be a function of the ranges of the pieces (of a derived metric) and of
+    the switches, ``higher_is_better`` a function of the switches. With
+    ``takes_missing`` a derived metric also gets the pieces that have no score.
 
-    ``higher_is_better`` may be a function of the switches. ``reference_free`` metrics
-    read neither the question nor a reference: ``mmeval check`` then does not expect
-    lower scores for the references of other samples. ``looks_at`` is its only kind of
-    part, if any: ``mmeval try metric`` treats FILEs as such. See ``Metric`` for the
-    others.
+    ``reference_free`` metrics read neither the question nor a reference, so that
+    ``mmeval check`` does not expect lower scores for the references of other samples.
+    ``looks_at`` is the only kind of part that it reads, if there is only one; ``mmeval
+    try metric`` treats FILEs as that kind. See ``Metric`` for the other arguments.
     """
 
     def describe(function: Callable[..., Any]) -> Metric:
-        given = name or function.__name__
-        signature = signature_of(given, function, batch)
+        metric_name = name or function.__name__
+        signature = signature_of(metric_name, function, batch)
         if takes_missing and not _reads_scores(function):
             raise PluginError(
-                f"the metric {given!r}: takes_missing is of a metric that is made of "
-                "other scores"
+                f"the metric {metric_name!r}: takes_missing is for derived metrics only"
             )
         limits: Range = (-math.inf, math.inf)
         if not callable(range):
             limits = range
             if not limits[0] < limits[1]:
                 raise PluginError(
-                    f"the metric {given!r}: range is the lowest and the highest "
-                    f"value, not {range}"
+                    f"the metric {metric_name!r}: range must be the lowest and the "
+                    f"highest value, not {range}"
                 )
         return Metric(
-            name=given,
+            name=metric_name,
             function=function,
             range=limits,
             higher_is_better=callable(higher_is_better) or higher_is_better,
             version=version,
             source=source,
             needs=needs if callable(needs) else tuple(needs),
-            outputs=tuple(outputs) or (given,),
+            outputs=tuple(outputs) or (metric_name,),
             roles=signature.roles,
             profiles=profiles or {},
             switches=signature.switches,
@@ -277,17 +281,20 @@ def _reads_scores(function: Callable[..., Any]) -> bool:
     return next(iter(inspect.signature(function).parameters)) == SCORES
 
 
-def whole_range(found: Range | Mapping[str, Range]) -> Range:
-    """From the lowest to the highest value of any output."""
-    if not isinstance(found, Mapping):
-        return found
-    lows, highs = zip(*found.values(), strict=True)
+def whole_range(ranges: Range | Mapping[str, Range]) -> Range:
+    """The range from the lowest to the highest value of all outputs."""
+    if not isinstance(ranges, Mapping):
+        return ranges
+    lows, highs = zip(*ranges.values(), strict=True)
     return min(lows), max(highs)
 
 
 def load_metric(name: str) -> Metric:
-    """A registered metric. Raises UnknownNameError for a name that is not registered,
-    PluginError if the entry point names something else."""
+    """Load a registered metric.
+
+    Raises UnknownNameError for an unknown name, PluginError if its entry point is not a
+    metric.
+    """
     if name in _ELSEWHERE and name not in plugins.names("mmeval.metrics"):
         raise UnknownNameError("metric", name, (), _ELSEWHERE[name])
     return plugins.load_as(
@@ -297,7 +304,7 @@ def load_metric(name: str) -> Metric:
 
 _CHOICE = "Use choice: it reads which option an answer names"
 _LIKELIHOOD = (
-    "It needs the likelihood of given texts, and models only answer here; choice reads "
+    "It needs the likelihood of texts, which mmeval does not compute; choice reads "
     "which option an answer names"
 )
 _ELSEWHERE: Mapping[str, str] = {
@@ -323,4 +330,4 @@ _ELSEWHERE: Mapping[str, str] = {
         _LIKELIHOOD,
     ),
 }
-"""Metrics of other harnesses, and what to use here."""
+"""Metrics of other harnesses, and what to use instead."""

@@ -1,23 +1,24 @@
-"""Derived metrics, computed from other scores of the same trial.
+"""Derived metrics: computed from other scores of the same trial.
 
     @metric(range=(0, 1), version="1", source="this paper, section 5")
     def both(scores: Mapping[str, Score], *, of: Sequence[str] = ()) -> Score:
         ...
 
-They are computed where the row of a trial is assembled, so that their pieces may come
-from a scoring process and from a judge. ``scores`` holds the pieces that the switch
-``of`` names, in its order: each is scored, or unscored with bounds if its range is
-finite. The pieces of a task are checked in :mod:`mmeval.task.derived_entries` before
-the run. These rules hold for every derived metric, before it is called:
+They are computed when the row of a trial is assembled, so that the pieces may come from
+a scoring process and from a judge. ``scores`` contains the pieces that the switch
+``of`` names, in that order. Each one is scored, or unscored with bounds if its range is
+finite. :mod:`mmeval.task.derived_entries` checks the pieces of a task before the run.
+These rules apply before a derived metric is called:
 
-- a piece is not scored yet: there is no derived score yet;
-- the task's rule for a missing output has scored a piece: the derived score is the
-  same;
-- a piece is inapplicable to the answer: so is the derived score;
-- a piece is unavailable: so is the derived score, which is reported before the run.
+- if a piece has no score yet, there is no derived score yet;
+- if the task's rule for missing output gave the score of a piece, the derived score is
+  equal to it;
+- if a piece is inapplicable, the derived score is inapplicable;
+- if a piece is unavailable, the derived score is unavailable, which is reported before
+  the run.
 
-A metric that ``takes_missing`` pieces also gets those of the last two kinds, and those
-that the run has skipped as unavailable ones.
+A metric with ``takes_missing`` also gets pieces of the last two kinds, and skipped
+pieces as unavailable ones.
 """
 
 from __future__ import annotations
@@ -38,16 +39,14 @@ from mmeval.records.score import Score, ScoreStatus
 log = logging.getLogger(__name__)
 
 PIECES = "pieces"
-"""The key for the pieces of a derived metric and their ranges, in a score set's
-plan."""
+"""The key in a score set's plan for the pieces of a derived metric and their ranges."""
 BY_MISSING_OUTPUT = {"missing_output": True}
 BY_REFUSAL = {"refused_answer": True}
-"""The evidence of a score that the task's rule for a missing output gave."""
+"""The evidence of scores from the task's rules for missing output and refusals."""
 SKIPPED = Score.unavailable("it was skipped")
-"""A piece that a run leaves out."""
+"""The score of a piece that the user skips."""
 _PASSED_ON: tuple[ScoreStatus, ...] = ("inapplicable", "unavailable")
-"""The statuses of a piece that become that of the derived score, the first before the
-second."""
+"""Statuses of a piece that the derived score takes over; the first one has priority."""
 
 ScoreSetRow = Mapping[str, Any]
 """A row of a score set: JSON values."""
@@ -55,16 +54,18 @@ ScoreSetRow = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Derivation:
-    """A derived metric with the ranges of its pieces, by their names."""
+    """A derived metric with the ranges of its pieces, by name."""
 
     bound: BoundMetric
     ranges: Mapping[str, Range]
 
-    def scores(self, known: Mapping[str, Score]) -> MetricScores:
-        """Its scores from those of a trial; empty while a piece is missing."""
-        if not self.ranges.keys() <= known.keys():
+    def scores(self, scores_of_trial: Mapping[str, Score]) -> MetricScores:
+        """The derived scores of a trial; empty while a piece has no score."""
+        if not self.ranges.keys() <= scores_of_trial.keys():
             return {}
-        pieces = {name: self._bounded(name, known[name]) for name in self.ranges}
+        pieces = {
+            name: self._bounded(name, scores_of_trial[name]) for name in self.ranges
+        }
         outputs = self.bound.metric.outputs
         for piece in pieces.values():
             if piece.evidence in (BY_MISSING_OUTPUT, BY_REFUSAL):
@@ -80,7 +81,7 @@ class Derivation:
         return score_derived(self.bound, pieces)
 
     def _bounded(self, name: str, score: Score) -> Score:
-        """A piece with its bounds: an unscored one lies in its range."""
+        """The score of a piece. An unscored one gets its range as bounds."""
         if score.status != "unscored" or score.bounds is not None:
             return score
         finite = all(map(math.isfinite, self.ranges[name]))
@@ -88,7 +89,7 @@ class Derivation:
 
 
 def with_range(bound: BoundMetric, ranges: Mapping[str, Range]) -> BoundMetric:
-    """A derived metric with the range that follows from those of its pieces."""
+    """A derived metric with its range, computed from the ranges of its pieces."""
     range_of = bound.metric.range_of
     if range_of is None:
         return bound
@@ -97,9 +98,11 @@ def with_range(bound: BoundMetric, ranges: Mapping[str, Range]) -> BoundMetric:
 
 
 def derivations(plan: Mapping[str, Any]) -> list[Derivation]:
-    """The derived metrics of a score set's plan; warns of those that cannot be
-    loaded."""
-    found = []
+    """The derived metrics of a score set's plan.
+
+    A metric that cannot be loaded is left out with a warning.
+    """
+    loaded = []
     for entry in plan["metrics"]:
         if PIECES not in entry or "lacks" in entry:
             continue
@@ -116,21 +119,21 @@ def derivations(plan: Mapping[str, Any]) -> list[Derivation]:
             lowest = -math.inf if low is None else low
             highest = math.inf if high is None else high
             ranges[name] = (lowest, highest)
-        found.append(Derivation(with_range(bound, ranges), ranges))
-    return found
+        loaded.append(Derivation(with_range(bound, ranges), ranges))
+    return loaded
 
 
 def with_derived(row: ScoreSetRow, derived: Sequence[Derivation]) -> ScoreSetRow:
-    """A row of a score set with its derived scores computed anew from the others."""
+    """A row of a score set with its derived scores computed again."""
     if row.get("status") != "ok" or not isinstance(row.get("scores"), dict):
         return row
     scores = dict(row["scores"])
-    known = {name: Score.from_json(score) for name, score in scores.items()}
-    for one in derived:
-        for name in one.bound.metric.outputs:
-            known.pop(name, None)
+    by_name = {name: Score.from_json(score) for name, score in scores.items()}
+    for derivation in derived:
+        for name in derivation.bound.metric.outputs:
+            by_name.pop(name, None)
             scores.pop(name, None)
-        for name, score in one.scores(known).items():
-            known[name] = writable(score)
-            scores[name] = known[name].to_json()
+        for name, score in derivation.scores(by_name).items():
+            by_name[name] = writable(score)
+            scores[name] = by_name[name].to_json()
     return {**row, "scores": dict(sorted(scores.items()))}

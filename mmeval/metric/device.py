@@ -13,49 +13,51 @@ AUTO = "auto"
 VARIABLE = "MMEVAL_METRIC_DEVICE"
 _DEVICE = re.compile(r"cpu|mps|(cuda|xpu)(:[0-9]+)?")
 
-_asked: str | None = None
+_requested: str | None = None
 _used = ""
-"""The last result of ``metric_device`` in this process."""
+"""The last result of ``metric_device`` in this process; empty before the first."""
 
 
 def device_fault(text: str) -> str:
-    """What a text must be to name a device; empty when it names one."""
+    """What a text must be to name a device; empty if it names one."""
     if text == AUTO or _DEVICE.fullmatch(text):
         return ""
     return "auto, cpu, cuda, cuda:1 (any number) or mps"
 
 
-def use_device(asked: str) -> None:
-    """Have this process's metrics use a device, before that of the environment."""
-    global _asked  # noqa: PLW0603  one process, one choice
-    _asked = asked
+def use_device(device: str) -> None:
+    """Set the device for the metrics of this process; it overrides the environment."""
+    global _requested  # noqa: PLW0603  one process, one choice
+    _requested = device
 
 
 def asked_device() -> str:
-    """The device as the user wrote it; ``auto`` unless set."""
-    return _asked or os.environ.get(VARIABLE, "").strip() or AUTO
+    """The device as the user wrote it, by default ``auto``."""
+    return _requested or os.environ.get(VARIABLE, "").strip() or AUTO
 
 
 def metric_device() -> str:
     """The device for the models of metrics: ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
-    ``auto`` is CUDA where there is one, else the processor. Raises MissingError for a
-    device that is not here."""
+
+    ``auto`` is CUDA if available, else the CPU. Raises MissingError for a device that
+    this machine does not have.
+    """
     global _used  # noqa: PLW0603  one process, one device
-    asked = asked_device()
-    if asked != AUTO:
-        require_device(asked)
-    _used = _usual() if asked == AUTO else asked
+    requested = asked_device()
+    if requested != AUTO:
+        require_device(requested)
+    _used = _usual() if requested == AUTO else requested
     if _used.startswith("cuda"):
         import torch
 
-        # CUDA's convolutions round float32 to ten bits by default, which moves a voice
-        # by 0.0003 of its length
+        # By default, CUDA convolutions round float32 to ten bits, which changes a
+        # speaker embedding by 0.0003 of its length.
         torch.backends.cudnn.allow_tf32 = False
     return _used
 
 
 def used_device() -> str:
-    """The device that metrics of this process use; empty where none has used one."""
+    """The device that metrics of this process have used; empty if none has."""
     return _used
 
 
@@ -70,23 +72,22 @@ def _usual() -> str:
 
 @cache
 def require_device(device: str) -> None:
-    """Raises MissingError where this machine lacks a device."""
+    """Raise MissingError if this machine does not have a device."""
     if fault := device_fault(device):
         raise MissingError(f"--metric_device {device}: it must be {fault}")
     kind, _, number = device.partition(":")
     if kind in ("cpu", AUTO):
         return
-    there = _count(kind)
-    if int(number or 0) >= there:
-        number_of = str(there) if there else "no device"
+    count = _count(kind)
+    if int(number or 0) >= count:
         raise MissingError(
-            f"--metric_device {device}: torch finds {number_of} of the kind {kind} on "
-            "this machine; give auto or cpu"
+            f"--metric_device {device}: not on this machine (torch finds {count} "
+            f"devices of the kind {kind}); use auto or cpu"
         )
 
 
 def _count(kind: str) -> int:
-    """How many devices of a kind torch finds."""
+    """The number of devices of a kind that torch finds."""
     if importlib.util.find_spec("torch") is None:
         return 0
     import torch

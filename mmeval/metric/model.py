@@ -1,4 +1,4 @@
-"""Models of metrics: how a switch names one, and how it is loaded once.
+"""Models of metrics: how a switch names a model, and how it is loaded.
 
     CLAP = HubModel(("config.json", "preprocessor_config.json", "model.safetensors|pytorch_model.bin"))
 
@@ -11,10 +11,10 @@
         return transformers.ClapModel.from_pretrained(folder, local_files_only=True).to(device).eval()
 
 A user sets the switch to ``owner/name``, ``owner/name@revision``, or a folder (``./x``,
-``/x``). The metric gets ``{name, revision, folder, fingerprint}``; scores depend on the
-fingerprint alone, that is on the files and not on their place. A model that is not on
-this machine makes the metric unavailable, which is reported before a run; only ``mmeval
-prepare TASK --weights`` fetches it."""  # noqa: E501
+``/x``). The metric gets ``{name, revision, folder, fingerprint}``. Scores depend on the
+fingerprint alone: on the files, not on their path. If the model is not on this machine,
+the metric is unavailable, which is reported before a run. Only ``mmeval prepare TASK
+--weights`` downloads it."""  # noqa: E501
 
 from __future__ import annotations
 
@@ -55,21 +55,19 @@ _UNUSABLE: dict[Hashable, WeightsError] = {}
 
 
 class HubModel(FilePath, Checked):
-    """Marks a switch as the name of a model, and names all files that are opened.
+    """Marks a switch as the name of a model, and lists the files that the metric opens.
 
-    With them, missing files are found without the hub.
+    ``files`` are paths in the model's folder, so that missing files are found without
+    the hub. Alternatives are separated by ``|``, as in
+    ``model.safetensors|pytorch_model.bin``; the first that exists is opened. A trailing
+    ``|`` makes a file optional. A name with ``*`` stands for one or more files, of
+    which only names and sizes count.
 
-    In ``files`` alternatives are written ``model.safetensors|pytorch_model.bin``: the
-    first that exists is opened; one that ends in ``|`` is optional. ``unless`` names
-    another switch that makes the model unnecessary when it is set (``"scores_file"``),
-    or when it has a value (``"language=en"``). A name with a ``*`` is any number of
-    files, one at least: clips that a metric compares with, which count by their names
-    and sizes.
+    ``unless`` names another switch. The model is not needed if that switch is set
+    (``"scores_file"``) or has a value (``"language=en"``). ``by_hand`` tells the user
+    how to get a model that is not on the hub; ``mmeval prepare`` skips it.
 
-    ``by_hand`` is an instruction to the user for getting what the hub does not have;
-    ``mmeval prepare`` skips it.
-
-    Raises PluginError for a path outside of the model.
+    Raises PluginError for a path outside of the model's folder.
     """
 
     def __init__(
@@ -86,11 +84,11 @@ class HubModel(FilePath, Checked):
             path = PurePosixPath(file)
             if ".." in path.parts or path.is_absolute():
                 raise PluginError(
-                    f"a model of a metric: {file!r} is not a path inside the model"
+                    f"a model of a metric: {file!r} is not a path in the model's folder"
                 )
 
     def is_needed(self, switches: Mapping[str, Any]) -> bool:
-        """Whether a metric with these switches opens the model."""
+        """Whether a metric with these switches needs the model."""
         switch, _, value = self.unless.partition("=")
         if not switch:
             return True
@@ -100,7 +98,7 @@ class HubModel(FilePath, Checked):
 
 
 def _fault(value: Any) -> str:
-    """What the value of such a switch must be; empty when it is right."""
+    """What the value of such a switch must be; empty if it is valid."""
     if isinstance(value, str):
         return naming_fault(value)
     if isinstance(value, Mapping):
@@ -111,9 +109,10 @@ def _fault(value: Any) -> str:
 
 
 def written_fault(value: Any) -> str:
-    """What a user must write to name a model; empty when it is right. Users do not
-    write what binding finds: a fingerprint not computed from files would be recorded
-    with scores."""
+    """What a user must write to name a model; empty if it is valid.
+
+    A user cannot set the fingerprint, since it must be computed from the files.
+    """
     if isinstance(value, Mapping) and not value.keys() <= {"name", "revision"}:
         return (
             "must be owner/name, owner/name@revision, a folder such as ./model, or "
@@ -126,21 +125,23 @@ def bound_model(
     written: str | Mapping[str, str],
     model: HubModel,
 ) -> dict[str, str]:
-    """The value for a metric: ``{name, revision, folder, fingerprint}``. A bound one
-    stays as it is. ``revision`` is the commit where the hub's cache knows it. The
-    ``fingerprint`` of a model that is not here is empty, and so is the ``folder``,
-    unless it names the model."""
+    """The value for a metric: ``{name, revision, folder, fingerprint}``.
+
+    A bound value stays unchanged. ``revision`` is the commit if the hub's cache has it.
+    For a model that is not on this machine ``fingerprint`` is empty, and so is
+    ``folder`` unless it names the model.
+    """
     if isinstance(written, Mapping) and written.get("fingerprint"):
         return {key: written.get(key, "") for key in _KEYS}
     named = named_in(written)
-    blank = {
+    unbound = {
         "name": named.name,
         "revision": named.revision,
         "folder": "" if named.folder is None else str(named.folder),
         "fingerprint": "",
     }
     if not named.name:
-        return blank
+        return unbound
     try:
         for place in places(named):
             if not missing(place.folder, model.files):
@@ -150,38 +151,38 @@ def bound_model(
                     "folder": str(place.folder),
                     "fingerprint": fingerprint(place.folder, model.files),
                 }
-    except (MmevalError, OSError):  # ``lacking`` reports it
+    except (MmevalError, OSError):  # ``lacking`` reports the error
         pass
-    return blank
+    return unbound
 
 
 def lacking(written: str | Mapping[str, str], model: HubModel) -> str:
-    """The files of a model that are missing or cannot be read; empty if it is usable.
+    """The files of a model that are missing or unreadable; empty if it is usable.
 
-    They are those at the place with the fewest.
+    Of several folders, the one with the fewest missing files counts.
     """
     named = named_in(written)
     if not named.name:
         return ""
     try:
-        found = {}
+        missing_by_folder = {}
         for place in places(named):
-            found[place.folder] = missing(place.folder, model.files)
-        folder = min(found, key=lambda folder: len(found[folder]))
-        fewest = found[folder]
-        if not fewest:  # all files exist, and yet it was not bound
+            missing_by_folder[place.folder] = missing(place.folder, model.files)
+        folder = min(missing_by_folder, key=lambda key: len(missing_by_folder[key]))
+        fewest = missing_by_folder[folder]
+        if not fewest:  # all files exist: computing the fingerprint raises the fault
             fingerprint(folder, model.files)
             return ""
         fault = weights_dir_fault()
         return ", ".join(fewest) + (f", and {fault}" if fault else "")
-    except MmevalError as error:  # the library that knows the cache
+    except MmevalError as error:  # the library that reads the cache is missing
         return str(error)
     except OSError as error:
         return f"a readable {error.filename or 'copy of its files'} ({error.strerror})"
 
 
 def named_in(written: str | Mapping[str, str]) -> NamedModel:
-    """The model that a switch names, bound or as it was written."""
+    """The model that the value of a switch names, bound or not."""
     if isinstance(written, str):
         return named_model(written)
     if written.get("folder"):
@@ -190,16 +191,17 @@ def named_in(written: str | Mapping[str, str]) -> NamedModel:
 
 
 def model_folder(value: str | Mapping[str, str]) -> Path:
-    """Where the files of a bound model are; raises MissingDataError if they are not."""
+    """The folder of a bound model. Raises MissingDataError if it is not there."""
     if isinstance(value, Mapping) and value.get("fingerprint"):
         return Path(value["folder"])
     if not named_in(value).name:
         raise MissingDataError(
-            "no model is named; set the switch to owner/name, or to a folder such as "
+            "the switch names no model; set it to owner/name, or to a folder such as "
             "./model"
         )
     raise MissingDataError(
-        f"the model {named_in(value)} is not here; run: mmeval prepare TASK --weights"
+        f"the model {named_in(value)} is not on this machine; run: mmeval prepare TASK "
+        "--weights"
     )
 
 
@@ -207,14 +209,15 @@ def loaded(
     value: str | Mapping[str, str],
     load: Callable[[Path, str], T],
 ) -> T:
-    """The result of ``load(folder, device)``, which is kept. It is called once in a
-    process for each model, device and function. Its time does not count for the time
-    limit of a trial.
+    """The cached result of ``load(folder, device)``.
 
-    ``load`` is a function of a module (or a ``partial`` of one with values that can be
-    hashed). Equal functions count as the same, even if they are different objects.
-    Raises the WeightsError of ``load`` for files that give no scores, with the name of
-    the model, and raises it again at each call."""
+    ``load`` is called once in a process for each model, device and function. Its time
+    does not count for the time limit of a trial. It is a module's function, or a
+    ``partial`` of one with hashable values; equal functions count as the same.
+
+    If ``load`` raises a WeightsError, it is raised with the name of the model, now and
+    at each later call.
+    """
     folder, device = model_folder(value), metric_device()
     mark = value.get("fingerprint", "") if isinstance(value, Mapping) else ""
     key = (str(folder), mark, device, _identity(load))
@@ -232,7 +235,7 @@ def loaded(
 
 
 def _identity(load: Callable[..., object]) -> Hashable:
-    """A key for a function, the same for two objects of the same code and values."""
+    """A key for a function, equal for two objects with equal code and values."""
     if isinstance(load, partial):
         keywords = tuple(sorted(load.keywords.items()))
         return (_identity(load.func), load.args, keywords)
@@ -248,34 +251,34 @@ def remembered_all(
     key: Hashable,
     compute: Callable[[Sequence[Media]], Sequence[T]],
 ) -> list[T]:
-    """The result of ``compute`` for each medium, kept with the medium under ``key``.
+    """The result of ``compute`` for each medium, in order, cached with the medium.
 
-    The metrics of one trial share it. ``compute`` is called once with the media that
-    have no result yet, without duplicates, and not at all when there are none; it
-    returns one result for each, in order.
+    The metrics of one trial share the results. ``compute`` is called once with the
+    media that have no result under ``key`` yet, without duplicates; it is not called if
+    there are none. It returns one result for each medium, in order.
 
-    ``key`` names all that the result depends on (the function, the model's fingerprint,
-    its settings). A result must not be changed; an error is not kept.
+    ``key`` must contain all that a result depends on (the function, the model's
+    fingerprint, its settings). Do not modify a result. Errors are not cached.
     """
-    known: dict[str, T] = {}
-    wanted: dict[str, Media] = {}
+    by_sha256: dict[str, T] = {}
+    to_compute: dict[str, Media] = {}
     for medium in media:
         if key in medium.memo:
-            known[medium.sha256] = cast(T, medium.memo[key])
+            by_sha256[medium.sha256] = cast(T, medium.memo[key])
         else:
-            wanted[medium.sha256] = medium
-    for sha256 in known:
-        wanted.pop(sha256, None)
-    if wanted:
-        made = compute(list(wanted.values()))
-        if len(made) != len(wanted):
+            to_compute[medium.sha256] = medium
+    for sha256 in by_sha256:
+        to_compute.pop(sha256, None)
+    if to_compute:
+        computed = compute(list(to_compute.values()))
+        if len(computed) != len(to_compute):
             raise PluginError(
-                f"{len(wanted)} media were to be worked out together, and {len(made)} "
-                "results came back"
+                f"compute must return one result for each of the {len(to_compute)} "
+                f"media, not {len(computed)}"
             )
-        known.update(zip(wanted, made, strict=True))
+        by_sha256.update(zip(to_compute, computed, strict=True))
     results = []
     for medium in media:
-        result = medium.memo.setdefault(key, known[medium.sha256])
+        result = medium.memo.setdefault(key, by_sha256[medium.sha256])
         results.append(cast(T, result))
     return results

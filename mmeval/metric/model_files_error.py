@@ -12,16 +12,18 @@ from mmeval.errors import MissingDataError
 from mmeval.system.wording import listed
 
 _NAMED = 3
-"""Weights that a message names; the others are counted."""
+"""Maximum number of weights that a message names; the others are counted."""
 _LENGTH_BYTES = 8
 _OF_A_FOLDER = "put all files of the right model there, or name another model"
 _PREPARE = "mmeval prepare TASK --weights; or name another model"
 
 
 class WeightsError(MissingDataError):
-    """Files of a model that give no scores. ``fault`` is what is wrong with them, in
-    words that follow the folder; ``how_to_fix`` is how to fix it, unless the right
-    files have to be put there."""
+    """The files of a model cannot be used.
+
+    ``fault`` follows the folder in the message, and ``how_to_fix`` ends it. By default
+    the user is asked to replace the files.
+    """
 
     def __init__(
         self, folder: Path, fault: str, *, model: str = "", how_to_fix: str = ""
@@ -43,7 +45,7 @@ class WeightsError(MissingDataError):
         )
 
     def of_hub(self, model: str) -> WeightsError:
-        """The same about a model of the hub, which a command fetches again."""
+        """The same error for a model of the hub, which a command can fetch again."""
         how_to_fix = self.how_to_fix
         if not how_to_fix:
             how_to_fix = f"delete {_to_delete(self.folder)}, then run: {_PREPARE}"
@@ -54,11 +56,11 @@ def gaps(
     report: Mapping[str, Any],
     ignored: tuple[str, ...] = (),
 ) -> str:
-    """The weights that a library did not find in the files of a model.
+    """The fault that a library did not find weights in the files of a model.
 
-    They were missing or had another shape, and are filled with random numbers:
-    ``report`` is its ``output_loading_info``. Empty where these are only weights whose
-    last name is ``ignored``. Weights without a place in the model do not count.
+    Missing weights, and those of another shape, would have random values. ``report`` is
+    the library's ``output_loading_info``. Weights whose last name is in ``ignored`` and
+    extra weights in the files do not count. Empty if there is no fault.
     """
     missing = []
     for name in report.get("missing_keys", ()):
@@ -67,12 +69,12 @@ def gaps(
     if missing:
         return _not_in_files(missing)
     other = []
-    for name, shape, wanted in report.get("mismatched_keys", ()):
-        other.append(f"{name}: {list(shape)}, not {list(wanted)}")
+    for name, shape, expected in report.get("mismatched_keys", ()):
+        other.append(f"{name}: {list(shape)}, not {list(expected)}")
     if not other:
         return ""
     return (
-        f"{len(other)} of its weights have another shape than config.json says "
+        f"{len(other)} of its weights have another shape than in config.json "
         f"({listed(sorted(other), _NAMED)})"
     )
 
@@ -83,26 +85,27 @@ def _not_in_files(weights: list[str]) -> str:
 
 
 def uneven_blocks(names: Iterable[str], start: str) -> str:
-    """The missing weights of equal blocks, named ``START.NUMBER.NAME``.
+    """The fault that weights of equal blocks, ``START.NUMBER.NAME``, are missing.
 
-    Missing is a block between others, or a weight that another block has. Empty where
-    none is.
+    A block between others may be missing, or a weight that another block has. Empty if
+    there is no fault.
     """
-    found: dict[int, set[str]] = {}
+    blocks: dict[int, set[str]] = {}
     for name in names:
         number, _, rest = name.removeprefix(f"{start}.").partition(".")
         if name.startswith(f"{start}.") and number.isdecimal():
-            found.setdefault(int(number), set()).add(rest)
-    every = set().union(*found.values())
-    lacks: list[str] = []
-    for block in range(max(found, default=-1) + 1):
-        missing = every - found.get(block, set())
-        lacks += [f"{start}.{block}.{name}" for name in missing]
-    return _not_in_files(lacks) if lacks else ""
+            blocks.setdefault(int(number), set()).add(rest)
+    all_names = set().union(*blocks.values())
+    all_missing: list[str] = []
+    for block in range(max(blocks, default=-1) + 1):
+        missing = all_names - blocks.get(block, set())
+        all_missing += [f"{start}.{block}.{name}" for name in missing]
+    return _not_in_files(all_missing) if all_missing else ""
 
 
 def damaged_files(folder: Path) -> list[Path]:
-    """The incomplete safetensors files of a folder: their declared length differs."""
+    """The incomplete safetensors files of a folder: their length differs from the
+    header."""
     files = sorted(folder.glob("*.safetensors"))
     return [path for path in files if not _is_whole(path)]
 
@@ -130,13 +133,13 @@ def _is_whole(path: Path) -> bool:
 
 
 def _to_delete(folder: Path) -> str:
-    """The files to delete so that they are fetched again: the damaged, or all weights.
-    In the hub's cache a file is a link, and its target has to be deleted."""
+    """The files to delete so that they are fetched again: damaged ones, else all."""
     files = damaged_files(folder)
     if not files:
         files += sorted(folder.glob("*.safetensors"))
         files += sorted(folder.glob("*.bin"))
     shown = []
     for path in files:
+        # in the hub's cache a file is a link, and its target must be deleted
         shown.append(str(path.resolve() if path.is_symlink() else path))
     return listed(shown, _NAMED) or str(folder)

@@ -1,12 +1,11 @@
-"""The profiles of metrics: the published or the official definition."""
+"""The profiles of metrics: the published definition, or the official script."""
 
 from __future__ import annotations
 
 from typing import Literal, get_args
 
 Profile = Literal["standard", "official"]
-"""``standard``: the published definition, its defects mended; ``official``: the
-released script to the digit. Every metric has both; one without an official definition
-has the same in both."""
+"""``standard``: the published definition with its defects fixed. ``official``: the same
+numbers as the released script. A metric without a script is the same in both."""
 
 PROFILES: tuple[str, ...] = get_args(Profile)

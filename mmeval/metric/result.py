@@ -1,4 +1,4 @@
-"""Checks the return value of a metric, and turns it into scores."""
+"""Checks the return value of a metric and converts it to scores."""
 
 from __future__ import annotations
 
@@ -12,19 +12,17 @@ from mmeval.metric.contract import AGGREGATION, Metric
 from mmeval.records.score import Score
 
 ROUNDING = 1e-6
-"""How far beyond its range a value may lie: floating point sums of ones are not always
-one."""
+"""Tolerance beyond the range of a value, for rounding errors."""
 
 MetricScores: TypeAlias = Mapping[str, Score]
-"""The scores of one trial by one metric, by output name: one for most, several for a
-metric with sub-scores."""
+"""The scores of one trial by one metric, by output name. Most metrics have one."""
 
 
 def scores_of(result: Any, metric: Metric) -> MetricScores:
-    """The return value of a metric as scores, checked by its range.
+    """Convert the return value of a metric to scores, and check its range.
 
-    It is a number, a ``Score``, or a mapping of its ``outputs`` to either. Raises
-    PluginError for other outputs.
+    The value is a number, a ``Score``, or a mapping of the metric's ``outputs`` to
+    either. Raises PluginError for other outputs.
     """
     name, outputs = metric.name, metric.outputs
     if not isinstance(result, Mapping):
@@ -45,16 +43,15 @@ def _checked(
     metric: Metric,
     output: str,
 ) -> Score:
-    """A value as a score; unscored if no number or outside the range that bounds
-    use."""
+    """A value as a score; unscored if it is not finite or outside the range."""
     try:
         score = value if isinstance(value, Score) else Score(value=float(value))
     except (TypeError, ValueError):
         raise PluginError(
-            f"the metric {metric.name!r} returned {value!r:.80}, and no number or Score"
+            f"the metric {metric.name!r} returned {value!r:.80}, not a number or Score"
         ) from None
     if not 0 <= score.weight < math.inf:
-        reason = f"the metric gave the weight {score.weight}, which is no count"
+        reason = f"the metric gave the weight {score.weight}, which is not a count"
         score = replace(score, value=None, status="unscored", reason=reason, weight=1.0)
     if score.status != "scored":
         return _bounded(score, metric.range_for(output))
@@ -73,8 +70,7 @@ def _checked(
 
 
 def _bounded(score: Score, spread: tuple[float, float]) -> Score:
-    """A score with bounds in the range, or without any, where the whole range is
-    used."""
+    """The score, without its bounds if they are outside the range."""
     if score.bounds is None:
         return score
     (low, high), (lowest, highest) = score.bounds, spread
@@ -89,7 +85,7 @@ def _bounded(score: Score, spread: tuple[float, float]) -> Score:
 
 
 def writable(score: Score) -> Score:
-    """The score, or an unscored one where JSON cannot hold its evidence."""
+    """The score, or an unscored one if its evidence is not JSON."""
     # it imports fast JSON, which task files do not need
     from mmeval.system.json_lines import to_line
 

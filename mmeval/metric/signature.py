@@ -12,9 +12,9 @@ from mmeval.program.prompt_file import JudgePrompt
 from mmeval.system.arguments import FilePath, hint_of, marks_of
 
 TRIAL = ("trial", "_trial", "_")
-"""Names of the first argument of a metric; the last two where it is not read."""
+"""Allowed names of a metric's first argument; the last two for an unused one."""
 TRIALS = ("trials", "_trials")
-"""Names of the first argument of a batched metric."""
+"""Allowed names of a batched metric's first argument."""
 SCORES = "scores"
 """The name of the first argument of a derived metric."""
 PIECES_SWITCH = "of"
@@ -22,7 +22,7 @@ PIECES_SWITCH = "of"
 
 
 class Signature(NamedTuple):
-    """The switches of a metric with their defaults, and the roles that it asks."""
+    """The switches of a metric with their defaults, and the roles that it calls."""
 
     switches: Mapping[str, Any]
     roles: tuple[str, ...]
@@ -31,15 +31,17 @@ class Signature(NamedTuple):
 def signature_of(
     name: str, function: Callable[..., Any], batch: object = None
 ) -> Signature:
-    """The signature of a metric called ``name``, with its description's ``batch``.
-    Raises PluginError for a function that cannot be a metric."""
+    """Read the signature of a metric; ``batch`` is that of its declaration.
+
+    Raises PluginError for a function that cannot be a metric.
+    """
     parameters = list(inspect.signature(function).parameters.values())
     first = ""
     if parameters and parameters[0].kind is not parameters[0].KEYWORD_ONLY:
         first = parameters[0].name
-    asked = [p for p in parameters[1:] if p.kind is p.POSITIONAL_OR_KEYWORD]
+    role_parameters = [p for p in parameters[1:] if p.kind is p.POSITIONAL_OR_KEYWORD]
     switches = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
-    roles = tuple(p.name for p in asked)
+    roles = tuple(p.name for p in role_parameters)
     if batch is not None or first in TRIALS:
         _check_batched(name, function, first, roles, batch)
     elif first not in (*TRIAL, SCORES):
@@ -53,16 +55,15 @@ def signature_of(
             raise PluginError(
                 f"the metric {name!r}: the switch {switch!r} needs a default"
             )
-    optional = [p.name for p in asked if p.default is not p.empty]
+    optional = [p.name for p in role_parameters if p.default is not p.empty]
     if optional:
         raise PluginError(
             f"the metric {name!r}: write * before its switches ({', '.join(optional)})"
         )
     if roles and first in TRIAL and not inspect.isgeneratorfunction(function):
         raise PluginError(
-            f"the metric {name!r} has the role {roles[0]!r} and no yield: yield the "
-            "calls to it, or write * before its "
-            "switches"
+            f"the metric {name!r} has the role {roles[0]!r} but no yield; yield its "
+            "calls, or write * before the switches"
         )
     if first == SCORES:
         _check_derived(name, function, switches, roles)
@@ -77,18 +78,16 @@ def _check_batched(
     roles: Sequence[str],
     batch: object,
 ) -> None:
-    """Raises PluginError for a function that cannot score many trials at once."""
+    """Raise PluginError for a function that cannot score several trials at once."""
     if first not in TRIALS or type(batch) is not int or batch < 1:
         raise PluginError(
-            f"the metric {name!r}: one that scores many answers at once is written "
+            f"the metric {name!r}: to score several answers at once, write "
             "@metric(..., batch=16) and "
-            f"def {name}(trials, *, switch=1), and returns one score for each of the "
-            "trials"
+            f"def {name}(trials, *, switch=1), and return one score for each trial"
         )
     if roles or inspect.isgeneratorfunction(function):
         raise PluginError(
-            f"the metric {name!r}: one that scores many answers at once cannot ask a "
-            "role"
+            f"the metric {name!r}: a metric with batch=N cannot call a role"
         )
 
 
@@ -98,35 +97,36 @@ def _check_derived(
     switches: Mapping[str, Any],
     roles: Sequence[str],
 ) -> None:
-    """Raises PluginError for a derived metric that needs more than scores."""
+    """Raise PluginError for a derived metric that needs more than scores."""
     if PIECES_SWITCH not in switches:
         raise PluginError(
-            f"the metric {name!r}: it is made of scores, so that it needs the switch "
+            f"the metric {name!r}: it is derived from scores, so it needs the switch "
             "of: list[str] = []"
         )
     if roles or inspect.isgeneratorfunction(function):
         raise PluginError(
-            f"the metric {name!r}: it is made of scores, so that it cannot ask a role"
+            f"the metric {name!r}: it is derived from scores, so it cannot call a role"
         )
 
 
 def _check_marks(
     name: str, function: Callable[..., Any], switches: Mapping[str, Any], first: str
 ) -> None:
-    """Raises PluginError for switches that name what the metric never opens. Models are
-    for metrics of answers, and not where roles are asked or scores combined."""
+    """Raise PluginError for a switch with a model or prompt that the metric cannot use.
+
+    Judged metrics cannot use models; derived ones cannot use models or prompts.
+    """
     refused: tuple[type, ...] = (HubModel, JudgePrompt)
-    made = "is made of scores"
+    reason = "is derived from scores"
     if inspect.isgeneratorfunction(function):
-        refused, made = (HubModel,), "asks a role"
+        refused, reason = (HubModel,), "calls a role"
     elif first != SCORES:
         return
     for switch in switches:
         for mark in marks_of(hint_of(function, switch), FilePath):
             if isinstance(mark, refused):
                 raise PluginError(
-                    f"the metric {name!r}: it {made}, so that it cannot use what its "
-                    f"switch {switch!r} names; leave "
-                    "that to a metric of the answer, and make one number of both by a "
+                    f"the metric {name!r} {reason}, so it cannot use the switch "
+                    f"{switch!r}. Use it in another metric, and combine both with a "
                     "derived metric"
                 )

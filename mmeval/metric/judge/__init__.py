@@ -1,4 +1,4 @@
-"""Judges: forms of a reply, questions and verdicts."""
+"""Judges: reply forms, questions and verdicts."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Forms of a judge's reply: its fields, and how each is asked for and read."""
+"""The form of a judge's reply: its fields, with their prompt texts and readers."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from mmeval.metric.judge.json_reply import ReplyError, read_object
 from mmeval.records.response import Response
 
 NOT_SURE = "not sure"
-"""A judge's reply instead of a value, where the form allows it."""
+"""A judge's reply instead of a value, if the form allows it."""
 MAX_TEXT_CHARS = 2000
-"""Characters of a judge's own words that are kept as evidence."""
+"""Maximum characters of a judge's text in the evidence."""
 _OUT_OF = re.compile(r"/|(?<=\s)out of(?=\s)", re.IGNORECASE)
 Vote: TypeAlias = Mapping[str, Any]
-"""The values of one reply, by field; None: the judge is not sure. Optional fields may
-be missing."""
+"""The values of one reply by field; None means that the judge is not sure. Optional
+fields may be missing."""
 
 
 class Field(Protocol):
-    """A field of a reply; ``optional`` may be absent, ``unsure`` may be ``not
-    sure``."""
+    """A field of a reply.
+
+    An ``optional`` field may be absent. An ``unsure`` field may be ``not sure``.
+    """
 
     @property
     def name(self) -> str: ...
@@ -33,17 +35,18 @@ class Field(Protocol):
     @property
     def optional(self) -> bool: ...
     def asked(self) -> str:
-        """The words of the prompt for the value."""
+        """The description of the value in the prompt."""
 
     def read(self, value: Any) -> Any:
-        """The typed value. Raises ReplyError with what was wanted; the reply itself is
-        quoted beside it."""
+        """The typed value. Raises ReplyError with the expected format."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number in ``low`` .. ``high``, or its text, which may name the highest one
-    (``4/5``, ``4 out of 5``); whole unless ``whole`` is false."""
+    """A number from ``low`` to ``high``, by default a whole number.
+
+    Text such as ``4``, ``4/5`` or ``4 out of 5`` is also read.
+    """
 
     name: str
     low: float
@@ -62,7 +65,7 @@ class Number:
         if is_short and value.strip()[-1:].isdigit():
             written, *highest = _OUT_OF.split(value, maxsplit=1)
             with contextlib.suppress(ValueError):
-                # with another highest number than that of the form its scale is unclear
+                # with another maximum than that of the form, the scale is unclear
                 if not highest or float(highest[0]) == self.high:
                     number = float(written)
         if (
@@ -78,8 +81,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of some words, as the form spells it; case, blanks, last stop do not
-    matter."""
+    """One of several options. Case, blanks and a final full stop do not matter."""
 
     name: str
     options: tuple[str, ...]
@@ -91,8 +93,8 @@ class Choice:
         taken = {"", NOT_SURE} if self.unsure else {""}
         if len(set(plain) - taken) < len(plain):
             raise UsageError(
-                f"the options {list(self.options)!r:.200} are not distinguishable in a "
-                "reply; give each its own words"
+                f"the options {list(self.options)!r:.200} cannot be distinguished in a "
+                "reply; use different words"
             )
 
     def asked(self) -> str:
@@ -108,8 +110,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class YesNo:
-    """Yes or no; ``true`` and ``false``, also as texts, are the same. The value is a
-    bool."""
+    """Yes or no, as a bool. ``true`` and ``false`` are also read."""
 
     name: str
     unsure: bool = False
@@ -129,8 +130,7 @@ class YesNo:
 
 @dataclass(frozen=True)
 class Text:
-    """The judge's own words, cut after ``MAX_TEXT_CHARS``: evidence, never a
-    decision."""
+    """Free text, cut after ``MAX_TEXT_CHARS``. It is evidence, never a decision."""
 
     name: str
     asked_for: str = "one or two sentences"
@@ -153,58 +153,62 @@ def _plain(text: str) -> str:
 
 @dataclass(frozen=True)
 class ReplyForm:
-    """The reply that a judge is asked for: an object with these fields, in this order.
-    ``example`` is one that leads to the most further questions, where some replies lead
-    to more."""
+    """The form of a judge's reply: a JSON object with these fields, in this order.
+
+    ``example`` is a reply that leads to the maximum number of further questions.
+    """
 
     fields: tuple[Field, ...]
     example: str = field(default="", kw_only=True)
 
     @property
     def reads_refusals(self) -> bool:
-        """Whether the words of a refused reply are read as those of any other.
+        """Whether a refused reply is read like any other.
 
-        Released scripts do not know that a reply was refused.
+        Released scripts do not detect refusals.
         """
         return False
 
     @property
     def asked(self) -> str:
-        """The words of the prompt for the reply: ``form`` in a prompt file."""
-        wanted = []
-        for one in self.fields:
-            unsure = f', or "{NOT_SURE}"' if one.unsure else ""
-            wanted.append(f'"{one.name}": <{one.asked()}{unsure}>')
-        return "{" + ", ".join(wanted) + "}"
+        """The description of the reply in the prompt: ``form`` in a prompt file."""
+        descriptions = []
+        for reply_field in self.fields:
+            unsure = f', or "{NOT_SURE}"' if reply_field.unsure else ""
+            descriptions.append(
+                f'"{reply_field.name}": <{reply_field.asked()}{unsure}>'
+            )
+        return "{" + ", ".join(descriptions) + "}"
 
     def read(self, text: str) -> Vote:
-        """The values of a reply. Raises ReplyError when it does not fit: no guesses."""
-        wanted = [field.name for field in self.fields if not field.optional]
+        """The values of a reply. Raises ReplyError if it does not fit the form."""
+        required = [field.name for field in self.fields if not field.optional]
         optional = [field.name for field in self.fields if field.optional]
-        found = read_object(text, wanted, optional=optional)
+        reply = read_object(text, required, optional=optional)
         values: dict[str, Any] = {}
-        for one in self.fields:
-            if one.name not in found:
+        for reply_field in self.fields:
+            name = reply_field.name
+            if name not in reply:
                 continue
-            value = found[one.name]
-            if one.unsure and isinstance(value, str) and _plain(value) == NOT_SURE:
-                values[one.name] = None
+            value = reply[name]
+            is_text = isinstance(value, str)
+            if reply_field.unsure and is_text and _plain(value) == NOT_SURE:
+                values[name] = None
                 continue
             try:
-                values[one.name] = one.read(value)
+                values[name] = reply_field.read(value)
             except ReplyError as error:
-                raise ReplyError(f"{one.name} {error}") from None
+                raise ReplyError(f"{name} {error}") from None
         return values
 
     def read_reply(self, response: Response) -> Vote:
-        """The values of a response with an answer. Raises ReplyError as ``read`` does,
-        and for what the judge refused."""
+        """The values of a response. Raises ReplyError like ``read``, or if refused."""
         if response.is_refused and not self.reads_refusals:
             raise ReplyError("the judge refused")
         return self.read(response.text)
 
     def fault(self, response: Response) -> str:
-        """For ``Call.accept``: what is wrong with a reply; empty when it fits."""
+        """What is wrong with a reply, for ``Call.accept``; empty if it fits."""
         try:
             self.read_reply(response)
         except ReplyError as error:

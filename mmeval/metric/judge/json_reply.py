@@ -1,8 +1,6 @@
-"""Reads the JSON object of a model's reply, or its list of objects, with prose and
-fences around it.
+"""Reads the JSON object, or list of objects, in a model's reply.
 
-Models wrap their answer in fences and prose, and write it as Python does. All of these
-are read:
+Models add prose and fences, and write JSON like Python. These variants are read:
 
     The answer: ```json
     {'grade': 4, 'sure': True,}
@@ -12,16 +10,15 @@ are read:
 - single quotes, a comma before a closing bracket, ``True``, ``False`` and ``None``,
   ``4/5`` without quotes, line breaks inside texts;
 - keys in other cases, with blanks or dashes for underscores (``Criteria Met``);
-- the wanted keys in the only object inside another one: ``{"verdict": {"grade": 4}}``.
+- the required keys in the only object inside another: ``{"verdict": {"grade": 4}}``.
 
-Nothing is guessed. A reply that is cut off, an object with a repeated key or with
-different values of one key in two spellings, and several different objects with all
-wanted keys are refused. A piece of a broken object is not an answer, or a text quoted
-in it could answer in the model's place. A reply with the value of a wanted key in a
-broken object, or outside of all objects, is refused.
+Nothing is guessed. These replies are errors: a reply that is cut off, an object with a
+repeated key or with different values of a key in two spellings, and several different
+objects with all required keys. A part of a malformed object is not an answer, since a
+text quoted in it could pretend to be one. Therefore a required key with a value in a
+malformed object, or outside of all objects, is an error too.
 
-A reply is hostile: reading takes time linear in its length, and length and depth have
-limits.
+A reply may be hostile: reading takes linear time, and its length and depth are limited.
 """
 
 from __future__ import annotations
@@ -39,11 +36,10 @@ from mmeval.records.response import Response
 MAX_CHARS = 200_000
 MAX_DEPTH = 32
 MAX_NUMBER_CHARS = 64
-"""Digits and signs of one number; longer ones cost time that grows with their
-square."""
+"""Maximum length of a number: converting longer ones takes quadratic time."""
 _MALFORMED = "the reply's JSON is malformed"
 _GAP = re.compile(r"\\?[ _-]")
-"""What separates the words of a key, as it stands or escaped for a pattern."""
+"""A separator between the words of a key, plain or escaped for a pattern."""
 _BLANK = re.compile(r"\s*")
 _BRACE = re.compile(r"[{}]")
 _BRACE_OR_TEXT = re.compile(
@@ -51,11 +47,11 @@ _BRACE_OR_TEXT = re.compile(
     + r"'(?:[^'\\]|\\.)*+(?:'|\\?\Z)",
     re.DOTALL,
 )
-"""A text that is not closed reaches to the end; an apostrophe within a word begins
-none."""
+"""A brace or a text. An unclosed text extends to the end, and an apostrophe within a
+word does not begin a text."""
 _KEYED = re.compile(r"\{\s*+\\*+(?:[\"']|\w++\\*+[\"']?\\*+\s*+:)")
-"""The beginning of an intended object, unlike braces in prose: a key that may lack
-either of its quotation marks, or have backslashes before them."""
+"""The beginning of an object, unlike a brace in prose: a key, which may lack quotation
+marks or have backslashes before them."""
 _LISTED = re.compile(r"\[\s*+" + _KEYED.pattern)
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"|' + r"'((?:[^'\\]|\\.)*+)'", re.DOTALL)
 _NUMBER = re.compile(
@@ -80,43 +76,42 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
 class ReplyError(ValueError):
-    """A reply that does not answer the question; the message is the reason."""
+    """A reply does not answer the question; the message is the reason."""
 
 
 class _NotJsonError(Exception):
-    """A brace that begins no object, but prose or a template."""
+    """A brace does not begin an object, but prose or a template."""
 
 
 def read_object(
     text: str,
-    wanted: Collection[str] = (),
+    required: Collection[str] = (),
     *,
     optional: Collection[str] = (),
     first: bool = False,
 ) -> dict[str, Any]:
-    """The object of a reply that has all wanted keys; others may stand beside them.
+    """The object in a reply that has all required keys; it may have further keys.
 
-    Wanted and optional keys that the reply spells in another case, or with blanks or
-    dashes for underscores, have the spelling that was asked for. An object without the
-    wanted keys stands for the only object inside it that has them. The same object
-    written twice is one. With ``first`` the first object counts, whatever its keys, and
-    what follows is not read.
+    The result has the requested spelling of required and optional keys, even if the
+    reply spells them in another case, or with blanks or dashes for underscores. If an
+    object lacks required keys, the only object inside it that has them is used. Equal
+    objects count as one. With ``first`` only the first object is read.
 
-    Raises ReplyError when there is none, when there are several different ones, when
-    one that was meant is malformed, when the text ends inside an object, and when a key
-    has different values in two spellings.
+    Raises ReplyError if there is no such object, if there are several different ones,
+    if an object is malformed or incomplete, or if a key has different values in two
+    spellings.
 
     >>> read_object("Sure! {'Grade': 4,} I hope that helps.", ["grade"])
     {'grade': 4}
     """
     if len(text) > MAX_CHARS:
         raise ReplyError(f"the reply has more than {MAX_CHARS} characters")
-    objects = _objects(text, wanted)
+    objects = _objects(text, required)
     items = islice(objects, 1) if first else objects
     answers: list[dict[str, Any]] = []
     others = 0
     for item in items:
-        answer = _answer_in(item, wanted, optional)
+        answer = _answer_in(item, required, optional)
         if answer is None:
             others += 1
         elif not answers:
@@ -126,16 +121,15 @@ def read_object(
     if answers:
         return answers[0]
     if others:
-        raise ReplyError(f"the reply's JSON lacks {', '.join(map(repr, wanted))}")
+        raise ReplyError(f"the reply's JSON lacks {', '.join(map(repr, required))}")
     raise ReplyError("the reply holds no JSON object")
 
 
 def read_objects(text: str) -> list[dict[str, Any]]:
-    """The first list of objects of a reply; brackets in prose, and lists of anything
-    else, are passed over.
+    """The first list of objects in a reply.
 
-    Raises ReplyError when there is none, when one that was meant is malformed, and when
-    the text ends inside a list.
+    Brackets in prose and lists of other values are skipped. Raises ReplyError if the
+    reply has no such list, or if it is malformed or incomplete.
 
     >>> read_objects("Plan [1, 2]: [{'step': 1,}]")
     [{'step': 1}]
@@ -146,20 +140,20 @@ def read_objects(text: str) -> list[dict[str, Any]]:
     while (at := text.find("[", end)) >= 0:
         reader = _Reader(text, at)
         try:
-            found = reader.items(0)
+            items = reader.items(0)
         except _NotJsonError:
             if _LISTED.match(text, at):
                 raise ReplyError(_MALFORMED) from None
             end = max(reader.at, at + 1)
             continue
-        if found and all(isinstance(item, dict) for item in found):
-            return found
+        if items and all(isinstance(item, dict) for item in items):
+            return items
         end = reader.at
     raise ReplyError("the reply holds no list of JSON objects")
 
 
 def accepts(read: Callable[[str], object]) -> Callable[[Response], str]:
-    """``Call.accept`` for what a reader can read: its ReplyError is the fault."""
+    """A function for ``Call.accept``: its fault is the ReplyError of ``read``."""
 
     def fault(response: Response) -> str:
         try:
@@ -172,7 +166,7 @@ def accepts(read: Callable[[str], object]) -> Callable[[Response], str]:
 
 
 def strict_json(text: str) -> Any:
-    """The value of a text that is only JSON (``Any``: whatever it holds), else None."""
+    """The value of a text that is JSON and nothing else; else None."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -180,15 +174,17 @@ def strict_json(text: str) -> Any:
 
 
 def _folded(key: str) -> str:
-    """A key as keys are compared."""
+    """A key in the form in which keys are compared."""
     return _GAP.sub("_", key.strip()).casefold()
 
 
 def _answer_in(
-    item: dict[str, Any], wanted: Collection[str], optional: Collection[str]
+    item: dict[str, Any], required: Collection[str], optional: Collection[str]
 ) -> dict[str, Any] | None:
-    """The object if it has all wanted keys, else the only one inside it that has them;
-    their keys are spelled as asked for. Raises ReplyError where there are several."""
+    """The object with all required keys: this one, or the only one inside it.
+
+    Its keys have the requested spelling. Raises ReplyError if there are several.
+    """
     answers: list[dict[str, Any]] = []
     waiting: deque[Any] = deque([item])
     while waiting:
@@ -196,8 +192,8 @@ def _answer_in(
         if isinstance(value, list):
             waiting.extend(value)
         elif isinstance(value, dict):
-            spelled = _spelled(value, wanted, optional)
-            if spelled.keys() >= set(wanted):
+            spelled = _spelled(value, required, optional)
+            if spelled.keys() >= set(required):
                 answers.append(spelled)
             else:
                 waiting.extend(value.values())
@@ -207,35 +203,39 @@ def _answer_in(
 
 
 def _spelled(
-    item: dict[str, Any], wanted: Collection[str], optional: Collection[str]
+    item: dict[str, Any], required: Collection[str], optional: Collection[str]
 ) -> dict[str, Any]:
-    """An object whose keys are spelled as asked for. Raises ReplyError where two
-    spellings of a wanted one have different values; of an optional one the spelling
-    that was asked for counts, else the first."""
-    asked = {_folded(key): key for key in (*optional, *wanted)}
+    """The object with the requested spelling of its keys.
+
+    If a key occurs in several spellings, the requested one counts, else the first.
+    Raises ReplyError if the values of a required key differ.
+    """
+    spelling_of = {_folded(key): key for key in (*optional, *required)}
     spelled: dict[str, Any] = {}
     for key, value in item.items():
-        name = asked.get(_folded(key), key)
-        if name in wanted and not _same(spelled.get(name, value), value):
+        name = spelling_of.get(_folded(key), key)
+        if name in required and not _same(spelled.get(name, value), value):
             raise ReplyError(f"the reply has two values of {name!r}")
         if name not in spelled or key == name:
             spelled[name] = value
     return spelled
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Whether values are equal, where true is not 1; key order does not matter."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+def _same(first: Any, second: Any) -> bool:
+    """Whether values are equal. True differs from 1, and key order does not matter."""
+    return json.dumps(first, sort_keys=True) == json.dumps(second, sort_keys=True)
 
 
 def _objects(
     text: str,
-    wanted: Collection[str],
+    required: Collection[str],
 ) -> Iterator[dict[str, Any]]:
-    """The outermost objects in order; malformed ones are not read again (linear time).
-    Raises ReplyError where a wanted key has a value in a malformed one, or outside of
-    all."""
-    spellings = [_GAP.sub("[_ -]", re.escape(key)) for key in wanted]
+    """The outermost objects in order. Malformed ones are read once (linear time).
+
+    Raises ReplyError if a required key has a value in a malformed object, or outside of
+    all objects.
+    """
+    spellings = [_GAP.sub("[_ -]", re.escape(key)) for key in required]
     keys = "|".join(spellings) or "(?!)"  # nothing
     inside = re.compile(rf"(?<!\w)(?:{keys})\\*+[\"']?\\*+\s*+:", re.IGNORECASE)
     outside = re.compile(rf"[\"'](?:{keys})\\*+[\"']\s*+:", re.IGNORECASE)
@@ -253,9 +253,9 @@ def _objects(
         except _NotJsonError:
             end = max(reader.at, at + 1)
             if _KEYED.match(text, at):
-                # It is unclear whether a quotation mark of a malformed object begins a
-                # text, so braces are counted both with those within texts and without,
-                # and the later end is used: no piece of it is read as a whole one.
+                # A quotation mark in a malformed object may or may not begin a text.
+                # Braces are counted with and without those in texts, and the later end
+                # is used, so that no part of the object is read as an object.
                 plain_end = _balanced(_BRACE, text, at)
                 end = max(plain_end, _balanced(_BRACE_OR_TEXT, text, at))
                 if inside.search(text, at, end):
@@ -267,7 +267,7 @@ def _balanced(
     text: str,
     at: int,
 ) -> int:
-    """Where the brace at a place is closed; the end of the text when it is not."""
+    """The end of the object that begins at ``at``; the end of the text if unclosed."""
     depth = 0
     for token in tokens.finditer(text, at):
         depth += {"{": 1, "}": -1}.get(token[0], 0)
@@ -277,35 +277,34 @@ def _balanced(
 
 
 class _Reader:
-    """Reads one value from a place in a text; ``at`` is the place after what was
-    read."""
+    """Reads one value from a position; ``at`` is the position after what was read."""
 
     def __init__(self, text: str, at: int) -> None:
         self.text, self.at = text, at
 
     def object(self, depth: int) -> dict[str, Any]:
         self.at += 1
-        found: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         while self._next() != "}":
             key = self._string()
             if self._next() != ":":
                 raise _NotJsonError
             self.at += 1
-            if key in found:
-                raise ReplyError(f"the key {key[:40]!r} stands twice in the reply")
-            found[key] = self._value(depth + 1)
+            if key in result:
+                raise ReplyError(f"the key {key[:40]!r} occurs twice in the reply")
+            result[key] = self._value(depth + 1)
             self._comma("}")
         self.at += 1
-        return found
+        return result
 
     def items(self, depth: int) -> list[Any]:
         self.at += 1
-        found: list[Any] = []
+        result: list[Any] = []
         while self._next() != "]":
-            found.append(self._value(depth + 1))
+            result.append(self._value(depth + 1))
             self._comma("]")
         self.at += 1
-        return found
+        return result
 
     def _value(self, depth: int) -> Any:
         if depth > MAX_DEPTH:
@@ -330,7 +329,7 @@ class _Reader:
         return self._number()
 
     def _comma(self, closing: str) -> None:
-        """A comma, which may be missing before the closing bracket alone."""
+        """Read a comma, which may be missing before the closing bracket."""
         after = self._next()
         if after == ",":
             self.at += 1
@@ -340,7 +339,7 @@ class _Reader:
     def _next(self) -> str:
         """The next character that is not blank."""
         blank = _BLANK.match(self.text, self.at)
-        assert blank is not None  # it matches nothing as well
+        assert blank is not None  # the pattern also matches an empty string
         self.at = blank.end()
         if self.at == len(self.text):
             raise ReplyError("the reply ends in the middle of its JSON")
@@ -370,7 +369,7 @@ class _Reader:
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    """The character of an escape; one that JSON does not know (LaTeX's) stays."""
+    """The character of an escape. Unknown escapes, as in LaTeX, stay unchanged."""
     code = match[1]
     if code[0] != "u" or len(code) == 1:
         unknown = code if code in "\"'\\/" else f"\\{code}"

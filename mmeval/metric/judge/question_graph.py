@@ -1,5 +1,4 @@
-"""Question graphs: yes-or-no questions, of which some are asked only after a yes to
-others.
+"""Question graphs: yes-or-no questions that may depend on a yes to other questions.
 
     questions = [
         GraphQuestion("lamp", Question(judge, FORM, prompt, {"question": "Is there a lamp?"})),
@@ -8,8 +7,8 @@ others.
     graph = yield from ask_graph(questions)
     return graph.share()
 
-Questions are asked in waves: all that are ready at once, so a graph takes one round
-trip for each step of its depth.
+Questions are asked in waves of all that are ready, so that a graph takes one round trip
+for each level of its depth.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -26,18 +25,20 @@ from mmeval.records.score import CAUSES, Cause, Score
 from mmeval.system.wording import listed
 
 MOST_NAMED = 10
-"""Questions of a cycle that its fault names."""
+"""Maximum number of questions that a fault about a cycle names."""
 GraphId: TypeAlias = str | int
 Dependencies = Literal["followed", "never_asked"]
-"""What parents do: a question is asked after a yes to all of them, or one with parents
-is never asked, and is no."""
+"""``followed``: a question is asked after a yes to all its parents. ``never_asked``: a
+question with parents is not asked, and its verdict is no."""
 
 
 @dataclass(frozen=True)
 class GraphQuestion:
-    """A question of a graph; ``parents`` are the ids of those that it is asked after.
-    ``question`` is None where it cannot be asked, and ``unaskable`` says why: it is no
-    then."""
+    """A question of a graph; ``parents`` are the ids of questions that it depends on.
+
+    ``question`` is None if it cannot be asked, for the reason ``unaskable``. Its
+    verdict is then no.
+    """
 
     id: GraphId
     question: Question | None
@@ -47,9 +48,11 @@ class GraphQuestion:
 
 @dataclass(frozen=True)
 class GraphVerdict:
-    """What became of one question: yes, no, or None for unknown. ``verdict`` is the
-    judge's, None where it was not asked; ``why`` says why it was not asked, or why it
-    is lost."""
+    """The result for one question: yes, no, or None for unknown.
+
+    ``verdict`` is that of the judge, None if the question was not asked. ``why`` is the
+    reason if it was not asked or is unknown.
+    """
 
     id: GraphId
     yes: bool | None
@@ -59,9 +62,11 @@ class GraphVerdict:
 
 @dataclass(frozen=True)
 class AnsweredGraph:
-    """The verdicts of a graph, one for each question, in their order. ``asked`` are the
-    ids in the order in which they were asked; ``faults`` are those of the graph
-    itself."""
+    """The verdicts of a graph, one for each question, in order.
+
+    ``asked`` are the ids of the questions in the order in which they were asked.
+    ``faults`` are those of the graph itself.
+    """
 
     verdicts: tuple[GraphVerdict, ...]
     asked: tuple[GraphId, ...] = ()
@@ -69,28 +74,32 @@ class AnsweredGraph:
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """``asked`` and ``verdicts``; where there are any, ``not_asked`` and ``lost``
-        with reasons, ``said`` by the judge, ``faults``, and how many unreadable replies
-        are no. All but the first and the last two are by id."""
+        """Evidence for a score, as JSON.
+
+        It has ``asked`` and ``verdicts``. If not empty, it also has ``not_asked`` and
+        ``lost`` with reasons, ``said`` with the judge's replies, ``faults``, and
+        ``unread``: the number of unreadable replies that count as no. All but
+        ``asked``, ``faults`` and ``unread`` are mappings by id.
+        """
         words = {True: "yes", False: "no", None: "unknown"}
         verdicts, not_asked, lost, replies = {}, {}, {}, {}
         unread = 0
-        seen: Counter[str] = Counter()
-        for one in self.verdicts:
-            # those after the first of the same id have a number
-            name = str(one.id)
-            seen[name] += 1
-            if seen[name] > 1:
-                name = f"{name} ({seen[name]})"
-            verdicts[name] = words[one.yes]
-            if one.verdict is None:
-                not_asked[name] = one.why
+        id_counts: Counter[str] = Counter()
+        for answered in self.verdicts:
+            # the second question with the same id becomes "id (2)"
+            name = str(answered.id)
+            id_counts[name] += 1
+            if id_counts[name] > 1:
+                name = f"{name} ({id_counts[name]})"
+            verdicts[name] = words[answered.yes]
+            if answered.verdict is None:
+                not_asked[name] = answered.why
                 continue
-            if one.why:
-                lost[name] = one.why
-            if one.verdict.evidence:
-                replies[name] = one.verdict.evidence
-            unread += one.yes is False and bool(one.verdict.lost)
+            if answered.why:
+                lost[name] = answered.why
+            if answered.verdict.evidence:
+                replies[name] = answered.verdict.evidence
+            unread += answered.yes is False and bool(answered.verdict.lost)
         more = {
             "not_asked": not_asked,
             "lost": lost,
@@ -105,18 +114,20 @@ class AnsweredGraph:
         }
 
     def share(self, **evidence: Any) -> Score:
-        """The share of yes among the questions, of which there must be some. Unscored
-        where some are unknown; its bounds are the share with these as no, and as
-        yes."""
+        """The share of yes among the questions, from 0 to 1; there must be questions.
+
+        If some are unknown, the score is unscored. Its bounds are the shares with all
+        unknown ones as no, and as yes.
+        """
         yes = unknown = 0
         reasons: list[str] = []
         causes: list[Cause] = []
-        for one in self.verdicts:
-            yes += one.yes is True
-            unknown += one.yes is None
-            if one.yes is None and one.verdict is not None:
-                reasons.append(one.why)
-                causes.append(one.verdict.cause)
+        for answered in self.verdicts:
+            yes += answered.yes is True
+            unknown += answered.yes is None
+            if answered.yes is None and answered.verdict is not None:
+                reasons.append(answered.why)
+                causes.append(answered.verdict.cause)
         count = len(self.verdicts)
         evidence = {**self.evidence, **evidence}
         if not causes:
@@ -138,29 +149,28 @@ def ask_graph(
     lost_is_no: bool = False,
     repeats: int = 1,
 ) -> Program[AnsweredGraph]:
-    """Ask the questions of a graph; ``field`` is the one of the reply that holds yes or
-    no.
+    """Ask the questions of a graph; ``field`` is the reply's field with yes or no.
 
-    A question is asked when all of its parents are yes. Below a no all are no, and
-    below an unknown verdict all are unknown, without a call; of several parents a no
-    decides. A question in a cycle, or below one, is no. A parent that does not exist,
-    or is the question itself, is left out and is a fault. Questions may share an id,
-    which is a fault too; those below it are asked when all of them are yes.
+    A question is asked if all its parents are yes. If a parent is no, it is no; else if
+    a parent is unknown, it is unknown. Both need no call. A question in a cycle, or
+    below one, is no. A parent that does not exist, or is the question itself, is
+    ignored and recorded as a fault. If several questions share an id, this is a fault
+    too, and their children are asked if all of them are yes.
 
-    ``lost_is_no``: a question of which no reply can be used is no, and not unknown; one
-    to which the judge gave no reply at all is unknown in any case. With ``repeats`` the
-    majority decides.
+    With ``lost_is_no``, a question whose replies cannot be used counts as no instead of
+    unknown. Without any reply of the judge it is always unknown. With ``repeats`` the
+    majority of the replies decides.
     """
     graph = _Graph(questions)
     if dependencies == "never_asked":
         why = "it has parents, and these are never asked"
-        for place, one in enumerate(questions):
-            if one.parents:
-                graph.settle(place, GraphVerdict(one.id, yes=False, why=why))
+        for place, question in enumerate(questions):
+            if question.parents:
+                graph.settle(place, GraphVerdict(question.id, yes=False, why=why))
     asked: list[GraphId] = []
     while wave := graph.wave():
         asked += [questions[place].id for place, _ in wave]
-        with_examples = [_with_example(question, field) for _, question in wave]
+        with_examples = [_with_example(ready, field) for _, ready in wave]
         verdicts = yield from ask_verdicts(with_examples, repeats=repeats)
         for (place, _), verdict in zip(wave, verdicts, strict=True):
             why = verdict.unknown(field)
@@ -174,100 +184,97 @@ def ask_graph(
 
 
 class _Graph:
-    """What is known of each question, by its place, and which are ready to be asked."""
+    """The state of each question by its position, and those that are ready to ask."""
 
     def __init__(self, questions: Sequence[GraphQuestion]) -> None:
         self.faults: list[str] = []
         self._questions = questions
-        self._found: list[GraphVerdict | None] = [None] * len(questions)
-        self._below: list[list[int]] = [[] for _ in questions]
+        self._verdicts: list[GraphVerdict | None] = [None] * len(questions)
+        self._children: list[list[int]] = [[] for _ in questions]
         self._open = [0] * len(questions)
-        """How many parents have no verdict yet."""
-        self._doubt: dict[int, GraphId] = {}
-        """A parent that is unknown."""
+        """Number of parents without a verdict."""
+        self._unknown_parent: dict[int, GraphId] = {}
         places: dict[GraphId, list[int]] = {}
-        for at, one in enumerate(questions):
-            places.setdefault(one.id, []).append(at)
-        for id, those in places.items():
-            if len(those) > 1:
-                self.faults.append(f"{len(those)} questions have the id {id!r:.80}")
-        for at, one in enumerate(questions):
-            for parent in dict.fromkeys(one.parents):
-                above = [place for place in places.get(parent, ()) if place != at]
-                if parent == one.id:
-                    self.faults.append(f"{one.id!r:.80} is its own parent")
+        for place, node in enumerate(questions):
+            places.setdefault(node.id, []).append(place)
+        for id, same_id in places.items():
+            if len(same_id) > 1:
+                self.faults.append(f"{len(same_id)} questions have the id {id!r:.80}")
+        for place, node in enumerate(questions):
+            for parent in dict.fromkeys(node.parents):
+                above = [other for other in places.get(parent, ()) if other != place]
+                if parent == node.id:
+                    self.faults.append(f"{node.id!r:.80} is its own parent")
                 elif not above:
                     self.faults.append(
-                        f"{one.id!r:.80} has the parent {parent!r:.80}, which does "
+                        f"{node.id!r:.80} has the parent {parent!r:.80}, which does "
                         "not exist"
                     )
                 else:
-                    self._open[at] += len(above)
-                    for place in above:
-                        self._below[place].append(at)
-        self._ready = [at for at, count in enumerate(self._open) if not count]
-        for at, one in enumerate(questions):
-            if one.question is None:
-                self.settle(at, GraphVerdict(one.id, yes=False, why=one.unaskable))
+                    self._open[place] += len(above)
+                    for other in above:
+                        self._children[other].append(place)
+        self._ready = [place for place, count in enumerate(self._open) if not count]
+        for place, node in enumerate(questions):
+            if node.question is None:
+                verdict = GraphVerdict(node.id, yes=False, why=node.unaskable)
+                self.settle(place, verdict)
 
     def wave(self) -> list[tuple[int, Question]]:
-        """The questions that are ready, in their order, with their places; each comes
-        once."""
+        """Take the questions that are ready, in order, with their positions."""
         wave = []
         for place in sorted(self._ready):
             question = self._questions[place].question
-            if self._found[place] is None and question is not None:
+            if self._verdicts[place] is None and question is not None:
                 wave.append((place, question))
         self._ready = []
         return wave
 
-    def settle(self, at: int, verdict: GraphVerdict) -> None:
-        """Keep a verdict, and those that follow from it below. A loop, as chains may be
-        long."""
-        settled = [(at, verdict)]
+    def settle(self, place: int, verdict: GraphVerdict) -> None:
+        """Record a verdict, and the verdicts below that follow from it."""
+        # a loop instead of recursion, since chains may be long
+        settled = [(place, verdict)]
         while settled:
-            at, verdict = settled.pop()
-            if self._found[at] is not None:
+            place, verdict = settled.pop()
+            if self._verdicts[place] is not None:
                 continue
-            self._found[at] = verdict
-            for place in self._below[at]:
-                own = self._questions[place].id
+            self._verdicts[place] = verdict
+            for child in self._children[place]:
+                child_id = self._questions[child].id
                 if verdict.yes is False:
-                    below = GraphVerdict(own, yes=False, why=f"{verdict.id} is no")
-                    settled.append((place, below))
+                    below = GraphVerdict(child_id, yes=False, why=f"{verdict.id} is no")
+                    settled.append((child, below))
                     continue
                 if verdict.yes is None:
-                    self._doubt.setdefault(place, verdict.id)
-                self._open[place] -= 1
-                if self._open[place]:
+                    self._unknown_parent.setdefault(child, verdict.id)
+                self._open[child] -= 1
+                if self._open[child]:
                     continue
-                if place in self._doubt:
-                    why = f"{self._doubt[place]} is unknown"
-                    settled.append((place, GraphVerdict(own, yes=None, why=why)))
+                if child in self._unknown_parent:
+                    why = f"{self._unknown_parent[child]} is unknown"
+                    settled.append((child, GraphVerdict(child_id, yes=None, why=why)))
                 else:
-                    self._ready.append(place)
+                    self._ready.append(child)
 
     def verdicts(self) -> tuple[GraphVerdict, ...]:
-        """All verdicts, at the end: what has none by then is in a cycle, or below
-        one."""
+        """All verdicts at the end. Open questions are in a cycle, or below one."""
         verdicts = []
-        left = []
-        for one, verdict in zip(self._questions, self._found, strict=True):
+        in_cycle = []
+        for node, verdict in zip(self._questions, self._verdicts, strict=True):
             if verdict is None:
                 why = "it is in a cycle, or below one"
-                verdicts.append(GraphVerdict(one.id, yes=False, why=why))
-                left.append(repr(one.id)[:80])
+                verdicts.append(GraphVerdict(node.id, yes=False, why=why))
+                in_cycle.append(repr(node.id)[:80])
             else:
                 verdicts.append(verdict)
-        if left:
-            named = listed(left, MOST_NAMED)
+        if in_cycle:
+            named = listed(in_cycle, MOST_NAMED)
             self.faults.append(f"in a cycle, or below one: {named}")
         return tuple(verdicts)
 
 
 def _with_example(question: Question, field: str) -> Question:
-    """The question with a yes for dry runs, so that these count what is asked after
-    it."""
+    """The question with the example yes, so that a dry run counts its children."""
     form = question.form
     if form.example:
         return question

@@ -1,6 +1,6 @@
 """Asks judges and reads their replies as typed verdicts.
 
-A judged metric describes the reply that it wants, asks, and gets verdicts:
+A judged metric declares the form of a reply, asks questions, and gets verdicts:
 
     FORM = ReplyForm((Text("reason"), YesNo("polite", unsure=True)))
 
@@ -12,9 +12,9 @@ A judged metric describes the reply that it wants, asks, and gets verdicts:
         return Score(float(verdict.values["polite"]), evidence=verdict.evidence)
 
 The reply is a JSON object, with or without text around it
-(:mod:`mmeval.metric.judge.json_reply`). A reply that does not fit the form is asked for again,
-``JUDGE_TRIES`` times in all, and never guessed. A verdict is then *given*, *not sure*
-(where the form allows it), or *lost*, with the reason.
+(:mod:`mmeval.metric.judge.json_reply`). If a reply does not fit the form, the question
+is asked again, at most ``JUDGE_TRIES`` times. No value is guessed. The verdict is then
+*given*, *not sure* (if the form allows it), or *lost*, with the reason.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
 Combine = Literal["majority", "mean", "median"]
 Repeats = OneOrMore
-"""A switch for how often each question is asked."""
+"""The type of a switch for the number of times that each question is asked."""
 UNREAD = "unread"
 """The key in a metric's evidence, at any depth, for the number of unreadable replies
-that count all the same."""
+that are scored nevertheless."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,11 @@ class Question:
     values: Mapping[str, Value]
 
     def call(self) -> Call:
-        """Raises PromptError for an unbound prompt, or values that it cannot be made
-        of."""
+        """The call that asks the judge.
+
+        Raises PromptError for an unbound prompt, or for values it cannot be rendered
+        with.
+        """
         values = {**self.values, "form": self.form.asked}
         messages = PromptFile.of(self.prompt).messages(values)
         call = self.role.send(messages, accept=self.form.fault)
@@ -71,13 +74,12 @@ class Question:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict of a judge, over one or several votes.
+    """The verdict of a judge, from one or several votes.
 
-    ``values`` has a value by field, and None for a field of which the judge is not
-    sure; it is empty when the verdict is ``lost`` (the reason). ``spread`` is by field
-    how much the votes differ, 0 when they agree: the sample standard deviation of
-    numbers for ``mean`` and ``median``, the share that is not the majority's for
-    ``majority``.
+    ``values`` has the value of each field, None if the judge is not sure. It is empty
+    if the verdict is ``lost`` (the reason). ``spread`` is the disagreement of the votes
+    by field, 0 if they agree: for ``mean`` and ``median`` the sample standard deviation
+    of numbers, for ``majority`` the share of votes for other values.
     """
 
     values: Vote = field(default_factory=dict)
@@ -85,20 +87,20 @@ class Verdict:
     votes: tuple[Vote, ...] = ()
     spread: Mapping[str, float] = field(default_factory=dict)
     hopeless: bool = False
-    """Whether a lost verdict will be lost again: the judge refuses the question
-    itself."""
+    """Whether asking again cannot help: the judge refuses the question itself."""
     replied: bool = False
-    """Whether a lost verdict had all its replies, none of which could be used. A
-    refusal is such a reply."""
+    """Whether the judge replied each time, but unreadably, or refused."""
     refused: bool = False
-    """Whether the judge refused every reply that a lost verdict lacks."""
+    """Whether all missing votes of a lost verdict are refusals."""
     unused: str = ""
-    """The beginning of the first reply that could not be used, of a lost verdict."""
+    """The beginning of the first unusable reply of a lost verdict."""
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """For people: the values, the votes with their spread where there are several,
-        and the reply for which the verdict is lost."""
+        """Evidence for a score, as JSON.
+
+        It has the values, several votes with their spread, and an unusable reply.
+        """
         evidence = dict(self.values)
         if len(self.votes) > 1:
             evidence["votes"] = [dict(vote) for vote in self.votes]
@@ -109,19 +111,19 @@ class Verdict:
 
     @property
     def loss(self) -> dict[str, str]:
-        """For evidence: why the verdict is lost, with the reply; empty if it is not."""
-        found = {"lost": self.lost, UNUSED_REPLY: self.unused}
-        return {key: text for key, text in found.items() if text}
+        """Evidence for a lost verdict: the reason and the reply; else empty."""
+        evidence = {"lost": self.lost, UNUSED_REPLY: self.unused}
+        return {key: text for key, text in evidence.items() if text}
 
     def unknown(self, name: str) -> str:
-        """Why a field has no value; empty when it has one."""
+        """Why a field has no value; empty if it has one."""
         if self.lost:
             return self.lost
         return "" if self.values.get(name) is not None else "the judge is not sure"
 
     @property
     def cause(self) -> Cause:
-        """Whether asking again can help a field without a value."""
+        """The cause of a missing value, which decides whether asking again can help."""
         if not self.lost:
             return "unsure"
         if self.refused:
@@ -129,8 +131,7 @@ class Verdict:
         return "final" if self.hopeless else "lost"
 
     def unscored(self, name: str, bounds: tuple[float, float]) -> Score:
-        """The score where a field has no value; ``bounds`` are those that it could
-        have."""
+        """An unscored score for a field without a value, with its possible bounds."""
         return Score(
             status="unscored",
             reason=self.unknown(name),
@@ -143,10 +144,12 @@ class Verdict:
 def ask_verdicts(
     questions: Sequence[Question], *, repeats: int = 1, combine: Combine = "majority"
 ) -> Program[list[Verdict]]:
-    """Ask every question ``repeats`` times at once; one verdict each, in their
-    order."""
+    """Ask every question ``repeats`` times, all at once.
+
+    Returns one verdict for each question, in order.
+    """
     if repeats < 1:
-        raise UsageError(f"repeats={repeats}: a judge is asked once at least")
+        raise UsageError(f"repeats={repeats}: it must be 1 or more")
     calls: list[Call] = []
     for question in questions:
         calls += [question.call()] * repeats
@@ -161,13 +164,12 @@ def ask_verdicts(
 def combined(
     form: ReplyForm, replies: Sequence[Reply], combine: Combine = "majority"
 ) -> Verdict:
-    """The verdict of some replies to one question.
+    """Combine the replies to one question into a verdict.
 
-    ``majority``: the value that more than half of the replies give; without one, ties
-    among them, the judge is not sure. A lost reply is a vote for nothing: the others
-    may be a majority without it, else the verdict is lost. ``mean`` and ``median`` (of
-    numbers, and of yes as 1 and no as 0) need every vote: one that is lost loses the
-    verdict, one that is not sure makes it not sure.
+    With ``majority`` a value needs more than half of all replies. Without such a value,
+    as in a tie, the judge is not sure, or the verdict is lost if a reply is lost.
+    ``mean`` and ``median`` (of numbers, with yes as 1 and no as 0) need every vote: if
+    one is lost, the verdict is lost; if one is not sure, the judge is not sure.
     """
     votes: list[Vote] = []
     lost, unused, kinds = "", "", set[ErrorKind]()
@@ -176,14 +178,14 @@ def combined(
         try:
             if error is None:
                 votes.append(form.read_reply(reply.response))
-        except ReplyError as fault:  # the program ran without ``accept``
+        except ReplyError as fault:  # the call had no ``accept``
             kind: ErrorKind = "refused" if reply.response.is_refused else "bad_reply"
             error = ErrorInfo(kind, str(fault), reply=excerpt(reply.response))
         if error is not None:
             lost = lost or f"{error.kind}: {error.message}"
             unused = unused or error.reply
             kinds.add(error.kind)
-    gone = Verdict(
+    lost_verdict = Verdict(
         lost=lost,
         votes=tuple(votes),
         hopeless=kinds <= HOPELESS,
@@ -193,27 +195,29 @@ def combined(
     )
     values: dict[str, Any] = {}
     spread: dict[str, float] = {}
-    for one in form.fields:
-        if isinstance(one, Text):
+    for reply_field in form.fields:
+        if isinstance(reply_field, Text):
             continue
-        given = [vote[one.name] for vote in votes if one.name in vote]
-        numeric = combine != "majority" and not isinstance(one, Choice)
-        agreed = _centre(given, combine) if numeric else _majority(given, len(replies))
+        voted = [vote[reply_field.name] for vote in votes if reply_field.name in vote]
+        numeric = combine != "majority" and not isinstance(reply_field, Choice)
+        agreed = _centre(voted, combine) if numeric else _majority(voted, len(replies))
         if lost and (numeric or agreed is None):
-            return gone
-        if one.optional and not given:
+            return lost_verdict
+        if reply_field.optional and not voted:
             continue
-        values[one.name] = agreed
-        spread[one.name] = _spread(given, agreed, numeric=numeric)
+        values[reply_field.name] = agreed
+        spread[reply_field.name] = _spread(voted, agreed, numeric=numeric)
     if lost and not votes:
-        return gone
+        return lost_verdict
     words = _words(form, votes, values)
     return Verdict({**words, **values}, votes=tuple(votes), spread=spread)
 
 
 def shown(content: Interleaved | None, *, media: bool = True) -> Interleaved:
-    """An answer for a judge, without hidden reasoning; placeholders if not
-    ``media``."""
+    """An answer without hidden reasoning, for a judge.
+
+    Without ``media`` it is text with placeholders.
+    """
     if content is None:
         return Interleaved()
     if not media:
@@ -227,45 +231,45 @@ def _words(
     votes: Sequence[Vote],
     agreed: Vote,
 ) -> Vote:
-    """The judge's words: of the first vote for the agreed values, else the first."""
+    """The texts of the first vote for the agreed values, else of the first vote."""
     agreeing: list[Vote] = []
     others: list[Vote] = []
     for vote in votes:
         differs = any(vote.get(name) != value for name, value in agreed.items())
         (others if differs else agreeing).append(vote)
     words = {}
-    for one in form.fields:
-        if not isinstance(one, Text):
+    for reply_field in form.fields:
+        if not isinstance(reply_field, Text):
             continue
         for vote in (*agreeing, *others):
-            if one.name in vote:
-                words[one.name] = vote[one.name]
+            if reply_field.name in vote:
+                words[reply_field.name] = vote[reply_field.name]
                 break
     return {name: text for name, text in words.items() if text is not None}
 
 
-def _centre(given: Sequence[Any], combine: Combine) -> float | None:
-    if not given or None in given:
+def _centre(values: Sequence[Any], combine: Combine) -> float | None:
+    if not values or None in values:
         return None
     centre = statistics.fmean if combine == "mean" else statistics.median
-    return float(centre(given))
+    return float(centre(values))
 
 
-def _majority(given: Sequence[Any], asked: int) -> Any:
-    for value, count in Counter(given).most_common(1):
-        if 2 * count > asked:
+def _majority(values: Sequence[Any], reply_count: int) -> Any:
+    for value, count in Counter(values).most_common(1):
+        if 2 * count > reply_count:
             return value
     return None
 
 
 def _spread(
-    given: Sequence[Any],
+    values: Sequence[Any],
     agreed: Any,
     *,
     numeric: bool,
 ) -> float:
     if numeric:
-        sure = [value for value in given if value is not None]
-        return statistics.stdev(sure) if len(sure) > 1 else 0.0
-    others = [value for value in given if value != agreed]
-    return len(others) / len(given) if given else 0.0
+        numbers = [value for value in values if value is not None]
+        return statistics.stdev(numbers) if len(numbers) > 1 else 0.0
+    others = [value for value in values if value != agreed]
+    return len(others) / len(values) if values else 0.0

@@ -1,9 +1,8 @@
-"""Lanes of scoring: trials wait in one until they are worth a message to the processes,
-or no more come.
+"""A queue of trials that wait to be scored, and are sent to processes in messages.
 
-Tasks whose metrics use models have a lane of their own, to the one process that loads
-each model once. While a lane is behind, trials wait in it as lines, so that other tasks
-go on, and no call to a model waits for a score.
+Tasks whose metrics use models have their own queue, for the one process that loads each
+model once. While it is behind, its trials wait as lines. Other tasks and calls to
+models do not wait for them.
 """
 
 from __future__ import annotations
@@ -16,24 +15,23 @@ from mmeval.metric.scoring.trial_rows import ScoringPlan
 from mmeval.metric.scoring.worker import Item, Rows
 
 IDLE_SECONDS = 0.5
-"""How long a trial waits for others to be scored with."""
+"""Seconds that a trial waits for others before it is scored."""
 FIRST_MESSAGE, LARGEST_MESSAGE = 16, 512
 LARGEST_MESSAGE_BYTES = 2**20
 MESSAGE_SECONDS = 0.2
-"""A message holds as many trials as keep a process busy for about this long: few
-handovers where a metric is quick, work for every process where it is slow."""
+"""A message has as many trials as a process scores in about this time: many for a fast
+metric, few for a slow one, so that every process has work."""
 LEAST_FOR_MODELS = 8
-"""Trials that travel together though their metrics with models want fewer at once."""
+"""Minimum number of trials in a message for metrics with models."""
 MOST_WAITING_BYTES = 64 * 2**20
-"""Of lines that wait. Beyond that ``add`` waits too."""
+"""Maximum bytes of waiting lines; beyond that ``add`` waits."""
 
 
 class Lane:
-    """Holds trials back, by task, and sends them to ``score``, so many ``messages`` at
-    a time.
+    """Collects trials by task and sends them to ``score``, ``messages`` at once.
 
-    ``deliver(position, rows)`` is called in the event loop's thread, as is ``fail``
-    with what goes wrong there.
+    ``deliver(position, rows)`` and ``fail(error)`` are called in the event loop's
+    thread.
     """
 
     def __init__(
@@ -57,22 +55,21 @@ class Lane:
         self._waiting: dict[int, list[bytes]] = {}
         self._bytes: Counter[int] = Counter()
         self._due: dict[int, None] = {}
-        """The tasks of which a message goes as soon as there is room, in this order."""
+        """The positions of tasks with a message that is due, in this order."""
         self.left = 0
-        """Trials that were added and have no row yet."""
+        """Number of trials that were added and have no row yet."""
         self._draining = False
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._taken = asyncio.Event()
 
     async def add(self, position: int, line: bytes) -> None:
-        """Queue a trial; waits only when too much is queued."""
+        """Queue a trial. Waits only if too much is queued."""
         while self._bytes.total() > MOST_WAITING_BYTES:
             self._taken.clear()
             await self._taken.wait()
         if self._bytes.total() > LARGEST_MESSAGE_BYTES:
-            # else a model that answers at once would let no message go, and no row come
-            # back
+            # a model that answers without waiting would else block all messages
             await asyncio.sleep(0)
         self._waiting.setdefault(position, []).append(line)
         self._bytes[position] += len(line)
@@ -81,14 +78,12 @@ class Lane:
         self._send_due()
 
     async def drain(self) -> None:
-        """Wait until everything that was queued is scored and delivered, or has
-        failed."""
+        """Wait until all queued trials are scored and delivered, or have failed."""
         self._draining = True
         self._time_is_up()
         while self._tasks:
             await asyncio.gather(*self._tasks)
-            # from Python 3.12 on, a gather of ended tasks lets none of their callbacks
-            # run
+            # since Python 3.12, a gather of finished tasks does not run their callbacks
             await asyncio.sleep(0)
         self._draining = False
 
@@ -97,8 +92,7 @@ class Lane:
             self._timer.cancel()
 
     def _consider(self, position: int) -> None:
-        """Whether a message of a task goes now, or after a moment if it has not become
-        full until then."""
+        """Mark a task's message as due if it is full, else start the timer."""
         waiting, size = len(self._waiting[position]), self._bytes[position]
         if (
             self._draining
@@ -128,7 +122,7 @@ class Lane:
             self._taken.set()
             if rest:
                 self._waiting[position] = rest
-                self._consider(position)  # at the end: the others are next
+                self._consider(position)  # at the end of the queue: others come first
             task = asyncio.get_running_loop().create_task(self._scored(position, lines))
             self._tasks.add(task)
             task.add_done_callback(self._is_done)
@@ -139,14 +133,14 @@ class Lane:
 
     async def _scored(self, position: int, lines: Sequence[bytes]) -> None:
         try:
-            made = await self._score([(position, line) for line in lines])
-            self._deliver(position, b"".join(made.rows))
+            rows = await self._score([(position, line) for line in lines])
+            self._deliver(position, b"".join(rows.rows))
             if not self._plans[position].batch:
-                fitting = int(MESSAGE_SECONDS * len(lines) / max(made.seconds, 1e-6))
+                fitting = int(MESSAGE_SECONDS * len(lines) / max(rows.seconds, 1e-6))
                 self._sizes[position] = max(1, min(LARGEST_MESSAGE, fitting))
         except (Exception, SystemExit) as error:  # whatever it is, the run ends with it
             self._fail(error)
-            # rows that cannot be kept need not be made
+            # rows that cannot be stored need not be computed
             self.left -= sum(map(len, self._waiting.values()))
             self._waiting.clear()
             self._bytes.clear()

@@ -1,4 +1,4 @@
-"""The processes that score; when one dies, the trial at fault becomes unscored."""
+"""Pools of scoring processes. If one dies, the trial at fault is unscored."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class ThreadScorer:
-    """One thread of this process that scores: metrics need not be thread-safe."""
+    """Scores in one thread of this process: metrics need not be thread-safe."""
 
     def __init__(self, plans: Sequence[ScoringPlan]) -> None:
         self._worker = ScoringWorker(plans)
@@ -40,8 +40,10 @@ class ThreadScorer:
 
 
 class ScorePool:
-    """``count`` processes that score, set up by ``setup``, started by the first work.
-    They are of this machine, or actors of a ``cluster``."""
+    """``count`` scoring processes of this machine, or actors of a ``cluster``.
+
+    They start with the first work and are configured by ``setup``.
+    """
 
     def __init__(
         self,
@@ -53,11 +55,11 @@ class ScorePool:
     ) -> None:
         self._setup, self._count, self._cluster = setup, count, cluster
         self._pool = self._new(count, fork=fork)
-        self._alone = asyncio.Lock()
+        self._retrying = asyncio.Lock()
         self._under_way = 0
 
     def _new(self, count: int, *, fork: bool | None = None) -> Executor:
-        """Make processes; forked by default only where a script registered plugins."""
+        """Create processes, forked by default only if a script registered plugins."""
         if self._cluster is not None:
             from mmeval.metric.scoring.ray_executor import RayExecutor
 
@@ -69,87 +71,88 @@ class ScorePool:
         )
 
     def prepare(self, work: Callable[[], object]) -> None:
-        """Let a process do something early while it waits for trials."""
-        with contextlib.suppress(BrokenProcessPool):  # told where it matters
+        """Start a process early with some work."""
+        with contextlib.suppress(BrokenProcessPool):  # reported with the first trials
             self._pool.submit(work)
 
     def compute(self, works: Sequence[Callable[[], T]]) -> list[T]:
-        """Results of ``works``. Raises their errors; MmevalError if they kill a
-        process."""
+        """The results of ``works``.
+
+        Raises their errors, and MmevalError if they kill a process.
+        """
         self._under_way += 1
         try:
-            found = list(self._pool.map(_call, works))
-        except BrokenProcessPool:  # it may have died before, of a trial or idle
+            results = list(self._pool.map(_call, works))
+        except BrokenProcessPool:  # it may have died earlier, with a trial or idle
             self._pool = self._new(self._count)
             try:
-                found = list(self._pool.map(_call, works))
+                results = list(self._pool.map(_call, works))
             except BrokenProcessPool:
                 raise MmevalError(
-                    "the scoring process died while it made the numbers (out of "
-                    "memory, or a library crashed). The scores "
-                    "are kept: the same command makes the numbers again; with "
-                    "--score_workers 0 in its own process"
+                    "the scoring process died while it computed the results (out of "
+                    "memory, or a library crashed). The scores are kept: run the same "
+                    "command again, or with --score_workers 0"
                 ) from None
         self._under_way -= 1
-        return found
+        return results
 
     async def rows(self, items: Sequence[Item]) -> Rows:
-        """A row for each trial, whatever becomes of the process that makes them."""
+        """A row for each trial, even if the process that scores them dies."""
         pool = self._pool
         self._under_way += 1
         try:
-            rows = await _asked(pool, items)
+            rows = await _score_in(pool, items)
         except BrokenProcessPool:
             # a cluster's actors are replaced one by one
             if self._pool is pool and self._cluster is None:
                 self._pool = self._new(self._count)
-            async with self._alone:
+            async with self._retrying:
                 rows = await self._apart(items)
-        self._under_way -= (
-            1  # not where this is cancelled: then the process is still at work
-        )
+        # not if this is cancelled: then the process is still working
+        self._under_way -= 1
         return rows
 
     async def _apart(self, items: Sequence[Item]) -> Rows:
-        """Score trials apart after their process died, and halves when that dies too.
-        The one trial that kills even its own process is unscored. A process that lives
-        goes on with the next half, so that what it has loaded is loaded once."""
+        """Score trials in separate processes after theirs died, in ever smaller halves.
+
+        A single trial that kills a new process is unscored. A process that survives
+        scores the next half too, so that its models are loaded once.
+        """
         pool: Executor | None = None
-        left, found = [list(items)], Rows([], 0.0)
+        pending, scored = [list(items)], Rows([], 0.0)
         try:
-            while left:
-                piece, is_used = left.pop(), pool is not None
+            while pending:
+                piece, is_used = pending.pop(), pool is not None
                 pool = pool or self._new(1)
                 try:
-                    made = await _asked(pool, piece)
+                    rows = await _score_in(pool, piece)
                 except BrokenProcessPool:
                     pool.shutdown(wait=False, cancel_futures=True)
                     pool = None
-                    # A process that had scored others may have died of what they left.
+                    # a used process may have died from the effects of earlier trials
                     if len(piece) > 1 or is_used:
                         middle = len(piece) // 2
-                        left.append(piece[middle:])
+                        pending.append(piece[middle:])
                         if middle:
-                            left.append(piece[:middle])
+                            pending.append(piece[:middle])
                         continue
-                    made = Rows([_blamed(self._setup.plans, piece[0])], 0.0)
-                found = Rows([*found.rows, *made.rows], found.seconds + made.seconds)
+                    rows = Rows([_unscored_row(self._setup.plans, piece[0])], 0.0)
+                scored = Rows([*scored.rows, *rows.rows], scored.seconds + rows.seconds)
         finally:
             if pool is not None:
                 pool.shutdown(wait=False, cancel_futures=True)
-        return found
+        return scored
 
     def close(self) -> None:
-        # A metric that is still at work when the run was stopped is not waited for: it
-        # scores again next time.
+        # a stopped run does not wait for a metric: the next session scores again
         processes = list((getattr(self._pool, "_processes", None) or {}).values())
         for process in processes if self._under_way else ():
             process.terminate()
         try:
-            # Waiting takes milliseconds; a pool that is still winding down when Python
-            # ends complains on stderr.
+            # Wait, since a pool that is still shutting down when Python ends prints an
+            # error. This takes milliseconds.
             self._pool.shutdown(wait=True, cancel_futures=True)
-        # Python 3.11 takes the pool's thread for ended then, and waits for the
+        # Python 3.11 then treats the pool's thread as ended, and waits for the
         # processes
         except KeyboardInterrupt:
             for process in processes:
@@ -157,7 +160,7 @@ class ScorePool:
             raise
 
 
-async def _asked(pool: Executor, items: Sequence[Item]) -> Rows:
+async def _score_in(pool: Executor, items: Sequence[Item]) -> Rows:
     return await asyncio.get_running_loop().run_in_executor(pool, score, items)
 
 
@@ -165,7 +168,8 @@ def _call(work: Callable[[], T]) -> T:
     return work()
 
 
-def _blamed(plans: Sequence[ScoringPlan], item: Item) -> bytes:
+def _unscored_row(plans: Sequence[ScoringPlan], item: Item) -> bytes:
+    """The row of a trial that killed its process."""
     position, line = item
     plan, row = plans[position], from_line(line)
     reason = (

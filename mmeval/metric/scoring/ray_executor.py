@@ -1,5 +1,4 @@
-"""Scoring processes that are actors of a Ray cluster, as an executor that a pool uses
-like one of processes."""
+"""An executor whose processes are actors of a Ray cluster, for scoring."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ T = TypeVar("T")
 
 
 class Scores:
-    """The actor: a scoring process."""
+    """The actor, which is a scoring process."""
 
     def __init__(self, setup: Setup, shared: Shared) -> None:
         enter(shared)
@@ -40,9 +39,10 @@ class Scores:
 
 
 class RayExecutor(ThreadPoolExecutor):
-    """Calls functions in ``count`` actors, each of which a thread of this process waits
-    for. Where an actor dies, its call raises BrokenProcessPool; another takes its
-    place."""
+    """Calls functions in ``count`` actors, with a waiting thread for each.
+
+    If an actor dies, its call raises BrokenProcessPool, and a new actor replaces it.
+    """
 
     def __init__(
         self,
@@ -63,9 +63,9 @@ class RayExecutor(ThreadPoolExecutor):
         return super().submit(self._call, partial(work, *args, **kwargs))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        # first, so that no other actor is started
+        # first, so that no further actor is started
         super().shutdown(wait=False, cancel_futures=cancel_futures)
-        for actor in list(self._actors):  # what is at work is not waited for
+        for actor in list(self._actors):  # running calls are not waited for
             self._cluster.kill(actor)
         super().shutdown(wait)
 
@@ -76,8 +76,8 @@ class RayExecutor(ThreadPoolExecutor):
             actor = actor or self._started(ray)
             answer = actor.do.remote(work)
             while not ray.wait([answer], timeout=WATCH_SECONDS)[0]:
-                self._cluster.reach_head()  # without one no death is reported
-            found: T = ray.get(answer)
+                self._cluster.reach_head()  # without a head, Ray reports no deaths
+            result: T = ray.get(answer)
         except ray.exceptions.RayTaskError as error:
             raise error.cause from None
         except ray.exceptions.RayError as error:
@@ -87,16 +87,17 @@ class RayExecutor(ThreadPoolExecutor):
             raise BrokenProcessPool(in_a_line(error)) from None
         finally:
             self._free.put(actor)
-        return found
+        return result
 
     def _started(self, ray: Any) -> Any:
-        made = self._cluster.actor_class(Scores).options(**self._cluster.options(1))
-        actor = made.remote(self._setup, self._cluster.shared)
+        actor_class = self._cluster.actor_class(Scores).options(
+            **self._cluster.options(1)
+        )
+        actor = actor_class.remote(self._setup, self._cluster.shared)
         self._actors.add(actor)
         if not ray.wait([actor.__ray_ready__.remote()], timeout=ROOM_SECONDS)[0]:
             log.warning(
-                "a scoring process waits for room in the Ray cluster: it takes a CPU "
-                "that no worker has. Give fewer "
+                "a scoring process waits for a free CPU in the Ray cluster; give fewer "
                 "workers, or score_workers=0"
             )
         return actor

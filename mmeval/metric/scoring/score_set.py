@@ -1,12 +1,11 @@
 """A score set: the score rows of one task under one definition of its metrics.
 
-The folder is named by that definition (metric versions and switches, the judge, the
-rule for missing output), so a new judge or a changed metric makes a set beside the old
-one. ``plan.json`` says what the definition is. Rows are appended to ``rows.jsonl`` as
-they come and put in the order of the data set in ``scores.jsonl`` at the end; there,
-and wherever they are put together before, the scores of derived metrics join them (see
-:mod:`mmeval.metric.derived`). Who gave the verdicts of judged metrics stands in
-``verdicts.jsonl`` (see :mod:`mmeval.metric.scoring.verdict_log`)."""
+The name of its folder depends on the definition (metric versions and switches, the
+judge, the rule for missing output), so that a new judge or a changed metric gets a new
+set. ``plan.json`` is the definition. Rows are appended to ``rows.jsonl`` as they come,
+and sorted into ``scores.jsonl`` at the end. Scores of derived metrics are added when
+rows are merged (see :mod:`mmeval.metric.derived`). ``verdicts.jsonl`` records the judge
+of each verdict (see :mod:`mmeval.metric.scoring.verdict_log`)."""
 
 from __future__ import annotations
 
@@ -44,23 +43,23 @@ from mmeval.system.wording import file_name
 log = logging.getLogger(__name__)
 
 ROWS = "rows.jsonl"
-"""The rows of a set as they came, until its end."""
+"""The rows of an unfinished set, in the order in which they came."""
 FINISHED = "scores.jsonl"
-"""The rows of a set in their order; see :meth:`ScoreSet.finish`."""
+"""The rows of a finished set in data order; see :meth:`ScoreSet.finish`."""
 PLAN = "plan.json"
 """The definition of a set."""
 
 
 _SETTLED: tuple[ScoreStatus, ...] = ("scored", "inapplicable")
-"""What no other attempt on the same answer takes back."""
+"""Statuses that a later, unscored attempt on the same answer does not replace."""
 
 
 class ScoreSet:
     """Score rows: ``{"i", "n", "s", "d", "status", "scores", "labels", "cluster"}``.
 
-    ``scores`` maps outputs to scores. ``i`` is the sample's place in the data set,
-    ``n`` the repeat, ``d`` the trial's digest. Where a trial has several rows, later
-    ones complete or replace earlier ones.
+    ``scores`` maps outputs to scores. ``i`` is the sample's index in the data set,
+    ``s`` its id, ``n`` the repeat, ``d`` the trial's digest. If a trial has several
+    rows, later ones complete or replace earlier ones.
     """
 
     def __init__(
@@ -73,8 +72,8 @@ class ScoreSet:
         self.folder = run / "scores" / file_name(task) / self.name
         self._sorted = self.folder / FINISHED
         advice = (
-            "The answers are kept: free space, then run the same command to score the "
-            "rest"
+            "The answers are stored: free space, then run the same command to score "
+            "the rest"
         )
         self._rows = LineFile(self.folder / ROWS, advice)
         self._plan, self._has_plan = plan, False
@@ -89,13 +88,13 @@ class ScoreSet:
         repeat: int,
         trial_digest: str,
     ) -> bool:
-        """Whether a trial was scored in full, by an earlier process."""
+        """Whether an earlier process has scored a trial completely."""
         if not self.complete:
             return False
         return self.complete.get(trial_key(index, repeat)) == trial_digest
 
     def scored(self) -> int:
-        """How many trials are scored in full by now."""
+        """The number of trials that are scored completely."""
         return len(self._complete())
 
     def trials(self) -> set[int]:
@@ -107,7 +106,7 @@ class ScoreSet:
         return keys
 
     def add(self, lines: bytes) -> None:
-        """Keep rows, at once. Raises StorageError."""
+        """Append rows to the file. Raises StorageError."""
         self._keep_plan()
         self._rows.add(lines)
 
@@ -117,7 +116,7 @@ class ScoreSet:
             self._has_plan = True
 
     def finish(self) -> None:
-        """Sort the rows into ``scores.jsonl``, one line a trial."""
+        """Sort and merge the rows into ``scores.jsonl``, one line per trial."""
         self.close()
         if not self._rows.path.is_file():
             return
@@ -138,7 +137,7 @@ class ScoreSet:
         self.verdicts.close()
 
     def _complete(self) -> dict[int, str]:
-        """Fully scored trials, derived outputs aside: trial key to trial digest."""
+        """The digests of completely scored trials by key, without derived outputs."""
         outputs = set(self._plan["outputs"])
         scored: dict[int, tuple[str, set[str]]] = {}
         for path in (self._sorted, self._rows.path):
@@ -160,8 +159,10 @@ class ScoreSet:
 
 
 def lines_so_far(folder: Path) -> Iterator[bytes]:
-    """The rows of a set's folder in data order, one a trial, also of unfinished sets.
-    Holds a few bytes a row."""
+    """The rows of a set in data order, one per trial, also of an unfinished set.
+
+    Uses a few bytes of memory per row.
+    """
     paths = (folder / FINISHED, folder / ROWS)
     files = [path for path in paths if path.is_file()]
     # a few bytes a row, where objects would be hundreds
@@ -175,19 +176,20 @@ def lines_so_far(folder: Path) -> Iterator[bytes]:
     derive = _deriving(folder)
     with ExitStack() as opened:
         readers = [opened.enter_context(path.open("rb")) for path in files]
-        for _, found in groupby(order, key=keys.__getitem__):
-            of_trial = [places[number] for number in found]
+        for _, numbers in groupby(order, key=keys.__getitem__):
+            of_trial = [places[number] for number in numbers]
             lines = [line_at(readers[place & 1], place >> 1) for place in of_trial]
             yield derive(_merged(lines))
 
 
 def _deriving(folder: Path) -> Callable[[bytes], bytes]:
-    """What puts derived scores into a set's rows, which else stay as they are."""
+    """A function that adds derived scores to a row; it does nothing without any."""
     try:
         plan = unsealed_document(from_line((folder / PLAN).read_bytes()))
     except (OSError, ValueError) as error:
         log.warning(
-            "%s is damaged (%s): derived scores are left out until the run is scored",
+            "%s is damaged (%s): derived scores are missing until the run is scored "
+            "again",
             folder / PLAN,
             error,
         )
@@ -195,7 +197,7 @@ def _deriving(folder: Path) -> Callable[[bytes], bytes]:
     is_derived = any(PIECES in entry for entry in plan["metrics"])
     if not is_derived:
         return _as_it_is
-    # with the plugins, which most readers need not load
+    # imported here, since it loads plugins that most readers do not need
     from mmeval.metric.derived import derivations, with_derived
 
     derived = derivations(plan)
@@ -206,15 +208,17 @@ def _as_it_is(line: bytes) -> bytes:
     return line
 
 
-def finished_rows(folder: Path, trial_filter: TrialFilter) -> Iterator[dict[str, Any]]:
-    """A set's finished rows of the trials that the filter keeps, in data order."""
+def finished_rows(folder: Path, is_selected: TrialFilter) -> Iterator[dict[str, Any]]:
+    """The finished rows of the selected trials, in data order."""
     rows = (row for _, row in read_rows(folder / FINISHED))
-    yield from with_votes(row for row in rows if trial_filter(row["i"], row["n"]))
+    yield from with_votes(row for row in rows if is_selected(row["i"], row["n"]))
 
 
 def _merged(lines: list[bytes]) -> bytes:
-    """The rows of one trial as one, without the scores of older answers. What was
-    scored, or inapplicable, stays so when a later attempt leaves it unscored."""
+    """Merge the rows of one trial, without the scores of older answers.
+
+    A scored or inapplicable output stays if a later attempt leaves it unscored.
+    """
     if len(lines) == 1:
         return lines[0]
     rows = [unsealed(line) for line in lines]

@@ -1,8 +1,8 @@
-"""Scores finished trials while requests are in flight and returns their rows.
+"""Scores finished trials while requests are in flight, and delivers their rows.
 
-Trials of tasks whose metrics use models go to a process of their own, all others to the
-ordinary ones (see :mod:`mmeval.metric.scoring.lane`). A metric that kills its process
-costs that one trial its score, with the reason.
+Trials of tasks whose metrics use models go to a separate process, all others to the
+ordinary ones (see :mod:`mmeval.metric.scoring.lane`). If a metric kills its process,
+only that trial is unscored, with the reason.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from mmeval.metric.scoring.trial_rows import ScoringPlan
 from mmeval.metric.scoring.worker import Setup
 
 LEAST_MESSAGES = 8
-"""In flight to the ordinary processes; where these are many, two for each: one that is
-scored and one that follows."""
+"""Minimum number of messages in flight to the ordinary processes; else two for each
+process."""
 MESSAGES_FOR_MODELS = 2
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
 class Scorer:
-    """Sends finished trials to the processes and hands the rows back, in batches.
+    """Sends finished trials to the scoring processes and delivers their rows.
 
-    ``deliver(position, rows)`` is called in the event loop's thread. With no workers
-    the scoring happens in a thread of this process. ``device`` is where the models of
-    metrics go. Actors of a ``cluster`` take the place of the ordinary processes where
-    its engine has some; models stay here, and so do the numbers.
+    ``deliver(position, rows)`` is called in the event loop's thread. Without workers a
+    thread of this process scores. ``device`` is that of the metrics' models. If the
+    engine of the ``cluster`` has scoring processes, its actors replace the ordinary
+    processes; models stay on this machine.
     """
 
     def __init__(
@@ -66,14 +66,14 @@ class Scorer:
         self._has_asked_models = False
 
     def start(self) -> None:
-        """Start the processes, before the event loop, its threads and the folder's
-        lock. A forked process may inherit none of these.
+        """Start the processes, before the event loop, its threads and the folder lock.
 
-        What a script has registered is known to forked processes alone; where none can
-        be had, this process scores. Only one kind can be forked, so that one forked
-        process holds the models and scores everything else too. Raises MissingError for
-        a device that this machine has not, where a metric would put its model there.
+        Raises MissingError if a metric needs a device that this machine does not have.
         """
+        # A forked process must not inherit the event loop, threads or lock. Plugins
+        # that a script registers exist only in forked processes; if forking is not
+        # possible, this process scores. Only one pool can be forked, so a single forked
+        # process then has the models and scores everything.
         forkable = sys.platform == "linux" and threading.active_count() == 1
         with_models = any(plan.batch for plan in self._plans)
         of_script = plugins.any_of_script()
@@ -90,7 +90,7 @@ class Scorer:
             together = with_models and of_script
             count = 1 if together else self._workers
             self._pool = ScorePool(self._setup(threads=together), count, fork=forkable)
-            # starts a process without waiting; all of them where they are forked
+            # starts a process without waiting for it, or all of them if forked
             self._pool.prepare(worker.is_ready)
             messages = max(LEAST_MESSAGES, 2 * self._workers)
             self._ordinary = self._lane(self._pool, messages)
@@ -101,10 +101,10 @@ class Scorer:
                 self._models = self._lane(self._model_pool, MESSAGES_FOR_MODELS)
         elif self._workers:
             log.warning(
-                "this process scores: others would not know the plugins that a script "
-                "has registered"
+                "this process scores, since other processes do not have the plugins "
+                "that the script registered"
             )
-        use_device(self._device)  # of what is scored here
+        use_device(self._device)  # for metrics that this process scores
         if with_models:
             require_device(self._device)
 
@@ -118,12 +118,14 @@ class Scorer:
 
     @property
     def left_to_models(self) -> int:
-        """Trials that wait for a score by a model, or are at it."""
+        """Number of trials that wait for metrics with models, or are being scored."""
         return self._models.left
 
     async def add(self, position: int, line: bytes) -> None:
-        """Queue a trial; waits only when workers are far behind. Raises delivery
-        errors."""
+        """Queue a trial. Waits only if the workers are far behind.
+
+        Raises errors of earlier deliveries.
+        """
         if self._failure is not None:
             raise self._failure
         if self._plans[position].batch:
@@ -133,27 +135,28 @@ class Scorer:
             await self._ordinary.add(position, line)
 
     async def drain(self) -> None:
-        """Wait until everything that was queued is scored and delivered."""
+        """Wait until all queued trials are scored and delivered."""
         await self._ordinary.drain()
         await self._models.drain()
         if self._failure is not None:
             raise self._failure
 
     def compute(self, works: Sequence[Callable[[], T]]) -> list[T]:
-        """Results of ``works``, by the processes, or here where there are none. Each is
-        a module function or a ``partial``. Raises their errors; MmevalError if they
-        kill a process."""
+        """The results of ``works``, computed by the processes, or here without any.
+
+        Each is a module's function or a ``partial`` of one. Raises their errors, and
+        MmevalError if they kill a process.
+        """
         if self._pool is None:
             return [work() for work in works]
         return self._pool.compute(works)
 
     def device_of_models(self) -> str:
-        """The device of the metrics' models, as torch writes it; empty: none was
-        loaded."""
+        """The device of the loaded models, in torch's spelling; empty without any."""
         pool = self._model_pool or self._pool
         if not self._has_asked_models or pool is None:
             return used_device()
-        # the scores are there; only where they were made is not known
+        # if the process died, the scores exist, but their device is unknown
         with contextlib.suppress(MmevalError):
             return pool.compute([used_device])[0]
         return ""
@@ -167,10 +170,10 @@ class Scorer:
                 pool.close()
 
     def _fail(self, error: BaseException) -> None:
-        """What went wrong is raised by the next who adds a trial, or waits for all."""
+        """Remember an error for the next call of ``add`` or ``drain``."""
         self._failure = self._failure or error
 
 
-def left_to_models(left: int) -> str:
-    """The progress note while everything else is done."""
-    return f"trials left to the models of metrics: {left:,}"
+def left_to_models(count: int) -> str:
+    """The progress note when only metrics with models are left."""
+    return f"trials waiting for metrics with models: {count:,}"

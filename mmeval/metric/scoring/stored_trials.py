@@ -1,5 +1,4 @@
-"""Trials of a run folder: their rows, and trials put together again from these and the
-journal."""
+"""The rows of trials in a run folder, and trials restored from them and the journal."""
 
 from __future__ import annotations
 
@@ -20,10 +19,10 @@ from mmeval.system.json_lines import to_line
 def trial_row(
     trial: Trial, keys: Sequence[str], stores: Sequence[Path]
 ) -> dict[str, Any]:
-    """What is recorded of a trial besides its place and digest (see TaskRecords).
+    """The record of a trial, without its place and digest (see TaskRecords).
 
-    ``keys`` name its exchanges in the journal. Media below ``stores`` are written
-    without their path, as they are found by their content.
+    ``keys`` are the journal keys of its exchanges. Media below ``stores`` are written
+    without their path, since their content identifies them.
     """
     calls = zip(trial.exchanges, keys, strict=True)
     row: dict[str, Any] = {
@@ -53,8 +52,10 @@ def stored_trial(
     sample: Sample,
     journal: Journal,
 ) -> Trial:
-    """A trial by its row (see TaskRecords); failed calls, without answer, are missing,
-    but for those of agents."""
+    """Restore a trial from its row (see TaskRecords).
+
+    It lacks calls that failed, except those of agents.
+    """
     exchanges = tuple(exchange for exchange, _ in stored_exchanges(row, journal))
     left_out = tuple(row.get("left_out", ()))
     trial = Trial(sample, row["n"], exchanges, left_out=left_out)
@@ -72,11 +73,10 @@ def stored_trial(
 def stored_exchanges(
     row: Mapping[str, Any], journal: Journal
 ) -> Iterator[tuple[Exchange, bytes]]:
-    """The calls of a trial with the JSON of their responses, in order: those answered,
-    and those that agents failed.
+    """The calls of a trial in order, each with the JSON of its response.
 
-    The journal answers no call with a failure, so an agent's, which has a trace, stands
-    in the trial's row.
+    These are the calls with an answer, and the failed calls of agents. A failure is not
+    in the journal. That of an agent has a trace, so that the trial's row contains it.
     """
     failed = row.get("failed", {})
     for path, role, key in row["x"]:

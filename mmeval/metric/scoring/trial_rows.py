@@ -1,8 +1,8 @@
-"""Scoring: a trial that travels as one line becomes a row of scores.
+"""Converts a trial to a line for a scoring process, and to a row of scores.
 
-The line holds what the journal and the sample file hold anyway. It is decoded once, and
-all metrics of its task score the same objects. Who does it, and where, is
-:mod:`mmeval.metric.scoring.scorer`'s.
+A line consists of JSON from the journal and the sample file. It is decoded once, and
+all metrics of the task score the same objects. See :mod:`mmeval.metric.scoring.scorer`
+for the processes.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from mmeval.system.time_limit import TimeLimit
 
 @dataclass(frozen=True)
 class ScoringPlan:
-    """What a worker must know of a task; metrics by name, to send to a new process.
+    """What a scoring process needs to know about a task.
 
-    ``metrics`` are (plugin name, switches, profile); ``unavailable`` maps outputs to
-    the reason known before the run. ``batch`` is how many trials a metric wants at
-    once, at least 1 where one opens a model; 0 where none does either: then any process
-    scores the task, else the one that holds the models.
+    ``metrics`` are (plugin name, switches, profile), since metrics cannot be pickled.
+    ``unavailable`` maps outputs to reasons that are known before the run. ``batch`` is
+    the number of trials that a metric scores at once, at least 1 if one needs a model.
+    If it is 0, any process scores the task, else the one with the models.
     """
 
     task: str
@@ -55,8 +55,10 @@ def trial_line(
     digest: str,
     responses: Sequence[bytes],
 ) -> bytes:
-    """A trial as JSON; ``output`` is left out where the only exchange has the same.
-    ``responses`` are those of its exchanges, as the journal has them."""
+    """A trial as JSON, without ``output`` if it equals that of the only exchange.
+
+    ``responses`` are those of its exchanges, as in the journal.
+    """
     calls = []
     for exchange, response in zip(trial.exchanges, responses, strict=True):
         path, role = exchange.path.encode(), to_line(exchange.role)
@@ -77,8 +79,7 @@ def trial_line(
 def trial_from(
     row: Mapping[str, Any], media_root: Path, *, sample: Sample | None = None
 ) -> Trial:
-    """The trial of a :func:`trial_line` line; of a ``sample`` already read, if
-    given."""
+    """The trial of a :func:`trial_line` line; ``sample`` avoids decoding it again."""
     exchanges = []
     for call in row["exchanges"]:
         response = Response.from_json(call["response"], media_root)
@@ -140,39 +141,41 @@ def score_trials(
     metrics: Sequence[BoundMetric],
     limit: TimeLimit = NO_LIMIT,
 ) -> list[dict[str, Score]]:
-    """The scores that need no judge, of a task's trials; batched metrics all at once. A
-    trial without an answer has none; an empty answer has the score that the benchmark
-    defines for it, if any."""
-    found: list[dict[str, Score]] = []
-    looked_at: list[Trial] = []
-    open_: list[dict[str, Score]] = []
+    """The scores of a task's trials by metrics without a judge.
+
+    A trial without an answer has no scores. An empty answer has the score that the
+    benchmark defines for it, if any. Batched metrics score all trials at once.
+    """
+    all_scores: list[dict[str, Score]] = []
+    to_score: list[Trial] = []
+    open_scores: list[dict[str, Score]] = []
     for trial in trials:
         scores: dict[str, Score] = {}
-        found.append(scores)
+        all_scores.append(scores)
         if trial.error is not None:
             continue
         for name, reason in plan.unavailable.items():
             scores[name] = Score.unavailable(reason)
         fixed = fixed_score(trial, plan)
         if fixed is None:
-            looked_at.append(trial)
-            open_.append(scores)
+            to_score.append(trial)
+            open_scores.append(scores)
             continue
         scores.update(dict.fromkeys(plan.judged_outputs, fixed))
         for bound in metrics:
             scores.update(dict.fromkeys(bound.metric.outputs, fixed))
     for bound in metrics:
         if bound.metric.batch:
-            each = score_all(bound, looked_at, limit)
+            results = score_all(bound, to_score, limit)
         else:
-            each = [_timed(bound, trial, limit) for trial in looked_at]
-        for scores, more in zip(open_, each, strict=True):
+            results = [_timed(bound, trial, limit) for trial in to_score]
+        for scores, more in zip(open_scores, results, strict=True):
             scores.update(more)
-    return found
+    return all_scores
 
 
 def fixed_score(trial: Trial, plan: ScoringPlan) -> Score | None:
-    """The score of an answer by every metric where no metric looks at it; else None."""
+    """The score of an answer by a rule of the task; None if metrics score it."""
     if plan.refusals == "unscored" and is_refused(trial):
         return Score.refused("the model refused", **BY_REFUSAL)
     is_empty = trial.output is not None and trial.output.empty
@@ -189,7 +192,7 @@ def _timed(
     limit.begin()
     try:
         return score_one(bound, trial)
-    # the alarm came when the metric was through, and before its end was noted
+    # the alarm may come after the metric has ended, but before ``limit.end``
     except TimeoutError as late:
         return failed(bound, late)
     finally:

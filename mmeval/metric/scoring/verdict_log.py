@@ -1,18 +1,18 @@
-"""The verdict log: who gave each verdict of a score set, and when.
+"""The verdict log: which model gave each verdict of a score set, and when.
 
-``verdicts.jsonl`` lies beside the score rows. It is appended to, and says what the rows
-must not: times, which differ from run to run. A line is one call of a judged metric:
+``verdicts.jsonl`` is beside the score rows. It contains what the rows must not: times,
+which differ between runs. Each line is one call of a judged metric:
 
     {"i": 0, "n": 0, "metric": "rubric_judge", "path": "0.1", "role": "judge", "asked": "m-large",
      "served": "m-large-2026-01", "fingerprint": "fp_1", "params": {"temperature": 0}, "at": 1767225600.0,
      "latency": 1.2, "usage": [812, 40], "key": "judge@1b2c3d4e/.../0"}
 
-``i`` and ``n`` are the sample's place and the repeat, ``path`` the call's place in the
-metric's program, ``asked`` the model as the command named it, ``served`` and
-``fingerprint`` what the server says it used, ``at`` the time of the answer in seconds
-since 1970, ``latency`` in seconds, ``usage`` tokens in and out, ``key`` the answer's
-name in the journal. A call that failed has an ``error``. Where a trial was judged
-again, the later lines hold.
+``i`` and ``n`` are the sample's index and the repeat, ``path`` the call's place in the
+metric's program, ``asked`` the model in the command, ``served`` and ``fingerprint`` the
+version that the server reports, ``at`` the time of the answer in seconds since 1970,
+``latency`` in seconds, ``usage`` tokens in and out, ``key`` the answer's key in the
+journal. A failed call has an ``error``. If a trial is judged again, the later lines are
+valid.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FILE = "verdicts.jsonl"
 
 
 def verdict_log(folder: Path) -> LineFile:
-    """The log of one score set, to append to."""
+    """Open the log of a score set for appending."""
     return LineFile(
         folder / FILE,
         "The verdicts are in the journal: free space, then run the same command",
@@ -37,8 +37,7 @@ def verdict_log(folder: Path) -> LineFile:
 
 @dataclass(frozen=True)
 class Served:
-    """A judge's version behind verdicts: what was asked for, what the server
-    reports."""
+    """The version of a judge: the requested model, and what the server reports."""
 
     role: str
     asked: str
@@ -47,33 +46,37 @@ class Served:
 
 
 def served_versions(folder: Path) -> list[Served]:
-    """Every version in a score set's log, in the order of their first verdicts.
-    A judge that was asked and gave no reply that can be read has an empty one."""
-    found: dict[Served, bool] = {}
+    """The versions in the log of a score set, in the order of their first verdicts.
+
+    A judge without any readable reply has an empty version.
+    """
+    has_replied: dict[Served, bool] = {}
     for _, row in read_rows(folder / FILE):
         replied = "error" not in row
         served = row["served"] if replied else ""
         fingerprint = row["fingerprint"] if replied else ""
-        one = Served(row["role"], row["asked"], served, fingerprint)
-        found[one] = replied or found.get(one, False)
-    known = {(one.role, one.asked) for one in found if found[one]}
+        version = Served(row["role"], row["asked"], served, fingerprint)
+        has_replied[version] = replied or has_replied.get(version, False)
+    judges = {
+        (version.role, version.asked) for version in has_replied if has_replied[version]
+    }
     versions = []
-    for one, replied in found.items():
-        if replied or (one.role, one.asked) not in known:
-            versions.append(one)
+    for version, replied in has_replied.items():
+        if replied or (version.role, version.asked) not in judges:
+            versions.append(version)
     return versions
 
 
 def several_versions(judges: Mapping[str, Sequence[Served]]) -> Iterator[Finding]:
-    """The judges that were served under several versions: their verdicts may differ for
-    that alone."""
-    for task, served in judges.items():
-        names: dict[tuple[str, str], list[str]] = {}
-        for one in served:
-            name = " ".join(filter(None, (one.served, one.fingerprint)))
-            names.setdefault((one.role, one.asked), []).append(name)
-        for (role, asked), own in names.items():
-            if len(own) > 1:
-                cause = f"{asked} was served as {', '.join(own)}"
+    """Findings about judges with several versions, whose verdicts may differ."""
+    for task, versions in judges.items():
+        names_by_judge: dict[tuple[str, str], list[str]] = {}
+        for version in versions:
+            name = " ".join(filter(None, (version.served, version.fingerprint)))
+            judge = (version.role, version.asked)
+            names_by_judge.setdefault(judge, []).append(name)
+        for (role, model), names in names_by_judge.items():
+            if len(names) > 1:
+                cause = f"{model} was served as {', '.join(names)}"
                 subject = Subject(task, role=role)
-                yield Finding("not_comparable", subject, len(own), cause=cause)
+                yield Finding("not_comparable", subject, len(names), cause=cause)

@@ -1,4 +1,4 @@
-"""Votes among the answers to one sample: the filter ``majority_vote``."""
+"""Counts the votes among the answers to one sample: the filter ``majority_vote``."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ ScoreSetRow = dict[str, Any]
 
 
 def with_votes(rows: Iterable[ScoreSetRow]) -> Iterator[ScoreSetRow]:
-    """Rows of a score set, sorted by sample. Of the scores that have a ballot, the one
-    that a sample's answers have chosen stays, and the others are inapplicable.
+    """Apply votes to the rows of a score set, which must be sorted by sample.
 
-    A score that was lost has no ballot. It stays unscored, and moves the bounds.
+    Of the scores with a ballot, only that of the chosen answer remains; the others
+    become inapplicable. An unscored one has no ballot: it stays unscored and widens the
+    bounds.
     """
     for _, of_sample in groupby(rows, key=lambda row: row["i"]):
         answers = list(of_sample)
@@ -37,11 +38,11 @@ def _vote(answers: list[ScoreSetRow], name: str) -> None:
             ballots[place] = ballot
     if len(ballots) < 2:
         return
-    # Of equally frequent texts the earliest comes first, as in lm-evaluation-harness.
+    # of equally frequent texts the earliest wins, as in lm-evaluation-harness
     chosen = Counter(ballots.values()).most_common(1)[0][0]
-    kept = next(place for place, ballot in ballots.items() if ballot == chosen)
+    chosen_place = next(place for place, ballot in ballots.items() if ballot == chosen)
     for place in ballots:
-        if place != kept:
+        if place != chosen_place:
             row = answers[place]
             left_out = {
                 "value": None,
@@ -53,7 +54,7 @@ def _vote(answers: list[ScoreSetRow], name: str) -> None:
 
 
 def _scores(row: ScoreSetRow) -> Mapping[str, Any]:
-    """The scores of a row; none of a damaged one, which its reader reports."""
+    """The scores of a row; empty for a damaged one, which its reader reports."""
     scores = row.get("scores")
     return scores if isinstance(scores, Mapping) else {}
 

@@ -1,4 +1,4 @@
-"""A scoring process: makes rows of trials in any order, each metric loaded once."""
+"""A scoring process: scores trials in any order, and loads each metric once."""
 
 from __future__ import annotations
 
@@ -27,50 +27,50 @@ from mmeval.system.processes import end_with, parent_id, settle_signals
 from mmeval.system.time_limit import TimeLimit
 
 METRIC_SECONDS = 300.0
-"""A metric that needs longer for one trial leaves it unscored. Loading a model is no
-trial's time."""
+"""Maximum seconds of a metric for one trial, without the loading of models. A trial
+that takes longer is unscored."""
 NICENESS = 5
-"""Asking goes first: where cores are short, what keeps the model or its server busy is
-worth more than a score now."""
+"""Scoring has a lower priority than the processes that keep the model busy."""
 
 SAMPLES_KEPT = 4
-"""By a process: as many as may be under way side by side when their repeats arrive
-mixed up a little."""
+"""Number of samples that a process caches: repeats of several samples may arrive
+interleaved."""
 
 Item = tuple[int, bytes]
-"""A trial that is to be scored: the position of its task's plan, and its line."""
+"""A trial to score: the position of its task's plan, and its line."""
 
 
 class Rows(NamedTuple):
-    """A row for each trial of a message, and the seconds that they took."""
+    """A row for each trial of a message, and the seconds to score them."""
 
     rows: list[bytes]
     seconds: float
 
 
 class _LastSamples:
-    """The samples of the last trials, as repeats share their decoded media. Only few
-    are kept, since decoded media are large; the repeats of a sample come close
-    together."""
+    """A small cache of samples, so that repeats share the decoded media.
+
+    Decoded media are large, and the repeats of a sample arrive close together.
+    """
 
     def __init__(self) -> None:
-        self._kept: deque[tuple[Any, Path, Sample]] = deque(maxlen=SAMPLES_KEPT)
+        self._cached: deque[tuple[Any, Path, Sample]] = deque(maxlen=SAMPLES_KEPT)
 
     def of(self, row: Mapping[str, Any], media_root: Path) -> Sample:
         """The sample of a trial's line."""
         written = row["sample"]
-        for kept in self._kept:
-            if kept[0] == written and kept[1] == media_root:
-                self._kept.remove(kept)
+        for cached in self._cached:
+            if cached[0] == written and cached[1] == media_root:
+                self._cached.remove(cached)
                 break
         else:
-            kept = (written, media_root, Sample.from_json(written, media_root))
-        self._kept.append(kept)
-        return kept[2]
+            cached = (written, media_root, Sample.from_json(written, media_root))
+        self._cached.append(cached)
+        return cached[2]
 
 
 class ScoringWorker:
-    """What a scoring process holds: the plans, and each task's metrics once loaded."""
+    """The state of a scoring process: the plans, and the loaded metrics by task."""
 
     def __init__(
         self, plans: Sequence[ScoringPlan], seconds: float = METRIC_SECONDS
@@ -81,7 +81,7 @@ class ScoringWorker:
         self._limit = TimeLimit(seconds)
 
     def score(self, items: Sequence[Item]) -> Rows:
-        """Rows for trials, in order; batched metrics score a task's neighbours
+        """The rows of trials, in order. Batched metrics score neighbours of a task
         together."""
         started = time.perf_counter()
         rows: list[bytes] = []
@@ -107,14 +107,18 @@ class ScoringWorker:
             sample = self._samples.of(row, plan.media_root)
             trials.append(trial_from(row, plan.media_root, sample=sample))
         scores = score_trials(trials, plan, metrics, self._limit)
-        found = []
-        for row, trial, own in zip(rows, trials, scores, strict=True):
-            found.append(score_row(row, trial, plan, own))
-        return found
+        score_rows = []
+        for row, trial, trial_scores in zip(rows, trials, scores, strict=True):
+            score_rows.append(score_row(row, trial, plan, trial_scores))
+        return score_rows
 
 
 class Setup(NamedTuple):
-    """How a scoring process begins; ``threads``: libraries may use every core."""
+    """The configuration of a scoring process.
+
+    ``seconds`` is the time limit for a trial. With ``threads`` libraries may use all
+    cores.
+    """
 
     plans: Sequence[ScoringPlan]
     seconds: float
@@ -126,7 +130,7 @@ _worker: ScoringWorker | None = None
 
 
 def start(setup: Setup) -> None:
-    """Make this process, a child of multiprocessing, one that scores."""
+    """Set up a child process of multiprocessing to score."""
     settle_signals()
     end_with(parent_id())
     settle(setup)
@@ -136,11 +140,10 @@ def settle(setup: Setup) -> None:
     """Set this process up to score."""
     global _worker  # noqa: PLW0603  what a worker process is
     if not setup.threads:
-        # Processes run side by side, so one of them needs no threads for linear
-        # algebra; numpy starts them on its import, which takes twice the CPU. A setting
-        # of the user's stands.
+        # Several processes run in parallel, so that threads for linear algebra only
+        # double the CPU time. numpy starts them on import. The user's setting wins.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # bars of libraries that load models: the run has its own
+    # progress bars of libraries that load models: the run has its own
     os.environ.setdefault("TQDM_DISABLE", "1")
     os.nice(NICENESS)
     use_device(setup.device)
@@ -149,7 +152,7 @@ def settle(setup: Setup) -> None:
 
 
 def score(items: Sequence[Item]) -> Rows:
-    """What a process that is set up is asked to do."""
+    """Score trials in a process that is set up."""
     assert _worker is not None
     return _worker.score(items)
 

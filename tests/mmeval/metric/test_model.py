@@ -115,7 +115,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(
         "huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache")
     )
-    monkeypatch.setattr(device_module, "_asked", "cpu")
+    monkeypatch.setattr(device_module, "_requested", "cpu")
     return tmp_path / "cache"
 
 
