@@ -1,1 +1,1 @@
-"""Tasks: from a YAML file to the questions and metrics of a run."""
+"""Tasks: from a YAML file to the prompts and metrics of a run."""

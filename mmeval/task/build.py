@@ -1,4 +1,4 @@
-"""Build a runnable task from its file, its plugins and the overrides."""
+"""Builds a task that can be run from its file, its plugins and overrides."""
 
 from __future__ import annotations
 
@@ -67,58 +67,61 @@ def build(
     *,
     roles: frozenset[str] = frozenset(),
 ) -> Task:
-    """Build the task of a file. Data are read or fetched later, by ``Task.dataset()``.
-    ``roles`` are the roles that the run has besides the model. Raises one TaskFileError
-    with every plugin, option and switch that does not exist or work, each with its
-    line."""
-    given = overrides or TaskOverrides()
-    if given.profile not in ("", *PROFILES):
+    """Build the task of a file. ``Task.dataset()`` finds or downloads the data later.
+
+    ``roles`` are the roles of the run other than the model. Raises a TaskFileError that
+    lists all unusable plugins, options and switches with their lines.
+    """
+    changes = overrides or TaskOverrides()
+    if changes.profile not in ("", *PROFILES):
         raise UnknownNameError(
             "profile",
-            given.profile,
+            changes.profile,
             PROFILES,
             f"--profile takes {' or '.join(PROFILES)}.",
         )
-    faults = _faults(file, given, roles)
+    faults = _faults(file, changes, roles)
     if faults:
         raise file.document.errors(faults)
     keys = file.keys
-    repeats = given.repeats or keys.repeats
+    repeats = changes.repeats or keys.repeats
     if repeats > MAX_REPEATS:
         raise UsageError(
-            f"--repeats {repeats}: a sample is answered {MAX_REPEATS:,} times at most",
+            f"--repeats {repeats}: the maximum is {MAX_REPEATS:,}",
             name="--repeats",
         )
-    data = task_data(file, given, _loader(file))
+    data = task_data(file, changes, _loader(file))
     own_prompt = prompt = _prompt(file)
-    if given.system_instruction:
-        prompt = InstructedPrompt(given.system_instruction, own_prompt)
-    wanted: SampleKinds | FixedKinds = SampleKinds(file.name)
+    if changes.system_instruction:
+        prompt = InstructedPrompt(changes.system_instruction, own_prompt)
+    output_kinds: SampleKinds | FixedKinds = SampleKinds(file.name)
     if keys.output_modalities != [PER_SAMPLE]:
-        wanted = FixedKinds(cast("tuple[PartKind, ...]", tuple(keys.output_modalities)))
-    options = _over(keys.generation_kwargs, given.gen_kwargs)
-    given_options = GenerationParams.from_mapping(given.gen_kwargs).options
+        output_kinds = FixedKinds(
+            cast("tuple[PartKind, ...]", tuple(keys.output_modalities))
+        )
+    options = _over(keys.generation_kwargs, changes.gen_kwargs)
+    given_options = GenerationParams.from_mapping(changes.gen_kwargs).options
     roles_params: dict[str, GenerationParams] = {}
     for role, params in keys.roles.items():
         roles_params[role] = GenerationParams.from_mapping(params)
-    is_bundled = given.data == "bundled"
+    is_bundled = changes.data == "bundled"
     expected = Expected(keys.expected.rows, keys.expected.samples)
-    metrics = metrics_of(file, given, roles)
+    metrics = metrics_of(file, changes, roles)
     is_comparable = all(metric.bound.comparable for metric in metrics)
-    protocol = _protocol(file, given)
+    protocol = _protocol(file, changes)
     return Task(
         name=file.name,
         alias=keys.task_alias or file.name,
         version=file.version,
         file=file.document.file,
-        config=_config(file, given, metrics, protocol),
+        config=_config(file, changes, metrics, protocol),
         dataset=data,
         source=data.record,
         prompt=prompt,
         protocol=protocol,
-        protocol_name=given.protocol or keys.protocol.name,
+        protocol_name=changes.protocol or keys.protocol.name,
         protocol_prompts=_protocol_prompts(protocol),
-        wanted=wanted,
+        wanted=output_kinds,
         params=GenerationParams.from_mapping(options),
         given_options=frozenset(given_options),
         metrics=metrics,
@@ -127,7 +130,7 @@ def build(
         partial_output=keys.partial_output,
         blocks=keys.blocks,
         missing_output=keys.missing_output,
-        refusals=given.refusals or "scored",
+        refusals=changes.refusals or "scored",
         cluster_key=keys.cluster_key,
         breakdown=tuple(keys.breakdown),
         filter=keys.filter,
@@ -146,7 +149,7 @@ def build(
 
 
 def check_prompt_names(tasks: Sequence[Task], overrides: TaskOverrides) -> None:
-    """Raises UsageError for a ``--judge_prompts`` file that replaces no prompt."""
+    """Raise UsageError for a ``--judge_prompts`` file that replaces no prompt."""
     if overrides.judge_prompts is None:
         return
     used: set[str] = set()
@@ -157,28 +160,28 @@ def check_prompt_names(tasks: Sequence[Task], overrides: TaskOverrides) -> None:
     unused = sorted(read_prompt_folder(overrides.judge_prompts).keys() - used)
     if unused:
         near = did_you_mean(unused[0], used)
-        known = ", ".join(sorted(used)) or "none"
+        names = ", ".join(sorted(used)) or "none"
         raise UsageError(
             f"--judge_prompts {overrides.judge_prompts}: {unused[0]!r} is not a "
-            f"prompt of the chosen tasks{near} (they use {known})"
+            f"prompt of the chosen tasks{near} (they use {names})"
         )
 
 
-def check_metric_names(known: Collection[str], overrides: TaskOverrides) -> None:
-    """Raises UnknownNameError for a metric of the command line that no task has."""
-    given = [("--metric_args", name) for name in overrides.metric_args]
-    given += [("--skip_metric", name) for name in overrides.skip_metric]
-    for flag, name in given:
-        if name not in known:
-            names = ", ".join(sorted(known)) or "they have none"
+def check_metric_names(metric_names: Collection[str], overrides: TaskOverrides) -> None:
+    """Raise UnknownNameError for a metric of the command line that no task has."""
+    flagged = [("--metric_args", name) for name in overrides.metric_args]
+    flagged += [("--skip_metric", name) for name in overrides.skip_metric]
+    for flag, name in flagged:
+        if name not in metric_names:
+            names = ", ".join(sorted(metric_names)) or "they have none"
             hint = f"{flag} takes a metric of the chosen tasks: {names}."
-            raise UnknownNameError("metric", name, known, hint)
+            raise UnknownNameError("metric", name, metric_names, hint)
 
 
 def _faults(
     file: TaskFile, overrides: TaskOverrides, roles: frozenset[str]
 ) -> list[tuple[KeyPath, str]]:
-    """Every plugin, option and switch that does not exist. Plugins are cached."""
+    """The faults of all plugins, options and switches. Plugins are cached."""
     steps: list[Callable[[], object]] = [
         partial(_loader, file),
         partial(_protocol, file, overrides),
@@ -193,27 +196,27 @@ def _faults(
         load = partial(plugins.load, "mmeval.layouts")
         steps.append(partial(plugin_at, load, layout, ("layout",)))
     steps.append(lambda: combined_numbers(file, metrics_of(file, overrides, roles)))
-    found: dict[tuple[KeyPath, str], None] = {}
+    faults: dict[tuple[KeyPath, str], None] = {}
     for step in steps:
         try:
             step()
-        # metrics_of repeats the faults of single metrics
+        # a dict, since metrics_of repeats the faults of single metrics
         except KeyFaultsError as error:
-            found.update(dict.fromkeys(error.problems))
-    return list(found)
+            faults.update(dict.fromkeys(error.problems))
+    return list(faults)
 
 
 def _loader(file: TaskFile) -> Loader:
-    found: Loader = plugin_at(
+    loader: Loader = plugin_at(
         partial(plugins.load, "mmeval.loaders"), file.keys.loader, ("loader",)
     )
-    return found
+    return loader
 
 
 def _protocol(
     file: TaskFile, overrides: TaskOverrides
 ) -> partial[Program[Interleaved]]:
-    """The protocol with its options, of which prompts are ``{name, sha256, text}``."""
+    """The protocol with its options; its prompts are ``{name, sha256, text}``."""
     named = file.keys.protocol
     options: dict[str, Any] = {}
     if overrides.protocol not in ("", named.name):  # else the options of the file apply
@@ -259,19 +262,21 @@ def _protocol_prompts(
 
 
 def _protocol_of_run(name: str) -> Callable[[Ask], Program[Interleaved]]:
-    """The protocol that the command line names. Raises UnknownNameError for a name that
-    is not registered, UsageError for a protocol with required options."""
-    known = plugins.names("mmeval.protocols")
-    if name not in known:
-        hint = f"--protocol takes {', '.join(known)}."
-        raise UnknownNameError("protocol", name, known, hint)
+    """The protocol that the command line names.
+
+    Raises UnknownNameError for an unknown name, UsageError for a protocol with required
+    options.
+    """
+    protocols = plugins.names("mmeval.protocols")
+    if name not in protocols:
+        hint = f"--protocol takes {', '.join(protocols)}."
+        raise UnknownNameError("protocol", name, protocols, hint)
     function = plugins.load("mmeval.protocols", name)
     try:
         check_options(function, {}, ())
     except KeyFaultsError as error:
         raise UsageError(
-            f"--protocol {name}: {error}; name it in a task file, which can give its "
-            "options"
+            f"--protocol {name}: {error}; set it in a task file, with its options"
         ) from None
     return cast("Callable[[Ask], Program[Interleaved]]", function)
 
@@ -304,19 +309,23 @@ def _prompt(file: TaskFile) -> Prompt:
             if path not in file.document.places:
                 path = ("prompt",)
             raise KeyFaultsError((path, str(error))) from None
-    at = file.document.place(("prompt",))
+    prompt_place = file.document.place(("prompt",))
     return TemplatePrompt(
-        keys.user or "", keys.system or "", fields, place=f"{at.file}:{at.line}"
+        keys.user or "",
+        keys.system or "",
+        fields,
+        place=f"{prompt_place.file}:{prompt_place.line}",
     )
 
 
 def _over(
     base: Mapping[str, Any],
-    given: Mapping[str, Any],
+    overrides: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Merge, given values last: of two names for a parameter the last one counts."""
-    kept = {name: value for name, value in base.items() if name not in given}
-    return kept | dict(given)
+    """Merge two mappings. Overrides come last: of two names for a parameter the last
+    one counts."""
+    base_values = {name: value for name, value in base.items() if name not in overrides}
+    return base_values | dict(overrides)
 
 
 def _config(

@@ -1,5 +1,4 @@
-"""The ``numbers`` of a task file: numbers that are made of averaged numbers of the
-task."""
+"""The ``numbers`` of a task file, which combine averages of its metrics."""
 
 from __future__ import annotations
 
@@ -26,8 +25,7 @@ from mmeval.task.task import CombinedNumber, TaskMetric
 def combined_numbers(
     file: TaskFile, metrics: Sequence[TaskMetric]
 ) -> tuple[CombinedNumber, ...]:
-    """The numbers of a task with these metrics. Raises KeyFaultsError with every
-    fault."""
+    """The combined numbers of a task. Raises KeyFaultsError with all faults."""
     taken: set[str] = set()
     outputs: list[str] = []
     for entry in file.keys.metric_list:
@@ -39,11 +37,11 @@ def combined_numbers(
     for metric in metrics:
         parts.update(dict.fromkeys(metric.bound.metric.outputs, metric))
     problems: list[Problem] = []
-    for at, keys in enumerate(file.keys.numbers):
-        problems += _faults(keys, ("numbers", at), outputs, parts)
+    for position, keys in enumerate(file.keys.numbers):
+        problems += _faults(keys, ("numbers", position), outputs, parts)
         if keys.number in taken:
-            message = f"{keys.number!r} is a name in this task already; choose another"
-            problems.append((("numbers", at, "number"), message))
+            message = f"{keys.number!r} is already a name in this task; choose another"
+            problems.append((("numbers", position, "number"), message))
         taken.add(keys.number)
     if problems:
         raise KeyFaultsError(*problems)
@@ -62,8 +60,8 @@ def _faults(
             better[part] = parts[part].bound.metric.higher_is_better
         if part not in outputs:
             near = did_you_mean(part, outputs)
-            known = ", ".join(outputs) or "none"
-            message = f"unknown number {part!r}{near} (the metrics give {known})"
+            names = ", ".join(outputs) or "none"
+            message = f"unknown number {part!r}{near} (the metrics give {names})"
             yield (*path, "of", place), message
     fault = direction_fault(better)
     if fault:
@@ -71,42 +69,41 @@ def _faults(
 
 
 def _combined(keys: NumberKeys, parts: Mapping[str, TaskMetric]) -> CombinedNumber:
-    """A number with what is known of its parts before the run; one that ``parts`` lack
-    was skipped by the user."""
-    there = {name: parts[name] for name in keys.of if name in parts}
+    """A combined number, with what its parts lack. ``parts`` are not skipped ones."""
+    present = {name: parts[name] for name in keys.of if name in parts}
     skipped = [name for name in keys.of if name not in parts]
-    lacking: dict[str, Sequence[Finding]] = {}
+    unavailable: dict[str, Sequence[Finding]] = {}
     lows: list[float] = []
     highs: list[float] = []
-    for name, metric in there.items():
+    for name, metric in present.items():
         if metric.lacks:
-            lacking[name] = metric.lacks
+            unavailable[name] = metric.lacks
         low, high = metric.bound.metric.range_for(name)
         lows.append(low)
         highs.append(high)
     ends = (-math.inf, math.inf)
-    if there and keys.missing == "unknown":
-        count = len(there)
+    if present and keys.missing == "unknown":
+        count = len(present)
         ends = (math.fsum(lows) / count, math.fsum(highs) / count)
-    elif there:
+    elif present:
         ends = (min(lows), max(highs))
-    missing = len(lacking) + len(skipped)
+    missing = len(unavailable) + len(skipped)
     lacks: tuple[Finding, ...] = ()
     without: dict[str, Finding] = {}
     if missing and not (keys.missing == "skip" and missing < len(keys.of)):
         left_out = tuple(skipped_piece(name) for name in skipped)
-        lacks = (*inherited(lacking, keys.number), *left_out)
+        lacks = (*inherited(unavailable, keys.number), *left_out)
     else:
-        for metric in there.values():
+        for metric in present.values():
             without.update(metric.without)
-        without.update({name: unavailable_piece(name) for name in lacking})
+        without.update({name: unavailable_piece(name) for name in unavailable})
         without.update({name: skipped_piece(name) for name in skipped})
     return CombinedNumber(
         name=keys.number,
         of=tuple(keys.of),
         range=ends,
         higher_is_better=all(
-            metric.bound.metric.higher_is_better for metric in there.values()
+            metric.bound.metric.higher_is_better for metric in present.values()
         ),
         combine=keys.combine,
         missing=keys.missing,

@@ -1,4 +1,4 @@
-"""The data of a task: the folder of its samples, found or fetched, and its record."""
+"""Finds or downloads the data of a task, and records their source."""
 
 from __future__ import annotations
 
@@ -29,27 +29,25 @@ _NOWHERE = YamlPlace(Path(), 0)
 
 @dataclass(frozen=True)
 class TaskData:
-    """Where a task's samples come from; a call finds or downloads, and opens them
-    once."""
+    """The source of a task's samples. The first call finds or downloads them."""
 
     task: str
     loader: Loader
     path: str = ""
-    """``dataset_path``: a local folder, the name of a data set on the hub, or a format
-    of files."""
+    """``dataset_path``: a local folder, a data set on the hub, or a file format."""
     revision: str = ""
     beside: Path = Path()
-    """What a relative ``path`` is relative to."""
+    """The folder for a relative ``path``."""
     place: YamlPlace = _NOWHERE
-    """Where ``dataset_path`` is written, for messages."""
+    """The place of ``dataset_path`` in the file, for error messages."""
     bundled: Path | None = None
-    """The folder of the bundled samples, when these are to be used."""
+    """The folder of the bundled samples if they are used."""
     data_dir: Path | None = None
     name: str = ""
     split: str = "test"
     options: Mapping[str, Any] = field(default_factory=dict)
     fetch: bool = True
-    """False: a data set of the hub is read from the cache only, without the network."""
+    """False: a data set of the hub is read from the cache alone, without network."""
 
     def __call__(self) -> Dataset:
         return self._opened
@@ -78,8 +76,7 @@ class TaskData:
 
     @cached_property
     def streamed(self) -> str:
-        """The commit of a data set that the loader reads from the hub; empty where it
-        reads a folder."""
+        """The commit of a data set that the loader streams from the hub, else empty."""
         is_given = self.bundled is not None or self.data_dir is not None
         may_stream = self.fetch and getattr(self.loader, "streams", False)
         if is_given or not may_stream or self.local() is not None:
@@ -88,15 +85,17 @@ class TaskData:
 
         try:
             listed = hub.listing(self.path, self.revision or "main")
-        except hub.OutOfReachError:  # it may be in the cache
+        except hub.OutOfReachError:  # the data may be in the cache
             return ""
         return listed.commit if hub.not_here(self.path, listed) else ""
 
     @cached_property
     def folder(self) -> Path:
-        """The folder. Raises MissingDataError where there is none, NotFetchedError
-        where a data set of the hub is not here and cannot, or should not, be
-        fetched."""
+        """The folder of the data.
+
+        Raises MissingDataError if it does not exist, NotFetchedError if a data set of
+        the hub is not on this machine and cannot, or must not, be downloaded.
+        """
         if self.bundled is not None:
             return self.bundled
         data_dir = self.data_dir
@@ -115,10 +114,10 @@ class TaskData:
         if not self.fetch:
             from mmeval.dataset.hub_cache import cached_snapshot
 
-            found = cached_snapshot(self.path, revision, "dataset")
-            if found is None:
+            cached = cached_snapshot(self.path, revision, "dataset")
+            if cached is None:
                 raise self.not_fetched()
-            return found
+            return cached
         from mmeval.dataset.hub import OutOfReachError, snapshot
 
         try:
@@ -127,8 +126,10 @@ class TaskData:
             raise self.not_fetched(error.reason) from error
 
     def not_fetched(self, reason: str = "") -> NotFetchedError:
-        """The error that the data set of the hub is not on this machine; ``reason`` is
-        why the hub did not give it."""
+        """The error for a data set that is not on this machine.
+
+        ``reason`` is why it could not be downloaded.
+        """
         why = f" ({reason})" if reason else ""
         return NotFetchedError(
             f"the data set {self.path} is not on this machine{why}",
@@ -138,40 +139,41 @@ class TaskData:
         )
 
     def local(self) -> Path | None:
-        """The local folder of ``dataset_path``; None for a data set on the hub. Raises
-        MissingDataError for a folder that does not exist, and for a path that can be
-        neither."""
+        """The local folder of ``dataset_path``; None for a data set on the hub.
+
+        Raises MissingDataError for a folder that does not exist, and for a path that is
+        neither a folder nor the name of a data set.
+        """
         if not self.path or self._is_format:
             return self.beside
         try:
             folder = self.beside / Path(self.path).expanduser()
         except RuntimeError:  # ``~name`` without such a user
             raise self._missing(
-                f"no user has the home {self.path!r}; correct it, or give --data_dir "
+                f"no user has the home {self.path!r}; correct it, or use --data_dir "
                 "FOLDER"
             ) from None
         if folder.is_dir():
             return folder
         if is_absolute(self.path) or self.path.startswith((".", "~")):
             raise self._missing(
-                f"there is no folder {folder}; correct it, or give --data_dir FOLDER"
+                f"there is no folder {folder}; correct it, or use --data_dir FOLDER"
             )
         if self.path in FORMATS:
             raise self._missing(
-                f"{self.path!r} is a format of files; write loader: datasets, and the "
-                "files in dataset_kwargs: {data_files: NAME}"
+                f"{self.path!r} is a file format; write loader: datasets and "
+                "dataset_kwargs: {data_files: NAME}"
             )
         if not _HUB_NAME.fullmatch(self.path):
             raise self._missing(
                 f"there is no folder {self.path!r} beside the file, and it is not a "
-                "data set of the hub "
-                "(owner/name); correct it, or give --data_dir FOLDER"
+                "data set of the hub (owner/name); correct it, or use --data_dir FOLDER"
             )
         return None
 
     @property
     def _is_format(self) -> bool:
-        """Whether ``dataset_path`` names a format, and no folder of that name."""
+        """Whether ``dataset_path`` is a file format and not a folder of that name."""
         reads_formats = getattr(self.loader, "reads_formats", False)
         if not reads_formats or self.path not in FORMATS:
             return False
@@ -188,10 +190,12 @@ class TaskData:
         )
 
     def record(self) -> dict[str, Any]:
-        """The data as a record names them, without paths of the machine. ``path`` and
-        ``revision`` are as in the task file, ``commit`` where the folder is one commit
-        of a data set of the hub (else empty), and ``bundled``. Finds or downloads the
-        folder, as a call does. Raises MissingDataError."""
+        """The source of the data for the record, without paths of this machine.
+
+        ``path`` and ``revision`` are as in the task file. ``commit`` is that of a data
+        set of the hub, else empty. Finds or downloads the folder. Raises
+        MissingDataError.
+        """
         commit = self.streamed
         if not commit:
             folder = self.folder.absolute()
@@ -211,18 +215,17 @@ def task_data(
     overrides: TaskOverrides,
     loader: Loader,
 ) -> TaskData:
-    """Make a task's data. Raises MissingDataError without the wanted bundled
-    samples."""
+    """The data of a task. Raises MissingDataError if bundled samples do not exist."""
     if overrides.data not in ("", "bundled"):
         raise UsageError(
-            f"--data {overrides.data}: the only word it takes is bundled", name="--data"
+            f"--data {overrides.data}: the only allowed value is bundled", name="--data"
         )
     bundled = None
     if overrides.data == "bundled":
         bundled = bundled_folder(file)
         if bundled is None:
             message = (
-                f"no bundled samples: {file.name}; leave it out, or leave out --data "
+                f"no bundled samples: {file.name}; leave out this task, or --data "
                 "bundled"
             )
             raise MissingDataError(message, name="--data")
@@ -247,8 +250,11 @@ def task_data(
 
 
 def bundled_folder(file: TaskFile) -> Path | None:
-    """The folder of a task's bundled samples, beside its YAML or as ``bundled`` names.
-    None without one. Raises TaskFileError for a path that leads out of that folder."""
+    """The folder of a task's bundled samples, None without one.
+
+    The key ``bundled`` is relative to the YAML file. Raises TaskFileError for a path
+    outside of the task's folder.
+    """
     home = file.beside("bundled") if "bundled" in file.document.data else file.folder
     try:
         folder = path_inside(home, file.keys.bundled)
@@ -258,16 +264,16 @@ def bundled_folder(file: TaskFile) -> Path | None:
 
 
 def portable(path: str) -> str:
-    """A path without a machine's folders: an absolute one becomes its last name."""
+    """A path for records: an absolute path becomes its last component."""
     return PurePosixPath(path.replace("\\", "/")).name if is_absolute(path) else path
 
 
 def is_hub_name(path: str) -> bool:
-    """Whether a path that is not a folder may be the name of a data set on the hub."""
+    """Whether a path may be the name of a data set on the hub."""
     is_path = ".." in path or path.startswith((".", "~"))
     return _HUB_NAME.fullmatch(path) is not None and not is_path
 
 
 def is_absolute(path: str) -> bool:
-    """Whether a path is absolute on any system."""
+    """Whether a path is absolute on any operating system."""
     return PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()

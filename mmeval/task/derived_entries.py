@@ -1,4 +1,4 @@
-"""Derived metrics of a task: the outputs that each is made of, before scoring."""
+"""Checks and completes the derived metrics of a task before scoring."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from mmeval.metric.signature import PIECES_SWITCH
 from mmeval.task.task import TaskMetric
 
 MetricEntry = Mapping[str, Any]
-"""An entry of a ``metric_list`` as it is written."""
+"""An entry of a ``metric_list`` as in the file."""
 
 
 def made_of(
     derived: TaskMetric, pieces: Mapping[str, TaskMetric], skipped: Collection[str] = ()
 ) -> TaskMetric:
-    """Complete a derived entry by its pieces: range, direction, and availability.
+    """Complete a derived entry from its pieces: range, direction and availability.
 
-    ``pieces`` are the outputs of the task's other metrics, each with its entry;
-    ``skipped`` the outputs of skipped metrics. Raises UsageError where it cannot be
-    made of the outputs that it names.
+    ``pieces`` maps the outputs of the task's other metrics to their entries.
+    ``skipped`` are the outputs of skipped metrics. Raises UsageError if it cannot be
+    computed from the outputs that it names.
     """
     bound = derived.bound
     _check_names(bound, {*pieces, *skipped})
@@ -43,7 +43,7 @@ def made_of(
     for name, entry in entries.items():
         if any(pipeline.chooses(name) for pipeline in entry.bound.filters):
             raise UsageError(
-                f"{bound.name} is a score of each answer, and {name} counts one of "
+                f"{bound.name} scores each answer, but {name} counts only one of "
                 "several (majority_vote); name another output"
             )
     ranges: dict[str, tuple[float, float]] = {}
@@ -56,32 +56,36 @@ def made_of(
         raise UsageError(fault)
     ranged = with_range(bound, ranges)
     metric = replace(ranged.metric, higher_is_better=next(iter(better.values())))
-    whole = replace(derived, bound=replace(ranged, metric=metric))
-    lacking = {name: entry.lacks for name, entry in entries.items() if entry.lacks}
-    if lacking and not (bound.metric.takes_missing and len(lacking) < len(entries)):
-        return replace(whole, lacks=(*derived.lacks, *inherited(lacking, bound.name)))
+    completed = replace(derived, bound=replace(ranged, metric=metric))
+    unavailable = {name: entry.lacks for name, entry in entries.items() if entry.lacks}
+    if unavailable and not (
+        bound.metric.takes_missing and len(unavailable) < len(entries)
+    ):
+        return replace(
+            completed, lacks=(*derived.lacks, *inherited(unavailable, bound.name))
+        )
     without: dict[str, Finding] = {}
     for entry in entries.values():
         without.update(entry.without)
-    for piece in lacking:
+    for piece in unavailable:
         without[piece] = unavailable_piece(piece)
     for piece in skipped_pieces:
         without[piece] = skipped_piece(piece, bound.name)
-    return replace(whole, without=about(without, bound.name))
+    return replace(completed, without=about(without, bound.name))
 
 
 def inherited(
-    lacking: Mapping[str, Sequence[Finding]], name: str
+    unavailable: Mapping[str, Sequence[Finding]], name: str
 ) -> tuple[Finding, ...]:
-    """What a number lacks since its pieces do."""
-    found: dict[Finding, None] = {}
-    for findings in lacking.values():
-        found.update(dict.fromkeys(_about(finding, name) for finding in findings))
-    return tuple(found)
+    """The findings about unavailable pieces as findings about the number ``name``."""
+    by_finding: dict[Finding, None] = {}
+    for findings in unavailable.values():
+        by_finding.update(dict.fromkeys(_about(finding, name) for finding in findings))
+    return tuple(by_finding)
 
 
 def about(without: Mapping[str, Finding], name: str) -> dict[str, Finding]:
-    """Missing pieces as findings about the number that is made without them."""
+    """Findings about missing pieces as findings about the number ``name``."""
     return {piece: _about(finding, name) for piece, finding in without.items()}
 
 
@@ -90,25 +94,27 @@ def _about(finding: Finding, name: str) -> Finding:
 
 
 def direction_fault(better: Mapping[str, bool]) -> str:
-    """Why numbers cannot be made one; empty if all have the same direction. ``better``
-    is whether higher is better, by number."""
+    """Why numbers cannot be combined; empty if all have the same direction.
+
+    ``better`` is whether higher is better, by number.
+    """
     high = [name for name, is_higher in better.items() if is_higher]
     low = [name for name, is_higher in better.items() if not is_higher]
     if not high or not low:
         return ""
     return (
-        f"higher is better for {high[0]}, lower is better for {low[0]}: one number "
-        "cannot be both"
+        f"higher is better for {high[0]}, but lower is better for {low[0]}; they "
+        "cannot be combined"
     )
 
 
 def unavailable_piece(piece: str) -> Finding:
-    """That a number is made without a piece, whose own findings say why."""
+    """The finding that a number lacks a piece, whose own findings say why."""
     return Finding("partial", cause=f"without {piece}", severity="note")
 
 
 def skipped_piece(piece: str, name: str = "") -> Finding:
-    """That the user has skipped a piece, with the command that adds it."""
+    """The finding that the user skipped a piece, with the command that adds it."""
     only = f" --metrics {name}" if name else ""
     return Finding(
         "partial",
@@ -122,7 +128,7 @@ def skipped_piece(piece: str, name: str = "") -> Finding:
 def piece_ranges(
     entry: TaskMetric, entries: Iterable[TaskMetric]
 ) -> dict[str, list[float | None]]:
-    """The ranges of the pieces of a derived entry, as JSON: an infinite end is null."""
+    """The ranges of the pieces of a derived entry as JSON; null is infinite."""
     ranges: dict[str, list[float | None]] = {}
     for other in entries:
         metric = other.bound.metric
@@ -133,8 +139,7 @@ def piece_ranges(
 
 
 def outputs_of(metric: str) -> Sequence[str]:
-    """The outputs of a metric; none of one that cannot be loaded (reported
-    elsewhere)."""
+    """The outputs of a metric; empty if it cannot be loaded (reported elsewhere)."""
     try:
         return load_metric(metric).outputs
     except MmevalError:
@@ -142,26 +147,28 @@ def outputs_of(metric: str) -> Sequence[str]:
 
 
 def derived_outputs(entries: Iterable[TaskMetric], lost: Collection[str]) -> set[str]:
-    """The outputs that are made of lost ones, directly or through another."""
+    """The outputs that are derived from ``lost`` ones, directly or through others."""
     gone = set(lost)
-    for entry in entries:  # in their order: a piece stands above what is made of it
+    for entry in entries:  # a piece comes before the entries that are derived from it
         if not gone.isdisjoint(entry.bound.pieces):
             gone.update(entry.bound.metric.outputs)
     return gone - set(lost)
 
 
 def with_pieces(
-    asked: Sequence[MetricEntry],
+    requested: Sequence[MetricEntry],
     listed: Mapping[str, MetricEntry],
     metric_args: Mapping[str, Mapping[str, Any]],
 ) -> list[MetricEntry]:
-    """Entries of a ``metric_list``, each after those of the task that give its pieces.
-    These are ``listed``, by metric; ``metric_args`` override the switches of the
-    entries."""
-    givers: dict[str, MetricEntry] = {}
+    """The ``requested`` entries, each after the entries that give its pieces.
+
+    ``listed`` are the task's entries by metric; ``metric_args`` override their
+    switches.
+    """
+    entry_of: dict[str, MetricEntry] = {}
     for entry in listed.values():
-        givers.update(dict.fromkeys(outputs_of(entry["metric"]), entry))
-    found: dict[str, MetricEntry] = {}
+        entry_of.update(dict.fromkeys(outputs_of(entry["metric"]), entry))
+    ordered: dict[str, MetricEntry] = {}
     visited: set[str] = set()
 
     def add(entry: MetricEntry) -> None:
@@ -171,17 +178,17 @@ def with_pieces(
         visited.add(name)
         for piece in _pieces({**entry, **metric_args.get(name, {})}):
             output, _ = name_and_filter(str(piece))
-            if output in givers:
-                add(givers[output])
-        found[name] = entry
+            if output in entry_of:
+                add(entry_of[output])
+        ordered[name] = entry
 
-    for entry in asked:
+    for entry in requested:
         add(entry)
-    return list(found.values())
+    return list(ordered.values())
 
 
 def _pieces(entry: MetricEntry) -> list[Any]:
-    """The pieces of a derived entry: those that it names, or its metric's own."""
+    """The pieces of a derived entry: those that it names, or its metric's default."""
     try:
         metric = load_metric(entry["metric"])
     except MmevalError:
@@ -192,25 +199,27 @@ def _pieces(entry: MetricEntry) -> list[Any]:
     return list(written) if isinstance(written, (list, tuple)) else []
 
 
-def _check_names(bound: BoundMetric, known: Collection[str]) -> None:
+def _check_names(bound: BoundMetric, available: Collection[str]) -> None:
     if not bound.pieces:
         raise UsageError(
-            f"name the outputs that {bound.name} is made of (the task gives "
-            f"{', '.join(sorted(known))})"
+            f"name the outputs from which to compute {bound.name} (the task gives "
+            f"{', '.join(sorted(available))})"
         )
     if len(set(bound.pieces)) < len(bound.pieces):
-        raise UsageError("an output counts once; name each one time")
+        raise UsageError("an output is named twice; name each one once")
     for name in bound.pieces:
         if name in bound.metric.outputs:
-            raise UsageError(f"{bound.name} cannot be made of itself")
-        if name not in known:
-            given = ", ".join(sorted(known)) or "none"
-            own = ", ".join(piece for piece in bound.pieces if piece in known)
+            raise UsageError(f"{bound.name} cannot be computed from itself")
+        if name not in available:
+            outputs = ", ".join(sorted(available)) or "none"
+            usable = ", ".join(piece for piece in bound.pieces if piece in available)
             advice = (
-                f"; to use the known ones write {PIECES_SWITCH}: [{own}]" if own else ""
+                f"; to use the known ones write {PIECES_SWITCH}: [{usable}]"
+                if usable
+                else ""
             )
             raise UsageError(
-                f"unknown output {name!r}{did_you_mean(name, known)} (the task's "
-                f"other metrics give {given}{advice}; a "
-                "derived metric may be made of derived ones that stand above it)"
+                f"unknown output {name!r}{did_you_mean(name, available)} (the task's "
+                f"other metrics give {outputs}{advice}; derived metrics must come "
+                "before those that use them)"
             )

@@ -1,4 +1,4 @@
-"""Task files and group files, checked against the schema; each fault has its line."""
+"""Parses task files and group files, and reports each fault with its line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from mmeval.task.schema import (
 )
 
 OF_A_RUN = "run.json#"
-"""The prefix of the path of a task that was recorded by a run and has no file."""
+"""The prefix of the path of a task from a run's record, which has no file."""
 
 Keys = TypeVar("Keys", bound=BaseModel)
 
@@ -44,9 +44,9 @@ _INNER: dict[str, type[BaseModel]] = {
     "filter_list": AnswerFilterKeys,
     "numbers": NumberKeys,
 }
-"""The schemas of the keys that hold mappings of their own."""
+"""The schemas of keys that hold mappings."""
 
-_WANTED = {
+_EXPECTED = {
     "string_type": "must be text",
     "bool_type": "must be true or false",
     "int_type": "must be a whole number",
@@ -65,13 +65,12 @@ _WANTED = {
 
 @dataclass(frozen=True)
 class TaskFile:
-    """One task of a file, includes and overrides applied."""
+    """A task of a file, with includes and overrides applied."""
 
     keys: TaskKeys
     document: Document
     prompts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """The texts of judges' prompts by metric and name, where a run has recorded
-    them."""
+    """The texts of judges' prompts from a run's record, by metric and name."""
 
     @property
     def name(self) -> str:
@@ -79,7 +78,7 @@ class TaskFile:
 
     @property
     def version(self) -> str:
-        """``metadata.version`` as it is written: ``1.10`` is not ``1.1``."""
+        """``metadata.version`` as text in the file: ``1.10`` is not ``1.1``."""
         return _written(self.document, ("metadata", "version"))
 
     @property
@@ -88,12 +87,11 @@ class TaskFile:
         return self.document.file.parent
 
     def beside(self, key: str) -> Path:
-        """The folder of the file that has ``key``: paths in its value are relative to
-        it."""
+        """The folder of the file that contains ``key``. Paths are relative to it."""
         return self.document.place((key,)).file.parent
 
     def subject_at(self, path: KeyPath) -> Subject:
-        """The line of a key; that of the task's name where the key is not written."""
+        """The line of a key, or that of the task's name if the file lacks the key."""
         is_written = bool(path) and path in self.document.places
         place = self.document.place(path if is_written else ("task",))
         return Subject(self.name, file=str(place.file), line=place.line)
@@ -101,8 +99,7 @@ class TaskFile:
 
 @dataclass(frozen=True)
 class GroupFile:
-    """A group of a file. ``members`` are names, or documents (groups, changed
-    tasks)."""
+    """A group of a file. ``members`` are names, or documents of groups and tasks."""
 
     keys: GroupKeys
     document: Document
@@ -127,11 +124,11 @@ class GroupFile:
 
 
 class RequirementError(TaskFileError):
-    """The file needs another version of mmeval."""
+    """The file requires another version of mmeval."""
 
 
 def parse_task(document: Document) -> TaskFile:
-    """Parse a task. Raises one TaskFileError with every fault, each with its line."""
+    """Parse a task. Raises a TaskFileError that lists all faults with their lines."""
     _check_requirement(document)
     data = document.data
     key = "generation_kwargs"
@@ -145,23 +142,24 @@ def parse_task(document: Document) -> TaskFile:
 
 
 def parse_group(document: Document) -> GroupFile:
-    """Parse a group. Raises one TaskFileError with every fault, each with its line."""
+    """Parse a group. Raises a TaskFileError that lists all faults with their lines."""
     _check_requirement(document)
     what = f"the group {document.data.get('group', '')!r}"
     return GroupFile(_validated(GroupKeys, document, [], what), document)
 
 
 def _check_requirement(document: Document) -> None:
-    """Check this first, as a file for a newer mmeval may have unknown keys."""
-    wanted = document.data.get("requires_mmeval")
+    """Check the required version. Raises RequirementError."""
+    # this comes first, since a file for a newer mmeval may have unknown keys
+    required = document.data.get("requires_mmeval")
     try:
-        met = not isinstance(wanted, str) or satisfies(__version__, wanted)
+        is_met = not isinstance(required, str) or satisfies(__version__, required)
     except ValueError as error:
         raise document.error(("requires_mmeval",), str(error)) from None
-    if not met:
+    if not is_met:
         message = (
-            f"this task needs mmeval {wanted}, installed is {__version__}; install "
-            "such a version"
+            f"this task needs mmeval {required}, but {__version__} is installed; "
+            "install such a version"
         )
         place = document.place(("requires_mmeval",))
         raise RequirementError(message, file=place.file, line=place.line)
@@ -181,7 +179,7 @@ def _validated(
     except ValidationError as error:
         for fault in error.errors(include_url=False):
             path, message = _problem(model, document, dict(fault))
-            # of a value that cannot be used, its type says nothing more
+            # an unusable value needs no second fault about its type
             if path not in refused:
                 problems.append((path, message))
     metadata = document.data.get("metadata")
@@ -190,10 +188,7 @@ def _validated(
         is_number = isinstance(version, int | float) and not isinstance(version, bool)
         is_text = isinstance(version, str) and version != ""
         if "version" not in metadata and model is TaskKeys:
-            message = (
-                f"version is missing: {what} needs one, so that its scores can be "
-                "compared"
-            )
+            message = f"version is missing: {what} needs one to compare its scores"
             problems.append((("metadata",), message))
         elif "version" in metadata and not is_number and not is_text:
             problems.append((("metadata", "version"), "must be a number or text"))
@@ -205,7 +200,7 @@ def _validated(
 
 
 def generation_problems(params: Any, path: KeyPath) -> Iterator[Problem]:
-    """The faults of generation parameters, by key; none if it is not a mapping."""
+    """The faults of generation parameters; none if they are not a mapping."""
     if not isinstance(params, Mapping):
         return
     for key, value in params.items():
@@ -218,10 +213,10 @@ def generation_problems(params: Any, path: KeyPath) -> Iterator[Problem]:
 def _problem(
     model: type[BaseModel], document: Document, fault: Mapping[str, Any]
 ) -> Problem:
-    """A fault of the schema as a sentence, at its key."""
+    """A fault of the schema as a message at its key."""
     loc: tuple[str | int, ...] = fault["loc"]
     path: KeyPath = ()
-    for step in loc:  # the schema's path names the alternatives of a union too
+    for step in loc:  # the schema's path also contains the alternatives of a union
         if (*path, step) in document.places:
             path = (*path, step)
     kind = fault["type"]
@@ -241,15 +236,15 @@ def _problem(
         shown = document.place(path).written or "nothing"
     if kind == "string_type" and not isinstance(value, list | dict | type(None)):
         shown += "; put it in quotes"
-    wanted = fault["msg"]
-    if kind in _WANTED:
-        wanted = _WANTED[kind].format(**fault.get("ctx", {}))
-    # an entry of a list, which no name stands for
+    expected = fault["msg"]
+    if kind in _EXPECTED:
+        expected = _EXPECTED[kind].format(**fault.get("ctx", {}))
+    # an entry of a list, which cannot be a name
     if kind == "model_type" and path and isinstance(path[-1], int):
-        wanted = "must be a mapping"
+        expected = "must be a mapping"
         if "metric" in str(path[0]):
-            wanted = "must be a mapping such as {metric: NAME}"
-    return path, f"{wanted}, not {shown}"
+            expected = "must be a mapping such as {metric: NAME}"
+    return path, f"{expected}, not {shown}"
 
 
 def _unknown_key(
@@ -259,13 +254,13 @@ def _unknown_key(
     if key in REFUSED:
         advice = REFUSED[key]
         columns = [name for name in document.data if name in COLUMNS_OF]
-        if key in columns[:1]:  # said once, of all of them
+        if key in columns[:1]:  # one message for all of them
             advice = columns_for(document.data)
         return f"is not supported here: {advice}"
-    known = [*model.model_fields, "include"]
+    key_names = [*model.model_fields, "include"]
     if len(loc) > 1 and loc[0] in _INNER:
-        known = list(_INNER[str(loc[0])].model_fields)
-    return f"unknown key{did_you_mean(key, known)}"
+        key_names = list(_INNER[str(loc[0])].model_fields)
+    return f"unknown key{did_you_mean(key, key_names)}"
 
 
 def _written(document: Document, path: KeyPath) -> str:

@@ -1,4 +1,4 @@
-"""Resolve the includes of task files, which may lead to certain folders only."""
+"""Resolves the includes of task files, which must be in allowed folders."""
 
 from __future__ import annotations
 
@@ -10,32 +10,33 @@ from typing import Any
 from mmeval.system.yaml_document import Document, KeyPath, read_document
 
 MAX_DEPTH = 50
-"""Files that include each other in a row."""
+"""Maximum depth of files that include each other."""
 
 
 class TaskFiles:
-    """Reader of task files with their includes; each file is read once.
+    """Reads task files with their includes. Each file is read once.
 
-    An include may lead to files below the ``roots``: the packages of tasks and the
-    folders of ``--include_path``. A file outside all of them may include files of its
-    own folder.
+    An include must be below one of the ``roots``: the packages of tasks and the folders
+    of ``--include_path``. A file outside of them may include files of its own folder.
     """
 
     def __init__(self, roots: Sequence[Path] = ()) -> None:
         self._roots = tuple(root.resolve() for root in roots)
         self._read: dict[Path, Document] = {}
         self._whole: dict[Path, Document] = {}
-        """Files with what they include; each is resolved once, in however many others
-        it is."""
+        """Files with their includes resolved."""
 
     def document(self, file: Path) -> Document:
-        """Read a file with its includes: later ones override, and the file overrides
-        all. Raises TaskFileError for a file that cannot be read, and an include that is
-        missing, outside, or circular."""
+        """Read a file with its includes.
+
+        Later includes override earlier ones, and the file overrides all. Raises
+        TaskFileError for an unreadable file, and for an include that is missing,
+        circular, or outside of the allowed folders.
+        """
         return self._resolved(self.own(file), (file.resolve(),))
 
     def completed(self, document: Document) -> Document:
-        """Resolve the includes of a part of a file (a member of a group)."""
+        """Resolve the includes of a part of a file, such as a member of a group."""
         return self._resolved(document, ())
 
     def own(self, file: Path) -> Document:
@@ -53,22 +54,22 @@ class TaskFiles:
             target = self._target(document, path, name)
             if target.resolve() in trail:
                 chain = " -> ".join(file.name for file in (*trail, target))
-                raise document.error(path, f"the include leads back to itself: {chain}")
-            # links of folders lead to the same files
-            known = target.parent.resolve() / target.name
-            if known not in self._whole:
+                raise document.error(path, f"the include is circular: {chain}")
+            # several links may lead to the same folder
+            real_path = target.parent.resolve() / target.name
+            if real_path not in self._whole:
                 if len(trail) > MAX_DEPTH:
                     raise document.error(
                         path,
-                        f"the includes are more than {MAX_DEPTH} deep; include fewer "
-                        "files",
+                        f"the includes are more than {MAX_DEPTH} levels deep; include "
+                        "fewer files",
                     )
                 longer = (*trail, target.resolve())
-                self._whole[known] = self._resolved(self.own(target), longer)
-            below = self._whole[known]
+                self._whole[real_path] = self._resolved(self.own(target), longer)
+            below = self._whole[real_path]
             base = below if base is None else below.over(base)
-        own = document.without("include")
-        return own if base is None else own.over(base)
+        rest = document.without("include")
+        return rest if base is None else rest.over(base)
 
     def _target(
         self,
@@ -90,7 +91,7 @@ class TaskFiles:
             folders = (*folders, home)
         if not any(resolved.is_relative_to(folder) for folder in folders):
             message = (
-                f"{name!r} leads out of the package; includes stay inside it, or "
+                f"{name!r} is outside of the package; an include must be inside it, or "
                 "below a folder of --include_path"
             )
             raise document.error(path, message)
@@ -98,8 +99,8 @@ class TaskFiles:
             raise document.error(
                 path, f"there is no file {name!r} beside {source.name}"
             )
-        # without ``..``, for messages, where that is the same file: beyond a link it
-        # may be another
+        # remove ``..`` for messages, if that is the same file: after a link it may be
+        # another one
         plain = Path(os.path.normpath(target))
         if plain != target and plain.is_file() and plain.samefile(target):
             return plain

@@ -1,4 +1,4 @@
-"""Index of tasks: the task files of installed packages and of ``--include_path``.
+"""The index of tasks: task files of installed packages and of ``--include_path``.
 
     selection = select(["unit_*", "my_group"], include_path=[Path("my_tasks")])
 
@@ -31,11 +31,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class IndexEntry:
-    """One task or group of the index.
+    """A task or group of the index.
 
     ``benchmark`` is the name of its entry point, empty for a file of
-    ``--include_path``; ``owner`` is the distribution, or the folder. ``problem`` is set
-    for a file that cannot be read, ``fault`` for one whose includes cannot.
+    ``--include_path``. ``owner`` is the distribution, or the folder. ``problem`` is the
+    error of a file that cannot be read, ``fault`` the error of its includes.
     """
 
     name: str
@@ -60,10 +60,10 @@ class _Root:
     benchmark: str
     owner: str
     rank: int
-    """0 for a package; later folders of ``--include_path`` have higher ranks and
-    win."""
+    """0 for a package. Later folders of ``--include_path`` have higher ranks, and the
+    highest rank wins."""
     deep: bool = True
-    """Whether files of the folders below it count."""
+    """Whether files in subfolders belong to it."""
 
     def files(self) -> Iterable[Path]:
         if self.deep:
@@ -72,8 +72,7 @@ class _Root:
 
 
 class TaskIndex:
-    """All names that ``--tasks`` accepts, by a scan of each file, which is kept between
-    calls."""
+    """All names that ``--tasks`` accepts, from scans of files, which are cached."""
 
     def __init__(
         self, include_path: Sequence[Path] = (), *, roots: Sequence[_Root] | None = None
@@ -89,12 +88,11 @@ class TaskIndex:
         self._warned: set[str] = set()
 
     def with_folder(self, folder: Path, *, deep: bool) -> TaskIndex:
-        """Add a folder whose files win, as of ``--include_path``; recursively if
-        ``deep``."""
+        """The index with a further folder, whose files win; recursive if ``deep``."""
         ranks = [root.rank for root in self._roots]
         rank = max(ranks, default=0) + 1
-        own = _Root(folder, "", str(folder), rank, deep)
-        return TaskIndex(roots=[*self._roots, own])
+        added = _Root(folder, "", str(folder), rank, deep)
+        return TaskIndex(roots=[*self._roots, added])
 
     @cached_property
     def files(self) -> TaskFiles:
@@ -108,13 +106,13 @@ class TaskIndex:
 
     @cached_property
     def _claims(self) -> dict[str, list[tuple[int, IndexEntry]]]:
-        """Every claim to a name, with its rank."""
+        """Every entry of each name, with its rank."""
         claims: dict[str, list[tuple[int, IndexEntry]]] = {}
-        seen: set[str] = set()
+        known_places: set[str] = set()
         for root in self._roots:
-            files = _by_place(root.files())  # one folder may be registered twice
-            new = [file for place, file in files.items() if place not in seen]
-            seen.update(files)
+            files = _by_place(root.files())  # a folder may be registered twice
+            new = [file for place, file in files.items() if place not in known_places]
+            known_places.update(files)
             cache = ScanCache(root.folder)
             for entry in self._entries(new, root, cache):
                 claims.setdefault(entry.name, []).append((root.rank, entry))
@@ -122,18 +120,19 @@ class TaskIndex:
         return claims
 
     def entries(self) -> list[IndexEntry]:
-        """All tasks and groups by name, not those overridden; all of those that
-        clash."""
-        found: list[IndexEntry] = []
+        """All tasks and groups, sorted by name.
+
+        Overridden ones are left out; of entries that clash, all are included.
+        """
+        entries: list[IndexEntry] = []
         for name in sorted(self._claims):
-            found += sorted(
+            entries += sorted(
                 self._winners(name), key=lambda entry: (entry.benchmark, entry.owner)
             )
-        return found
+        return entries
 
     def listing(self) -> Iterator[IndexEntry]:
-        """``entries``, those whose includes cannot be read with that as their
-        problem."""
+        """The ``entries``; the error of an include becomes their ``problem``."""
         for entry in self.entries():
             yield replace(entry, problem=entry.problem or entry.fault)
 
@@ -146,13 +145,14 @@ class TaskIndex:
         return dict(sorted(tagged.items()))
 
     def names(self) -> list[str]:
-        """Every name that selects something, ``benchmark/task`` left out."""
+        """Every name that selects something, without ``benchmark/task``."""
         return sorted({*self._claims, *self.tags()})
 
     def find(self, name: str) -> IndexEntry | None:
-        """The task or group of a name, also ``benchmark/task``; None when there is
-        none. Raises AmbiguousNameError when two packages, or two files of one, claim
-        it."""
+        """The task or group of a name (also ``benchmark/task``); None if unknown.
+
+        Raises AmbiguousNameError if two packages, or two files of one, have it.
+        """
         benchmark, _, short = name.rpartition("/")
         winners = self._winners(short)
         if benchmark:
@@ -174,21 +174,21 @@ class TaskIndex:
         return winners[0]
 
     def matching(self, pattern: str) -> list[IndexEntry]:
-        """The entries whose name, or ``benchmark/name``, fits a glob."""
-        found: list[IndexEntry] = []
+        """The entries whose name, or ``benchmark/name``, matches a glob."""
+        matches: list[IndexEntry] = []
         for entry in self.entries():
             if fnmatchcase(entry.name, pattern) or fnmatchcase(
                 entry.full_name, pattern
             ):
-                found.append(entry)
-        return self._with_warnings(found)
+                matches.append(entry)
+        return self._with_warnings(matches)
 
     def tagged(self, tag: str) -> list[IndexEntry]:
         """The entries of a tag."""
         return self._with_warnings(self.tags().get(tag, []))
 
     def below(self, folder: Path) -> list[IndexEntry]:
-        """The entries of a folder, whether or not it belongs to the index."""
+        """The entries of a folder, also of one outside the index."""
         root = _Root(folder, "", str(folder), 0)
         return list(self._entries(root.files(), root))
 
@@ -198,7 +198,7 @@ class TaskIndex:
         return next(self._entries([file], root), None)
 
     def problems(self) -> list[TaskFileError]:
-        """The faults of files whose names could not be read."""
+        """The errors of files that cannot be read."""
         problems: list[TaskFileError] = []
         for claims in self._claims.values():
             for _, entry in claims:
@@ -207,8 +207,7 @@ class TaskIndex:
         return problems
 
     def run_name(self, entry: IndexEntry) -> str:
-        """The name of a task in results; ``benchmark/name`` where two packages have
-        it."""
+        """The name of a task in results; ``benchmark/name`` if two packages have it."""
         rivals = self._winners(entry.name)
         is_overridden = rivals and entry not in rivals and entry.benchmark
         return entry.full_name if len(rivals) > 1 or is_overridden else entry.name
@@ -216,9 +215,8 @@ class TaskIndex:
     def _entries(
         self, files: Iterable[Path], root: _Root, cache: ScanCache | None = None
     ) -> Iterator[IndexEntry]:
-        """The tasks and groups among files. Others are templates, which may have
-        tags."""
-        # not ``files``, whose errors name a file as the user does
+        """The tasks and groups in files. Other files are templates."""
+        # a new reader: ``files`` caches documents whose errors show the user's paths
         reader = self._reader()
         for file in files:
             scan = None if cache is None else cache.scan(file)
@@ -268,8 +266,8 @@ def _package_roots() -> Iterator[_Root]:
         folder = package_folder(entry.value)
         if folder is None:
             _log.warning(
-                "the tasks %r of %s are missing: no package %s; reinstall or remove "
-                "that package",
+                "the tasks %r of %s are missing: the package %s does not exist; "
+                "reinstall or remove it",
                 entry.name,
                 plugins.distribution_of(entry),
                 entry.value,
@@ -279,16 +277,16 @@ def _package_roots() -> Iterator[_Root]:
 
 
 def _by_place(files: Iterable[Path]) -> dict[str, Path]:
-    """Files by where they really are. Each folder is resolved once, not with every
-    file."""
+    """Files by their resolved paths. Each folder is resolved once."""
     resolved: dict[str, str] = {}
-    found: dict[str, Path] = {}
+    by_path: dict[str, Path] = {}
     for file in files:
-        # each command does this for hundreds of files: texts take a third of the time
+        # every command does this for hundreds of files: strings take a third of the
+        # time of Path objects
         parent, name = os.path.split(file)
         folder = resolved.get(parent)
         if folder is None:
             folder = resolved[parent] = os.path.realpath(parent)
         place = os.path.join(folder, name)  # noqa: PTH118
-        found[os.path.realpath(place) if os.path.islink(place) else place] = file  # noqa: PTH114
-    return found
+        by_path[os.path.realpath(place) if os.path.islink(place) else place] = file  # noqa: PTH114
+    return by_path

@@ -1,4 +1,4 @@
-"""Faults of keys of a task file that name plugins and their options."""
+"""Faults of task file keys that name plugins and their options."""
 
 from __future__ import annotations
 
@@ -33,8 +33,10 @@ def plugin_at(
     name: str,
     path: KeyPath,
 ) -> T:
-    """Load the plugin that a key names. Raises KeyFaultsError for one that is unknown,
-    ambiguous or broken."""
+    """Load the plugin that a key names.
+
+    Raises KeyFaultsError for an unknown, ambiguous or broken plugin.
+    """
     try:
         return load(name)
     except (UnknownNameError, AmbiguousNameError, PluginError) as error:
@@ -42,7 +44,7 @@ def plugin_at(
 
 
 def name_path(file: TaskFile, path: KeyPath) -> KeyPath:
-    """The path of the name in ``key: name`` and in ``key: {name: ..., ...}``."""
+    """The path of the name in ``key: name`` or ``key: {name: ..., ...}``."""
     inner = (*path, "name")
     return inner if inner in file.document.places else path
 
@@ -50,10 +52,13 @@ def name_path(file: TaskFile, path: KeyPath) -> KeyPath:
 def check_options(
     function: Callable[..., Any], options: Mapping[str, Any], path: KeyPath
 ) -> None:
-    """Refuse options that a function does not have. Raises KeyFaultsError.
-    Its first parameter is not an option; options without default are required."""
+    """Check the names of a function's options.
+
+    Its first parameter is not an option. Raises KeyFaultsError for unknown options, and
+    for missing ones without default.
+    """
     parameters = list(inspect.signature(function).parameters.values())[1:]
-    known: list[str] = []
+    option_names: list[str] = []
     missing: list[Problem] = []
     for parameter in parameters:
         if parameter.kind is parameter.VAR_KEYWORD:
@@ -61,15 +66,17 @@ def check_options(
         if parameter.kind is parameter.VAR_POSITIONAL:
             continue
         name = parameter.name
-        known.append(name)
+        option_names.append(name)
         is_keyword = parameter.kind is parameter.KEYWORD_ONLY
         is_required = is_keyword and parameter.default is parameter.empty
         if is_required and name not in options:
             missing.append((path, f"the option {name!r} is missing"))
     faults: list[Problem] = []
     for name in options:
-        if name not in known:
-            faults.append(((*path, name), f"unknown key{did_you_mean(name, known)}"))
+        if name not in option_names:
+            faults.append(
+                ((*path, name), f"unknown key{did_you_mean(name, option_names)}")
+            )
     if faults or missing:
         raise KeyFaultsError(*faults, *missing)
 
@@ -77,7 +84,10 @@ def check_options(
 def check_values(
     function: Callable[..., Any], options: Mapping[str, Any], path: KeyPath
 ) -> None:
-    """Refuse options whose values do not fit annotations. Raises KeyFaultsError."""
+    """Check the values of a function's options by its annotations.
+
+    Raises KeyFaultsError.
+    """
     faults: list[Problem] = []
     for name, value in options.items():
         fault = fault_of(value, hint_of(function, name))

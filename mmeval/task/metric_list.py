@@ -1,5 +1,4 @@
-"""The ``metric_list`` of a task file as metrics, and as a record; the ``filter_list``
-says what they read of an answer."""
+"""Makes metrics and their record from a task's ``metric_list`` and ``filter_list``."""
 
 from __future__ import annotations
 
@@ -39,11 +38,11 @@ _FILTERS_ELSEWHERE = {
     "format_span": "register a metric that reads spans",
     "regex_pos": "register a metric that reads tags",
 }
-"""Filters of lm-evaluation-harness that do not exist here, and what to use instead."""
+"""Unsupported filters of lm-evaluation-harness, with what to use instead."""
 
 
 def positions_of(file: TaskFile, overrides: TaskOverrides) -> list[int]:
-    """The positions of the entries that are not skipped."""
+    """The positions of entries that are not skipped."""
     positions: list[int] = []
     for position, entry in enumerate(file.keys.metric_list):
         if entry.metric not in overrides.skip_metric:
@@ -56,33 +55,33 @@ def metrics_of(
 ) -> tuple[TaskMetric, ...]:
     """The metrics of a task, derived ones with their pieces. Raises KeyFaultsError."""
     positions = positions_of(file, overrides)
-    found = [metric_at(file, position, overrides, roles) for position in positions]
+    metrics = [metric_at(file, position, overrides, roles) for position in positions]
     skipped: list[str] = []
     for keys in file.keys.metric_list:
         if keys.metric in overrides.skip_metric:
             skipped += numbers_of(file, keys.metric)
     pieces: dict[str, TaskMetric] = {}
-    for entry in found:
+    for entry in metrics:
         if not entry.bound.metric.derived:
             pieces.update(dict.fromkeys(entry.bound.metric.outputs, entry))
-    for at, entry in enumerate(found):
+    for number, entry in enumerate(metrics):
         if not entry.bound.metric.derived:
             continue
         try:
-            found[at] = made_of(entry, pieces, skipped)
+            metrics[number] = made_of(entry, pieces, skipped)
         except UsageError as error:
-            path: KeyPath = ("metric_list", positions[at], PIECES_SWITCH)
+            path: KeyPath = ("metric_list", positions[number], PIECES_SWITCH)
             if path not in file.document.places:
                 path = path[:2]
             raise KeyFaultsError((path, str(error))) from None
-        pieces.update(dict.fromkeys(entry.bound.metric.outputs, found[at]))
-    return tuple(found)
+        pieces.update(dict.fromkeys(entry.bound.metric.outputs, metrics[number]))
+    return tuple(metrics)
 
 
 def metric_at(
     file: TaskFile, position: int, overrides: TaskOverrides, roles: frozenset[str]
 ) -> TaskMetric:
-    """Make an entry's metric with switches and aggregator. Raises KeyFaultsError."""
+    """The metric of an entry, with switches and aggregator. Raises KeyFaultsError."""
     keys = file.keys.metric_list[position]
     path = ("metric_list", position)
     metric = plugin_at(load_metric, keys.metric, (*path, "metric"))
@@ -111,7 +110,7 @@ def metric_at(
 def answer_filters(
     file: TaskFile, overrides: TaskOverrides
 ) -> tuple[AnswerFilter, ...]:
-    """The pipelines of a task. Raises KeyFaultsError with every fault."""
+    """The filter pipelines of a task. Raises KeyFaultsError with all faults."""
     repeats = overrides.repeats or file.keys.repeats
     pipelines: list[AnswerFilter] = []
     faults: list[Problem] = []
@@ -119,7 +118,7 @@ def answer_filters(
     for position, keys in enumerate(file.keys.filter_list):
         path = (FILTERS, position)
         if keys.name in names:
-            faults.append(((*path, "name"), f"{keys.name!r} stands here twice"))
+            faults.append(((*path, "name"), f"{keys.name!r} is here twice"))
         names.add(keys.name)
         step_faults = _step_faults(keys, path, repeats)
         faults += step_faults
@@ -134,15 +133,19 @@ def answer_filters(
 
 
 def reads_filtered(metric: Metric) -> bool:
-    """Whether a metric reads an answer as the filters leave it. A judge reads the whole
-    answer, and so does a metric of one kind of media."""
+    """Whether a metric gets filtered answers.
+
+    Judged metrics and metrics of one kind of media get the whole answer.
+    """
     reads_text = metric.looks_at in (None, "text")
     return reads_text and not (metric.judged or metric.derived)
 
 
 def numbers_of(file: TaskFile, metric: str) -> tuple[str, ...]:
-    """The names of the numbers that a metric gives in a task, one for each filter; none
-    of a metric that cannot be loaded."""
+    """The names of a metric's numbers in a task, one for each output and filter.
+
+    Empty for a metric that cannot be loaded.
+    """
     outputs = tuple(outputs_of(metric))
     if not outputs or not reads_filtered(load_metric(metric)):
         return outputs
@@ -180,26 +183,32 @@ def _step_faults(
 
 
 def check_outputs(file: TaskFile, overrides: TaskOverrides) -> None:
-    """Refuse a number that two entries give. Unknown metrics are passed over."""
-    seen: set[str] = set()
+    """Raise KeyFaultsError if two entries give the same number.
+
+    Unknown metrics are ignored.
+    """
+    earlier: set[str] = set()
     for position in positions_of(file, overrides):
         outputs = outputs_of(file.keys.metric_list[position].metric)
-        twice = sorted(seen.intersection(outputs))
+        twice = sorted(earlier.intersection(outputs))
         if twice:
             message = (
-                f"{' and '.join(twice)} is given by an earlier entry already; list a "
-                "metric once"
+                f"an earlier entry already gives {' and '.join(twice)}; list a metric "
+                "once"
             )
             raise KeyFaultsError((("metric_list", position, "metric"), message))
-        seen.update(outputs)
+        earlier.update(outputs)
 
 
 def written_metrics(
     file: TaskFile, overrides: TaskOverrides, metrics: Sequence[TaskMetric]
 ) -> dict[str, Any]:
-    """The metrics of the resolved file as plain JSON. They are its entries with the
-    overrides, skipped ones apart, and the texts of all prompts."""
-    kept: list[dict[str, Any]] = []
+    """The metrics of the resolved task file as JSON.
+
+    They are its entries with overrides, the skipped entries, and the texts of all
+    prompts.
+    """
+    listed: list[dict[str, Any]] = []
     skipped: list[dict[str, Any]] = []
     texts: dict[str, dict[str, str]] = {}
     bound = [metric.bound for metric in metrics]
@@ -209,41 +218,44 @@ def written_metrics(
         if name in overrides.skip_metric:
             skipped.append(row)
             continue
-        own = bound[len(kept)]
-        kept.append({**row, **_found_from_anywhere(row, own)})
-        if own.prompts:
-            prompts = own.prompts.values()
-            texts[own.name] = {prompt["name"]: prompt["text"] for prompt in prompts}
-    written: dict[str, Any] = {}
-    if kept or skipped:
-        written["metric_list"] = kept
-    # so that mmeval score can add them later, with their switches
+        entry_metric = bound[len(listed)]
+        listed.append({**row, **_independent_of_folder(row, entry_metric)})
+        if entry_metric.prompts:
+            prompts = entry_metric.prompts.values()
+            by_name = {prompt["name"]: prompt["text"] for prompt in prompts}
+            texts[entry_metric.name] = by_name
+    record: dict[str, Any] = {}
+    if listed or skipped:
+        record["metric_list"] = listed
+    # with their switches, so that mmeval score can add them later
     if skipped:
-        written["skipped_metrics"] = skipped
+        record["skipped_metrics"] = skipped
     if texts:
-        written["judge_prompts"] = texts
-    return written
+        record["judge_prompts"] = texts
+    return record
 
 
-def _found_from_anywhere(
+def _independent_of_folder(
     entry: Mapping[str, Any], bound: BoundMetric
 ) -> dict[str, Any]:
-    """The paths of an entry, those of its models too, as they are from any folder, and
-    the texts of its prompts that are files or written in it."""
-    found: dict[str, Any] = {}
+    """The switches of an entry that depend on its folder, in an independent form.
+
+    Paths (also of models) are absolute, and prompts from files have their text.
+    """
+    replaced: dict[str, Any] = {}
     for switch, value in bound.params.items():
         if switch in entry and bound.metric.takes_path(switch, str(entry[switch])):
-            found[switch] = value
+            replaced[switch] = value
     for switch, model in bound.models.items():
         text = str(entry.get(switch, ""))
         if text and (text[0] == "~" or bound.metric.takes_path(switch, text)):
-            found[switch] = model["folder"]
+            replaced[switch] = model["folder"]
     for switch, prompt in bound.prompts.items():
-        given = entry.get(switch)
-        is_path = isinstance(given, str) and is_prompt_path(given)
-        if is_path or isinstance(given, Mapping):
-            found[switch] = prompt
-    return found
+        written = entry.get(switch)
+        is_path = isinstance(written, str) and is_prompt_path(written)
+        if is_path or isinstance(written, Mapping):
+            replaced[switch] = prompt
+    return replaced
 
 
 def _bound(
@@ -263,28 +275,28 @@ def _bound(
     for name in keys.asks:
         if name in metric.roles:
             continue
-        fault = f"the metric {metric.name!r} asks no role"
+        fault = f"the metric {metric.name!r} calls no role"
         if metric.roles:
             near = did_you_mean(name, metric.roles)
-            fault = f"unknown role{near} (the metric asks {', '.join(metric.roles)})"
+            fault = f"unknown role{near} (the metric calls {', '.join(metric.roles)})"
         faults.append(((*path, "asks", name), fault))
     if faults:
         raise KeyFaultsError(*faults)
-    given = {
+    params = {
         **metric.placed(keys.switches, home),
         **overrides.metric_args.get(keys.metric, {}),
     }
     if AGGREGATION in metric.switches:
-        given[AGGREGATION] = keys.aggregation.name
+        params[AGGREGATION] = keys.aggregation.name
     filters = answer_filters(file, overrides)
     if filters and reads_filtered(metric):
-        given[FILTERS] = [pipeline.to_json() for pipeline in filters]
+        params[FILTERS] = [pipeline.to_json() for pipeline in filters]
     folder = overrides.judge_prompts
     texts = PromptTexts(
         given={} if folder is None else read_prompt_folder(folder),
         recorded=file.prompts.get(keys.metric, {}),
     )
-    switches = metric.consented(given, trust=overrides.trust_remote_code)
+    switches = metric.consented(params, trust=overrides.trust_remote_code)
     try:
         bound = bind(metric, switches, profile, texts)
     except PromptError as error:
@@ -302,11 +314,17 @@ def _switch_fault(
     home: Path,
 ) -> str:
     if name not in metric.switches:
-        known = ["metric", "aggregation", "higher_is_better", "asks", *metric.switches]
-        return f"unknown key{did_you_mean(name, known)}"
+        key_names = [
+            "metric",
+            "aggregation",
+            "higher_is_better",
+            "asks",
+            *metric.switches,
+        ]
+        return f"unknown key{did_you_mean(name, key_names)}"
     if name == TRUST:
         return (
-            f"a task file cannot allow code to run; give --{TRUST} on the command line"
+            f"a task file cannot allow code to run; use --{TRUST} on the command line"
         )
     value = keys.switches[name]
     fault = written_fault(value) if name in metric.models else ""
@@ -316,6 +334,6 @@ def _switch_fault(
     try:
         path_inside(home, value)
     except UsageError:
-        advice = "put the file there, or give it with --judge_prompts or --metric_args"
-        return f"{value[:200]!r} leads out of the task file's folder; {advice}"
+        advice = "move the file there, or use --judge_prompts or --metric_args"
+        return f"{value[:200]!r} is outside of the task file's folder; {advice}"
     return ""

@@ -1,5 +1,4 @@
-"""Scan task files for the names in them, for the index; a broken file goes by its own
-name."""
+"""Scans task files for the names in them, for the index."""
 
 from __future__ import annotations
 
@@ -16,16 +15,18 @@ if TYPE_CHECKING:
 
 _NO_TASKS = ("__pycache__", ".egg-info", "node_modules")
 _MARKS = frozenset(("run.json", "pyvenv.cfg"))
-"""A folder with one of these is a run, or a virtual environment."""
+"""A folder with one of these files is a run or a virtual environment."""
 _PROJECT = frozenset(("pyproject.toml", "setup.py"))
 
 
 @dataclass(frozen=True, slots=True)
 class FileScan:
-    """What lists show of a file; ``sources`` are the files that it includes.
+    """What lists show about a file; ``sources`` are the files that it includes.
+
     ``problem`` is set for a file that is not readable YAML; its name is then that of
-    the file. ``fault`` is what is wrong with its includes; then it shows only what
-    stands in the file itself."""
+    the file. ``fault`` is the error of its includes; the other fields then come from
+    the file alone.
+    """
 
     file: Path
     task: str = ""
@@ -43,9 +44,11 @@ class FileScan:
 
 
 def yaml_files(folder: Path) -> Iterator[Path]:
-    """Every ``**/*.yaml`` below a folder, in a fixed order. Links are not followed.
-    Folders that hold no task files are passed over: hidden ones, runs, environments,
-    and the folders of a build beside its project file."""
+    """Every ``**/*.yaml`` below a folder, in a fixed order.
+
+    Links are not followed. Folders without task files are skipped: hidden folders,
+    runs, environments, and build folders beside a project file.
+    """
     for parent, folders, files in os.walk(folder):
         if _MARKS.intersection(files) and parent != str(folder):
             folders.clear()
@@ -63,9 +66,8 @@ def yaml_files(folder: Path) -> Iterator[Path]:
 
 
 def scan_file(file: Path, files: TaskFiles) -> FileScan:
-    """Scan a file. Never raises: ``problem`` and ``fault`` are for when the file is
-    used."""
-    # it imports a package that kept scans do not need
+    """Scan a file. Errors are returned in ``problem`` and ``fault``."""
+    # imported here, since cached scans do not need its package
     from mmeval.system.yaml_document import read_document
 
     try:

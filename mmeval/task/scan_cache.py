@@ -1,8 +1,7 @@
-"""Keeps scans of task files between calls, one file of the cache for each folder of
-tasks.
+"""Caches scans of task files, in one cache file for each folder of tasks.
 
-A scan is used again while the task file and all that it includes have the size and the
-time of change that they had.
+A scan is valid while the task file and its includes keep their size, change time and
+inode.
 """
 
 from __future__ import annotations
@@ -23,15 +22,14 @@ log = logging.getLogger(__name__)
 
 FORMAT = 2
 FEW = 4
-"""Folders with fewer task files are scanned each time, in a millisecond a file."""
+"""Folders with fewer task files are not cached: a scan takes a millisecond a file."""
 _FIELDS = 6
-"""Of a kept scan."""
+"""Number of fields of a cached scan."""
 _Stamp = list[int] | None
 
 
 class ScanCache:
-    """The kept scans of a folder. Where there is no cache, or a damaged one, nothing is
-    kept."""
+    """The cached scans of a folder; empty if the cache is missing or damaged."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = os.path.realpath(folder)
@@ -39,14 +37,14 @@ class ScanCache:
         self._rows: dict[str, Any] = {}  # JSON
         self._is_new = False
         self._file: Path | None = None
-        self._kept_stamps: dict[str, _Stamp] = {}
-        self._kept: dict[str, Any] = {}
+        self._cached_stamps: dict[str, _Stamp] = {}
+        self._cached_rows: dict[str, Any] = {}
         place = f"{folder}\n{folder.absolute()}".encode("utf-8", "surrogateescape")
         digest = hashlib.sha256(place).hexdigest()
         try:
             self._file = own_cache() / "tasks" / f"{digest[:32]}.json"
             form, version, stamps, rows = json.loads(self._file.read_bytes())
-        # StorageError: a user without home
+        # StorageError: the user has no home folder
         except (StorageError, OSError, ValueError, TypeError):
             return
         if (form, version) != (FORMAT, __version__):
@@ -56,19 +54,19 @@ class ScanCache:
         for row in rows.values():
             if not isinstance(row, list) or len(row) != _FIELDS:
                 return
-        self._kept_stamps = stamps
-        self._kept = rows
+        self._cached_stamps = stamps
+        self._cached_rows = rows
 
     def scan(self, file: Path) -> FileScan | None:
-        """The kept scan of a file, where nothing has changed."""
+        """The cached scan of a file; None if it is not valid."""
         name = str(file)
-        # before the file is read: a change while it is read shows next time
+        # before the file is read: a change meanwhile is detected next time
         self._stamp(name)
-        row = self._kept.get(name)
+        row = self._cached_rows.get(name)
         if row is None:
             return None
         for path in (name, *row[-1]):
-            if self._stamp(path) != self._kept_stamps.get(path, ()):
+            if self._stamp(path) != self._cached_stamps.get(path, ()):
                 return None
         self._rows[name] = row
         task, group, tags, version, licence, sources = row
@@ -77,8 +75,7 @@ class ScanCache:
         )
 
     def add(self, scan: FileScan) -> None:
-        """Keep a scan. One with a fault is made again, as is one of a file that
-        includes others from outside, which depends on other folders."""
+        """Cache a scan, unless it has a fault or its includes are in other folders."""
         if scan.problem or scan.fault:
             return
         for path in scan.sources:
@@ -97,10 +94,9 @@ class ScanCache:
         ]
 
     def save(self) -> None:
-        """Write what is new, or not there any more. A cache that cannot be written is
-        made again next time."""
+        """Write the cache if it changed. If that fails, files are scanned next time."""
         rows = self._rows
-        is_changed = self._is_new or rows.keys() != self._kept.keys()
+        is_changed = self._is_new or rows.keys() != self._cached_rows.keys()
         if self._file is None or len(rows) < FEW or not is_changed:
             return
         stamps: dict[str, _Stamp] = {}
@@ -116,9 +112,9 @@ class ScanCache:
     def _stamp(self, name: str) -> _Stamp:
         if name not in self._stamps:
             try:
-                found = os.stat(name)  # noqa: PTH116  a path for each file takes longer than this
+                status = os.stat(name)  # noqa: PTH116  a path for each file takes longer than this
             except OSError:
                 self._stamps[name] = None
             else:
-                self._stamps[name] = [found.st_size, found.st_ctime_ns, found.st_ino]
+                self._stamps[name] = [status.st_size, status.st_ctime_ns, status.st_ino]
         return self._stamps[name]

@@ -1,4 +1,4 @@
-"""The keys of task files and group files with their types; others are refused."""
+"""The keys of task files and group files, with their types. Other keys are errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mmeval.metric.profiles import Profile
 from mmeval.system.version_requirement import satisfies
 
 PER_SAMPLE = "per_sample"
-"""``output_modalities: per_sample``: each sample has its kinds in its metadata, under
+"""``output_modalities: per_sample``: the kinds are in each sample's metadata under
 ``output_modalities``."""
 
 
@@ -41,7 +41,7 @@ def _as_list(value: Any) -> Any:
 
 
 def _text_is(key: str) -> BeforeValidator:
-    """A text alone stands for a mapping with this key."""
+    """Convert a text to a mapping with this key."""
     return BeforeValidator(
         lambda value: {key: value} if isinstance(value, str) else value
     )
@@ -58,15 +58,15 @@ def _matches(pattern: str, what: str) -> AfterValidator:
 
 def _is_kind(value: str) -> str:
     if value == "reasoning" or value not in PART_KINDS:
-        known = [kind for kind in PART_KINDS if kind != "reasoning"]
+        kinds = [kind for kind in PART_KINDS if kind != "reasoning"]
         raise _fault(
-            f"unknown kind of part {value!r}{did_you_mean(value, known)} (known: "
-            f"{', '.join(known)})"
+            f"unknown kind of part {value!r}{did_you_mean(value, kinds)} (known: "
+            f"{', '.join(kinds)})"
         )
     return value
 
 
-def _is_wanted_kind(value: str) -> str:
+def _is_output_kind(value: str) -> str:
     return value if value == PER_SAMPLE else _is_kind(value)
 
 
@@ -94,18 +94,18 @@ def _is_unique(values: list[str]) -> list[str]:
 
 
 def _has_no_template_names(values: list[str]) -> list[str]:
-    taken = [value for value in values if value in ("id", "input")]
-    if taken:
+    reserved = [value for value in values if value in ("id", "input")]
+    if reserved:
         raise _fault(
-            f"{taken[0]!r} is a variable of every template already; rename that label "
-            "in the data"
+            f"{reserved[0]!r} is already a variable of every template; rename that "
+            "label in the data"
         )
     return values
 
 
 def _is_filter(values: dict[str, Any]) -> dict[str, Any]:
-    for label, wanted in values.items():
-        options = wanted if isinstance(wanted, list) else [wanted]
+    for label, allowed in values.items():
+        options = allowed if isinstance(allowed, list) else [allowed]
         if any(isinstance(option, dict | list) for option in options):
             raise _fault(f"the label {label!r} takes a value or a list of values")
     return values
@@ -116,8 +116,8 @@ def _is_members(values: list[Any]) -> list[Any]:
         is_inline = isinstance(value, dict) and ("task" in value or "group" in value)
         if not isinstance(value, str) and not is_inline:
             raise _fault(
-                "holds names, inline groups {group: ...} and overrides {task: NAME, "
-                "...}, nothing else"
+                "must contain names, inline groups {group: ...} and overrides "
+                "{task: NAME, ...} only"
             )
     return values
 
@@ -125,7 +125,7 @@ def _is_members(values: list[Any]) -> list[Any]:
 def _is_loader_options(values: dict[str, Any]) -> dict[str, Any]:
     if "trust_remote_code" in values:
         raise _fault(
-            "trust_remote_code is not supported: a data set's own script is never "
+            "trust_remote_code is not supported, since scripts of data sets are never "
             "run; register a loader"
         )
     return values
@@ -136,7 +136,7 @@ def _is_inner_path(value: str) -> str:
     leads_out = ".." in path.parts or path.is_absolute()
     is_of_windows = "\\" in value or PureWindowsPath(value).drive
     if not path.parts or leads_out or is_of_windows:
-        raise _fault(f"{value!r} is not a path inside the data folder, written with /")
+        raise _fault(f"{value!r} is not a path in the data folder, with / as separator")
     return value
 
 
@@ -162,7 +162,7 @@ class _Open(BaseModel):
 
     @property
     def options(self) -> dict[str, Any]:
-        """Its other keys."""
+        """The other keys."""
         return dict(self.model_extra or {})
 
 
@@ -173,7 +173,7 @@ class Named(_Open):
 
 
 class ColumnsKeys(_Open):
-    """``columns``: templates of samples of rows; all other keys are labels."""
+    """``columns``: templates that make samples from rows. All other keys are labels."""
 
     input: str = ""
     id: str = ""
@@ -198,14 +198,14 @@ class PromptKeys(_Open):
             )
         has_template = self.system is not None or self.user is not None
         if self.function is not None and has_template:
-            raise _fault("takes either a function or system and user, not both")
+            raise _fault("takes either function, or system and user, not both")
         if self.function is None and not has_template:
             raise _fault("needs user, system, or function")
         return self
 
 
 class MetricKeys(_Open):
-    """One entry of ``metric_list``; other keys are switches of the metric."""
+    """An entry of ``metric_list``. Other keys are switches of the metric."""
 
     metric: str
     aggregation: Annotated[Named, _text_is("name")] = Named(name="mean")
@@ -218,21 +218,23 @@ class MetricKeys(_Open):
 
 
 class FilterStepKeys(_Open):
-    """One step of a filter of answers; other keys are its options."""
+    """A step of an answer filter. Other keys are its options."""
 
     function: str
 
 
 class AnswerFilterKeys(_Keys):
-    """One entry of ``filter_list``: a pipeline of steps, with a name."""
+    """An entry of ``filter_list``: a pipeline of steps with a name."""
 
     name: Annotated[str, Field(min_length=1)]
     filter: Annotated[list[FilterStepKeys], Field(min_length=1)]
 
 
 class NumberKeys(_Keys):
-    """One entry of ``numbers``: ``of`` are outputs of the task's metrics. ``missing``
-    says what becomes of the number where one of them has nothing to be made of."""
+    """An entry of ``numbers``; ``of`` are outputs of the task's metrics.
+
+    ``missing`` is the rule for an output without scores.
+    """
 
     number: Name
     of: Annotated[NameList, Field(min_length=1)]
@@ -245,10 +247,12 @@ InnerPath = Annotated[str, AfterValidator(_is_inner_path)]
 
 
 class ExpectedKeys(_Keys):
-    """``expected``: the contents of the whole data set. ``rows`` counts before the
-    filter, ``samples`` after it; ``media`` the different files of each kind, on both
-    sides of all rows; ``totals`` are sums of labels over all rows; ``files`` are
-    SHA-256 digests by path."""
+    """``expected``: the contents of the whole data set.
+
+    ``rows`` is the number of rows before the filter, ``samples`` that after it,
+    ``media`` the number of different files of each kind in inputs and references.
+    ``totals`` are the sums of labels over all rows, ``files`` SHA-256 digests by path.
+    """
 
     rows: Count | None = None
     samples: Count | None = None
@@ -258,15 +262,17 @@ class ExpectedKeys(_Keys):
 
 
 class GroupExpectedKeys(_Keys):
-    """``expected`` of a group: the contents of its tasks' data together.
-    A row or file that several tasks share counts once."""
+    """``expected`` of a group: the contents of the data of all its tasks.
+
+    A row or file that several tasks share counts once.
+    """
 
     rows: Count | None = None
     media: dict[KindName, Count] = {}
 
 
 class ByHandKeys(_Keys):
-    """An entry of ``by_hand``: a path in the data folder that the user has to fetch."""
+    """An entry of ``by_hand``: a path in the data folder that the user must supply."""
 
     path: InnerPath
     source: Annotated[str, Field(min_length=1)]
@@ -274,15 +280,14 @@ class ByHandKeys(_Keys):
 
 
 class FewerInputsKeys(_Keys):
-    """``fewer_inputs``: what a model gets that does not take all that a sample
-    holds."""
+    """``fewer_inputs``: how to reduce samples for a model that cannot take them."""
 
     video_frames: Annotated[int, Field(ge=0, le=1000)] = 0
     first_picture: bool = False
 
 
 class TaskKeys(_Keys):
-    """Every key of a task."""
+    """The keys of a task."""
 
     task: Name
     task_alias: str | None = None
@@ -305,7 +310,7 @@ class TaskKeys(_Keys):
     input_modalities: Annotated[list[KindName], AfterValidator(_is_unique)] = []
     fewer_inputs: FewerInputsKeys = FewerInputsKeys()
     output_modalities: Annotated[
-        list[Annotated[str, AfterValidator(_is_wanted_kind)]],
+        list[Annotated[str, AfterValidator(_is_output_kind)]],
         BeforeValidator(_as_list),
         Field(min_length=1),
         AfterValidator(_is_unique),
@@ -332,12 +337,12 @@ class TaskKeys(_Keys):
 
 
 ABOUT_DATA = ("expected", "by_hand")
-"""Keys that describe the data, for checks after a download: scores do not depend on
+"""Keys that describe the data for checks after a download. Scores do not depend on
 them."""
 
 
 class GroupMetricKeys(_Keys):
-    """One entry of a group's ``aggregate_metric_list``."""
+    """An entry of a group's ``aggregate_metric_list``."""
 
     metric: str
     aggregation: Literal["mean"] = "mean"
@@ -346,7 +351,7 @@ class GroupMetricKeys(_Keys):
 
 
 class GroupKeys(_Keys):
-    """Every key of a group. ``task``: names, groups, ``{task: name, ...overrides}``."""
+    """The keys of a group; ``task``: names, groups, ``{task: name, ...overrides}``."""
 
     group: Name
     group_alias: str | None = None
@@ -372,8 +377,8 @@ COLUMNS_OF = {
     "doc_to_target": ("reference", "{{ answer }}"),
     "doc_to_choice": ("options", "{{ choices }}"),
 }
-"""Keys of lm-evaluation-harness and lmms-eval: the column that says the same, with an
-example."""
+"""Keys of lm-evaluation-harness and lmms-eval, with the equivalent column and an
+example of its value."""
 
 _ROWS = (
     'the loader makes samples from rows: name one under "loader" (list them: mmeval '
@@ -414,7 +419,7 @@ REFUSED: dict[str, str] = {
     '"generation_kwargs"',
     "weight_by_size": 'belongs into an entry of "aggregate_metric_list"',
 }
-"""Keys of other harnesses that have no meaning here, and what to use instead."""
+"""Unsupported keys of other harnesses, with what to use instead."""
 
 
 _SHOTS_KEYS = (
@@ -427,9 +432,11 @@ _SHOTS_KEYS = (
 
 
 def without_harmless(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A file without keys of lm-evaluation-harness that say what happens here anyway:
-    ``output_type: generate_until``, and what is said of examples where ``num_fewshot``
-    is 0."""
+    """The keys of a file without keys of lm-evaluation-harness that change nothing.
+
+    These are ``output_type: generate_until``, and keys about examples if
+    ``num_fewshot`` is 0.
+    """
     harmless: tuple[str, ...] = ()
     if data.get("output_type") == "generate_until":
         harmless = ("output_type",)
@@ -442,11 +449,12 @@ _WORDS_OF_ROWS = {"doc_to_text": "input", "doc_to_target": "reference"}
 
 
 def with_columns(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A task file of lm-evaluation-harness with the ``columns`` that say the same.
+    """A task file of lm-evaluation-harness with the equivalent ``columns``.
 
-    Only where question and answer, ``doc_to_text`` and ``doc_to_target``, are templates
-    or names of columns and there is nothing else to make of a row: pictures, choices
-    and code stay, and are refused with the columns to write."""
+    This works if ``doc_to_text`` and ``doc_to_target`` are templates or names of
+    columns and there are no other keys about rows. Pictures, choices and code stay in
+    the file; they are errors that show the columns to write.
+    """
     others = COLUMNS_OF.keys() - _WORDS_OF_ROWS.keys() | {"loader", "columns"}
     if others & data.keys():
         return data
@@ -456,13 +464,15 @@ def with_columns(data: Mapping[str, Any]) -> Mapping[str, Any]:
         if not template:
             return data
         columns[column] = template
-    kept = {key: value for key, value in data.items() if key not in _WORDS_OF_ROWS}
-    return {**kept, "loader": "datasets", "columns": columns}
+    remaining = {key: value for key, value in data.items() if key not in _WORDS_OF_ROWS}
+    return {**remaining, "loader": "datasets", "columns": columns}
 
 
 def _as_template(written: object) -> str:
-    """The template that a text of ``doc_to_*`` stands for: itself, or that of the
-    column it names; empty for code and other values."""
+    """The template for a value of ``doc_to_*``: itself, or that of the named column.
+
+    Empty for code and other values.
+    """
     if not isinstance(written, str):
         return ""
     if "{{" in written or "{%" in written:
@@ -471,10 +481,11 @@ def _as_template(written: object) -> str:
 
 
 def columns_for(data: Mapping[str, Any]) -> str:
-    """The YAML that says what the ``doc_to_*`` keys of a file say; empty without any.
-    Templates and names of columns are taken over; in place of code stands an
-    example."""
-    found: dict[str, Any] = {}
+    """The YAML that replaces the ``doc_to_*`` keys of a file; empty without any.
+
+    Templates and names of columns are kept, and code becomes an example.
+    """
+    columns: dict[str, Any] = {}
     for key, (column, example) in COLUMNS_OF.items():
         if key not in data:
             continue
@@ -484,13 +495,13 @@ def columns_for(data: Mapping[str, Any]) -> str:
         ):
             written = [example]
         if column == "options" and isinstance(data[key], list):
-            found[column] = written
+            columns[column] = written
             continue
         texts = [_as_template(item) or example for item in written]
-        if found.get(column):
-            texts.insert(0, found[column])
-        found[column] = " ".join(texts)
-    if not found:
+        if columns.get(column):
+            texts.insert(0, columns[column])
+        columns[column] = " ".join(texts)
+    if not columns:
         return ""
-    columns = json.dumps(found, ensure_ascii=False)
-    return f'write "loader: datasets" and columns: {columns}'
+    yaml = json.dumps(columns, ensure_ascii=False)
+    return f'write "loader: datasets" and columns: {yaml}'

@@ -1,4 +1,4 @@
-"""Select by names: the tasks to run, once each, and the groups to report them in."""
+"""Selects the tasks to run, and their groups, by names."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 _GLOB = re.compile(r"[*?\[]")
 INLINE = "<task>"
-"""The file name in messages of a task that was given as a mapping."""
+"""The file name in error messages for a task that is given as a mapping."""
 
 
 class ChosenTasks:
-    """The tasks and groups that names select, once each, in the order of the names."""
+    """The tasks and groups that names select, without duplicates, in their order."""
 
     def __init__(self, index: TaskIndex) -> None:
         self._index = index
@@ -45,8 +45,7 @@ class ChosenTasks:
         self._add(name, (), lambda: self._unknown(name))
 
     def add_content(self, data: Mapping[str, Any]) -> None:
-        """Add a task or group as a file in this folder; a known task gets these
-        keys."""
+        """Add a task or group from a mapping; for a known task it overrides keys."""
         from mmeval.system.yaml_document import Document, YamlPlace
         from mmeval.task.file import parse_group, parse_task
 
@@ -67,14 +66,13 @@ class ChosenTasks:
             self._add_over(entry, completed)
 
     def check_group_metrics(self) -> None:
-        """Raises TaskFileError for a group's unknown layout or number that no task
-        has."""
+        """Raise TaskFileError for an unknown layout or number of a group."""
         for name, group in self.group_files.items():
-            known = sorted(self._numbers(name))
+            numbers = sorted(self._numbers(name))
             problems: list[Problem] = []
             for position, entry in enumerate(group.keys.aggregate_metric_list):
-                if entry.metric not in known:
-                    near = did_you_mean(entry.metric, known)
+                if entry.metric not in numbers:
+                    near = did_you_mean(entry.metric, numbers)
                     path = ("aggregate_metric_list", position, "metric")
                     message = f"no task of the group has {entry.metric!r}{near}"
                     problems.append((path, message))
@@ -95,7 +93,7 @@ class ChosenTasks:
         if name in self.tasks:
             file = self.tasks[name]
             for entry in file.keys.metric_list:
-                load_metric(entry.metric)  # raises for one that is not there
+                load_metric(entry.metric)  # raises an error for an unknown metric
                 numbers.update(numbers_of(file, entry.metric))
             numbers.update(entry.number for entry in file.keys.numbers)
         else:
@@ -106,23 +104,23 @@ class ChosenTasks:
     def _add(
         self, name: str, trail: tuple[str, ...], unknown: Callable[[], UsageError]
     ) -> list[str]:
-        """Add what a name selects; return the names of its tasks and groups."""
+        """Add what a name selects. Returns the names of the added tasks and groups."""
         entry = self._index.find(name)
         entries = [entry] if entry is not None else self._index.tagged(name)
         is_glob = _GLOB.search(name) is not None
         if not entries and is_glob:
             entries = self._index.matching(name)
-        found = [self._add_entry(item, trail) for item in entries]
-        if not found and not is_glob and not trail:
-            found = self.add_path(Path(name))
-        if not found:
+        names = [self._add_entry(item, trail) for item in entries]
+        if not names and not is_glob and not trail:
+            names = self.add_path(Path(name))
+        if not names:
             raise unknown()
-        return found
+        return names
 
     def add_path(self, path: Path) -> list[str]:
-        """Add a task file or folder; return the names of its tasks and groups.
+        """Add a task file or folder. Returns the names of the added tasks and groups.
 
-        The members of a group are looked up beside its file, then in the index.
+        The members of a group are searched beside its file, then in the index.
         """
         index = self._index
         is_folder = path.is_dir()
@@ -130,8 +128,8 @@ class ChosenTasks:
             entries = index.below(path)
             if not entries:
                 raise UsageError(
-                    f"{path}: there is no task file (*.yaml with the key task or "
-                    "group) in this folder"
+                    f"{path}: this folder has no task file (*.yaml with the key task "
+                    "or group)"
                 )
         elif path.is_file():
             entry = index.of_file(path)
@@ -172,28 +170,28 @@ class ChosenTasks:
             return self._add_task(self._index.run_name(entry), parse_task(document))
         if entry.name in trail:
             raise TaskFileError(
-                f"the group holds itself: {' -> '.join((*trail, entry.name))}",
+                f"the group contains itself: {' -> '.join((*trail, entry.name))}",
                 file=entry.file,
             )
-        known = self.group_files.get(entry.name)
-        if known is not None and known.document.file == document.file:
+        existing = self.group_files.get(entry.name)
+        if existing is not None and existing.document.file == document.file:
             return entry.name
         return self._add_group(parse_group(document), trail)
 
     def _add_task(self, name: str, file: TaskFile) -> str:
-        known = self.tasks.setdefault(name, file)
-        if known.document.data != file.document.data:
-            first = known.document.place(("task",)).file
+        existing = self.tasks.setdefault(name, file)
+        if existing.document.data != file.document.data:
+            first = existing.document.place(("task",)).file
             second = file.document.place(("task",)).file
             raise file.document.error(
                 ("task",),
-                f"{name!r} is asked for twice with different settings ({first} and "
+                f"{name!r} is selected twice with different settings ({first} and "
                 f"{second}); rename one",
             )
         return name
 
     def _add_group(self, group: GroupFile, trail: tuple[str, ...]) -> str:
-        # Reserved before its members, so that outer groups come before inner ones.
+        # reserve the place before adding members, so that outer groups come first
         self.groups.setdefault(group.name, Group(group.name, group.name, ()))
         members: list[str] = []
         for path, member in group.members:
@@ -223,8 +221,8 @@ class ChosenTasks:
         trail: tuple[str, ...],
     ) -> list[str]:
         def unknown(name: str) -> UsageError:
-            known = self._index.names()
-            error = UnknownNameError("task, group or tag", name, known)
+            names = self._index.names()
+            error = UnknownNameError("task, group or tag", name, names)
             return group.document.error(path, str(error))
 
         if isinstance(member, str):
@@ -235,41 +233,41 @@ class ChosenTasks:
             inner = parse_group(self._index.files.completed(member))
             if inner.name in trail:
                 chain = " -> ".join((*trail, inner.name))
-                raise group.document.error(path, f"the group holds itself: {chain}")
+                raise group.document.error(path, f"the group contains itself: {chain}")
             return [self._add_group(inner, trail)]
-        # {task: name, ...}: that task with other settings, or one on an include
-        written = member.data["task"]
-        name = str(written)
-        entry = self._index.find(name) if isinstance(written, str) else None
-        own = self._index.files.completed(member)
+        # {task: name, ...}: a known task with other settings, or a task on an include
+        task_name = member.data["task"]
+        name = str(task_name)
+        entry = self._index.find(name) if isinstance(task_name, str) else None
+        settings = self._index.files.completed(member)
         if entry is not None:
-            return [self._add_over(entry, own)]
+            return [self._add_over(entry, settings)]
         if "include" not in member.data:
             raise unknown(name)
-        return [self._add_task(name, parse_task(own))]
+        return [self._add_task(name, parse_task(settings))]
 
-    def _add_over(self, entry: IndexEntry, own: Document) -> str:
-        """A known task with other settings."""
+    def _add_over(self, entry: IndexEntry, settings: Document) -> str:
+        """Add a known task with other settings."""
         from mmeval.task.file import parse_task
 
         base = self._index.files.document(entry.file)
-        renamed = replace(own.without("task").over(base), file=base.file)
+        renamed = replace(settings.without("task").over(base), file=base.file)
         return self._add_task(self._index.run_name(entry), parse_task(renamed))
 
 
 def choose(names: Sequence[str | Mapping[str, Any]], index: TaskIndex) -> ChosenTasks:
-    """Select task files by names; nothing is built, no plugin is loaded.
+    """Select task files by names. No plugin is loaded.
 
-    A mapping is the content of a task or group file of the current folder; one that
-    names a known task changes that task's keys. Raises UnknownNameError with near
+    A mapping is the content of a task or group file in the current folder; if it names
+    a known task, it overrides keys of that task. Raises UnknownNameError with similar
     names, AmbiguousNameError, and TaskFileError for a broken file.
     """
     chosen = ChosenTasks(index)
-    for wanted in names:
-        if isinstance(wanted, Mapping):
-            chosen.add_content(wanted)
+    for item in names:
+        if isinstance(item, Mapping):
+            chosen.add_content(item)
             continue
-        for name in split_names([wanted]):
+        for name in split_names([item]):
             chosen.add(name)
     if not chosen.tasks:
         raise UsageError(
@@ -285,34 +283,34 @@ def select(
     *,
     roles: frozenset[str] = frozenset(),
 ) -> Selection:
-    """Select by names: the tasks, ready to run, once each, and the groups to report.
+    """Select tasks by names and build them, without duplicates, with their groups.
 
-    ``roles`` are the roles that the run has besides the model; a metric that asks
-    another role is unavailable. Raises UsageError for names and overrides that cannot
-    be used, MissingDataError where ``--data bundled`` has no samples.
+    ``roles`` are the roles of the run other than the model; a metric that calls another
+    role is unavailable. Raises UsageError for unusable names and overrides,
+    MissingDataError if ``--data bundled`` finds no samples.
     """
     from mmeval.task.build import build, check_metric_names, check_prompt_names
     from mmeval.task.data import bundled_folder
 
-    given = overrides or TaskOverrides()
+    changes = overrides or TaskOverrides()
     chosen = choose(names, TaskIndex(include_path))
-    if given.data == "bundled":
-        lacking = [
+    if changes.data == "bundled":
+        without_data = [
             name for name, file in chosen.tasks.items() if bundled_folder(file) is None
         ]
-        if lacking:
+        if without_data:
             message = (
-                f"no bundled samples: {', '.join(lacking)}; leave these out, or leave "
-                "out --data bundled"
+                f"no bundled samples: {', '.join(without_data)}; leave out these "
+                "tasks, or --data bundled"
             )
             raise MissingDataError(message, name="--data")
     metrics: set[str] = set()
     for file in chosen.tasks.values():
         metrics.update(entry.metric for entry in file.keys.metric_list)
-    check_metric_names(metrics, given)
+    check_metric_names(metrics, changes)
     tasks: list[Task] = []
     for name, file in chosen.tasks.items():
-        tasks.append(replace(build(file, given, roles=roles), name=name))
-    check_prompt_names(tasks, given)
+        tasks.append(replace(build(file, changes, roles=roles), name=name))
+    check_prompt_names(tasks, changes)
     chosen.check_group_metrics()
     return Selection(tuple(tasks), tuple(chosen.groups.values()))

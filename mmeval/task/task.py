@@ -1,4 +1,4 @@
-"""A runnable task, its metrics, and the groups that tasks are reported in."""
+"""Tasks that can be run, their metrics, and groups of tasks."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _WANTED_KINDS = tuple(kind for kind in PART_KINDS if kind != "reasoning")
 
 @dataclass(frozen=True)
 class TaskOverrides:
-    """Changes of the command line to the chosen tasks, by fields named as flags.
+    """Options of the command line that change the chosen tasks.
 
-    ``data`` is ``"bundled"`` or empty; ``gen_kwargs`` is merged over
-    ``generation_kwargs``; ``metric_args`` maps a metric to switches; None and empty
-    values change nothing.
+    The fields are named like the flags. None and empty values change nothing. ``data``
+    is ``"bundled"`` or empty. ``gen_kwargs`` override ``generation_kwargs``.
+    ``metric_args`` maps metrics to switches.
     """
 
     data: str = ""
@@ -41,27 +41,27 @@ class TaskOverrides:
     system_instruction: str = ""
     protocol: str = ""
     trust_remote_code: bool = False
-    """The user's consent to run code that a task file names, such as a metric of the
-    hub."""
+    """Whether the user allows code from elsewhere, such as a metric of the hub."""
     refusals: Refusals | Literal[""] = ""
     judge_prompts: Path | None = None
-    """A folder of prompts that replace those of the same name."""
+    """A folder with prompts that replace those of the same name."""
 
 
 @dataclass(frozen=True)
 class TaskMetric:
-    """An entry of ``metric_list``: a metric with its switches, and how to aggregate.
-    The aggregator has a name and options, and makes one number of the scores."""
+    """An entry of ``metric_list``: a metric with its switches, and an aggregator.
+
+    The aggregator ``aggregation`` has ``options``; it computes one number from the
+    scores.
+    """
 
     bound: BoundMetric
     aggregation: str = "mean"
     options: Mapping[str, Any] = field(default_factory=dict)
     lacks: tuple[Finding, ...] = ()
-    """What keeps it from being computed here: its own needs and those of its pieces;
-    empty when it can be computed."""
+    """Why it is unavailable: what it and its pieces lack; empty if it is available."""
     without: Mapping[str, Finding] = field(default_factory=dict)
-    """Of a derived metric: the pieces that it is computed without, and those that its
-    own pieces are computed without."""
+    """The missing pieces of a derived metric and of its pieces, by name."""
 
     @property
     def name(self) -> str:
@@ -69,14 +69,13 @@ class TaskMetric:
 
     @property
     def unavailable(self) -> str:
-        """Why it cannot be computed here; empty when it can."""
+        """Why it is unavailable; empty if it is available."""
         return causes(self.lacks)
 
 
 @dataclass(frozen=True)
 class CombinedNumber:
-    """An entry of ``numbers``: a number that is made of averaged numbers of its
-    task."""
+    """An entry of ``numbers``: combines averages of the task's metrics."""
 
     name: str
     of: tuple[str, ...]
@@ -85,39 +84,42 @@ class CombinedNumber:
     higher_is_better: bool = True
     combine: str = "mean"
     missing: Literal["skip", "inapplicable", "unknown"] = "unknown"
-    """Where one part has nothing to be made of: ``skip`` makes it of the others,
-    ``inapplicable`` only where that part could have been computed, ``unknown``
-    never."""
+    """What to do if a part has no scores. ``skip``: combine the others.
+    ``inapplicable``: combine them unless the part is unavailable. ``unknown``: the
+    number has no value."""
     lacks: tuple[Finding, ...] = ()
-    """What keeps it from being computed here; empty when it can be computed."""
+    """Why it is unavailable; empty if it is available."""
     without: Mapping[str, Finding] = field(default_factory=dict)
-    """The parts, and the pieces of these, that it is computed without."""
+    """The missing parts, and the missing pieces of its parts, by name."""
 
     @property
     def unavailable(self) -> str:
-        """Why it cannot be computed here; empty when it can."""
+        """Why it is unavailable; empty if it is available."""
         return causes(self.lacks)
 
 
 class Expected(NamedTuple):
-    """A task's ``rows`` before the filter, ``samples`` after it; None: not stated."""
+    """The size of a task's data: ``rows`` before the filter, ``samples`` after it.
+
+    None means that the task file does not state it.
+    """
 
     rows: int | None = None
     samples: int | None = None
 
 
 UNSTATED = Expected()
-"""The data's size is not stated."""
+"""The task file does not state the size of the data."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One runnable task.
+    """A task that can be run.
 
-    ``config`` is the resolved task file as JSON: it is recorded, and shows when a task
-    has changed. ``prompt`` makes the messages of a sample, ``protocol`` the program
-    that asks them. ``wanted`` gives the kinds of part that a sample's answer should
-    have.
+    ``config`` is the resolved task file as JSON. It is recorded, so that a change of
+    the task is detected. ``prompt`` makes the messages of a sample. ``protocol`` makes
+    the program that gets the answer. ``wanted`` returns the kinds of part that the
+    answer should have.
     """
 
     name: str
@@ -136,65 +138,67 @@ class Task:
     protocol_prompts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The options of the protocol that are prompts, as ``{name, sha256, text}``."""
     given_options: frozenset[str] = frozenset()
-    """The parameters of one modality that the command line gives; the others of
-    ``params`` are the task file's."""
+    """The parameters of one modality that the command line sets; the others in
+    ``params`` come from the task file."""
     repeats: int = 1
     partial_output: bool = False
-    """Whether a model that gives only some of the wanted kinds is asked for those; else
-    its samples are unsupported."""
+    """Whether a model that gives only some output kinds is asked for those; else the
+    samples are unsupported."""
     blocks: bool = False
     """Whether a model's answer is recorded as blocks
     (:meth:`mmeval.media.Interleaved.blocks`)."""
     missing_output: float | None = None
-    """The score of an empty answer, where the benchmark defines one; None: the metric
-    scores it like any other."""
+    """The score of an empty answer if the benchmark defines one; None: metrics score
+    it."""
     refusals: Refusals = "scored"
     cluster_key: str = ""
     breakdown: tuple[str, ...] = ()
     filter: Mapping[str, Any] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
     roles: Mapping[str, GenerationParams] = field(default_factory=dict)
-    """Generation parameters of other roles, such as the judge's, by name."""
+    """The generation parameters of other roles, such as the judge, by role."""
     input_modalities: tuple[PartKind, ...] = ()
-    """The kinds of part that samples hold; empty: not stated."""
+    """The kinds of part in the samples; empty if not stated."""
     video_frames: int = 0
-    """The even frames that a model without video gets of each video; 0: its samples are
-    unsupported."""
+    """Number of even frames of each video for a model without video; 0: such samples
+    are unsupported."""
     first_picture: bool = False
-    """Whether a model that takes a single picture gets the first one; else its samples
-    with several are unsupported."""
+    """Whether a model that takes a single picture gets the first one; else samples with
+    several are unsupported."""
     source: Callable[[], Mapping[str, Any]] = dict
-    """Where the data come from, for the record: path, revision and commit."""
+    """Returns the source of the data for the record: path, revision and commit."""
     layout: str = ""
-    """The tables of a paper that are printed of a run with this task; see
-    :mod:`mmeval.results.layout`."""
+    """The name of the layout of a paper's tables; see :mod:`mmeval.results.layout`."""
     expected: Expected = UNSTATED
-    """The size of the data as the task file states it."""
+    """The size of the data according to the task file."""
     uses_reference: bool = False
-    """Whether its prompt states what the reference of a sample says."""
+    """Whether the prompt contains information from the reference."""
     comparable: bool = True
-    """False for bundled samples and stand-ins of metrics: the result cannot be compared
-    with a published number."""
+    """False if the result is not comparable with published results, because of bundled
+    samples or stand-ins of metrics."""
 
     @property
     def given(self) -> tuple[TaskMetric | CombinedNumber, ...]:
-        """What gives its numbers: the metrics, then what is made of their averages."""
+        """The metrics and the combined numbers, in this order."""
         return (*self.metrics, *self.numbers)
 
     def selected(self, sample: Sample) -> bool:
-        """Whether the ``filter`` keeps a sample: each label is as wanted, or in its
-        list. A sample that cannot be asked may lack labels too. It is kept then, as it
-        may belong here."""
+        """Whether the ``filter`` keeps a sample.
+
+        A sample with a fault may lack labels; it is kept, as it may belong to the task.
+        """
         return self.may_select(sample.metadata, unknown=bool(sample.fault))
 
     def may_select(self, labels: Mapping[str, Any], *, unknown: bool) -> bool:
-        """Whether the ``filter`` keeps a sample with these labels. ``unknown``: a label
-        that is not among them may have any value."""
-        for key, wanted in self.filter.items():
+        """Whether the ``filter`` keeps a sample with these labels.
+
+        With ``unknown`` a missing label may have any value.
+        """
+        for key, allowed in self.filter.items():
             label = labels.get(key)
             if label is None and unknown:
                 continue
-            options = wanted if isinstance(wanted, list) else [wanted]
+            options = allowed if isinstance(allowed, list) else [allowed]
             if label not in options:
                 return False
         return True
@@ -202,18 +206,18 @@ class Task:
 
 @dataclass(frozen=True)
 class GroupMetric:
-    """One entry of a group's ``aggregate_metric_list``."""
+    """An entry of a group's ``aggregate_metric_list``."""
 
     metric: str
     weight_by_size: bool = False
     counts_absent: bool = False
-    """Whether a member that the model cannot do counts 0 (``absent: zero``); else it is
-    left out."""
+    """Whether an unsupported member counts as 0 (``absent: zero``); else it does not
+    count."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Tasks reported together; ``members`` are tasks and groups in the file's order."""
+    """Tasks that are reported together; ``members`` are names of tasks and groups."""
 
     name: str
     alias: str
@@ -221,13 +225,12 @@ class Group:
     metrics: tuple[GroupMetric, ...] = ()
     version: str = ""
     layout: str = ""
-    """The tables of a paper that are printed of a run with this group; see
-    :mod:`mmeval.results.layout`."""
+    """The name of the layout of a paper's tables; see :mod:`mmeval.results.layout`."""
 
 
 @dataclass(frozen=True)
 class UnavailableTask:
-    """A member of a group that is not run; ``finding`` is what it lacks."""
+    """A member of a group that is not run, for the reason ``finding``."""
 
     name: str
     alias: str
@@ -237,8 +240,10 @@ class UnavailableTask:
 
 @dataclass(frozen=True)
 class Selection:
-    """What ``--tasks`` selects: tasks to run, once each, and groups, outermost first.
-    ``left_out`` are members of groups that are not run."""
+    """The tasks that ``--tasks`` selects, without duplicates, and their groups.
+
+    Outer groups come first. ``left_out`` are members of groups that are not run.
+    """
 
     tasks: tuple[Task, ...]
     groups: tuple[Group, ...] = ()
@@ -250,7 +255,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class FixedKinds:
-    """``output_modalities`` as a list: the same for every sample."""
+    """``output_modalities`` as a list: equal for all samples."""
 
     kinds: tuple[PartKind, ...]
 
@@ -263,21 +268,22 @@ class FixedKinds:
 
 @dataclass(frozen=True)
 class SampleKinds:
-    """``output_modalities: per_sample``: the kinds in the metadata of the same name."""
+    """``output_modalities: per_sample``: the kinds in the sample's metadata."""
 
     task: str
 
     def __call__(self, sample: Sample) -> tuple[PartKind, ...]:
         kinds = sample.metadata.get("output_modalities")
-        wanted = kinds if isinstance(kinds, list | tuple) else ()
-        if not wanted or not all(kind in _WANTED_KINDS for kind in wanted):
+        kinds_of_sample = kinds if isinstance(kinds, list | tuple) else ()
+        if not kinds_of_sample or not all(
+            kind in _WANTED_KINDS for kind in kinds_of_sample
+        ):
             instead = ""
             if "output_modalities" not in sample.metadata:
                 instead = written_instead("output_modalities", sample.metadata)
             raise UsageError(
                 f"task {self.task!r}, sample {sample.id!r}: output_modalities is "
-                "per_sample, so the sample's metadata "
-                "must name kinds of part under output_modalities, not "
-                f"{kinds!r}{instead}"
+                "per_sample, so output_modalities in the sample's metadata must be a "
+                f"list of kinds of part, not {kinds!r}{instead}"
             )
-        return tuple(wanted)
+        return tuple(kinds_of_sample)

@@ -58,7 +58,7 @@ def only(
         (
             "number: both, of: [exact_match, wer]",
             9,
-            "higher is better for exact_match, lower is better for wer",
+            "higher is better for exact_match, but lower is better for wer",
         ),
     ],
 )
