@@ -18,7 +18,7 @@ def test_an_unknown_name_is_refused_with_what_to_write() -> None:
         ("openia", {}, "openia", '"openai"'),
         ("openai", {"pretrained": "m"}, "pretrained", "Write model=m"),
         ("hf", {"model": "m"}, "model", "Write pretrained=m"),
-        ("local_completions", {}, "local_completions", ": --model openai "),
+        ("local_completions", {}, "local_completions", " --model openai "),
     )
     for backend, args, name, words in cases:
         with pytest.raises(UnknownNameError) as caught:

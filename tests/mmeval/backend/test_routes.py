@@ -112,7 +112,7 @@ def test_names_are_checked() -> None:
         True,
     )
     for names, fault in (
-        (["audio->transcript"], "'audio->transcript' is"),
+        (["audio->transcript"], "'audio->transcript' does not exist"),
         (["document->text", "document->page_images"], "document;"),
     ):
         with pytest.raises(UsageError, match=fault):

@@ -188,7 +188,7 @@ def test_a_function_that_cannot_be_batched_is_refused_when_it_is_described(
 ) -> None:
     space: dict[str, Any] = {}
     exec(f"{text}\ndef right(_trials): ...", space)
-    with pytest.raises(PluginError, match="many answers"):
+    with pytest.raises(PluginError, match="batch="):
         metric(range=(0, 1), version="1", source="test", batch=batch)(space["tool"])
     described = metric(range=(0, 1), version="1", source="test", batch=1)(
         space["right"]

@@ -145,9 +145,9 @@ REFUSED = [
     (lambda answer: 1.0, {}, "must be 'trial'"),
     (lambda *, trial=1: 1.0, {}, "must be 'trial'"),
     (lambda trial: 1.0, {"takes_missing": True}, "takes_missing"),
-    (lambda trial, judge: 1.0, {}, "'judge' and no yield"),
+    (lambda trial, judge: 1.0, {}, "'judge' but no yield"),
     (lambda trial: 1.0, {"range": (1, 0)}, "lowest and the highest"),
-    (modelled, {}, "asks a role.* 'model'"),
+    (modelled, {}, "calls a role.* 'model'"),
 ]
 
 

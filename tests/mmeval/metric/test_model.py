@@ -441,7 +441,7 @@ def test_results_for_media_are_remembered_with_the_medium_and_worked_out_togethe
     first, second, same = (Media.from_bytes(text) for text in (b"a", b"b", b"a"))
     with pytest.raises(ZeroDivisionError):
         remembered_all([first], 1, lambda media: [1 // 0])
-    with pytest.raises(PluginError, match=r"1 media .* 2 results"):
+    with pytest.raises(PluginError, match="1 media, not 2"):
         remembered_all([first], 1, lambda media: ["a", "b"])
     assert [remembered_all([first], key, listen) for key in (1, 1, 2)] == [["a"]] * 3
     more = [first, second, same, Media.from_bytes(b"c"), Media.from_bytes(b"c")]

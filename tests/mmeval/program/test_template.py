@@ -93,7 +93,7 @@ def test_a_prompt_that_cannot_be_rendered_is_named_with_its_file() -> None:
     [
         ("a\n{% if %}", "in line 2"),
         ("{{ answer }}", "'answer'; .*input, id, level"),
-        ("{% macro m() %}{{ hidden }}{% endmacro %}", "reads 'hidden'"),
+        ("{% macro m() %}{{ hidden }}{% endmacro %}", "uses 'hidden'"),
         ("{% for i in range(level) %}{{ input }}{{ id }}{% endfor %}", ""),
     ],
 )

@@ -91,7 +91,9 @@ def test_includes_that_are_too_deep_are_refused(tmp_path: Path) -> None:
         for number in range(MAX_DEPTH + 2)
     }
     write_files(tmp_path, {**chain, "t.yaml": task("t", "include: 0.yaml")})
-    with pytest.raises(TaskFileError, match=f"more than {MAX_DEPTH} deep") as caught:
+    with pytest.raises(
+        TaskFileError, match=f"more than {MAX_DEPTH} levels deep"
+    ) as caught:
         read(tmp_path)
     assert (caught.value.line, caught.value.name) == (1, "include")
 

@@ -97,7 +97,7 @@ REFUSED = {
     "cut off after a whole one": ('{"grade": 4} no: {"grade": ', "ends in the middle"),
     "cut off around a whole one": ('{"first": {"grade": 4}', "ends in the middle"),
     "a piece of a broken one": ('{"first": {"grade": 4}, oops}', "malformed"),
-    "a key twice": ('{"grade": 4, "grade": 5}', "stands twice"),
+    "a key twice": ('{"grade": 4, "grade": 5}', "occurs twice"),
     "a quotation in a broken one": (
         '{"why": "it says "{"grade": 4}" itself", "grade": 1}',
         "malformed",

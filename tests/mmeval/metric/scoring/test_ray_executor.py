@@ -130,7 +130,8 @@ async def test_of_a_message_that_kills_its_actor_the_others_are_scored(
 
     monkeypatch.setattr("mmeval.metric.scoring.pool.score", score)
     monkeypatch.setattr(
-        "mmeval.metric.scoring.pool._unscored_row", lambda _plans, item: b"lost " + item[1]
+        "mmeval.metric.scoring.pool._unscored_row",
+        lambda _plans, item: b"lost " + item[1],
     )
     pool = ScorePool(Setup([], 1.0, "auto"), 2, cluster=cluster)  # type: ignore[arg-type]
     rows = await pool.rows([(0, b"one"), (0, b"deadly"), (0, b"two"), (0, b"three")])
