@@ -24,8 +24,8 @@ MmevalError                   1   something unexpected; the message still has an
 │       ├── WeightsError          in mmeval.metric.model_files_error: a model that
 │       │                         cannot be used
 │       └── OutOfReachError       in mmeval.dataset.hub: the hub could not be asked
-├── WorkerStartError          1   in mmeval.broker.worker_desk: a worker that does not
-│                                 start
+├── WorkerStartError          1   in mmeval.broker.worker_service: a worker that does
+│                                 not start
 ├── PluginError               1   an installed plugin that cannot be imported or breaks
 │                                 its contract
 ├── ContentError              1   a medium that cannot be read, or is larger than its

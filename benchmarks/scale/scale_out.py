@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from benchmarks.measuring import Figure, Fresh, high_water, processor_seconds
 from mmeval.broker.batcher import BatchRow
-from mmeval.broker.worker_desk import AnswerRow, WorkerJob
 from mmeval.broker.worker_pool import WorkerPool
+from mmeval.broker.worker_service import AnswerRow, WorkerJob
 from mmeval.run.backends import Backends
 from mmeval.run.options import BackendSpec
 from mmeval.store.journal import Journal

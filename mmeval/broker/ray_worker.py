@@ -31,17 +31,17 @@ from mmeval.broker.cluster.ray_cluster import (
     RayNode,
     in_a_line,
 )
-from mmeval.broker.worker_desk import (
+from mmeval.broker.worker_pool import WorkerPool
+from mmeval.broker.worker_service import (
     AnswerRow,
     BatchDone,
     FromWorker,
-    WorkerDesk,
     WorkerJob,
+    WorkerService,
     WorkerStartError,
-    heard,
+    received_message,
     settle,
 )
-from mmeval.broker.worker_pool import WorkerPool
 from mmeval.errors import EXIT_USAGE, BackendDownError, MmevalError, UsageError
 from mmeval.store.journal import Journal
 from mmeval.store.writer_lock import ORPHAN_SECONDS
@@ -54,7 +54,7 @@ END_SECONDS = 5.0
 """Seconds that an actor may take to release its resources at the end of a run."""
 
 
-class Desk:
+class WorkerActor:
     """The actor. It returns the messages of its worker as the result of each call."""
 
     def __init__(self, job: WorkerJob, shared: Shared) -> None:
@@ -76,19 +76,19 @@ class Desk:
         threading.Thread(
             target=self._end_with_run, name="mmeval-run", daemon=True
         ).start()
-        self._desk = WorkerDesk(self._job, self._reported.append)
-        self._desk.open()
+        self._service = WorkerService(self._job, self._reported.append)
+        self._service.open()
         return self._take_messages()
 
     def answer(self, batch: bytes) -> bytes:
         """Answer a pickled batch with pickled messages."""
         # Ray sends bytes faster than objects
-        self._desk.answer(pickle.loads(batch))
+        self._service.answer(pickle.loads(batch))
         return pickle.dumps(self._take_messages())
 
     def end(self) -> None:
         """Release its resources and end the process."""
-        self._desk.close()
+        self._service.close()
         os._exit(0)
 
     def _end_with_run(self) -> None:
@@ -123,7 +123,7 @@ class RayWorker:
         self.kill()  # the old actor may be alive without its model
         self._is_loaded, self.open_rows, self._node = False, {}, None
         cluster, engine = self._cluster, self._cluster.engine
-        actor_class = cluster.actor_class(Desk).options(
+        actor_class = cluster.actor_class(WorkerActor).options(
             **cluster.options(engine.cpus, engine.gpus)
         )
         self._actor = actor_class.remote(self.job, cluster.shared)
@@ -144,7 +144,7 @@ class RayWorker:
 
             segment = None
             for message in await self._call(self._actor.open.remote()):
-                segment = heard(message, self.job) or segment
+                segment = received_message(message, self.job) or segment
         except PlaceLostError:
             raise
         except ModelDiedError as death:
@@ -165,7 +165,7 @@ class RayWorker:
         for message in await self._call(
             self._actor.answer.remote(pickle.dumps(batch)), pickle.loads
         ):
-            received = heard(message, self.job)
+            received = received_message(message, self.job)
             if isinstance(received, AnswerRow):
                 reported(received)
             elif isinstance(received, BatchDone):

@@ -13,15 +13,15 @@ from pathlib import Path
 
 from mmeval.backend.contract import ModelDiedError
 from mmeval.broker.batcher import BatchRow
-from mmeval.broker.worker_desk import (
+from mmeval.broker.worker_process import work
+from mmeval.broker.worker_service import (
     AnswerRow,
     BatchDone,
     FromWorker,
     WorkerJob,
     WorkerStartError,
-    heard,
+    received_message,
 )
-from mmeval.broker.worker_process import work
 from mmeval.system.processes import FreshContext, ending
 from mmeval.system.threads import OwnThread
 
@@ -96,7 +96,7 @@ class WorkerProcess:
         if self._killed:
             process.kill()
         try:
-            segment = next(chain.from_iterable(iter(self._heard, None)))
+            segment = next(chain.from_iterable(iter(self._receive, None)))
         except ModelDiedError as death:
             raise WorkerStartError(
                 f"{death}. It died while its model was loaded"
@@ -118,7 +118,7 @@ class WorkerProcess:
         while True:
             rows = []
             try:
-                for message in self._heard():
+                for message in self._receive():
                     if isinstance(message, AnswerRow):
                         rows.append(message)
                     elif isinstance(message, BatchDone):
@@ -127,7 +127,7 @@ class WorkerProcess:
                 if rows:
                     reported(rows)
 
-    def _heard(self) -> Iterator[Path | AnswerRow | BatchDone]:
+    def _receive(self) -> Iterator[Path | AnswerRow | BatchDone]:
         """Receive the next messages of the worker; its warnings are logged.
 
         Raises the errors of the worker, and ModelDiedError.
@@ -149,7 +149,7 @@ class WorkerProcess:
         for message in messages:
             if isinstance(message, ModelDiedError):  # the worker ends after it
                 self._process.join(END_SECONDS)
-            received = heard(message, self.job)
+            received = received_message(message, self.job)
             if received is not None:
                 yield received
 

@@ -25,7 +25,7 @@ from mmeval.backend.contract import (
     workers_of,
 )
 from mmeval.broker.batcher import BatchRow, Deliver
-from mmeval.broker.worker_desk import AnswerRow, WorkerJob, WorkerStartError
+from mmeval.broker.worker_service import AnswerRow, WorkerJob, WorkerStartError
 from mmeval.errors import BackendDownError, MmevalError, StoppedError, message_of
 from mmeval.records.digests import digest
 from mmeval.store.journal import Journal

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 
 from mmeval.broker.batcher import BatchRow
-from mmeval.broker.worker_desk import (
+from mmeval.broker.worker_service import (
     AnswerRow,
     FromWorker,
-    WorkerDesk,
     WorkerJob,
+    WorkerService,
     settle,
 )
 from mmeval.errors import EXIT_UNEXPECTED
@@ -33,13 +33,13 @@ def work(job: WorkerJob, connection: Connection) -> None:
     """Run a worker process until its parent has no more batches."""
     settle(job)
     parent = _Parent(connection)
-    desk = WorkerDesk(job, parent.report)
+    service = WorkerService(job, parent.report)
     try:
-        if desk.open():
+        if service.open():
             # stops at the first batch after which the model is gone
-            all(map(desk.answer, parent.batches()))
+            all(map(service.answer, parent.batches()))
     finally:
-        desk.close()
+        service.close()
 
 
 class _Parent:

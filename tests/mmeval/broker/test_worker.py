@@ -12,7 +12,7 @@ from mmeval.backend.contract import ModelDiedError
 from mmeval.broker import worker as module
 from mmeval.broker.batcher import BatchRow
 from mmeval.broker.worker import END_SECONDS, WorkerProcess
-from mmeval.broker.worker_desk import (
+from mmeval.broker.worker_service import (
     AnswerRow,
     BatchDone,
     WorkerJob,
@@ -70,7 +70,7 @@ class Process:
 @pytest.fixture
 def worker(monkeypatch: pytest.MonkeyPatch) -> WorkerProcess:
     monkeypatch.setattr(Process, "made", [], raising=False)
-    monkeypatch.setattr("mmeval.broker.worker_desk._logged", set())
+    monkeypatch.setattr("mmeval.broker.worker_service._logged", set())
     monkeypatch.setattr(
         module, "FreshContext", lambda: SimpleNamespace(Process=Process)
     )

@@ -7,8 +7,8 @@ import pytest
 
 from mmeval.backend.contract import ModelDiedError, PlaceLostError
 from mmeval.broker.batcher import BatchRow
-from mmeval.broker.worker_desk import AnswerRow, WorkerJob, WorkerStartError
 from mmeval.broker.worker_pool import WorkerPool, worker_jobs
+from mmeval.broker.worker_service import AnswerRow, WorkerJob, WorkerStartError
 from mmeval.errors import BackendDownError, StoppedError, StorageError
 from mmeval.records.digests import digest
 from mmeval.records.response import Response

@@ -12,8 +12,13 @@ import pytest
 
 from mmeval import plugins
 from mmeval.broker.batcher import BatchRow
-from mmeval.broker.worker_desk import BatchDone, WorkerDesk, WorkerJob, WorkerMessage
 from mmeval.broker.worker_pool import worker_jobs
+from mmeval.broker.worker_service import (
+    BatchDone,
+    WorkerJob,
+    WorkerMessage,
+    WorkerService,
+)
 from mmeval.errors import (
     EXIT_MISSING,
     EXIT_UNEXPECTED,
@@ -83,10 +88,10 @@ def batch(*requests: Request, warnings: tuple[str, ...] = ()) -> list[BatchRow]:
 
 
 @contextmanager
-def desk(job: WorkerJob) -> Iterator[tuple[WorkerDesk, list[Any]]]:
-    """A desk in this process, and what it tells."""
+def service(job: WorkerJob) -> Iterator[tuple[WorkerService, list[Any]]]:
+    """A service in this process, and what it tells."""
     told: list[Any] = []
-    made = WorkerDesk(job, told.append)
+    made = WorkerService(job, told.append)
     yield made, told
     made.close()
 
@@ -118,11 +123,11 @@ def test_a_worker_that_cannot_start(
 ) -> None:
     monkeypatch.setattr(logging.getLogger("mmeval"), "handlers", [])
     made = job(tmp_path)
-    with desk(replace(made, args={**made.args, **args})) as (broken, told):
+    with service(replace(made, args={**made.args, **args})) as (broken, told):
         assert not broken.open()
     (heard,) = told
     assert (heard.exit_code, message in str(heard)) == (code, True)
-    with desk(made) as (well, told):
+    with service(made) as (well, told):
         assert well.open()
         assert told == [
             WorkerMessage(logging.WARNING, "this model is a toy"),
@@ -137,7 +142,7 @@ def test_a_worker_writes_an_answer_before_it_reports_it(
         raise StorageError("disk full")
 
     monkeypatch.setattr(logging.getLogger("mmeval"), "handlers", [])
-    with desk(job(tmp_path)) as (at, told):
+    with service(job(tmp_path)) as (at, told):
         at.open()
         told.clear()
         assert at.answer(

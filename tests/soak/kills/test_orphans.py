@@ -37,7 +37,7 @@ import asyncio, os, sys
 from pathlib import Path
 from mmeval.media import decode
 from mmeval.broker.worker import WorkerProcess
-from mmeval.broker.worker_desk import WorkerJob
+from mmeval.broker.worker_service import WorkerJob
 from mmeval.media.media import Media
 from mmeval.media.decode import apart
 from mmeval.metric.scoring.pool import ScorePool

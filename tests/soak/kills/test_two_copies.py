@@ -26,7 +26,7 @@ def test_two_copies_answer_each_into_a_segment_of_its_own_and_what_they_answered
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("mmeval.broker.worker_desk._logged", set())
+    monkeypatch.setattr("mmeval.broker.worker_service._logged", set())
     both_are_ready = threading.Thread(target=go_on, args=(tmp_path,))
     both_are_ready.start()
     outcome = run(

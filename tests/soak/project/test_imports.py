@@ -171,7 +171,7 @@ def test_a_run_of_a_server_imports_nothing_that_local_models_need(
     assert {
         "mmeval.broker.worker",
         "mmeval.broker.worker_pool",
-        "mmeval.broker.worker_desk",
+        "mmeval.broker.worker_service",
     } & itself == set()
 
 

@@ -110,7 +110,9 @@ ModelDiedError the worker ends too."""
 Report: TypeAlias = Callable[[FromWorker], None]
 
 
-def heard(message: FromWorker, job: WorkerJob) -> Path | AnswerRow | BatchDone | None:
+def received_message(
+    message: FromWorker, job: WorkerJob
+) -> Path | AnswerRow | BatchDone | None:
     """Return the message of a worker. Logs a warning and returns None.
 
     Raises the errors of the worker, and ModelDiedError.
@@ -147,7 +149,7 @@ def settle(job: WorkerJob) -> None:
         os.environ.setdefault(variable, str(job.threads))
 
 
-class WorkerDesk:
+class WorkerService:
     """Answers batches in a worker, and writes each answer before it reports it."""
 
     def __init__(self, job: WorkerJob, report: Report) -> None:
