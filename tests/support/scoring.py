@@ -245,7 +245,7 @@ def scored(
     return [row for _, row in sorted(rows, key=lambda item: (item[1]["i"], item[0]))]
 
 
-class Lane:
+class ScoringRun:
     """Plans of a task with a model and of one without, and the rows as they come."""
 
     def __init__(self, folder: Path) -> None:

@@ -1,8 +1,8 @@
 """Scores finished trials while requests are in flight, and delivers their rows.
 
 Trials of tasks whose metrics use models go to a separate process, all others to the
-ordinary ones (see :mod:`mmeval.metric.scoring.lane`). If a metric kills its process,
-only that trial is unscored, with the reason.
+ordinary ones (see :mod:`mmeval.metric.scoring.scoring_queue`). If a metric kills its
+process, only that trial is unscored, with the reason.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from mmeval.broker.cluster.ray_cluster import RayCluster
 from mmeval.errors import MmevalError
 from mmeval.metric.device import AUTO, require_device, use_device, used_device
 from mmeval.metric.scoring import worker
-from mmeval.metric.scoring.lane import Lane
 from mmeval.metric.scoring.pool import ScorePool, ThreadScorer
+from mmeval.metric.scoring.scoring_queue import ScoringQueue
 from mmeval.metric.scoring.trial_rows import ScoringPlan
 from mmeval.metric.scoring.worker import Setup
 
@@ -60,8 +60,8 @@ class Scorer:
         self._pool: ScorePool | None = None
         self._model_pool: ScorePool | None = None
         self._actors: ScorePool | None = None
-        self._ordinary = self._lane(self._here, LEAST_MESSAGES)
-        self._models = self._lane(self._here, MESSAGES_FOR_MODELS)
+        self._ordinary = self._queue(self._here, LEAST_MESSAGES)
+        self._models = self._queue(self._here, MESSAGES_FOR_MODELS)
         self._failure: BaseException | None = None
         self._has_asked_models = False
 
@@ -82,10 +82,10 @@ class Scorer:
             self._actors = ScorePool(
                 self._setup(threads=False), count, cluster=self._cluster
             )
-            self._ordinary = self._lane(self._actors, max(LEAST_MESSAGES, 2 * count))
+            self._ordinary = self._queue(self._actors, max(LEAST_MESSAGES, 2 * count))
             if with_models:
                 self._model_pool = ScorePool(self._setup(threads=True), 1)
-                self._models = self._lane(self._model_pool, MESSAGES_FOR_MODELS)
+                self._models = self._queue(self._model_pool, MESSAGES_FOR_MODELS)
         elif self._workers and (forkable or not of_script):
             together = with_models and of_script
             count = 1 if together else self._workers
@@ -93,12 +93,12 @@ class Scorer:
             # starts a process without waiting for it, or all of them if forked
             self._pool.prepare(worker.is_ready)
             messages = max(LEAST_MESSAGES, 2 * self._workers)
-            self._ordinary = self._lane(self._pool, messages)
+            self._ordinary = self._queue(self._pool, messages)
             if together:
-                self._models = self._lane(self._pool, MESSAGES_FOR_MODELS)
+                self._models = self._queue(self._pool, MESSAGES_FOR_MODELS)
             elif with_models:
                 self._model_pool = ScorePool(self._setup(threads=True), 1)
-                self._models = self._lane(self._model_pool, MESSAGES_FOR_MODELS)
+                self._models = self._queue(self._model_pool, MESSAGES_FOR_MODELS)
         elif self._workers:
             log.warning(
                 "this process scores, since other processes do not have the plugins "
@@ -111,15 +111,17 @@ class Scorer:
     def _setup(self, *, threads: bool) -> Setup:
         return Setup(self._plans, worker.METRIC_SECONDS, self._device, threads)
 
-    def _lane(self, processes: ScorePool | ThreadScorer, messages: int) -> Lane:
-        return Lane(
+    def _queue(
+        self, processes: ScorePool | ThreadScorer, messages: int
+    ) -> ScoringQueue:
+        return ScoringQueue(
             self._plans, processes.rows, self._deliver, self._fail, messages=messages
         )
 
     @property
     def left_to_models(self) -> int:
         """Number of trials that wait for metrics with models, or are being scored."""
-        return self._models.left
+        return self._models.unfinished
 
     async def add(self, position: int, line: bytes) -> None:
         """Queue a trial. Waits only if the workers are far behind.

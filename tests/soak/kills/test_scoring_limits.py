@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from mmeval.metric.scoring import worker
-from tests.support.scoring import MODEL, PLUGINS, Lane, answered, plan, scored, values
+from tests.support.scoring import (
+    MODEL,
+    PLUGINS,
+    ScoringRun,
+    answered,
+    plan,
+    scored,
+    values,
+)
 from tests.support.task_folder import installed, write_files
 
 # it ends native code after twice its time on every core
@@ -43,8 +51,8 @@ def test_loading_is_no_answers_time_and_an_answer_that_hangs_costs_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOY_LOADING", str(2 * SECONDS))
-    lane = Lane(tmp_path)
-    scores = lane.scores("yes", "hang", "yes", workers=1)
+    run = ScoringRun(tmp_path)
+    scores = run.scores("yes", "hang", "yes", workers=1)
     assert values(scores) == [1.0, None, 1.0]
     assert f"{SECONDS:g} seconds" in scores[1]["batched"]["reason"]
-    assert len(lane.notes("load")) == 1
+    assert len(run.notes("load")) == 1

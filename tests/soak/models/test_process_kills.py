@@ -43,7 +43,10 @@ def copies(runs: ProcessRuns) -> list[int]:
     """The process ids of the copies, the newest last."""
     log = runs.folder / "runs" / "m" / "default" / "workers" / "model-1.log"
     return (
-        [int(found) for found in re.findall(r"started as process (\d+)", log.read_text())]
+        [
+            int(found)
+            for found in re.findall(r"started as process (\d+)", log.read_text())
+        ]
         if log.exists()
         else []
     )

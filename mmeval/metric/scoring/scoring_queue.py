@@ -27,7 +27,7 @@ MOST_WAITING_BYTES = 64 * 2**20
 """Maximum bytes of waiting lines; beyond that ``add`` waits."""
 
 
-class Lane:
+class ScoringQueue:
     """Collects trials by task and sends them to ``score``, ``messages`` at once.
 
     ``deliver(position, rows)`` and ``fail(error)`` are called in the event loop's
@@ -56,7 +56,7 @@ class Lane:
         self._bytes: Counter[int] = Counter()
         self._due: dict[int, None] = {}
         """The positions of tasks with a message that is due, in this order."""
-        self.left = 0
+        self.unfinished = 0
         """Number of trials that were added and have no row yet."""
         self._draining = False
         self._timer: asyncio.TimerHandle | None = None
@@ -73,7 +73,7 @@ class Lane:
             await asyncio.sleep(0)
         self._waiting.setdefault(position, []).append(line)
         self._bytes[position] += len(line)
-        self.left += 1
+        self.unfinished += 1
         self._consider(position)
         self._send_due()
 
@@ -141,9 +141,9 @@ class Lane:
         except (Exception, SystemExit) as error:  # whatever it is, the run ends with it
             self._fail(error)
             # rows that cannot be stored need not be computed
-            self.left -= sum(map(len, self._waiting.values()))
+            self.unfinished -= sum(map(len, self._waiting.values()))
             self._waiting.clear()
             self._bytes.clear()
             self._due.clear()
             self._taken.set()
-        self.left -= len(lines)
+        self.unfinished -= len(lines)
