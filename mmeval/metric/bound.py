@@ -13,7 +13,7 @@ from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import finding_of
 from mmeval.metric.answer_filter import FILTERS, AnswerFilter, filters_of
 from mmeval.metric.contract import Metric, Range
-from mmeval.metric.model import bound_model, lacking, named_in
+from mmeval.metric.model import bound_model, missing_files, named_in
 from mmeval.metric.model_files import file_mark
 from mmeval.metric.result import MetricScores
 from mmeval.metric.signature import PIECES_SWITCH
@@ -176,7 +176,7 @@ class BoundMetric:
         for switch, model in self.models.items():
             if model["fingerprint"] or not self._needs(switch):
                 continue
-            lacks = lacking(model, self.metric.models[switch])
+            lacks = missing_files(model, self.metric.models[switch])
             if lacks:
                 yield switch, lacks
 

@@ -28,11 +28,11 @@ from mmeval.media.media import Media
 from mmeval.metric.device import metric_device
 from mmeval.metric.model_files import (
     NamedModel,
+    candidate_folders,
     fingerprint,
     missing,
     named_model,
     naming_fault,
-    places,
     weights_dir_fault,
 )
 from mmeval.metric.model_files_error import WeightsError
@@ -143,7 +143,7 @@ def bound_model(
     if not named.name:
         return unbound
     try:
-        for place in places(named):
+        for place in candidate_folders(named):
             if not missing(place.folder, model.files):
                 return {
                     "name": named.name,
@@ -151,12 +151,12 @@ def bound_model(
                     "folder": str(place.folder),
                     "fingerprint": fingerprint(place.folder, model.files),
                 }
-    except (MmevalError, OSError):  # ``lacking`` reports the error
+    except (MmevalError, OSError):  # ``missing_files`` reports the error
         pass
     return unbound
 
 
-def lacking(written: str | Mapping[str, str], model: HubModel) -> str:
+def missing_files(written: str | Mapping[str, str], model: HubModel) -> str:
     """The files of a model that are missing or unreadable; empty if it is usable.
 
     Of several folders, the one with the fewest missing files counts.
@@ -166,7 +166,7 @@ def lacking(written: str | Mapping[str, str], model: HubModel) -> str:
         return ""
     try:
         missing_by_folder = {}
-        for place in places(named):
+        for place in candidate_folders(named):
             missing_by_folder[place.folder] = missing(place.folder, model.files)
         folder = min(missing_by_folder, key=lambda key: len(missing_by_folder[key]))
         fewest = missing_by_folder[folder]

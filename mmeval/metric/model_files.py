@@ -45,7 +45,7 @@ class NamedModel(NamedTuple):
         return f"{self.name} at {self.revision[:12]}" if self.revision else self.name
 
 
-class Placed(NamedTuple):
+class ModelFolder(NamedTuple):
     """A folder that may contain a model, and its commit if known."""
 
     folder: Path
@@ -75,20 +75,20 @@ def named_model(written: str) -> NamedModel:
     return NamedModel(match["repo"], match["revision"] or "")
 
 
-def places(model: NamedModel) -> Iterator[Placed]:
+def candidate_folders(model: NamedModel) -> Iterator[ModelFolder]:
     """The folders that may contain a model, in the order of the search."""
     if model.folder is not None:
-        yield Placed(model.folder)
+        yield ModelFolder(model.folder)
         return
     if weights_dir := os.environ.get(WEIGHTS_DIR):
-        yield Placed(Path(weights_dir).expanduser() / model.name)
+        yield ModelFolder(Path(weights_dir).expanduser() / model.name)
     from mmeval.dataset.hub_cache import cache_folder, cached_snapshot
 
     snapshot = cached_snapshot(model.name, model.revision or USUAL_REVISION, "model")
     if snapshot is None:
-        yield Placed(cache_folder() / model.name)
+        yield ModelFolder(cache_folder() / model.name)
     else:
-        yield Placed(snapshot, snapshot.name)
+        yield ModelFolder(snapshot, snapshot.name)
 
 
 def weights_dir_fault() -> str:
