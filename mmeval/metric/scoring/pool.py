@@ -15,7 +15,14 @@ from mmeval.errors import MmevalError
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric
 from mmeval.metric.scoring.trial_rows import ScoringPlan, score_row, trial_from
-from mmeval.metric.scoring.worker import Item, Rows, ScoringWorker, Setup, score, start
+from mmeval.metric.scoring.worker import (
+    QueuedTrial,
+    ScoredRows,
+    ScoringSetup,
+    ScoringWorker,
+    score,
+    start,
+)
 from mmeval.records.score import Score
 from mmeval.system.json_lines import from_line
 from mmeval.system.processes import CopyContext, FreshContext
@@ -30,7 +37,7 @@ class ThreadScorer:
         self._worker = ScoringWorker(plans)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="mmeval-score")
 
-    async def rows(self, items: Sequence[Item]) -> Rows:
+    async def rows(self, items: Sequence[QueuedTrial]) -> ScoredRows:
         return await asyncio.get_running_loop().run_in_executor(
             self._thread, self._worker.score, items
         )
@@ -47,7 +54,7 @@ class ScorePool:
 
     def __init__(
         self,
-        setup: Setup,
+        setup: ScoringSetup,
         count: int,
         *,
         fork: bool = False,
@@ -96,7 +103,7 @@ class ScorePool:
         self._under_way -= 1
         return results
 
-    async def rows(self, items: Sequence[Item]) -> Rows:
+    async def rows(self, items: Sequence[QueuedTrial]) -> ScoredRows:
         """A row for each trial, even if the process that scores them dies."""
         pool = self._pool
         self._under_way += 1
@@ -112,14 +119,14 @@ class ScorePool:
         self._under_way -= 1
         return rows
 
-    async def _apart(self, items: Sequence[Item]) -> Rows:
+    async def _apart(self, items: Sequence[QueuedTrial]) -> ScoredRows:
         """Score trials in separate processes after theirs died, in ever smaller halves.
 
         A single trial that kills a new process is unscored. A process that survives
         scores the next half too, so that its models are loaded once.
         """
         pool: Executor | None = None
-        pending, scored = [list(items)], Rows([], 0.0)
+        pending, scored = [list(items)], ScoredRows([], 0.0)
         try:
             while pending:
                 piece, is_used = pending.pop(), pool is not None
@@ -136,8 +143,10 @@ class ScorePool:
                         if middle:
                             pending.append(piece[:middle])
                         continue
-                    rows = Rows([_unscored_row(self._setup.plans, piece[0])], 0.0)
-                scored = Rows([*scored.rows, *rows.rows], scored.seconds + rows.seconds)
+                    rows = ScoredRows([_unscored_row(self._setup.plans, piece[0])], 0.0)
+                scored = ScoredRows(
+                    [*scored.rows, *rows.rows], scored.seconds + rows.seconds
+                )
         finally:
             if pool is not None:
                 pool.shutdown(wait=False, cancel_futures=True)
@@ -160,7 +169,7 @@ class ScorePool:
             raise
 
 
-async def _score_in(pool: Executor, items: Sequence[Item]) -> Rows:
+async def _score_in(pool: Executor, items: Sequence[QueuedTrial]) -> ScoredRows:
     return await asyncio.get_running_loop().run_in_executor(pool, score, items)
 
 
@@ -168,7 +177,7 @@ def _call(work: Callable[[], T]) -> T:
     return work()
 
 
-def _unscored_row(plans: Sequence[ScoringPlan], item: Item) -> bytes:
+def _unscored_row(plans: Sequence[ScoringPlan], item: QueuedTrial) -> bytes:
     """The row of a trial that killed its process."""
     position, line = item
     plan, row = plans[position], from_line(line)

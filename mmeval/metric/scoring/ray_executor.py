@@ -17,7 +17,7 @@ from mmeval.broker.cluster.ray_cluster import (
     RayCluster,
     in_a_line,
 )
-from mmeval.metric.scoring.worker import Setup, settle
+from mmeval.metric.scoring.worker import ScoringSetup, settle
 from mmeval.system.processes import settle_signals
 
 log = logging.getLogger(__name__)
@@ -26,10 +26,10 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Scores:
+class ScoringActor:
     """The actor, which is a scoring process."""
 
-    def __init__(self, setup: Setup, shared: Shared) -> None:
+    def __init__(self, setup: ScoringSetup, shared: Shared) -> None:
         enter(shared)
         settle_signals()
         settle(setup)
@@ -47,7 +47,7 @@ class RayExecutor(ThreadPoolExecutor):
     def __init__(
         self,
         cluster: RayCluster,
-        setup: Setup,
+        setup: ScoringSetup,
         count: int,
     ) -> None:
         super().__init__(count, thread_name_prefix="mmeval-ray-score")
@@ -90,7 +90,7 @@ class RayExecutor(ThreadPoolExecutor):
         return result
 
     def _started(self, ray: Any) -> Any:
-        actor_class = self._cluster.actor_class(Scores).options(
+        actor_class = self._cluster.actor_class(ScoringActor).options(
             **self._cluster.options(1)
         )
         actor = actor_class.remote(self._setup, self._cluster.shared)

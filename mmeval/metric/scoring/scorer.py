@@ -22,7 +22,7 @@ from mmeval.metric.scoring import worker
 from mmeval.metric.scoring.pool import ScorePool, ThreadScorer
 from mmeval.metric.scoring.scoring_queue import ScoringQueue
 from mmeval.metric.scoring.trial_rows import ScoringPlan
-from mmeval.metric.scoring.worker import Setup
+from mmeval.metric.scoring.worker import ScoringSetup
 
 LEAST_MESSAGES = 8
 """Minimum number of messages in flight to the ordinary processes; else two for each
@@ -108,8 +108,8 @@ class Scorer:
         if with_models:
             require_device(self._device)
 
-    def _setup(self, *, threads: bool) -> Setup:
-        return Setup(self._plans, worker.METRIC_SECONDS, self._device, threads)
+    def _setup(self, *, threads: bool) -> ScoringSetup:
+        return ScoringSetup(self._plans, worker.METRIC_SECONDS, self._device, threads)
 
     def _queue(
         self, processes: ScorePool | ThreadScorer, messages: int

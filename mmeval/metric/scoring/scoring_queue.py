@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 
 from mmeval.metric.scoring.trial_rows import ScoringPlan
-from mmeval.metric.scoring.worker import Item, Rows
+from mmeval.metric.scoring.worker import QueuedTrial, ScoredRows
 
 IDLE_SECONDS = 0.5
 """Seconds that a trial waits for others before it is scored."""
@@ -37,7 +37,7 @@ class ScoringQueue:
     def __init__(
         self,
         plans: Sequence[ScoringPlan],
-        score: Callable[[Sequence[Item]], Awaitable[Rows]],
+        score: Callable[[Sequence[QueuedTrial]], Awaitable[ScoredRows]],
         deliver: Callable[[int, bytes], None],
         fail: Callable[[BaseException], None],
         *,

@@ -36,11 +36,11 @@ SAMPLES_KEPT = 4
 """Number of samples that a process caches: repeats of several samples may arrive
 interleaved."""
 
-Item = tuple[int, bytes]
+QueuedTrial = tuple[int, bytes]
 """A trial to score: the position of its task's plan, and its line."""
 
 
-class Rows(NamedTuple):
+class ScoredRows(NamedTuple):
     """A row for each trial of a message, and the seconds to score them."""
 
     rows: list[bytes]
@@ -80,7 +80,7 @@ class ScoringWorker:
         self._samples = _LastSamples()
         self._limit = TimeLimit(seconds)
 
-    def score(self, items: Sequence[Item]) -> Rows:
+    def score(self, items: Sequence[QueuedTrial]) -> ScoredRows:
         """The rows of trials, in order. Batched metrics score neighbours of a task
         together."""
         started = time.perf_counter()
@@ -91,7 +91,7 @@ class ScoringWorker:
                 step = len(lines) if self._plans[position].batch else 1
                 for start in range(0, len(lines), step):
                     rows += self._scored(position, lines[start : start + step])
-        return Rows(rows, time.perf_counter() - started)
+        return ScoredRows(rows, time.perf_counter() - started)
 
     def _scored(self, position: int, lines: Sequence[bytes]) -> list[bytes]:
         plan = self._plans[position]
@@ -113,7 +113,7 @@ class ScoringWorker:
         return score_rows
 
 
-class Setup(NamedTuple):
+class ScoringSetup(NamedTuple):
     """The configuration of a scoring process.
 
     ``seconds`` is the time limit for a trial. With ``threads`` libraries may use all
@@ -129,14 +129,14 @@ class Setup(NamedTuple):
 _worker: ScoringWorker | None = None
 
 
-def start(setup: Setup) -> None:
+def start(setup: ScoringSetup) -> None:
     """Set up a child process of multiprocessing to score."""
     settle_signals()
     end_with(parent_id())
     settle(setup)
 
 
-def settle(setup: Setup) -> None:
+def settle(setup: ScoringSetup) -> None:
     """Set this process up to score."""
     global _worker  # noqa: PLW0603  what a worker process is
     if not setup.threads:
@@ -151,7 +151,7 @@ def settle(setup: Setup) -> None:
     collector.settle()
 
 
-def score(items: Sequence[Item]) -> Rows:
+def score(items: Sequence[QueuedTrial]) -> ScoredRows:
     """Score trials in a process that is set up."""
     assert _worker is not None
     return _worker.score(items)

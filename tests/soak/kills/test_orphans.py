@@ -14,16 +14,16 @@ import pytest
 
 from tests.support.cli import DEADLINE, ROOT, environment
 
-SETUP = "Setup([Orphaned()], 300.0, 'auto')"
+SETUP = "ScoringSetup([Orphaned()], 300.0, 'auto')"
 JOB = (
     "WorkerJob('w', 'toy', {'x': Orphaned()}, '', here, here / 'j', here / 'm', here "
     "/ 'log', 1)"
 )
 CHILDREN: Mapping[str, str] = {
     "forked to score": "os.register_at_fork(after_in_child=orphaned)\n"
-    "ScorePool(Setup([], 300.0, 'auto'), 2, fork=True)._pool.submit(is_ready).result()",
+    "ScorePool(ScoringSetup([], 300.0, 'auto'), 2, fork=True)._pool.submit(is_ready).result()",
     "spawned to score": f"ScorePool({SETUP}, 1)._pool.submit(is_ready).result()",
-    "in native code": "ScorePool(Setup([], 300.0, 'auto'), "
+    "in native code": "ScorePool(ScoringSetup([], 300.0, 'auto'), "
     "1)._pool.submit(busy_orphan).result()",
     "worker of a model": f"asyncio.run(WorkerProcess({JOB}).start())",
     "decoder": "apart._START = f'import sys; sys.path.append({root!r}); from "
@@ -41,7 +41,7 @@ from mmeval.broker.worker_service import WorkerJob
 from mmeval.media.media import Media
 from mmeval.media.decode import apart
 from mmeval.metric.scoring.pool import ScorePool
-from mmeval.metric.scoring.worker import Setup, is_ready
+from mmeval.metric.scoring.worker import ScoringSetup, is_ready
 from tests.support import tiny_media as tiny
 from tests.soak.support.orphaned import Orphaned, busy_orphan, orphaned
 here, root = Path.cwd(), sys.argv[1]

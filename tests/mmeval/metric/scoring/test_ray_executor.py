@@ -11,7 +11,7 @@ import pytest
 from mmeval.errors import BackendDownError
 from mmeval.metric.scoring.pool import ScorePool
 from mmeval.metric.scoring.ray_executor import RayExecutor
-from mmeval.metric.scoring.worker import Item, Rows, Setup
+from mmeval.metric.scoring.worker import QueuedTrial, ScoredRows, ScoringSetup
 
 
 class _RayError(Exception):
@@ -61,7 +61,7 @@ class Cluster:
     def actor_class(self, _scores: type) -> Any:
         return SimpleNamespace(options=lambda: SimpleNamespace(remote=self._make))
 
-    def _make(self, _setup: Setup, _shared: object) -> Actor:
+    def _make(self, _setup: ScoringSetup, _shared: object) -> Actor:
         self.made.append(Actor())
         return self.made[-1]
 
@@ -94,7 +94,7 @@ def fails() -> NoReturn:
 def test_an_actor_does_one_piece_after_the_other_and_the_next_takes_the_place_of_a_dead_one(
     cluster: Cluster,
 ) -> None:
-    executor = RayExecutor(cluster, Setup([], 1.0, "auto"), 1)  # type: ignore[arg-type]
+    executor = RayExecutor(cluster, ScoringSetup([], 1.0, "auto"), 1)  # type: ignore[arg-type]
     assert [executor.submit(abs, -number).result() for number in (1, 2)] == [1, 2]
     with pytest.raises(ValueError, match="odd"):
         executor.submit(fails).result()
@@ -111,7 +111,7 @@ def test_where_an_actor_finds_no_room_that_is_reported_and_a_lost_head_ends_the_
     cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     cluster.is_late = True
-    executor = RayExecutor(cluster, Setup([], 1.0, "auto"), 1)  # type: ignore[arg-type]
+    executor = RayExecutor(cluster, ScoringSetup([], 1.0, "auto"), 1)  # type: ignore[arg-type]
     with pytest.raises(BackendDownError):
         executor.submit(abs, -1).result()
     assert [record.levelname for record in caplog.records] == ["WARNING"]
@@ -121,11 +121,11 @@ def test_where_an_actor_finds_no_room_that_is_reported_and_a_lost_head_ends_the_
 async def test_of_a_message_that_kills_its_actor_the_others_are_scored(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def score(items: list[Item]) -> Rows:
+    def score(items: list[QueuedTrial]) -> ScoredRows:
         return (
             dies()
             if (0, b"deadly") in items
-            else Rows([line for _, line in items], 0.0)
+            else ScoredRows([line for _, line in items], 0.0)
         )
 
     monkeypatch.setattr("mmeval.metric.scoring.pool.score", score)
@@ -133,7 +133,7 @@ async def test_of_a_message_that_kills_its_actor_the_others_are_scored(
         "mmeval.metric.scoring.pool._unscored_row",
         lambda _plans, item: b"lost " + item[1],
     )
-    pool = ScorePool(Setup([], 1.0, "auto"), 2, cluster=cluster)  # type: ignore[arg-type]
+    pool = ScorePool(ScoringSetup([], 1.0, "auto"), 2, cluster=cluster)  # type: ignore[arg-type]
     rows = await pool.rows([(0, b"one"), (0, b"deadly"), (0, b"two"), (0, b"three")])
     assert sorted(rows.rows) == [b"lost deadly", b"one", b"three", b"two"]
     assert (await pool.rows([(0, b"four")])).rows == [b"four"]

@@ -13,7 +13,7 @@ from mmeval.metric.scoring import scoring_queue as module
 from mmeval.metric.scoring.scorer import Scorer
 from mmeval.metric.scoring.scoring_queue import ScoringQueue
 from mmeval.metric.scoring.trial_rows import ScoringPlan
-from mmeval.metric.scoring.worker import Item, Rows
+from mmeval.metric.scoring.worker import QueuedTrial, ScoredRows
 from tests.support.scoring import BATCH, MODEL, PLUGINS, ScoringRun, plan, values
 from tests.support.task_folder import with_plugins, write_files
 
@@ -79,15 +79,15 @@ class Noting:
     open."""
 
     def __init__(self) -> None:
-        self.messages: list[list[Item]] = []
+        self.messages: list[list[QueuedTrial]] = []
         self.gate = asyncio.Event()
         self.came = asyncio.Event()
 
-    async def rows(self, items: Sequence[Item]) -> Rows:
+    async def rows(self, items: Sequence[QueuedTrial]) -> ScoredRows:
         self.messages.append(list(items))
         self.came.set()
         await self.gate.wait()
-        return Rows([b"{}\n"] * len(items), 0.0)
+        return ScoredRows([b"{}\n"] * len(items), 0.0)
 
     def sizes(self) -> list[tuple[int, int]]:
         """The positions of the messages' plans, and how many trials they hold."""

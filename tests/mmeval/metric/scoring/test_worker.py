@@ -7,7 +7,7 @@ from mmeval.media.decode.guard import whole_bytes
 from mmeval.media.media import Media
 from mmeval.media.parts import Interleaved, media_part
 from mmeval.metric.scoring.trial_rows import ScoringPlan
-from mmeval.metric.scoring.worker import SAMPLES_KEPT, Item, ScoringWorker
+from mmeval.metric.scoring.worker import SAMPLES_KEPT, QueuedTrial, ScoringWorker
 from mmeval.records.sample import Sample, user
 from mmeval.system.json_lines import to_line
 from tests.support.pictures import medium, noise
@@ -33,7 +33,7 @@ def drawn(folder: Path, name: str, seed: int) -> Interleaved:
     return Interleaved((media_part(Media.from_path(file)),))
 
 
-def item(folder: Path, index: int, repeat: int) -> Item:
+def item(folder: Path, index: int, repeat: int) -> QueuedTrial:
     sample = Sample(
         f"s{index}", (user("draw"),), (drawn(folder, f"wanted{index}", 9),), {}
     )
