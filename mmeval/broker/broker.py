@@ -26,7 +26,7 @@ from typing import TypeVar
 from mmeval.backend.sendable import Sendable, route_mark, sendable
 from mmeval.broker.acceptance import checked, fault_of, with_warnings
 from mmeval.broker.runtime import BackendRuntime, Tries
-from mmeval.broker.scope import Question, Scope, Transcript
+from mmeval.broker.scope import KeyedCall, Scope, Transcript
 from mmeval.errors import ReplayMismatchError, StorageError, sentence
 from mmeval.program.calls import Call, Program, Reply, next_asked, placed
 from mmeval.records.digests import call_seed, line_digest
@@ -108,27 +108,27 @@ class Broker:
                 result: T = stop.value
                 return result
             shared = scope.share and step == 0
-            questions = [
-                self.question(call, scope, path, transcript, shared=shared)
+            keyed_calls = [
+                self.keyed_call(call, scope, path, transcript, shared=shared)
                 for path, call in placed(yielded, step)
             ]
             if isinstance(yielded, Call):
-                entry = await self._answer(questions[0])
-                sent = transcript.note(questions[0], entry)
+                entry = await self._answer(keyed_calls[0])
+                sent = transcript.note(keyed_calls[0], entry)
             else:
                 # if one call raises, the answers to the others are still journalled
                 answers = await asyncio.gather(
-                    *map(self._answer, questions), return_exceptions=True
+                    *map(self._answer, keyed_calls), return_exceptions=True
                 )
                 entries = []
                 for answer in answers:
                     if isinstance(answer, BaseException):
                         raise answer
                     entries.append(answer)
-                sent = [*map(transcript.note, questions, entries)]
+                sent = [*map(transcript.note, keyed_calls, entries)]
             step += 1
 
-    def question(
+    def keyed_call(
         self,
         call: Call,
         scope: Scope,
@@ -136,7 +136,7 @@ class Broker:
         transcript: Transcript,
         *,
         shared: bool,
-    ) -> Question:
+    ) -> KeyedCall:
         """The next call of a program with its key in the journal.
 
         With ``shared`` the key depends on the content alone, so that all trials with
@@ -166,20 +166,20 @@ class Broker:
                 key = f"{role}{backend}/{digest}/{occurrence}"
             else:
                 key = f"{scope.name}#{path}{backend}"
-        return Question(
+        return KeyedCall(
             call, scope, path, key, digest, occurrence, newest=transcript.newest
         )
 
-    async def _answer(self, question: Question) -> JournalEntry:
+    async def _answer(self, keyed_call: KeyedCall) -> JournalEntry:
         """The answer: journalled, in flight for another trial, or new.
 
         Trials that wait for the same answer share one request.
         """
-        entry = self._journalled(question)
+        entry = self._journalled(keyed_call)
         if entry is not None:
             return entry
 
-        key = question.key
+        key = keyed_call.key
         while (flight := self._flights.get(key)) is not None:
             try:
                 return await asyncio.shield(flight)
@@ -192,7 +192,7 @@ class Broker:
         flight = asyncio.get_running_loop().create_future()
         self._flights[key] = flight
         try:
-            entry = await self._ask(question)
+            entry = await self._ask(keyed_call)
             flight.set_result(entry)
             return entry
         except Exception as error:  # all calls that wait for the answer raise it
@@ -204,21 +204,21 @@ class Broker:
             flight.cancel()  # does nothing if an answer or error is set
             del self._flights[key]
 
-    def _journalled(self, question: Question) -> JournalEntry | None:
+    def _journalled(self, keyed_call: KeyedCall) -> JournalEntry | None:
         """The journalled answer, if it is acceptable.
 
         An answer that a worker wrote just before the run was killed is not checked yet.
         It is checked here.
         """
-        call, key = question.call, question.key
+        call, key = keyed_call.call, keyed_call.key
         entry = self.journal.get(key)
         if entry is None:
             return None
-        if entry.request_digest != question.digest:
-            if entry.at < question.newest:
+        if entry.request_digest != keyed_call.digest:
+            if entry.at < keyed_call.newest:
                 return None
             raise ReplayMismatchError(
-                f"step {question.path} of {question.scope.name} differs from the "
+                f"step {keyed_call.path} of {keyed_call.scope.name} differs from the "
                 "journalled one: the task, its prompt or its protocol changed. "
                 "Use --fresh to start over, or --run_id NAME to keep both"
             )
@@ -236,17 +236,17 @@ class Broker:
         if response is entry.response:
             return entry
         checked_entry = self.journal.append(
-            key, question.digest, response, by=question.by, refused=bool(fault)
+            key, keyed_call.digest, response, by=keyed_call.by, refused=bool(fault)
         )
         return None if fault else checked_entry._replace(earlier=entry.earlier)
 
-    async def _ask(self, question: Question) -> JournalEntry:
+    async def _ask(self, keyed_call: KeyedCall) -> JournalEntry:
         """Draw replies until one is acceptable, at most ``JUDGE_TRIES``.
 
         Every reply is journalled; one that is not acceptable is a failure with its
         cost. A call that failed was already retried by its role.
         """
-        call, key = question.call, question.key
+        call, key = keyed_call.call, keyed_call.key
         runtime = self.roles.get(call.role)
         if runtime is None:
             return _error_entry(
@@ -270,7 +270,7 @@ class Broker:
         # the same sample always gives the same answer
         draws = 1 if runtime.samples is not None else JUDGE_TRIES
         for draw in range(first, first + draws):
-            request = self._with_seed(question, sent.request, draw).without_options(
+            request = self._with_seed(keyed_call, sent.request, draw).without_options(
                 unknown
             )
 
@@ -285,7 +285,7 @@ class Broker:
                     cached = None
             if cached is None:
                 response, failures = await self._draw(
-                    runtime, request, question, draw, sent.done
+                    runtime, request, keyed_call, draw, sent.done
                 )
             else:
                 response, failures = cached, 0
@@ -294,9 +294,9 @@ class Broker:
             response, fault = checked(call, response, self._tags, unknown)
             entry = self.journal.append(
                 key,
-                question.digest,
+                keyed_call.digest,
                 response,
-                by=question.by,
+                by=keyed_call.by,
                 attempt=failures,
                 to=endpoint if cached is None else None,
                 in_place=runtime.in_place,
@@ -329,7 +329,7 @@ class Broker:
 
     def _with_seed(
         self,
-        question: Question,
+        keyed_call: KeyedCall,
         request: Request,
         draw: int,
     ) -> Request:
@@ -337,19 +337,19 @@ class Broker:
 
         The key is the same after a kill. It changes once a failure is journalled.
         """
-        scope, digest = question.scope, question.digest
+        scope, digest = keyed_call.scope, keyed_call.digest
         seed = call_seed(
             self._seed,
             digest,
             scope.seed_repeat,
-            question.occurrence,
+            keyed_call.occurrence,
             scope.draw,
             draw,
         )
         if not self._nonce:
             return request.with_seed(seed)
-        failed = self.journal.failures(question.key)
-        name = f"{self._nonce}/{digest}/{draw}/{failed}/{question.key}"
+        failed = self.journal.failures(keyed_call.key)
+        name = f"{self._nonce}/{digest}/{draw}/{failed}/{keyed_call.key}"
         key = line_digest(name.encode("utf-8", "surrogatepass"))
         return request.with_seed(seed, key)
 
@@ -357,12 +357,12 @@ class Broker:
         self,
         runtime: BackendRuntime,
         request: Request,
-        question: Question,
+        keyed_call: KeyedCall,
         draw: int,
         warnings: tuple[str, ...],
     ) -> tuple[Response, int]:
         """The reply of a role, and the number of attempts that failed before it."""
-        scope = question.scope
+        scope = keyed_call.scope
         if runtime.samples is not None:
             response = runtime.samples.answer(
                 scope.task, scope.sample, scope.repeat, request
@@ -370,17 +370,17 @@ class Broker:
             return response, 0
         if runtime.programs is not None:
             inner = scope.of_agent(
-                question.key, occurrence=question.occurrence, attempt=draw
+                keyed_call.key, occurrence=keyed_call.occurrence, attempt=draw
             )
             program = runtime.programs.program(request)
-            transcript = Transcript(newest=question.newest)
+            transcript = Transcript(newest=keyed_call.newest)
             return await self.run(program, inner, transcript), 0
 
-        endpoint = runtime.endpoint(question.call.role)
+        endpoint = runtime.endpoint(keyed_call.call.role)
         # only batches need a context, and building one takes time
         context = NO_CONTEXT
         if runtime.role.batcher is not None:
-            context = question.context(endpoint, draw, warnings)
+            context = keyed_call.context(endpoint, draw, warnings)
         tries = Tries()
         try:
             return await runtime.ask(request, context, tries)
@@ -390,10 +390,10 @@ class Broker:
             if tries.last is not None:
                 with contextlib.suppress(StorageError):
                     self.journal.append(
-                        question.key,
-                        question.digest,
+                        keyed_call.key,
+                        keyed_call.digest,
                         tries.last,
-                        by=question.by,
+                        by=keyed_call.by,
                         attempt=tries.failed - 1,
                         to=endpoint,
                     )

@@ -81,10 +81,10 @@ def known_reply(
     key = ""
     # the key needs the digest of the request, for which media are read
     if len(broker.journal):
-        question = broker.question(call, scope, path, transcript, shared=shared)
-        key = question.key
+        keyed_call = broker.keyed_call(call, scope, path, transcript, shared=shared)
+        key = keyed_call.key
         entry = broker.journal.get(key)
-        if entry is not None and entry.request_digest == question.digest:
+        if entry is not None and entry.request_digest == keyed_call.digest:
             return KnownReply(reply_to(call, entry.response, path, key), key)
 
     runtime = broker.roles.get(call.role)

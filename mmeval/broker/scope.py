@@ -72,7 +72,7 @@ class Scope:
         )
 
 
-class Question(NamedTuple):
+class KeyedCall(NamedTuple):
     """A call with its key in the journal.
 
     ``path`` is its place in the program. ``occurrence`` is the number of equal calls of
@@ -134,15 +134,15 @@ class Transcript:
         self._counts[request] = count + 1
         return count
 
-    def note(self, question: Question, entry: JournalEntry) -> Reply:
+    def note(self, keyed_call: KeyedCall, entry: JournalEntry) -> Reply:
         """Add an answer. Returns the reply for the program."""
-        call, path = question.call, question.path
-        exchange = Exchange(path, call.role, question.digest, entry.response)
+        call, path = keyed_call.call, keyed_call.path
+        exchange = Exchange(path, call.role, keyed_call.digest, entry.response)
         self.exchanges.append(exchange)
         self.lines.append(entry.line)
-        self.keys.append(question.key)
+        self.keys.append(keyed_call.key)
         self.params.append(call.request.params)
         self.times.append(entry.at)
         self.replayed += entry.earlier
         self.newest = max(self.newest, entry.at)
-        return reply_to(call, entry.response, path, question.key)
+        return reply_to(call, entry.response, path, keyed_call.key)

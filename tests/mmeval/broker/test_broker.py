@@ -661,7 +661,7 @@ def left_by_a_worker(broker: Broker, folder: Path, question: str, answer: str) -
     """An answer that a worker has written, and that its process was killed before
     checking."""
     asked = Call("model", request(question))
-    key = broker.question(asked, scope(), "0", Transcript(), shared=True).key
+    key = broker.keyed_call(asked, scope(), "0", Transcript(), shared=True).key
     segment = Segment(folder / "journal", MediaStore(folder / "media"))
     segment.keep(raw_head(CallContext("t", key), asked.request), reply(answer))
     segment.close()
@@ -711,8 +711,8 @@ async def test_an_answer_that_has_just_come_is_left_to_the_task_that_asked_for_i
         first = asyncio.create_task(broker.run(asks("question 1"), scope("a")))
         await asyncio.sleep(0.5)
         asked = Call("model", request("question 1"))
-        question = broker.question(asked, scope(), "0", Transcript(), shared=True)
-        context = CallContext("t", question.key)
+        keyed_call = broker.keyed_call(asked, scope(), "0", Transcript(), shared=True)
+        context = CallContext("t", keyed_call.key)
         segment = Segment(tmp_path / "journal", MediaStore(tmp_path / "media"))
         raw = segment.keep(
             raw_head(context, asked.request), reply("<think>hm</think>raw")
