@@ -157,7 +157,7 @@ class _Keys(BaseModel):
     )
 
 
-class _Open(BaseModel):
+class _OpenKeys(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
 
     @property
@@ -166,13 +166,13 @@ class _Open(BaseModel):
         return dict(self.model_extra or {})
 
 
-class Named(_Open):
+class PluginKeys(_OpenKeys):
     """A plugin by name, or ``{name, ...options}``."""
 
     name: str
 
 
-class ColumnsKeys(_Open):
+class ColumnsKeys(_OpenKeys):
     """``columns``: templates that make samples from rows. All other keys are labels."""
 
     input: str = ""
@@ -181,7 +181,7 @@ class ColumnsKeys(_Open):
     references: NameList = []
 
 
-class PromptKeys(_Open):
+class PromptKeys(_OpenKeys):
     """``prompt``: a template, ``{system, user}``, or ``{function, ...options}``."""
 
     system: str | None = None
@@ -204,11 +204,11 @@ class PromptKeys(_Open):
         return self
 
 
-class MetricKeys(_Open):
+class MetricKeys(_OpenKeys):
     """An entry of ``metric_list``. Other keys are switches of the metric."""
 
     metric: str
-    aggregation: Annotated[Named, _text_is("name")] = Named(name="mean")
+    aggregation: Annotated[PluginKeys, _text_is("name")] = PluginKeys(name="mean")
     higher_is_better: bool | None = None
     asks: dict[str, Name] = {}
 
@@ -217,7 +217,7 @@ class MetricKeys(_Open):
         return self.options
 
 
-class FilterStepKeys(_Open):
+class FilterStepKeys(_OpenKeys):
     """A step of an answer filter. Other keys are its options."""
 
     function: str
@@ -306,7 +306,7 @@ class TaskKeys(_Keys):
     columns: ColumnsKeys = ColumnsKeys()
     prompt: Annotated[PromptKeys | None, _text_is("user")] = None
     prompt_fields: Annotated[NameList, AfterValidator(_has_no_template_names)] = []
-    protocol: Annotated[Named, _text_is("name")] = Named(name="single")
+    protocol: Annotated[PluginKeys, _text_is("name")] = PluginKeys(name="single")
     input_modalities: Annotated[list[KindName], AfterValidator(_is_unique)] = []
     fewer_inputs: FewerInputsKeys = FewerInputsKeys()
     output_modalities: Annotated[
