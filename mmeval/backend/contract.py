@@ -104,7 +104,7 @@ class ServerBatches(Protocol):
 
 
 @runtime_checkable
-class Batched(Protocol):
+class Batchable(Protocol):
     """A model backend whose server also takes batches.
 
     ``batches`` is None if the user did not ask for them.
@@ -129,7 +129,7 @@ class Startable(Protocol):
 
 
 @runtime_checkable
-class Logged(Protocol):
+class Loggable(Protocol):
     """A backend that starts a program with a log file.
 
     ``log_into`` is called with the path of that file before ``start``.

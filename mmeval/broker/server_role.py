@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mmeval.backend.contract import AnyBackend, Batched, ModelBackend, Startable
+from mmeval.backend.contract import AnyBackend, Batchable, ModelBackend, Startable
 from mmeval.broker.limiter import NO_LIMIT, Limiter
 from mmeval.broker.observer import RoleObserver
 from mmeval.broker.server_batcher import ServerBatcher
@@ -55,7 +55,7 @@ def server_role(
     ``notes`` is the folder in which it records batches; without it no batches are used.
     ``live`` returns the number of trials in progress.
     """
-    batches = backend.batches if isinstance(backend, Batched) else None
+    batches = backend.batches if isinstance(backend, Batchable) else None
     if batches is None or notes is None or not isinstance(backend, ModelBackend):
         return ServerRole(backend, Limiter(limit), None)
 

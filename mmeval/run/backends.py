@@ -14,7 +14,7 @@ from mmeval.backend.contract import (
     AnyBackend,
     BatchBackend,
     LocalWork,
-    Logged,
+    Loggable,
     Resumable,
     workers_of,
 )
@@ -142,7 +142,7 @@ class Backends:
             answerer = notes = None
             if journal is not None:
                 folder = journal.folder.parent
-                if isinstance(backend, Logged):
+                if isinstance(backend, Loggable):
                     backend.log_into(folder / WORKERS / f"{file_name(role)}-1.log")
                 if isinstance(backend, Resumable):
                     backend.keep_notes_in(folder / JOBS / mark_of(backend.identity))

@@ -277,7 +277,7 @@ class OpenAIBackend(WireBackend):
         self._chat = ChatEndpoint(self._settings)
         self._endpoints = _endpoints(self._settings, self._chat)
         self.batches: ChatBatches | None = None
-        """Sends requests in batches (see ``mmeval.backend.contract.Batched``); None
+        """Sends requests in batches (see ``mmeval.backend.contract.Batchable``); None
         without ``batch``."""
         if batch:
             is_chat = lambda request: self._endpoint(request) is self._chat  # noqa: E731

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.backend.contract import LocalWork, Logged, Startable
+from mmeval.backend.contract import LocalWork, Loggable, Startable
 from mmeval.backend.create import create_backend
 from mmeval.errors import BackendDownError, MissingDataError, MmevalError, UsageError
 from mmeval.model_backends.openai import OpenAIBackend
@@ -346,7 +346,7 @@ def test_arguments_that_cannot_be_used_are_refused(wrong: dict[str, Any]) -> Non
 def test_its_calls_cost_nothing_and_are_as_many_as_of_any_server() -> None:
     one = backend()
     assert isinstance(one, Startable)
-    assert isinstance(one, Logged)
+    assert isinstance(one, Loggable)
     assert isinstance(one, LocalWork)
     assert is_billed(one) is False
     assert one.usual_connections == 0
