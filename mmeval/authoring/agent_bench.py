@@ -18,7 +18,7 @@ from mmeval.backend.agent.contract import Agent, AgentBackend
 from mmeval.backend.create import create_backend
 from mmeval.backend.tool import Tool
 from mmeval.broker.acceptance import fault_of, reasoning_apart, unacceptable
-from mmeval.broker.broker import JUDGE_TRIES, Broker
+from mmeval.broker.broker import MAX_DRAWS, Broker
 from mmeval.broker.scope import Scope, Transcript
 from mmeval.errors import UnknownNameError, UsageError
 from mmeval.media.media import MEDIA_KINDS
@@ -209,9 +209,9 @@ class _GivenReplies:
         self._media_count = 0
 
     def answer(self, call: Call) -> Response:
-        """The first acceptable of up to ``JUDGE_TRIES`` replies, or the last one as a
-        failure."""
-        for _ in range(JUDGE_TRIES):
+        """The first acceptable reply of those that are drawn for a call, or its last
+        one as a failure."""
+        for _ in range(MAX_DRAWS):
             response = self._next(call)
             fault = fault_of(call, response)
             if not fault:

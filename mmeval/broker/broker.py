@@ -25,7 +25,7 @@ from typing import TypeVar
 
 from mmeval.backend.sendable import Sendable, route_mark, sendable
 from mmeval.broker.acceptance import checked, fault_of, with_warnings
-from mmeval.broker.runtime import BackendRuntime, Tries
+from mmeval.broker.runtime import BackendRuntime, FailedAttempts
 from mmeval.broker.scope import KeyedCall, Scope, Transcript
 from mmeval.errors import ReplayMismatchError, StorageError, sentence
 from mmeval.program.calls import Call, Program, Reply, next_asked, placed
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
-JUDGE_TRIES = 3
+MAX_DRAWS = 3
 """Maximum number of draws until ``Call.accept`` accepts a reply. Each one costs."""
 CONVERTING = 2
 """Number of threads that convert media. It is small because decoding takes memory."""
@@ -241,7 +241,7 @@ class Broker:
         return None if fault else checked_entry._replace(earlier=entry.earlier)
 
     async def _ask(self, keyed_call: KeyedCall) -> JournalEntry:
-        """Draw replies until one is acceptable, at most ``JUDGE_TRIES``.
+        """Draw replies until one is acceptable, at most ``MAX_DRAWS``.
 
         Every reply is journalled; one that is not acceptable is a failure with its
         cost. A call that failed was already retried by its role.
@@ -268,7 +268,7 @@ class Broker:
         # continue after the draws of earlier sessions, whose seeds gave bad replies
         first = self.journal.refusals(key)
         # the same sample always gives the same answer
-        draws = 1 if runtime.samples is not None else JUDGE_TRIES
+        draws = 1 if runtime.samples is not None else MAX_DRAWS
         for draw in range(first, first + draws):
             request = self._with_seed(keyed_call, sent.request, draw).without_options(
                 unknown
@@ -370,7 +370,7 @@ class Broker:
             return response, 0
         if runtime.programs is not None:
             inner = scope.of_agent(
-                keyed_call.key, occurrence=keyed_call.occurrence, attempt=draw
+                keyed_call.key, occurrence=keyed_call.occurrence, draw=draw
             )
             program = runtime.programs.program(request)
             transcript = Transcript(newest=keyed_call.newest)
@@ -381,20 +381,20 @@ class Broker:
         context = NO_CONTEXT
         if runtime.role.batcher is not None:
             context = keyed_call.context(endpoint, draw, warnings)
-        tries = Tries()
+        failed_attempts = FailedAttempts()
         try:
-            return await runtime.ask(request, context, tries)
+            return await runtime.ask(request, context, failed_attempts)
         except BaseException:  # also where the call is cancelled
             # Failed attempts are journalled, so that later sessions count their cost.
             # A storage error must not hide the error that ends the call.
-            if tries.last is not None:
+            if failed_attempts.last is not None:
                 with contextlib.suppress(StorageError):
                     self.journal.append(
                         keyed_call.key,
                         keyed_call.digest,
-                        tries.last,
+                        failed_attempts.last,
                         by=keyed_call.by,
-                        attempt=tries.failed - 1,
+                        attempt=failed_attempts.failed - 1,
                         to=endpoint,
                     )
             raise

@@ -38,7 +38,7 @@ from mmeval.store.spending import ModelEndpoint
 
 Send: TypeAlias = Callable[[Request, CallContext], Awaitable[Response]]
 
-RATE_LIMIT_TRIES = 100
+MAX_RATE_LIMIT_ERRORS = 100
 """Maximum number of rate limit errors of a call. With growing pauses between them this
 is most of an hour."""
 BACKOFF_BASE, BACKOFF_CAP = 0.5, 30.0  # seconds
@@ -48,7 +48,7 @@ each further one."""
 
 
 @dataclass(slots=True)
-class Tries:
+class FailedAttempts:
     """The failed attempts of one call: their number, and the last response."""
 
     failed: int = 0
@@ -171,7 +171,10 @@ class BackendRuntime:
         return endpoint
 
     async def ask(
-        self, request: Request, context: CallContext, failed_attempts: Tries | None = None
+        self,
+        request: Request,
+        context: CallContext,
+        failed_attempts: FailedAttempts | None = None,
     ) -> tuple[Response, int]:
         """The answer, after retries, and the number of attempts that failed before it.
 
@@ -210,7 +213,7 @@ class BackendRuntime:
                 failed_attempts.note(response)
             if error.kind == "auth":
                 raise breaker.refuse_key(error)
-            if error.kind == "rate_limit" and refusals < RATE_LIMIT_TRIES:
+            if error.kind == "rate_limit" and refusals < MAX_RATE_LIMIT_ERRORS:
                 min_pause = min(BACKOFF_CAP, REFUSED_BASE * 2**refusals)
                 pause = max(min_pause, limiter.refused(error.retry_after))
                 refusals += 1

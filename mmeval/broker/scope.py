@@ -55,11 +55,11 @@ class Scope:
         key: str,
         *,
         occurrence: int = 0,
-        attempt: int = 0,
+        draw: int = 0,
     ) -> Scope:
         """The scope of the calls that an agent makes to answer the call with this key.
 
-        ``occurrence`` is the number of equal calls before it, ``attempt`` the number of
+        ``occurrence`` is the number of equal calls before it, ``draw`` the number of
         its replies that were not acceptable.
         """
         return Scope(
@@ -67,8 +67,8 @@ class Scope:
             self.sample,
             self.seed_repeat,
             share=False,
-            within=f"{key}~{attempt}" if attempt else key,
-            draw=occurrence + (attempt << 16),
+            within=f"{key}~{draw}" if draw else key,
+            draw=occurrence + (draw << 16),
         )
 
 

@@ -495,7 +495,7 @@ class _ProgramDriver:
             return Response(output=stand_in(request))
         load.calls += 1
         if runtime.programs is not None:
-            inner = scope.of_agent(key, attempt=self._broker.journal.refusals(key))
+            inner = scope.of_agent(key, draw=self._broker.journal.refusals(key))
             program = runtime.programs.program(request)
             response = self.drive(program, inner, Transcript(), loads)
             if response.error is not None and response.error.kind == "over_limit":

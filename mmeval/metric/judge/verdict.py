@@ -13,7 +13,7 @@ A judged metric declares the form of a reply, asks questions, and gets verdicts:
 
 The reply is a JSON object, with or without text around it
 (:mod:`mmeval.metric.judge.json_reply`). If a reply does not fit the form, the question
-is asked again, at most ``JUDGE_TRIES`` times. No value is guessed. The verdict is then
+is asked again, at most ``MAX_DRAWS`` times. No value is guessed. The verdict is then
 *given*, *not sure* (if the form allows it), or *lost*, with the reason.
 """  # noqa: E501
 

@@ -12,7 +12,7 @@ import pytest
 from mmeval.backend import sendable
 from mmeval.backend.capabilities import Capabilities
 from mmeval.backend.routes import ROUTES, TO_DESCRIBE
-from mmeval.broker.broker import JUDGE_TRIES, Broker
+from mmeval.broker.broker import MAX_DRAWS, Broker
 from mmeval.broker.scope import Scope, Transcript
 from mmeval.errors import (
     BackendDownError,
@@ -519,7 +519,7 @@ async def test_after_three_tries_the_call_has_failed_with_the_beginning_of_the_r
 
     judge = saying("x" * 301)
     (failed,) = await run(tmp_path, judged(), by_content(), judge=judge)
-    assert (len(judge.asked), JUDGE_TRIES, MAX_EXCERPT_CHARS) == (3, 3, 300)
+    assert (len(judge.asked), MAX_DRAWS, MAX_EXCERPT_CHARS) == (3, 3, 300)
     assert (failed[:21], failed.endswith(f" '{'x' * 300}...'")) == (
         "bad_reply: neither ye",
         True,
@@ -537,7 +537,7 @@ async def test_after_three_tries_the_call_has_failed_with_the_beginning_of_the_r
     )
     assert ("KeyError: 'met'" in odd, len(journalled(tmp_path / "odd"))) == (
         True,
-        JUDGE_TRIES,
+        MAX_DRAWS,
     )
 
 
@@ -583,7 +583,7 @@ async def test_a_reply_that_was_refused_is_kept_with_its_cost_and_never_answers_
     ] * 3
     later = saying("perhaps", "yes")
     assert await run(tmp_path, judged(), by_content(), judge=later) == ["yes"]
-    assert len(set(seeds(costly, later))) == JUDGE_TRIES + 2, (
+    assert len(set(seeds(costly, later))) == MAX_DRAWS + 2, (
         "what was refused is not drawn again"
     )
 
