@@ -14,7 +14,7 @@ from mmeval.broker.cluster.engine import RayEngine
 from mmeval.dataset.sampling import Subset
 from mmeval.findings.finding import Finding
 from mmeval.metric.device import AUTO as AUTO_DEVICE
-from mmeval.metric.scoring.verdict_log import Served
+from mmeval.metric.scoring.verdict_log import JudgeVersion
 from mmeval.records.score import Result
 from mmeval.run.costs.prices import Bill
 from mmeval.store.paths import TrialFilter
@@ -186,7 +186,7 @@ class RunOutcome:
     """By task, the folder of its score rows."""
     bills: tuple[Bill, ...] = ()
     """Usage and cost of the run folder, by role and model, over all sessions."""
-    judges: Mapping[str, list[Served]] = field(default_factory=dict)
+    judges: Mapping[str, list[JudgeVersion]] = field(default_factory=dict)
     """By task, every version of a judge behind its scores."""
     left_aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By task, the metrics of the run that this scoring left out."""

@@ -13,7 +13,7 @@ from mmeval.errors import EXIT_OK
 from mmeval.findings.finding import Finding, Kind
 from mmeval.findings.words import LABELS
 from mmeval.metric.scoring.scorer import Scorer
-from mmeval.metric.scoring.verdict_log import Served, served_versions
+from mmeval.metric.scoring.verdict_log import JudgeVersion, logged_versions
 from mmeval.records.score import Result
 from mmeval.results.task_results import TaskNumbers, task_results
 from mmeval.run.options import RunCounts, RunOutcome
@@ -75,12 +75,12 @@ def score_folders(runs: Sequence[TaskRun]) -> dict[str, Path]:
     return folders
 
 
-def judge_versions(runs: Sequence[TaskRun]) -> dict[str, list[Served]]:
+def judge_versions(runs: Sequence[TaskRun]) -> dict[str, list[JudgeVersion]]:
     """By task with judged metrics, the versions of its judges."""
     versions = {}
     for run in runs:
         if run.judged and run.scores is not None:
-            versions[run.task.name] = served_versions(run.scores.folder)
+            versions[run.task.name] = logged_versions(run.scores.folder)
     return versions
 
 

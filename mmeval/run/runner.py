@@ -16,7 +16,7 @@ from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding
 from mmeval.findings.render import Place
 from mmeval.metric.scoring.scorer import Scorer
-from mmeval.metric.scoring.verdict_log import several_versions
+from mmeval.metric.scoring.verdict_log import version_findings
 from mmeval.results.task_results import group_results
 from mmeval.run.availability import report_unavailable, task_words, with_data
 from mmeval.run.costs.bill import known_dollars
@@ -201,7 +201,7 @@ class Runner:
             *unscored_findings(tasks, chosen, of_metrics, again=again),
             *unread_replies(tasks, chosen),
             *nothing_to_score(tasks, chosen, of_metrics),
-            *several_versions(judges),
+            *version_findings(judges),
             *conclusion.answer_notes,
         )
         outcome = RunOutcome(

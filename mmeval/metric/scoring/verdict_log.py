@@ -36,7 +36,7 @@ def verdict_log(folder: Path) -> LineFile:
 
 
 @dataclass(frozen=True)
-class Served:
+class JudgeVersion:
     """The version of a judge: the requested model, and what the server reports."""
 
     role: str
@@ -45,17 +45,17 @@ class Served:
     fingerprint: str
 
 
-def served_versions(folder: Path) -> list[Served]:
+def logged_versions(folder: Path) -> list[JudgeVersion]:
     """The versions in the log of a score set, in the order of their first verdicts.
 
     A judge without any readable reply has an empty version.
     """
-    has_replied: dict[Served, bool] = {}
+    has_replied: dict[JudgeVersion, bool] = {}
     for _, row in read_rows(folder / FILE):
         replied = "error" not in row
         served = row["served"] if replied else ""
         fingerprint = row["fingerprint"] if replied else ""
-        version = Served(row["role"], row["asked"], served, fingerprint)
+        version = JudgeVersion(row["role"], row["asked"], served, fingerprint)
         has_replied[version] = replied or has_replied.get(version, False)
     judges = {
         (version.role, version.asked) for version in has_replied if has_replied[version]
@@ -67,7 +67,7 @@ def served_versions(folder: Path) -> list[Served]:
     return versions
 
 
-def several_versions(judges: Mapping[str, Sequence[Served]]) -> Iterator[Finding]:
+def version_findings(judges: Mapping[str, Sequence[JudgeVersion]]) -> Iterator[Finding]:
     """Findings about judges with several versions, whose verdicts may differ."""
     for task, versions in judges.items():
         names_by_judge: dict[tuple[str, str], list[str]] = {}

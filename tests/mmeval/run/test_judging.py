@@ -13,7 +13,7 @@ from mmeval.errors import StorageError
 from mmeval.findings.finding import Subject
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import Metric, metric
-from mmeval.metric.scoring.verdict_log import several_versions
+from mmeval.metric.scoring.verdict_log import version_findings
 from mmeval.program.calls import Program, Role, ask_one
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import ErrorInfo, Response, Usage
@@ -294,7 +294,7 @@ async def test_a_judge_that_is_served_under_two_versions_is_warned_of_with_both(
         ("toy-1", "toy-may"),
         ("toy-1", "toy-june"),
     ]
-    (finding,) = several_versions(judges)
+    (finding,) = version_findings(judges)
     assert (finding.kind, finding.subject, finding.count) == (
         "not_comparable",
         Subject("t", role="judge"),

@@ -1,7 +1,7 @@
 from pathlib import Path
 from typing import Any
 
-from mmeval.metric.scoring.verdict_log import FILE, Served, served_versions
+from mmeval.metric.scoring.verdict_log import FILE, JudgeVersion, logged_versions
 from mmeval.system.json_lines import sealed, to_line
 
 
@@ -30,8 +30,8 @@ def test_a_judge_without_a_reply_that_can_be_read_is_named_as_it_was_asked(
         row("a", "a-1"),
     )
     (tmp_path / FILE).write_bytes(b"".join(lines))
-    assert served_versions(tmp_path) == [
-        Served("judge", "a", "a-1", ""),
-        Served("judge", "a", "a-2", ""),
-        Served("judge", "b", "", ""),
+    assert logged_versions(tmp_path) == [
+        JudgeVersion("judge", "a", "a-1", ""),
+        JudgeVersion("judge", "a", "a-2", ""),
+        JudgeVersion("judge", "b", "", ""),
     ]
