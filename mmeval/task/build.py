@@ -52,7 +52,7 @@ from mmeval.task.metric_list import (
 from mmeval.task.schema import ABOUT_DATA, MAX_REPEATS, PER_SAMPLE
 from mmeval.task.task import (
     UNSTATED,
-    Expected,
+    ExpectedSize,
     FixedKinds,
     SampleKinds,
     Task,
@@ -105,7 +105,7 @@ def build(
     for role, params in keys.roles.items():
         roles_params[role] = GenerationParams.from_mapping(params)
     is_bundled = changes.data == "bundled"
-    expected = Expected(keys.expected.rows, keys.expected.samples)
+    expected = ExpectedSize(keys.expected.rows, keys.expected.samples)
     metrics = metrics_of(file, changes, roles)
     is_comparable = all(metric.bound.comparable for metric in metrics)
     protocol = _protocol(file, changes)

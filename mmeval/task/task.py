@@ -98,7 +98,7 @@ class CombinedNumber:
         return causes(self.lacks)
 
 
-class Expected(NamedTuple):
+class ExpectedSize(NamedTuple):
     """The size of a task's data: ``rows`` before the filter, ``samples`` after it.
 
     None means that the task file does not state it.
@@ -108,7 +108,7 @@ class Expected(NamedTuple):
     samples: int | None = None
 
 
-UNSTATED = Expected()
+UNSTATED = ExpectedSize()
 """The task file does not state the size of the data."""
 
 
@@ -169,7 +169,7 @@ class Task:
     """Returns the source of the data for the record: path, revision and commit."""
     layout: str = ""
     """The name of the layout of a paper's tables; see :mod:`mmeval.results.layout`."""
-    expected: Expected = UNSTATED
+    expected: ExpectedSize = UNSTATED
     """The size of the data according to the task file."""
     uses_reference: bool = False
     """Whether the prompt contains information from the reference."""

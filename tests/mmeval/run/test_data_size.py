@@ -3,12 +3,12 @@ from pathlib import Path
 
 from mmeval.run.data_size import fewer_samples, more_rows
 from mmeval.task.data import TaskData
-from mmeval.task.task import Expected, Task
+from mmeval.task.task import ExpectedSize, Task
 from tests.support.toy import Rows, task
 
 
 def expecting(data: TaskData, **expected: int) -> Task:
-    return replace(task(), dataset=data, expected=Expected(**expected))
+    return replace(task(), dataset=data, expected=ExpectedSize(**expected))
 
 
 def in_folder(path: str, data_dir: Path | None = None) -> TaskData:

@@ -16,7 +16,7 @@ from mmeval.run.jobs import INSPECTED_SAMPLES, JobQueue
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import from_line
-from mmeval.task.task import Expected, Task, TaskMetric
+from mmeval.task.task import ExpectedSize, Task, TaskMetric
 from tests.support.toy import Rows, picture, sample, samples, task
 
 
@@ -271,7 +271,7 @@ def test_a_label_that_the_first_samples_lack_is_a_fault_of_the_task_file() -> No
 
 
 def test_data_with_more_rows_than_the_task_file_expects_are_other_data() -> None:
-    [found] = doubts(replace(task("t", levels(5)), expected=Expected(rows=4)))
+    [found] = doubts(replace(task("t", levels(5)), expected=ExpectedSize(rows=4)))
     assert (found.kind, found.count) == ("other_definition", 5)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.run.sample_choice import SampleChoice
-from mmeval.task.task import Expected, Task
+from mmeval.task.task import ExpectedSize, Task
 from tests.support.toy import Rows, sample, task
 
 
@@ -85,12 +85,12 @@ def test_a_look_at_the_first_samples_counts_those_of_a_filter_where_it_sees_all(
 @pytest.mark.parametrize(
     ("expected", "options", "size"),
     [
-        (Expected(rows=30, samples=10), {}, 10),
-        (Expected(rows=90, samples=25), {}, 25),
-        (Expected(rows=30, samples=10), {"limit": 4}, 4),
-        (Expected(rows=30, samples=10), {"samples": {"toy": range(15)}}, 10),
-        (Expected(rows=20, samples=10), {}, 30),
-        (Expected(samples=10), {}, 30),
+        (ExpectedSize(rows=30, samples=10), {}, 10),
+        (ExpectedSize(rows=90, samples=25), {}, 25),
+        (ExpectedSize(rows=30, samples=10), {"limit": 4}, 4),
+        (ExpectedSize(rows=30, samples=10), {"samples": {"toy": range(15)}}, 10),
+        (ExpectedSize(rows=20, samples=10), {}, 30),
+        (ExpectedSize(samples=10), {}, 30),
     ],
     ids=[
         "whole data",
@@ -102,7 +102,7 @@ def test_a_look_at_the_first_samples_counts_those_of_a_filter_where_it_sees_all(
     ],
 )
 def test_before_a_filter_is_run_the_task_file_says_how_many_samples_there_are_at_most(
-    expected: Expected, options: dict[str, Any], size: int
+    expected: ExpectedSize, options: dict[str, Any], size: int
 ) -> None:
     of = leveled(30, filter={"level": "easy"}, expected=expected)
     made = choice(of, **options)
@@ -165,12 +165,12 @@ EASY = {"filter": {"level": ["easy", "light"]}}
         ({"samples": {"toy": (1, 2)}, "limit": 1}, {}, (9, 2, ["samples"])),
         ({"limit": 2}, EASY, (None, 2, ["limit"])),
         ({"limit": 2, "sample_shuffle": 1}, EASY, (3, 2, ["limit", "shuffle"])),
-        ({}, {"expected": Expected(rows=9, samples=9)}, None),
-        ({}, {"expected": Expected(rows=8)}, None),
-        ({"limit": 4}, {"expected": Expected(rows=20)}, (20, 4, ["limit", "data"])),
-        ({}, {"expected": Expected(rows=20, samples=7), **EASY}, (7, 3, ["data"])),
-        ({}, {"expected": Expected(rows=20), **EASY}, (None, 3, ["data"])),
-        ({}, {"expected": Expected(rows=9, samples=3), **EASY}, None),
+        ({}, {"expected": ExpectedSize(rows=9, samples=9)}, None),
+        ({}, {"expected": ExpectedSize(rows=8)}, None),
+        ({"limit": 4}, {"expected": ExpectedSize(rows=20)}, (20, 4, ["limit", "data"])),
+        ({}, {"expected": ExpectedSize(rows=20, samples=7), **EASY}, (7, 3, ["data"])),
+        ({}, {"expected": ExpectedSize(rows=20), **EASY}, (None, 3, ["data"])),
+        ({}, {"expected": ExpectedSize(rows=9, samples=3), **EASY}, None),
     ],
     ids=str,
 )
