@@ -18,16 +18,16 @@ from mmeval.program.calls import (
 )
 from mmeval.records.response import Response
 
-Standing = Literal["kept", "open", "unaskable"]
+ReplayState = Literal["kept", "open", "unaskable"]
 """``kept``: every call has an answer. ``open``: some have none. ``unaskable``: the
 backend does not support the request."""
 
 
-def standing(
+def replay_state(
     program: Program[Any],
     scope: Scope,
     broker: Broker,
-) -> Standing:
+) -> ReplayState:
     """The state of a program on the journalled answers alone. No call is sent.
 
     Raises what the program raises, except CallFailed.

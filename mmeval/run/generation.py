@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from mmeval.broker.broker import Broker
-from mmeval.broker.replay import Standing, standing
+from mmeval.broker.replay import ReplayState, replay_state
 from mmeval.broker.scope import Scope, Transcript
 from mmeval.dataset.bad_sample import error_of
 from mmeval.errors import (
@@ -134,10 +134,10 @@ class Generation:
                 self._progress.note(left_to_models(scorer.left_to_models))
             await scorer.drain()
 
-    def kept_before(self, jobs: Iterator[TrialJob]) -> Counter[Standing]:
+    def kept_before(self, jobs: Iterator[TrialJob]) -> Counter[ReplayState]:
         """Numbers of trials with an answer in the journal, of trials to ask, and of
         those that cannot be asked."""
-        counts: Counter[Standing] = Counter()
+        counts: Counter[ReplayState] = Counter()
         for job in jobs:
             if job.sample.fault:
                 counts["unaskable"] += 1
@@ -145,7 +145,7 @@ class Generation:
             scope = Scope(job.task.name, job.sample, job.repeat)
             try:
                 program = self._runs[job.position].program(job.sample)
-                counts[standing(program, scope, self._broker)] += 1
+                counts[replay_state(program, scope, self._broker)] += 1
             # a plugin's prompt or protocol may raise anything and call sys.exit; the
             # trial raises it again and records it
             except (Exception, SystemExit):

@@ -9,7 +9,7 @@ from typing import Any
 
 from mmeval import plugins
 from mmeval.broker.broker import Broker
-from mmeval.broker.replay import Standing
+from mmeval.broker.replay import ReplayState
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.render import Place
 from mmeval.metric.scoring.trial_rows import ScoringPlan
@@ -168,13 +168,13 @@ class NewTrials(TrialSource):
 
 def _standing_before(
     run: OpenRun, jobs: JobQueue, generation: Generation
-) -> Counter[Standing]:
+) -> Counter[ReplayState]:
     """Count the trials by their state before this process, and report it."""
     journal = run.broker.journal
     earlier_sessions = len(run.folder.record["sessions"]) - 1
     is_resumed = len(journal) > 0 or earlier_sessions > 0
-    first_samples: Counter[Standing] = Counter()
-    before: Counter[Standing] = Counter({"open": jobs.total()})
+    first_samples: Counter[ReplayState] = Counter()
+    before: Counter[ReplayState] = Counter({"open": jobs.total()})
     if is_resumed:
         before = generation.kept_before(jobs.readable())
     elif jobs.counted:
@@ -205,7 +205,7 @@ class NewTrialsRun:
         jobs: JobQueue,
         *,
         work: Generation,
-        before: Counter[Standing],
+        before: Counter[ReplayState],
     ) -> None:
         self.work = work
         self._run = run

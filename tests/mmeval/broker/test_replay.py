@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from mmeval.broker.broker import Broker
-from mmeval.broker.replay import standing
+from mmeval.broker.replay import replay_state
 from mmeval.broker.scope import Scope
 from mmeval.program.calls import Program, Reply, Role, ask_all
 from mmeval.records.request import GenerationParams
@@ -44,7 +44,7 @@ async def test_an_episode_is_kept_when_its_last_turn_is_answered(
         if asked:
             await broker.run(turns(asked), scope())
         kept = len(broker.journal)
-        assert (standing(turns(3), scope(), broker), len(broker.journal)) == (
+        assert (replay_state(turns(3), scope(), broker), len(broker.journal)) == (
             found,
             kept,
         ), "nothing is asked"
@@ -55,10 +55,12 @@ async def test_each_of_several_questions_must_be_answered_and_by_an_answer_to_it
 ) -> None:
     async with yes(tmp_path) as broker:
         await broker.run(at_once("a", "b"), scope())
-        assert standing(at_once("a", "b"), scope(), broker) == "kept"
-        assert standing(at_once("a", "c"), scope(), broker) == "open"
+        assert replay_state(at_once("a", "b"), scope(), broker) == "kept"
+        assert replay_state(at_once("a", "c"), scope(), broker) == "open"
         await broker.run(asks("begin", "a"), scope())
-        assert [standing(asks("begin", text), scope(), broker) for text in "ab"] == [
+        assert [
+            replay_state(asks("begin", text), scope(), broker) for text in "ab"
+        ] == [
             "kept",
             "open",
         ]
@@ -66,7 +68,7 @@ async def test_each_of_several_questions_must_be_answered_and_by_an_answer_to_it
 
 async def test_what_cannot_be_asked_is_neither_kept_nor_open(tmp_path: Path) -> None:
     async with yes(tmp_path) as broker:
-        assert standing(turns(1, wants="video"), scope(), broker) == "unaskable"
+        assert replay_state(turns(1, wants="video"), scope(), broker) == "unaskable"
 
 
 async def test_an_error_of_the_program_is_raised(tmp_path: Path) -> None:
@@ -76,4 +78,4 @@ async def test_an_error_of_the_program_is_raised(tmp_path: Path) -> None:
 
     async with yes(tmp_path) as broker:
         with pytest.raises(ValueError, match="no prompt"):
-            standing(broken(), scope(), broker)
+            replay_state(broken(), scope(), broker)
