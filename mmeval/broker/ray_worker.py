@@ -23,7 +23,7 @@ from typing import Any
 
 from mmeval.backend.contract import ModelDiedError, PlaceLostError
 from mmeval.broker.batcher import BatchRow, Deliver
-from mmeval.broker.cluster.node import OtherCodeError, Shared, enter
+from mmeval.broker.cluster.node import OtherCodeError, RunContext, enter
 from mmeval.broker.cluster.ray_cluster import (
     ROOM_SECONDS,
     WATCH_SECONDS,
@@ -57,7 +57,7 @@ END_SECONDS = 5.0
 class WorkerActor:
     """The actor. It returns the messages of its worker as the result of each call."""
 
-    def __init__(self, job: WorkerJob, shared: Shared) -> None:
+    def __init__(self, job: WorkerJob, shared: RunContext) -> None:
         self._job, self._shared = job, shared
         self._reported: list[FromWorker] = []
 

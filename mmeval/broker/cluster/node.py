@@ -18,7 +18,7 @@ _PACKAGES = ("mmeval", "mmeval.metrics", "mmeval.model_backends", "mmeval.tasks"
 DIGEST_CHARS = 12
 
 
-class Shared(NamedTuple):
+class RunContext(NamedTuple):
     """What must be equal on every node.
 
     ``cwd`` is the folder for relative paths, ``token`` a file that contains ``secret``,
@@ -61,7 +61,7 @@ def _code_files(backends: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
             yield module.__name__, Path(module.__file__)
 
 
-def enter(shared: Shared) -> None:
+def enter(shared: RunContext) -> None:
     """Enter the working directory of the run.
 
     Raises UsageError if this node cannot see the folders of the run, OtherCodeError if

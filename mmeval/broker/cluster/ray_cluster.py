@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.broker.cluster.engine import RayEngine
-from mmeval.broker.cluster.node import Shared, code_digest, enter
+from mmeval.broker.cluster.node import RunContext, code_digest, enter
 from mmeval.errors import (
     BackendDownError,
     MissingExtraError,
@@ -87,7 +87,7 @@ class RayCluster:
         self.backends: set[str] = set()
         """The names of the backends that its workers create."""
         self._run = run
-        self._shared: Shared | None = None
+        self._shared: RunContext | None = None
         self._connecting, self._closed = threading.Lock(), threading.Event()
         self._ray: Any = None
         self._is_ours = self._is_checked = False
@@ -98,7 +98,7 @@ class RayCluster:
         """Why a node is left out, by its id; empty for one that is used."""
 
     @property
-    def shared(self) -> Shared:
+    def shared(self) -> RunContext:
         assert self._shared is not None
         return self._shared
 
@@ -126,7 +126,9 @@ class RayCluster:
                 token.write_text(secret)
                 backends = tuple(sorted(self.backends))
                 code = code_digest(backends)
-                self._shared = Shared(str(Path.cwd()), token, secret, backends, code)
+                self._shared = RunContext(
+                    str(Path.cwd()), token, secret, backends, code
+                )
                 self.look(self._closed)
                 self._is_checked = True
         return self._ray

@@ -10,7 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from mmeval.broker.cluster.node import Shared, enter
+from mmeval.broker.cluster.node import RunContext, enter
 from mmeval.broker.cluster.ray_cluster import (
     ROOM_SECONDS,
     WATCH_SECONDS,
@@ -29,7 +29,7 @@ T = TypeVar("T")
 class ScoringActor:
     """The actor, which is a scoring process."""
 
-    def __init__(self, setup: ScoringSetup, shared: Shared) -> None:
+    def __init__(self, setup: ScoringSetup, shared: RunContext) -> None:
         enter(shared)
         settle_signals()
         settle(setup)

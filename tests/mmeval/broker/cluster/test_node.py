@@ -4,22 +4,22 @@ import pytest
 
 import mmeval
 from mmeval.broker.cluster import node as module
-from mmeval.broker.cluster.node import OtherCodeError, Shared, code_digest, enter
+from mmeval.broker.cluster.node import OtherCodeError, RunContext, code_digest, enter
 from mmeval.errors import UsageError
 
 pytestmark = pytest.mark.usefixtures("toys")
 
 
 @pytest.fixture
-def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shared:
+def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunContext:
     monkeypatch.chdir(tmp_path)
     token = tmp_path / "token-1"
     token.write_text("secret")
-    return Shared(str(tmp_path), token, "secret", ("toy",), code_digest(("toy",)))
+    return RunContext(str(tmp_path), token, "secret", ("toy",), code_digest(("toy",)))
 
 
 def test_a_node_that_shares_everything_enters_and_leaves_nothing(
-    shared: Shared, tmp_path: Path
+    shared: RunContext, tmp_path: Path
 ) -> None:
     enter(shared)
     assert [*tmp_path.glob("token*")] == [shared.token]
@@ -27,7 +27,7 @@ def test_a_node_that_shares_everything_enters_and_leaves_nothing(
 
 @pytest.mark.parametrize("what", ["cwd", "token", "secret"])
 def test_a_node_that_sees_other_folders_says_which(
-    what: str, shared: Shared, tmp_path: Path
+    what: str, shared: RunContext, tmp_path: Path
 ) -> None:
     other = {
         "cwd": str(tmp_path / "none"),
@@ -49,7 +49,7 @@ def test_what_lies_beside_the_packages_is_no_code_of_theirs(
 
 
 def test_a_node_with_other_code_names_both(
-    shared: Shared, monkeypatch: pytest.MonkeyPatch
+    shared: RunContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(OtherCodeError) as caught:
         enter(shared._replace(backends=()))
