@@ -72,14 +72,14 @@ VIEWS = (View(0, 1, 2, 1.0), View(0, 2, 1, -1.0), View(1, 2, 0, 1.0))
 mirrored."""
 
 
-class Render(NamedTuple):
+class RenderedViews(NamedTuple):
     """A picture with a short description of it."""
 
     picture: Media
     about: str
 
 
-def render(geometry: MeshArrays) -> Render:
+def render(geometry: MeshArrays) -> RenderedViews:
     """Draw the three views of a mesh.
 
     Only its vertices are drawn if it has no faces or too many.
@@ -106,7 +106,7 @@ def render(geometry: MeshArrays) -> Render:
     views = [_view(vertices, faces, view, cloud=not is_solid) for view in VIEWS]
     rule = numpy.full((SIDE, 1, 3), _RULE, numpy.uint8)
     whole = numpy.concatenate([views[0], rule, views[1], rule, views[2]], axis=1)
-    return Render(png(Image.fromarray(whole)), about)
+    return RenderedViews(png(Image.fromarray(whole)), about)
 
 
 def _is_drawn_solid(vertices: Floats, faces: Ints) -> bool:

@@ -19,7 +19,7 @@ from mmeval.system.threads import OwnThread
 _log = logging.getLogger(__name__)
 
 
-class ThisProcess:
+class ThreadAnswerer:
     """Answers batches in one thread of this process, one at a time."""
 
     places = 1

@@ -73,7 +73,7 @@ class Answerer(Protocol):
 
 @dataclass(slots=True, eq=False)
 class _WaitingCall:
-    asked: BatchRow
+    row: BatchRow
     future: asyncio.Future[Response]
     since: float
     length: int
@@ -266,7 +266,7 @@ class Batcher:
             self._settle(batch[position], response)
 
         try:
-            most = await self._answerer.answer([call.asked for call in batch], deliver)
+            most = await self._answerer.answer([call.row for call in batch], deliver)
             self._adapt_size(len(batch), most)
             self._fail_rows(batch, "the backend gave no answer")
         except ModelDiedError as death:
@@ -321,7 +321,7 @@ class Batcher:
             return
         call.open = False
         self._open_rows -= call.sent
-        trial = call.asked.context.trial
+        trial = call.row.context.trial
         self._trials[trial] -= 1
         if not self._trials[trial]:
             del self._trials[trial]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mmeval.backend.batch_size import BatchSize
 from mmeval.backend.contract import BatchBackend
-from mmeval.broker.batch_answer import ThisProcess
+from mmeval.broker.batch_answer import ThreadAnswerer
 from mmeval.broker.batcher import Answerer, Batcher
 from mmeval.broker.limiter import NO_LIMIT, Limiter
 from mmeval.broker.observer import RoleObserver
@@ -53,7 +53,7 @@ def local_role(
 
     rows = batch_size.rows_for(backend)
     batcher = Batcher(
-        answerer or ThisProcess(backend), live, rows, growths=batch_size.growths
+        answerer or ThreadAnswerer(backend), live, rows, growths=batch_size.growths
     )
     batcher.on_room = has_room
     return LocalRole(Limiter(NO_LIMIT), batcher)

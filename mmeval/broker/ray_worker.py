@@ -29,7 +29,7 @@ from mmeval.broker.cluster.ray_cluster import (
     WATCH_SECONDS,
     RayCluster,
     RayNode,
-    in_a_line,
+    short_message,
 )
 from mmeval.broker.worker_pool import WorkerPool
 from mmeval.broker.worker_service import (
@@ -203,7 +203,7 @@ class RayWorker:
                 ) from None
             where = f" on {node.name}" if node else ""
             raise ModelDiedError(
-                f"{self.job.name}{where} was lost ({in_a_line(error)}); its log is "
+                f"{self.job.name}{where} was lost ({short_message(error)}); its log is "
                 f"{self.job.log}"
             ) from None
 
@@ -282,7 +282,7 @@ class RayPool(WorkerPool):
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             try:
-                await self._thread.do(partial(self._cluster.look, self._is_over))
+                await self._thread.do(partial(self._cluster.check_nodes, self._is_over))
                 await self._grow()
             except BackendDownError as error:
                 self._lose(error)

@@ -42,7 +42,7 @@ def backends(requested: Collection[str] = ()) -> Iterator[Finding]:
 def nodes(engine: RayEngine) -> tuple[list[str], list[Finding]]:
     """The nodes of a Ray cluster in words, and findings about them."""
     check_installed()
-    cluster_nodes = RayCluster(engine).seen()
+    cluster_nodes = RayCluster(engine).nodes_with_places()
     faults = []
     if not any(node.places for node in cluster_nodes):
         faults.append(

@@ -177,7 +177,9 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
             spent=tuple(bills(journal.spending, prices)),
             free_bytes=free_bytes(path),
             first=forecaster.driver.first,
-            nodes=() if options.engine is None else RayCluster(options.engine).seen(),
+            nodes=()
+            if options.engine is None
+            else RayCluster(options.engine).nodes_with_places(),
             findings=tuple(findings),
             of_folder=tuple(folder_findings),
             words=words,

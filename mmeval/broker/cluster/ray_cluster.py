@@ -129,7 +129,7 @@ class RayCluster:
                 self._shared = RunContext(
                     str(Path.cwd()), token, secret, backends, code
                 )
-                self.look(self._closed)
+                self.check_nodes(self._closed)
                 self._is_checked = True
         return self._ray
 
@@ -169,7 +169,7 @@ class RayCluster:
             room -= math.ceil(missing / engine.cpus)
         return max(1, room)
 
-    def look(self, stop: threading.Event) -> None:
+    def check_nodes(self, stop: threading.Event) -> None:
         """Check new nodes, until ``stop`` is set.
 
         Raises as ``connect``, and BackendDownError if the head is gone.
@@ -194,7 +194,7 @@ class RayCluster:
         for node, error in self._node_checks(
             [node for node in useful if node.id not in self._left_out], stop
         ):
-            self._left_out[node.id] = "" if error is None else in_a_line(error)
+            self._left_out[node.id] = "" if error is None else short_message(error)
             if isinstance(error, UsageError):
                 blind[node.name] = str(error)
             elif error is not None:
@@ -225,7 +225,7 @@ class RayCluster:
                 "start it",
             )
 
-    def seen(self) -> tuple[NodePlaces, ...]:
+    def nodes_with_places(self) -> tuple[NodePlaces, ...]:
         """Every node with its places. Nothing is started."""
         self.connect()
         try:
@@ -305,7 +305,7 @@ class RayCluster:
                 where = f" at {self.engine.address}" if self.engine.address else ""
                 raise UsageError(
                     f"the Ray cluster{where} cannot be used ({type(error).__name__}: "
-                    f"{in_a_line(error)}); {_START_ONE}",
+                    f"{short_message(error)}); {_START_ONE}",
                     name="address",
                 ) from None
         host, _, port = ray.get_runtime_context().gcs_address.rpartition(":")
@@ -351,7 +351,7 @@ class RayCluster:
                 yield node, None
 
 
-def in_a_line(error: Exception) -> str:
+def short_message(error: Exception) -> str:
     """The message of Ray's error, or of its cause, as one short line."""
     error = getattr(error, "cause", None) or error
     return shortened(" ".join(message_of(error).split()), 300)

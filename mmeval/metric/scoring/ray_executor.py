@@ -15,7 +15,7 @@ from mmeval.broker.cluster.ray_cluster import (
     ROOM_SECONDS,
     WATCH_SECONDS,
     RayCluster,
-    in_a_line,
+    short_message,
 )
 from mmeval.metric.scoring.worker import ScoringSetup, settle
 from mmeval.system.processes import settle_signals
@@ -84,7 +84,7 @@ class RayExecutor(ThreadPoolExecutor):
             self._cluster.kill(actor)
             self._actors.discard(actor)
             actor = None
-            raise BrokenProcessPool(in_a_line(error)) from None
+            raise BrokenProcessPool(short_message(error)) from None
         finally:
             self._free.put(actor)
         return result

@@ -6,7 +6,7 @@ import pytest
 
 from mmeval.backend.contract import ModelDiedError, PlaceLostError
 from mmeval.broker import batcher as module
-from mmeval.broker.batch_answer import ThisProcess
+from mmeval.broker.batch_answer import ThreadAnswerer
 from mmeval.broker.batcher import Batcher, BatchRow, Deliver, least_padded, length
 from mmeval.errors import StoppedError, StorageError
 from mmeval.records.request import Request
@@ -302,7 +302,7 @@ async def test_batches_stay_as_small_as_memory_allows(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     backend = ToyLocal(max_batch_size=8, memory=3)
-    batcher = Batcher(ThisProcess(backend), lambda: 100, 8)
+    batcher = Batcher(ThreadAnswerer(backend), lambda: 100, 8)
     await asked(batcher, *(f"question {i}" for i in range(16)))
     await batcher.close()
     assert list(map(len, backend.batches))[:7] == [8, 4, 2, 2, 4, 2, 2]
@@ -317,7 +317,7 @@ async def test_a_size_that_ran_out_of_memory_is_tried_again_as_often_as_asked(
     growths: int, largest: int
 ) -> None:
     backend = ToyLocal(max_batch_size=4, memory=1)
-    batcher = Batcher(ThisProcess(backend), lambda: 100, 4, growths=growths)
+    batcher = Batcher(ThreadAnswerer(backend), lambda: 100, 4, growths=growths)
     await asked(batcher, *"abcd")
     backend._memory, count = 100, len(backend.batches)
     await asked(batcher, *(f"question {i}" for i in range(4 * module.GROW_AFTER)))
