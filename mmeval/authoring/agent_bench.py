@@ -25,7 +25,7 @@ from mmeval.media.media import MEDIA_KINDS
 from mmeval.media.parts import PART_KINDS, Interleaved, Part, PartKind, media_part
 from mmeval.media.written import ContentReader
 from mmeval.plugins import load
-from mmeval.program.calls import Call, Reply, ask_one, followed, reply_to
+from mmeval.program.calls import Call, Reply, ask_one, reply_to, run_program
 from mmeval.records.request import Request
 from mmeval.records.response import ERROR_KINDS, Response
 from mmeval.records.sample import Sample, message
@@ -158,7 +158,7 @@ def drive(
     if gaps:
         refusal = Response.failed("unsupported", f"the agent {'; '.join(gaps)}")
         return AgentResult(refusal, ())
-    return AgentResult(followed(backend.program(request), answer), steps)
+    return AgentResult(run_program(backend.program(request), answer), steps)
 
 
 def result_of(result: AgentResult) -> dict[str, Any]:

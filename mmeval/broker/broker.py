@@ -28,7 +28,7 @@ from mmeval.broker.acceptance import checked, fault_of, with_warnings
 from mmeval.broker.runtime import BackendRuntime, FailedAttempts
 from mmeval.broker.scope import KeyedCall, Scope, Transcript
 from mmeval.errors import ReplayMismatchError, StorageError, sentence
-from mmeval.program.calls import Call, Program, Reply, next_asked, placed
+from mmeval.program.calls import Call, Program, Reply, next_calls, with_paths
 from mmeval.records.digests import call_seed, line_digest
 from mmeval.records.request import Request
 from mmeval.records.response import ErrorInfo, Response
@@ -103,14 +103,14 @@ class Broker:
         sent: Reply | list[Reply] | None = None
         while True:
             try:
-                yielded = next_asked(program, sent)
+                yielded = next_calls(program, sent)
             except StopIteration as stop:
                 result: T = stop.value
                 return result
             shared = scope.share and step == 0
             keyed_calls = [
                 self.keyed_call(call, scope, path, transcript, shared=shared)
-                for path, call in placed(yielded, step)
+                for path, call in with_paths(yielded, step)
             ]
             if isinstance(yielded, Call):
                 entry = await self._answer(keyed_calls[0])

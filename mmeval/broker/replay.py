@@ -12,9 +12,9 @@ from mmeval.program.calls import (
     CallFailed,
     Program,
     Reply,
-    next_asked,
-    placed,
+    next_calls,
     reply_to,
+    with_paths,
 )
 from mmeval.records.response import Response
 
@@ -38,12 +38,12 @@ def replay_state(
     try:
         while True:
             try:
-                yielded = next_asked(program, sent)
+                yielded = next_calls(program, sent)
             except StopIteration:
                 return "kept"
             shared = step == 0
             replies: list[Reply] = []
-            for path, call in placed(yielded, step):
+            for path, call in with_paths(yielded, step):
                 answer = known_reply(
                     call, scope, path, broker, transcript, shared=shared
                 )

@@ -51,8 +51,8 @@ from mmeval.program.calls import (
     CallFailed,
     Program,
     Reply,
-    next_asked,
-    placed,
+    next_calls,
+    with_paths,
 )
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
@@ -408,13 +408,13 @@ class _ProgramDriver:
         # an agent has limits of its own
         for step in count() if scope.within else range(max_calls):
             try:
-                request_step = next_asked(program, sent)
+                request_step = next_calls(program, sent)
             except StopIteration as stop:
                 result: T = stop.value
                 return result
             shared = scope.share and step == 0
             replies = []
-            for path, call in placed(request_step, step):
+            for path, call in with_paths(request_step, step):
                 reply = self._reply(call, scope, path, transcript, loads, shared=shared)
                 replies.append(reply)
             sent = replies[0] if isinstance(request_step, Call) else replies

@@ -176,7 +176,7 @@ def ask_all(calls: Sequence[Call]) -> Program[list[Reply]]:
     return replies
 
 
-def next_asked(program: Program[T], sent: Any) -> Call | Sequence[Call]:
+def next_calls(program: Program[T], sent: Any) -> Call | Sequence[Call]:
     """The next calls of a program, after it receives the replies to the last ones.
 
     Raises what the program raises, and StopIteration with its result. If a program
@@ -190,14 +190,14 @@ def next_asked(program: Program[T], sent: Any) -> Call | Sequence[Call]:
     return yielded
 
 
-def placed(yielded: Call | Sequence[Call], step: int) -> list[tuple[str, Call]]:
+def with_paths(yielded: Call | Sequence[Call], step: int) -> list[tuple[str, Call]]:
     """The calls of one step, each with its place: ``0``, ``2.1``."""
     if isinstance(yielded, Call):
         return [(f"{step}", yielded)]
     return [(f"{step}.{position}", call) for position, call in enumerate(yielded)]
 
 
-def followed(program: Program[T], answer: Callable[[Call, str], Reply]) -> T:
+def run_program(program: Program[T], answer: Callable[[Call, str], Reply]) -> T:
     """Run a program in this thread; ``answer`` returns the reply to a call at a path.
 
     Raises what either raises.
@@ -206,11 +206,11 @@ def followed(program: Program[T], answer: Callable[[Call, str], Reply]) -> T:
     sent: Reply | list[Reply] | None = None
     while True:
         try:
-            yielded = next_asked(program, sent)
+            yielded = next_calls(program, sent)
         except StopIteration as stop:
             result: T = stop.value
             return result
-        replies = [answer(call, path) for path, call in placed(yielded, step)]
+        replies = [answer(call, path) for path, call in with_paths(yielded, step)]
         sent = replies[0] if isinstance(yielded, Call) else replies
         step += 1
 

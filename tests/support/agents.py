@@ -7,7 +7,7 @@ from typing import Any
 
 from mmeval.authoring.agent_bench import drive, load_agent, read_agent_case, result_of
 from mmeval.media import Media, PartKind, text_part
-from mmeval.program.calls import Call, Reply, followed
+from mmeval.program.calls import Call, Reply, run_program
 from mmeval.records import GenerationParams, Request, Response, answered, user
 
 # Drives an agent of ours on given replies, as `mmeval try agent` does.
@@ -46,7 +46,7 @@ def calls_of(
             path,
         )
 
-    followed(
+    run_program(
         backend.program(Request((user("Draw.", *media),), params, tuple(wants))), answer
     )
     return calls

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from mmeval.backend.agent.limits import USUAL_LIMITS, AnswerLimits
 from mmeval.errors import raised_at
 from mmeval.media.parts import Interleaved
-from mmeval.program.calls import Call, CallFailed, Program, Reply, next_asked
+from mmeval.program.calls import Call, CallFailed, Program, Reply, next_calls
 from mmeval.records.request import GenerationParams
 from mmeval.records.response import ErrorInfo, Response, Trace, TraceStep, Usage
 from mmeval.system.json_lines import from_line, to_line
@@ -58,7 +58,7 @@ def driven(
 
     while True:
         try:
-            yielded = next_asked(program, sent)
+            yielded = next_calls(program, sent)
         except StopIteration as stop:
             return _response(stop.value, steps, warnings)
         except CallFailed as lost:

@@ -2,7 +2,7 @@
 
 A finished shard records the number of its trials of each task, and a digest of them. An
 incomplete copy has fewer. A missing trial is taken from the run or another shard, or
-rebuilt: the task's protocol is followed on the answers of the journal, and the digest
+rebuilt: the task's protocol is run_program on the answers of the journal, and the digest
 confirms the result.
 """
 
@@ -20,7 +20,7 @@ from mmeval.dataset.bad_sample import error_of
 from mmeval.media.media import stored_path
 from mmeval.media.parts import PartKind
 from mmeval.metric.scoring.stored_trials import trial_row
-from mmeval.program.calls import Call, Reply, followed, reply_to
+from mmeval.program.calls import Call, Reply, reply_to, run_program
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange, Trial
 from mmeval.run.rescore.division import Division, StoredShard
@@ -304,7 +304,7 @@ class _TaskInFolders:
         fault = error_of(sample)
         output = None
         if fault is None:
-            output = run.recorded(followed(run.program(sample), answer))
+            output = run.recorded(run_program(run.program(sample), answer))
         left_out: list[PartKind] = []
         for exchange in exchanges:
             left_out.extend(exchange.response.left_out)

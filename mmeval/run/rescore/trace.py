@@ -27,8 +27,8 @@ from mmeval.program.calls import (
     Program,
     Reply,
     Role,
-    followed,
     reply_to,
+    run_program,
 )
 from mmeval.program.protocols import Ask
 from mmeval.records.response import ErrorInfo, Response
@@ -216,7 +216,7 @@ class _Tracer:
             return reply_to(call, response, path, records[path].key)
 
         try:
-            followed(program, answer)
+            run_program(program, answer)
         except ReplayMismatchError:
             raise
         # a plugin's program may raise anything and call sys.exit; the trial has
