@@ -111,7 +111,7 @@ def replies_of_backends(
 
 
 def _check_role(agent: Agent, role: str) -> None:
-    known = agent.may_ask
+    known = agent.possible_roles
     if role not in known:
         raise UnknownNameError(f"role of the agent {agent.name!r}", role, known)
 

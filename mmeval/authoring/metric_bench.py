@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from mmeval.backend.agent.casting import with_asked
+from mmeval.backend.agent.casting import with_called_roles
 from mmeval.broker.broker import Broker
 from mmeval.broker.scope import Scope
 from mmeval.errors import MmevalError, UsageError
@@ -20,9 +20,9 @@ from mmeval.program.calls import CallFailed, Role
 from mmeval.program.role_variants import (
     BY_KIND,
     check_variants,
-    played,
+    has_role,
     role_for,
-    who_is_asked,
+    with_variants,
 )
 from mmeval.records.trial import Trial
 from mmeval.run.backends import Backends, roles_of
@@ -41,7 +41,7 @@ def asked_specs(
     role."""
     by_kind = [role for role in metric.roles if role in BY_KIND]
     for role in metric.roles:
-        is_played = played(role, specs) if role in by_kind else role in specs
+        is_played = has_role(role, specs) if role in by_kind else role in specs
         if not is_played:
             flag = f"--{role} " if role in ("judge", "captioner") else f"--role {role}="
             raise UsageError(
@@ -49,8 +49,8 @@ def asked_specs(
                 f"{flag}BACKEND,k=v"
             )
     check_variants(specs, by_kind)
-    called_roles = with_asked(
-        who_is_asked(metric.roles, by_kind, specs), lambda role: roles_of(specs, role)
+    called_roles = with_called_roles(
+        with_variants(metric.roles, by_kind, specs), lambda role: roles_of(specs, role)
     )
     return {role: spec for role, spec in specs.items() if role in called_roles}
 

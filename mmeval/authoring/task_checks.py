@@ -240,7 +240,7 @@ def _check_metrics(task: Task, *, strict: bool) -> Iterator[Finding]:
 def _check_roles(file: TaskFile, task: Task) -> Iterator[Finding]:
     called_roles: set[str] = set()
     for metric in task.metrics:
-        called_roles.update(metric.bound.asked_roles(task.roles))
+        called_roles.update(metric.bound.called_roles(task.roles))
     for role in task.roles:
         near = "" if role in called_roles else did_you_mean(role, called_roles)
         if near:

@@ -238,7 +238,7 @@ def workers_of(backend: object) -> Sequence[Mapping[str, Any]]:
     )
 
 
-def asked_model(identity: Mapping[str, Any]) -> str:
+def model_name_of(identity: Mapping[str, Any]) -> str:
     """The name of a backend's model, else of the backend, for prices and verdicts."""
     return str(identity.get("model") or identity.get("backend") or "unnamed")
 

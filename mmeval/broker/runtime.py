@@ -20,7 +20,7 @@ from mmeval.backend.contract import (
     SampleBackend,
     Startable,
     WholeAnswers,
-    asked_model,
+    model_name_of,
 )
 from mmeval.broker.batcher import Answerer
 from mmeval.broker.breaker import Breaker
@@ -152,7 +152,7 @@ class BackendRuntime:
 
     @property
     def model_name(self) -> str:
-        return asked_model(self.identity)
+        return model_name_of(self.identity)
 
     @property
     def stopped(self) -> bool:

@@ -320,11 +320,11 @@ def _backend_row(
     owner: str,
     backend: object,
 ) -> list[str]:
-    from mmeval.backend.agent.contract import Agent, asked_words
+    from mmeval.backend.agent.contract import Agent, described_roles
 
     asks = ""
     if isinstance(backend, Agent):
-        asks = listed(asked_words(backend), _MOST_NAMED)
+        asks = listed(described_roles(backend), _MOST_NAMED)
     purpose = cell(_purpose(backend), limit=120)
     return [cell(name), cell(owner), cell(asks), purpose]
 

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Collection, Iterator, Mapping
 
 from mmeval.backend.agent.casting import cast
-from mmeval.backend.agent.contract import AgentBackend, asked_words
-from mmeval.backend.contract import AnyBackend, asked_model, hosts_of
+from mmeval.backend.agent.contract import AgentBackend, described_roles
+from mmeval.backend.contract import AnyBackend, model_name_of, model_name_of
 from mmeval.backend.create import create_backend
 from mmeval.errors import MmevalError
 from mmeval.findings.finding import Finding, Subject
@@ -40,16 +40,19 @@ def described(
     """Each role with its model, where data are sent, and its input and output kinds."""
     for role, backend in backends.items():
         capabilities = backend.capabilities
-        hosts = hosts_of(backend)
+        hosts = model_name_of(backend)
         place = f"data go to {hosts}" if hosts else "on this machine"
         yield (
             role,
-            f"{asked_model(backend.identity)} ({specs[role].name}), {place}; takes "
+            f"{model_name_of(backend.identity)} ({specs[role].name}), {place}; takes "
             f"{_kinds(capabilities.inputs)}; gives {_kinds(capabilities.outputs)}",
         )
         if isinstance(backend, AgentBackend):
-            asks = ", ".join(asked_words(backend.agent))
-            yield role, f"asks {asks}; here {', '.join(backend.asked) or 'nothing'}"
+            asks = ", ".join(described_roles(backend.agent))
+            yield (
+                role,
+                f"asks {asks}; here {', '.join(backend.called_roles) or 'nothing'}",
+            )
 
 
 def close(backends: Mapping[str, AnyBackend]) -> None:

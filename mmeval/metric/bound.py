@@ -18,7 +18,7 @@ from mmeval.metric.model_files import file_mark
 from mmeval.metric.result import MetricScores
 from mmeval.metric.signature import PIECES_SWITCH
 from mmeval.program.prompt_file import PromptTexts, bound_prompts
-from mmeval.program.role_variants import BY_KIND, played, who_is_asked
+from mmeval.program.role_variants import BY_KIND, has_role, with_variants
 from mmeval.records.digests import digest
 from mmeval.records.sample import Sample
 from mmeval.records.score import Score
@@ -60,9 +60,9 @@ class BoundMetric:
         """The roles of the run, by the metric's arguments."""
         return {role: self.asks.get(role, role) for role in self.metric.roles}
 
-    def asked_roles(self, present: Collection[str]) -> tuple[str, ...]:
+    def called_roles(self, present: Collection[str]) -> tuple[str, ...]:
         """The roles that it calls in a run with these roles, including variants."""
-        return who_is_asked(self.roles, self.by_kind, present)
+        return with_variants(self.roles, self.by_kind, present)
 
     @property
     def pieces(self) -> tuple[str, ...]:
@@ -201,7 +201,7 @@ class BoundMetric:
             findings.append(finding_of(error, subject, "warning"))
         for argument, role in self._roles_by_argument.items():
             by_kind = argument in BY_KIND
-            is_present = played(role, roles) if by_kind else role in roles
+            is_present = has_role(role, roles) if by_kind else role in roles
             if role != "model" and not is_present:
                 findings.append(missing_role(self.name, role))
         for switch, files in self.missing_models():

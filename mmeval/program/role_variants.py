@@ -29,12 +29,12 @@ def variants(role: str) -> dict[str, PartKind]:
     return {variant(role, kind): kind for kind in MEDIA_KINDS}
 
 
-def played(role: str, present: Collection[str]) -> bool:
+def has_role(role: str, present: Collection[str]) -> bool:
     """Whether a run with these roles has the role or a variant of it."""
     return role in present or not variants(role).keys().isdisjoint(present)
 
 
-def who_is_asked(
+def with_variants(
     roles: Iterable[str], by_kind: Iterable[str], present: Collection[str]
 ) -> tuple[str, ...]:
     """The roles that are called, plus the present variants of those in ``by_kind``."""

@@ -6,7 +6,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mmeval import plugins
-from mmeval.backend.agent.casting import asked_by, cast, identity_of, with_asked
+from mmeval.backend.agent.casting import (
+    cast,
+    identity_of,
+    roles_called_by,
+    with_called_roles,
+)
 from mmeval.backend.agent.contract import Agent, AgentBackend, agent_named
 from mmeval.backend.agent.limits import USUAL_LIMITS, AnswerLimits
 from mmeval.backend.batch_size import AUTO, BatchSize
@@ -268,7 +273,7 @@ def role_params(role: str, args: Mapping[str, Any]) -> GenerationParams | None:
 
 def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> None:
     """Raise UsageError for a role that no task calls."""
-    called = _called_roles(tasks, backends, lambda role: asked_by(backends, role))
+    called = _called_roles(tasks, backends, lambda role: roles_called_by(backends, role))
     check_variants(backends, _roles_by_kind(tasks))
     for role in backends:
         if role in called:
@@ -277,7 +282,7 @@ def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> No
         for backend in backends.values():
             if isinstance(backend, AgentBackend):
                 known.update(backend.agent.signature.roles)
-                agent_roles.update(backend.agent.may_ask)
+                agent_roles.update(backend.agent.possible_roles)
         others = sorted(known - {MODEL})
         hint = did_you_mean(role, {*others, *agent_roles})
         callable_roles = ", ".join(others) or "the model alone"
@@ -298,7 +303,7 @@ def check_role_names(specs: Mapping[str, BackendSpec], tasks: Sequence[Task]) ->
     for spec in specs.values():
         agent = _agent(spec)
         if agent is not None:
-            called.update(agent.may_ask)
+            called.update(agent.possible_roles)
     for role in specs:
         if role not in called and (hint := did_you_mean(role, called - {MODEL})):
             raise UsageError(
@@ -330,10 +335,10 @@ def _called_roles(
     roles = [MODEL]
     for task in tasks:
         for metric in task.metrics:
-            roles.extend(metric.bound.asked_roles(present))
+            roles.extend(metric.bound.called_roles(present))
     for task in tasks:
         roles.extend(task.roles)
-    return with_asked(roles, asks)
+    return with_called_roles(roles, asks)
 
 
 def _roles_by_kind(tasks: Sequence[Task]) -> set[str]:

@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from mmeval.backend.contract import asked_model
+from mmeval.backend.contract import model_name_of
 from mmeval.broker.broker import Broker
 from mmeval.broker.scope import Scope, Transcript
 from mmeval.errors import (
@@ -240,7 +240,7 @@ def _max_concurrency(broker: Broker, runs: Iterable[TaskRun]) -> int:
     called: set[str] = set()
     for run in runs:
         for bound in run.judged:
-            called.update(bound.asked_roles(broker.roles))
+            called.update(bound.called_roles(broker.roles))
     judges = {broker.roles[role].role for role in called if role in broker.roles}
     concurrency = 2 * sum(judge.width for judge in judges)
     if MODEL in broker.roles:
@@ -278,7 +278,7 @@ def verdict_lines(
             "metric": metric,
             "path": exchange.path,
             "role": exchange.role,
-            "asked": asked_model(identities.get(exchange.role, {})),
+            "asked": model_name_of(identities.get(exchange.role, {})),
             "served": response.served,
             "fingerprint": response.fingerprint,
             "params": params.to_json(),

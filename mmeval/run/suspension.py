@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mmeval.backend.agent.casting import with_asked
+from mmeval.backend.agent.casting import with_called_roles
 from mmeval.errors import EXIT_MISSING, KeyRefusedError, RoleLostError, sentence
 from mmeval.findings.finding import Finding, Kind, Subject
 from mmeval.metric.bound import BoundMetric
@@ -109,8 +109,8 @@ def scoring_roles(
 ) -> Iterator[str]:
     """The roles that metrics call, and those that agents among them call."""
     bounds = [metric.bound for task in tasks for metric in task.metrics]
-    judges = [role for bound in bounds for role in bound.asked_roles(roles)]
-    called = with_asked(judges, lambda role: roles_of(roles, role))
+    judges = [role for bound in bounds for role in bound.called_roles(roles)]
+    called = with_called_roles(judges, lambda role: roles_of(roles, role))
     return (role for role in roles if role in called)
 
 

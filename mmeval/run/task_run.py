@@ -104,7 +104,7 @@ class TaskRun:
         """A digest of the requests of a judged metric: its definition and the
         parameters of its roles."""
         params = {}
-        for name in bound.asked_roles(self.present):
+        for name in bound.called_roles(self.present):
             params[name] = self.role(name).params.to_json()
         key: list[Any] = [bound.key, params]
         if bound.asks:
@@ -243,7 +243,7 @@ def score_definition(
     metrics = []
     for entry in task.metrics:
         bound = entry.bound
-        roles = bound.asked_roles(backends)
+        roles = bound.called_roles(backends)
         called.update(roles)
         definition: dict[str, Any] = {
             "metric": bound.name,

@@ -80,7 +80,7 @@ def _check_tools(agent: Agent, backends: Mapping[str, AnyBackend]) -> None:
             )
 
 
-def with_asked(
+def with_called_roles(
     roles: Iterable[str], asks: Callable[[str], Sequence[str]]
 ) -> tuple[str, ...]:
     """These roles and all that they call, directly or through others.
@@ -96,10 +96,10 @@ def with_asked(
     return tuple(called)
 
 
-def asked_by(backends: Mapping[str, AnyBackend], role: str) -> tuple[str, ...]:
+def roles_called_by(backends: Mapping[str, AnyBackend], role: str) -> tuple[str, ...]:
     """The roles that a role calls directly, with these backends."""
     backend = backends.get(role)
-    return backend.asked if isinstance(backend, AgentBackend) else ()
+    return backend.called_roles if isinstance(backend, AgentBackend) else ()
 
 
 def identity_of(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, Any]:
@@ -110,7 +110,9 @@ def identity_of(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, Any]
     backend = backends[role]
     identity = _own_identity(role, backend)
     if isinstance(backend, AgentBackend):
-        _, *others = with_asked([role], lambda name: asked_by(backends, name))
+        _, *others = with_called_roles(
+            [role], lambda name: roles_called_by(backends, name)
+        )
         roles = {}
         for name in sorted(others):
             roles[name] = _own_identity(name, backends[name])

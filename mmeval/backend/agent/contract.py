@@ -106,7 +106,7 @@ class Agent:
         return find_prompts(self.folder / PROMPTS, folder)
 
     @property
-    def may_ask(self) -> tuple[str, ...]:
+    def possible_roles(self) -> tuple[str, ...]:
         """All roles that it can call, with variants."""
         roles = list(self.signature.roles)
         for role in self.by_kind:
@@ -115,7 +115,7 @@ class Agent:
 
     def asks(self, present: Collection[str]) -> tuple[str, ...]:
         """The roles that it calls in a run with these roles."""
-        return tuple(role for role in self.may_ask if role in present)
+        return tuple(role for role in self.possible_roles if role in present)
 
     def gap(self, kind: str, present: Collection[str]) -> str:
         """The missing tool for an output kind; empty if the agent gives it."""
@@ -165,7 +165,7 @@ class AgentBackend:
     ) -> None:
         """Set the roles of the run, the user's parameters for them, and the limits."""
         agent = self.agent
-        self.asked = agent.asks(present)
+        self.called_roles = agent.asks(present)
         self.params = dict(params or {})
         self._limits = limits
         whole = Capabilities.of(agent.takes, agent.gives)
@@ -186,16 +186,18 @@ class AgentBackend:
         if agent.signature.takes_prompts:
             args[PROMPTS] = self._prompts
         program = agent.function(request, *roles, **args)
-        return driven(program, asks=self.asked, params=self.params, limits=self._limits)
+        return driven(
+            program, asks=self.called_roles, params=self.params, limits=self._limits
+        )
 
     def _role(self, name: str) -> Role | Tool | None:
         """The role as the agent's function gets it; None if it is absent."""
         if name in self.agent.by_kind:
-            role = role_for(name, self.params, self.asked)
-            if name in self.asked:
+            role = role_for(name, self.params, self.called_roles)
+            if name in self.called_roles:
                 return role
             return replace(role, name=self.agent.by_kind[name])
-        if name not in self.asked:
+        if name not in self.called_roles:
             return None
         return self.agent.tools.get(name) or role_for(name, self.params, ())
 
@@ -219,7 +221,7 @@ def agent(
     )
 
 
-def asked_words(agent: Agent) -> list[str]:
+def described_roles(agent: Agent) -> list[str]:
     """The roles that an agent calls, the optional ones in brackets."""
     words = []
     for role, is_needed in agent.signature.roles.items():

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from mmeval.backend.contract import AnyBackend, asked_model
+from mmeval.backend.contract import AnyBackend, model_name_of
 from mmeval.broker.runtime import BackendRuntime
 from mmeval.errors import EXIT_INCOMPLETE, MmevalError, StoppedError, UsageError
 from mmeval.findings.finding import Finding
@@ -67,7 +67,7 @@ def check_prices(
         if is_billed(backend):
             address = str(backend.identity.get("base_url", ""))
             endpoints.append(
-                ModelEndpoint(role, asked_model(backend.identity), address=address)
+                ModelEndpoint(role, model_name_of(backend.identity), address=address)
             )
     _prices_of(endpoints, limits, prices)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mmeval.backend.agent.casting import with_asked
+from mmeval.backend.agent.casting import with_called_roles
 from mmeval.backend.batch_size import AUTO
 from mmeval.broker.broker import Broker
 from mmeval.dataset.sampling import Subset
@@ -315,9 +315,9 @@ def role_backends(selection: Selection, options: RescoreOptions) -> Backends:
         role
         for task in selection
         for metric in task.metrics
-        for role in metric.bound.asked_roles(available)
+        for role in metric.bound.called_roles(available)
     ]
-    called = with_asked(judges, lambda role: roles_of(available, role))
+    called = with_called_roles(judges, lambda role: roles_of(available, role))
     run_specs = {
         role: spec
         for role, spec in options.roles_of_run.items()

@@ -1,7 +1,12 @@
 import pytest
 
 from mmeval.errors import UsageError
-from mmeval.program.role_variants import check_variants, played, role_for, who_is_asked
+from mmeval.program.role_variants import (
+    check_variants,
+    has_role,
+    role_for,
+    with_variants,
+)
 from mmeval.records.request import GenerationParams
 
 
@@ -25,15 +30,15 @@ def test_the_variant_that_a_run_has_is_asked_about_its_kind_with_its_own_paramet
 
 def test_a_role_is_played_where_one_of_its_variants_is() -> None:
     assert (
-        played("captioner", {"captioner.3d"}),
-        played("captioner", {"captioner.smell", "judge"}),
+        has_role("captioner", {"captioner.3d"}),
+        has_role("captioner", {"captioner.smell", "judge"}),
     ) == (True, False)
 
 
 def test_variants_that_are_present_are_asked_too_of_roles_that_may_have_them() -> None:
     present = {"judge", "captioner.video", "judge.audio", "captioner.audio"}
     asked = ("judge", "captioner", "captioner.audio", "captioner.video")
-    assert who_is_asked(("judge", "captioner"), ("captioner",), present) == asked
+    assert with_variants(("judge", "captioner"), ("captioner",), present) == asked
 
 
 def test_a_kind_that_there_is_not_is_refused_with_a_near_name() -> None:

@@ -91,7 +91,7 @@ def test_an_agent_is_given_the_roles_of_the_run_and_gives_what_their_tools_make(
     backend.cast(present)
     assert texts_asked(backend) == f"{roles} 3"
     assert set(backend.capabilities.outputs) == gives
-    assert set(backend.asked) == {*present} - {"judge"}
+    assert set(backend.called_roles) == {*present} - {"judge"}
 
 
 class Deaf(Toy):
