@@ -247,16 +247,16 @@ class SampleChecks:
             for kind in sorted(kinds - set(self.task.input_modalities)):
                 cause = f"it holds {kind}, which is not in input_modalities"
                 yield self._sample_finding(sample, cause)
-        if isinstance(self.task.wanted, SampleKinds):
+        if isinstance(self.task.output_kinds, SampleKinds):
             try:
-                self.task.wanted(sample)
+                self.task.output_kinds(sample)
             except UsageError as error:
                 place = f"task {self.file.name!r}, sample {sample.id!r}: "
                 yield self._sample_finding(sample, str(error).removeprefix(place))
 
     def _answers(self, sample: Sample) -> Iterator[Finding]:
         try:
-            allowed = set(self.task.wanted(sample))
+            allowed = set(self.task.output_kinds(sample))
         except UsageError:
             return  # reported by the check of the modalities
         if "text" in allowed:

@@ -267,7 +267,7 @@ def _check_package(file: TaskFile) -> Iterator[Finding]:
 def _check_kinds(task: Task, context: _Context) -> Iterator[Finding]:
     """Check that the model gives the requested kinds, if all samples request the
     same."""
-    requested, backends = task.wanted, context.backends
+    requested, backends = task.output_kinds, context.backends
     if MODEL not in backends or not isinstance(requested, FixedKinds):
         return
     capabilities = backends[MODEL].capabilities

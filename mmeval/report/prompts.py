@@ -25,7 +25,8 @@ def first_prompt(task: Task) -> str:
     else:
         return f"--- {task.name}: no valid sample passes the task's filter"
     name = printable(sample.id, limit=_MAX_LINE)
-    lines = [f"--- {task.name}, sample {name}, wants {'+'.join(task.wanted(sample))}"]
+    kinds = "+".join(task.output_kinds(sample))
+    lines = [f"--- {task.name}, sample {name}, wants {kinds}"]
     for message in task.prompt(sample):
         lines.append(f"[{message.role}]")
         for line in message.content.rendered().splitlines():

@@ -169,8 +169,8 @@ def undescribed_media(
     """
     for task in tasks:
         requested: Collection[str] = MEDIA_KINDS
-        if isinstance(task.wanted, FixedKinds):
-            requested = task.wanted.kinds
+        if isinstance(task.output_kinds, FixedKinds):
+            requested = task.output_kinds.kinds
         for metric in task.metrics:
             if metric.lacks:
                 continue

@@ -60,7 +60,7 @@ class TaskRun:
     def wanted(self, sample: Sample) -> tuple[PartKind, ...]:
         """The kinds to request. If the task allows partial output, those that the model
         can give; all kinds if it can give none, so that the sample is unsupported."""
-        kinds = self.task.wanted(sample)
+        kinds = self.task.output_kinds(sample)
         if not self.task.partial_output or self.gives is None:
             return kinds
         return tuple(kind for kind in kinds if kind in self.gives) or kinds
@@ -68,7 +68,7 @@ class TaskRun:
     def left_out(self, sample: Sample) -> tuple[PartKind, ...]:
         """The kinds of the task that are not requested from the model."""
         requested = self.wanted(sample)
-        task_kinds = self.task.wanted(sample)
+        task_kinds = self.task.output_kinds(sample)
         return tuple(kind for kind in task_kinds if kind not in requested)
 
     def program(self, sample: Sample) -> Program[Interleaved]:

@@ -73,12 +73,12 @@ def declarable(capabilities: Capabilities, model: BackendSpec) -> Collection[Par
 def _requested_kinds(
     task: Task, first_samples: Callable[[Task], Iterable[Sample]]
 ) -> Sequence[PartKind]:
-    if isinstance(task.wanted, FixedKinds):
-        return task.wanted.kinds
+    if isinstance(task.output_kinds, FixedKinds):
+        return task.output_kinds.kinds
     kinds: dict[PartKind, None] = {}
     for sample in first_samples(task):
         # a plugin's protocol may raise anything and call sys.exit; the trial of the
         # sample reports it
         with contextlib.suppress(Exception, SystemExit):
-            kinds |= dict.fromkeys(task.wanted(sample))
+            kinds |= dict.fromkeys(task.output_kinds(sample))
     return tuple(kinds)

@@ -121,7 +121,7 @@ def build(
         protocol=protocol,
         protocol_name=changes.protocol or keys.protocol.name,
         protocol_prompts=_protocol_prompts(protocol),
-        wanted=output_kinds,
+        output_kinds=output_kinds,
         params=GenerationParams.from_mapping(options),
         given_options=frozenset(given_options),
         metrics=metrics,

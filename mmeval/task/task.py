@@ -118,7 +118,7 @@ class Task:
 
     ``config`` is the resolved task file as JSON. It is recorded, so that a change of
     the task is detected. ``prompt`` makes the messages of a sample. ``protocol`` makes
-    the program that gets the answer. ``wanted`` returns the kinds of part that the
+    the program that gets the answer. ``output_kinds`` returns the kinds that the
     answer should have.
     """
 
@@ -131,7 +131,7 @@ class Task:
     prompt: Callable[[Sample], tuple[Message, ...]]
     protocol: Callable[[Ask], Program[Interleaved]]
     protocol_name: str
-    wanted: Callable[[Sample], tuple[PartKind, ...]]
+    output_kinds: Callable[[Sample], tuple[PartKind, ...]]
     params: GenerationParams
     metrics: tuple[TaskMetric, ...]
     numbers: tuple[CombinedNumber, ...] = ()
@@ -262,7 +262,7 @@ class FixedKinds:
     def __call__(
         self,
         sample: Sample,  # noqa: ARG002
-    ) -> tuple[PartKind, ...]:  # the contract of Task.wanted
+    ) -> tuple[PartKind, ...]:  # the contract of Task.output_kinds
         return self.kinds
 
 

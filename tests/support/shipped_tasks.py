@@ -46,7 +46,11 @@ def answered_by(backend_name: str, task: Task, sample: Sample) -> Trial:
     assert isinstance(backend, SampleBackend)
     program = task.protocol(
         Ask(
-            sample, task.prompt(sample), task.wanted(sample), task.params, Role("model")
+            sample,
+            task.prompt(sample),
+            task.output_kinds(sample),
+            task.params,
+            Role("model"),
         )
     )
     call = next(program)

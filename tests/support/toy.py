@@ -127,7 +127,7 @@ def task(
         prompt=lambda row: row.input,
         protocol=protocol,
         protocol_name="single",
-        wanted=lambda row: ("text",),
+        output_kinds=lambda row: ("text",),
         params=params or GenerationParams(),
         metrics=tuple(
             TaskMetric(bind(load_metric(metric), switches)) for metric in metrics

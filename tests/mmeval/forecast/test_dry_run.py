@@ -245,7 +245,7 @@ def test_every_question_of_a_graph_is_counted(tmp_path: Path) -> None:
     ]
     graph = replace(
         task(rows=rows, metrics=("question_graph",)),
-        wanted=FixedKinds(("text", "image")),
+        output_kinds=FixedKinds(("text", "image")),
     )
     found = ahead(tmp_path, graph, roles=JUDGE)
     assert (calls(found)["judge"], endless_trials(found)) == ((302, 0), 0)

@@ -27,7 +27,7 @@ def test_a_model_is_asked_for_the_kinds_that_it_gives_where_a_part_is_enough(
     for wanted, partial, asked in cases:
         toy = replace(
             task(),
-            wanted=lambda sample, kinds=wanted: kinds,  # type: ignore[misc]
+            output_kinds=lambda sample, kinds=wanted: kinds,  # type: ignore[misc]
             partial_output=partial,
         )
         run = task_run(

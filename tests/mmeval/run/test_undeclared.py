@@ -20,7 +20,7 @@ SERVED = replace(
 
 
 def wanting(*kinds: PartKind, name: str = "t", partial: bool = True) -> Task:
-    return replace(task(name), wanted=FixedKinds(kinds), partial_output=partial)
+    return replace(task(name), output_kinds=FixedKinds(kinds), partial_output=partial)
 
 
 def found(
@@ -54,7 +54,7 @@ def test_one_remedy_declares_what_all_tasks_lack() -> None:
 
 def test_samples_that_state_what_they_want_are_read() -> None:
     asked = sample("s", output_modalities=["text", "image"])
-    of_samples = replace(wanting(), wanted=SampleKinds("t"))
+    of_samples = replace(wanting(), output_kinds=SampleKinds("t"))
     assert len(found(of_samples, samples=[asked, sample("without")])) == 1
 
 

@@ -163,7 +163,7 @@ def test_a_protocol_of_the_run_replaces_the_task_s_own_whose_options_else_apply(
 
 def test_each_sample_may_have_its_own_kinds(tmp_path: Path) -> None:
     made = built(tmp_path, "output_modalities: per_sample")
-    assert made.wanted(
+    assert made.output_kinds(
         Sample("s", (), (), {"output_modalities": ["text", "image"]})
     ) == ("text", "image")
     labels: tuple[dict[str, Any], ...] = (
@@ -172,7 +172,7 @@ def test_each_sample_may_have_its_own_kinds(tmp_path: Path) -> None:
     )
     for wrong in labels:
         with pytest.raises(UsageError, match="task 't', sample 's'"):
-            made.wanted(Sample("s", (), (), wrong))
+            made.output_kinds(Sample("s", (), (), wrong))
 
 
 def test_an_option_of_a_protocol_has_a_value_that_it_takes(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def requests(task: Task) -> Iterator[tuple[Sample, Request]]:
             Ask(
                 sample,
                 task.prompt(sample),
-                task.wanted(sample),
+                task.output_kinds(sample),
                 task.params,
                 Role("model"),
             )
@@ -232,7 +232,7 @@ def test_the_kinds_of_a_task_are_those_of_its_samples_and_its_references_are_the
         assert given == set(task.input_modalities)
         assert {
             part.kind for part in parts if part.kind != "text" or part.raw.strip()
-        } <= set(task.wanted(samples[0]))
+        } <= set(task.output_kinds(samples[0]))
         answers += [
             answered_by("reference", task, sample)
             for sample in samples

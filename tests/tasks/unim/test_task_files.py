@@ -46,7 +46,7 @@ def test_a_task_has_its_samples_the_numbers_of_the_paper_and_its_slices(
     # asked for.
     assert (task.roles, task.partial_output) == ({}, True)
     kinds = ("text", "image", "audio", "video", "document", "code", "3d")
-    assert {task.wanted(sample) for sample in samples} == {kinds}
+    assert {task.output_kinds(sample) for sample in samples} == {kinds}
     levels = {sample.metadata["difficulty"] for sample in samples}
     assert (
         len(levels) > 1
