@@ -184,7 +184,7 @@ class PartsTemplate:
         render = self._template.content if self.of_rows else self._template.render
         return self._contents(values, lambda text_values: [render(text_values)])[0]
 
-    def each(self, values: Mapping[str, Value]) -> tuple[Interleaved, ...]:
+    def contents(self, values: Mapping[str, Value]) -> tuple[Interleaved, ...]:
         """The contents of a template that is a single expression for a list.
 
         Any other template has one content. Raises as ``render``.

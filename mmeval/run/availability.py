@@ -104,7 +104,7 @@ def unavailable_findings(
     if not scoring:
         return
     for task in selection.tasks:
-        for number in task.given:
+        for number in task.entries:
             for finding in (*number.lacks, *_partial(number.without)):
                 subject = replace(finding.subject, task=task.name)
                 yield replace(finding, subject=subject)

@@ -9,8 +9,8 @@ from mmeval.errors import did_you_mean
 from mmeval.findings.finding import Finding
 from mmeval.system.yaml_document import KeyPath, Problem
 from mmeval.task.derived_entries import (
-    about,
     direction_fault,
+    findings_about,
     inherited,
     skipped_piece,
     unavailable_piece,
@@ -108,5 +108,5 @@ def _combined(keys: NumberKeys, parts: Mapping[str, TaskMetric]) -> CombinedNumb
         combine=keys.combine,
         missing=keys.missing,
         lacks=lacks,
-        without=about(without, keys.number),
+        without=findings_about(without, keys.number),
     )

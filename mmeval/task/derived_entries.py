@@ -20,7 +20,7 @@ MetricEntry = Mapping[str, Any]
 """An entry of a ``metric_list`` as in the file."""
 
 
-def made_of(
+def complete_derived(
     derived: TaskMetric, pieces: Mapping[str, TaskMetric], skipped: Collection[str] = ()
 ) -> TaskMetric:
     """Complete a derived entry from its pieces: range, direction and availability.
@@ -71,7 +71,7 @@ def made_of(
         without[piece] = unavailable_piece(piece)
     for piece in skipped_pieces:
         without[piece] = skipped_piece(piece, bound.name)
-    return replace(completed, without=about(without, bound.name))
+    return replace(completed, without=findings_about(without, bound.name))
 
 
 def inherited(
@@ -84,7 +84,7 @@ def inherited(
     return tuple(by_finding)
 
 
-def about(without: Mapping[str, Finding], name: str) -> dict[str, Finding]:
+def findings_about(without: Mapping[str, Finding], name: str) -> dict[str, Finding]:
     """Findings about missing pieces as findings about the number ``name``."""
     return {piece: _about(finding, name) for piece, finding in without.items()}
 

@@ -19,7 +19,7 @@ from mmeval.metric.signature import PIECES_SWITCH
 from mmeval.program.prompt import PromptError
 from mmeval.program.prompt_file import PromptTexts, is_prompt_path, read_prompt_folder
 from mmeval.system.yaml_document import KeyPath, Problem
-from mmeval.task.derived_entries import made_of, outputs_of
+from mmeval.task.derived_entries import complete_derived, outputs_of
 from mmeval.task.file import TaskFile
 from mmeval.task.key_faults import (
     KeyFaultsError,
@@ -68,7 +68,7 @@ def metrics_of(
         if not entry.bound.metric.derived:
             continue
         try:
-            metrics[number] = made_of(entry, pieces, skipped)
+            metrics[number] = complete_derived(entry, pieces, skipped)
         except UsageError as error:
             path: KeyPath = ("metric_list", positions[number], PIECES_SWITCH)
             if path not in file.document.places:

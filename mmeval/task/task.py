@@ -178,7 +178,7 @@ class Task:
     samples or stand-ins of metrics."""
 
     @property
-    def given(self) -> tuple[TaskMetric | CombinedNumber, ...]:
+    def entries(self) -> tuple[TaskMetric | CombinedNumber, ...]:
         """The metrics and the combined numbers, in this order."""
         return (*self.metrics, *self.numbers)
 

@@ -113,7 +113,7 @@ class ColumnTemplates:
         if "reference" in self._templates:
             contents.append(self._templates["reference"].render(values))
         for template in self._references:
-            contents += template.each(values)
+            contents += template.contents(values)
         references = [content for content in contents if content.rendered().strip()]
 
         column = self._messages_column(cells)
