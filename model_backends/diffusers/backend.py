@@ -64,9 +64,11 @@ class DiffusersBackend:
             "image.guidance_scale": guidance_scale,
             "image.negative_prompt": negative_prompt or None,
         }
-        given = {name: value for name, value in options.items() if value is not None}
+        given_options = {
+            name: value for name, value in options.items() if value is not None
+        }
         try:
-            defaults = drawing(given)
+            defaults = drawing(given_options)
         except ValueError as error:
             raise UsageError(str(error).removeprefix("image.")) from None
         self.settings = Settings(

@@ -74,8 +74,8 @@ class Pipeline:
                         f"{diffusers.__version__} has no {class_name}; try a newer "
                         "version: pip install -U diffusers"
                     )
-                known = call_parameters(kind, settings.pretrained)
-                self._refuse_unknown(known, settings, class_name)
+                parameters = call_parameters(kind, settings.pretrained)
+                self._refuse_unknown(parameters, settings, class_name)
             self._pipe = _on_device(_load(diffusers, folder, settings), settings)
         self._parameters = call_parameters(self._pipe, settings.pretrained)
         self._refuse_unknown(self._parameters, settings, class_name)
@@ -261,5 +261,5 @@ def saved_dtype(folder: Path) -> str:
     kinds = Counter(tensor["dtype"] for tensor in header.values())
     if not kinds:
         return "float32"
-    [(usual, _)] = kinds.most_common(1)
-    return _SAFE_DTYPES.get(usual, "float32")
+    [(most_common, _)] = kinds.most_common(1)
+    return _SAFE_DTYPES.get(most_common, "float32")

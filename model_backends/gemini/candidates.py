@@ -172,7 +172,7 @@ def whole_reply(http_reply: HttpReply, secrets: Collection[str] = ()) -> GeminiR
     reasons = [candidate.reason for candidate in reply.candidates.values()]
     has_ended = reply.block_reason or (reasons and all(reasons))
     if not has_ended:
-        raise missing_end("the answer", http_reply.lost)
+        raise missing_end("the answer", http_reply.cut_reason)
     for candidate in reply.candidates.values():
         whole = _joined_sounds(joined_texts(candidate.parts))
         candidate.parts = json_without_secrets(whole, secrets)

@@ -116,8 +116,8 @@ class GenerateEndpoint:
         if "image" in kinds:
             picture, warnings = parameters.picture_fields(request.params)
             if picture:
-                named = {_PICTURE_NAMES[name]: picture[name] for name in picture}
-                config["imageConfig"] = named
+                renamed = {_PICTURE_NAMES[name]: picture[name] for name in picture}
+                config["imageConfig"] = renamed
         if "audio" in kinds:
             voice = {"voiceName": parameters.voice(request.params, settings)}
             config["speechConfig"] = {"voiceConfig": {"prebuiltVoiceConfig": voice}}

@@ -119,7 +119,9 @@ class InteractionsEndpoint:
         body = http_reply.body
         streamed = is_stream(body, http_reply.content_type)
         if streamed:
-            data = whole_interaction(body, http_reply.lost, self._settings.secrets)
+            data = whole_interaction(
+                body, http_reply.cut_reason, self._settings.secrets
+            )
         else:
             data = json_object(body)
         reader = AnswerReader(request.wants, links)

@@ -83,11 +83,11 @@ class Settings(Connection):
         return identity
 
 
-def gemini_url(given: str, argument: str = "base_url") -> str:
+def gemini_url(value: str, argument: str = "base_url") -> str:
     """The server's address: the argument, else the official one. Raises UsageError as
     ``checked_base_url`` does, and for an address that ends in a version."""
     url = checked_base_url(
-        given or OFFICIAL_URL, argument=argument, key_name=KEY_NAMES[0]
+        value or OFFICIAL_URL, argument=argument, key_name=KEY_NAMES[0]
     )
     version = url.rpartition("/")[2]
     if version in ("v1", "v1beta", "v1alpha"):
@@ -99,19 +99,19 @@ def gemini_url(given: str, argument: str = "base_url") -> str:
     return url
 
 
-def gemini_replicas(given: str | Sequence[str]) -> tuple[str, ...]:
+def gemini_replicas(value: str | Sequence[str]) -> tuple[str, ...]:
     """More addresses of the same model. Raises UsageError as ``gemini_url`` does."""
-    urls = given.split("+") if isinstance(given, str) else given
+    urls = value.split("+") if isinstance(value, str) else value
     return tuple(gemini_url(url, "replicas") for url in urls if url)
 
 
-def checked_version(given: str) -> str:
+def checked_version(value: str) -> str:
     """The version in the path; empty for a gateway without one. Raises UsageError for
     anything but letters and digits."""
-    version = given.strip("/")
+    version = value.strip("/")
     if not all(char.isascii() and char.isalnum() for char in version):
         raise UsageError(
-            f"api_version={given!r} is not a version; write v1 or v1beta",
+            f"api_version={value!r} is not a version; write v1 or v1beta",
             name="api_version",
         )
     return version

@@ -24,7 +24,7 @@ _IGNORED_DELTAS = frozenset(("arguments_delta", "text_annotation_delta"))
 
 
 def whole_interaction(
-    body: bytes, lost: str = "", secrets: Collection[str] = ()
+    body: bytes, cut_reason: str = "", secrets: Collection[str] = ()
 ) -> dict[str, Any]:
     """The interaction in a stream, as without a stream.
 
@@ -36,7 +36,7 @@ def whole_interaction(
         if event.data.strip() != DONE:
             stream.add(event)
     if not stream.has_ended:
-        raise missing_end("the answer", lost)
+        raise missing_end("the answer", cut_reason)
     interaction: dict[str, Any] = json_without_secrets(stream.interaction(), secrets)
     return interaction
 

@@ -197,8 +197,8 @@ class HFBackend:
             raise
         # an adapter may raise any error for the files of another type of model
         except Exception as error:
-            usual = ("auto", self.files.model_type)
-            if self.settings.adapter in usual or is_out_of_memory(error):
+            automatic = ("auto", self.files.model_type)
+            if self.settings.adapter in automatic or is_out_of_memory(error):
                 raise
             raise UsageError(
                 f"adapter={self.adapter_name} does not fit {self.files.name}, a model "
@@ -219,8 +219,8 @@ class HFBackend:
                 kind: ErrorKind = "bad_request"
                 if isinstance(error, MissingError):
                     kind = "internal"
-                why = f"the prompt cannot be converted: {error}"
-                yield position, Response.failed(kind, why)
+                reason = f"the prompt cannot be converted: {error}"
+                yield position, Response.failed(kind, reason)
                 continue
             rows.append(row)
             ready.append((position, notes))
@@ -239,43 +239,43 @@ class HFBackend:
         self.adapter.close()
 
 
-def adapter_name(files: ModelFiles, given: str) -> str:
+def adapter_name(files: ModelFiles, requested: str) -> str:
     """The requested adapter, else the one named by the model, else that of its type,
     else the generic one."""
     known = plugins.names("mmeval.hf_adapters")
-    if given != "auto":
-        if given not in known:
+    if requested != "auto":
+        if requested not in known:
             raise UnknownNameError(
-                "adapter", given, known, "'mmeval ls adapters' lists them"
+                "adapter", requested, known, "'mmeval ls adapters' lists them"
             )
-        return given
+        return requested
     name = str(files.config.get(ADAPTER_KEY, files.model_type))
     return name if name in known else GENERIC
 
 
-def _template_text(given: str) -> str:
+def _template_text(file: str) -> str:
     """The text of a template file; empty without a file. Raises MissingDataError for a
     missing file, UsageError for an invalid one."""
-    if not given:
+    if not file:
         return ""
     try:
-        text = Path(given).expanduser().read_text("utf-8")
+        text = Path(file).expanduser().read_text("utf-8")
     except FileNotFoundError:
         raise MissingDataError(
-            f"chat_template={given} does not exist; give a file with a chat template "
+            f"chat_template={file} does not exist; give a file with a chat template "
             "(Jinja)"
         ) from None
     except (OSError, ValueError, RuntimeError) as error:
         # not a text, not a valid file name, or no such user
         raise UsageError(
-            f"chat_template={given}: it cannot be read as text ({in_a_line(error)})"
+            f"chat_template={file}: it cannot be read as text ({in_a_line(error)})"
         ) from None
     if not text.strip():
         raise UsageError(
-            f"chat_template={given}: the file is empty; give a file with a chat "
+            f"chat_template={file}: the file is empty; give a file with a chat "
             "template (Jinja)"
         )
     from mmeval.model_backends.hf.conversation.syntax import check_syntax
 
-    check_syntax(text, f"chat_template={given}")
+    check_syntax(text, f"chat_template={file}")
     return text

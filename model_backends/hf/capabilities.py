@@ -113,8 +113,8 @@ def overridden(capabilities: Capabilities, settings: Settings) -> Capabilities:
     return result
 
 
-def _kinds(argument: str, given: str) -> Iterator[str]:
-    for name in given.split("+"):
+def _kinds(argument: str, value: str) -> Iterator[str]:
+    for name in value.split("+"):
         if name not in PART_KINDS:
             raise UnknownNameError(
                 f"kind in {argument}",

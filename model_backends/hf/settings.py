@@ -57,27 +57,27 @@ class Settings:
     chat_template_args: Mapping[str, Any] = field(default_factory=dict)
 
 
-def checked_dtype(given: str) -> str:
+def checked_dtype(value: str) -> str:
     """The full name of a dtype. Raises UnknownNameError with near names otherwise."""
-    name = _DTYPE_ALIASES.get(given, given.removeprefix("torch."))
+    name = _DTYPE_ALIASES.get(value, value.removeprefix("torch."))
     if name not in DTYPES:
-        raise UnknownNameError("dtype", given, DTYPES, f"Known: {', '.join(DTYPES)}.")
+        raise UnknownNameError("dtype", value, DTYPES, f"Known: {', '.join(DTYPES)}.")
     return name
 
 
-def checked_device(given: str) -> str:
+def checked_device(value: str) -> str:
     """A device in torch's notation, or empty. Raises UnknownNameError with near names
     otherwise."""
-    named = _DEVICE.fullmatch(given)
-    if given and (named is None or named[1] not in DEVICES):
-        kind = given.partition(":")[0]
+    match = _DEVICE.fullmatch(value)
+    if value and (match is None or match[1] not in DEVICES):
+        kind = value.partition(":")[0]
         hint = (
             f"Known: {', '.join(DEVICES)}, with a number if there are several (cuda:1)."
         )
         raise UnknownNameError(
-            "device", given if kind in DEVICES else kind, DEVICES, hint
+            "device", value if kind in DEVICES else kind, DEVICES, hint
         )
-    return given
+    return value
 
 
 def versions(*packages: str) -> dict[str, str]:

@@ -144,18 +144,20 @@ class ChatEndpoint:
         ``bad_reply`` without a choice."""
         is_json = http_reply.body.startswith(b"{")
         if not is_json and is_stream(http_reply.body, http_reply.content_type):
-            data = whole_reply(http_reply.body, http_reply.lost, self._settings.secrets)
+            data = whole_reply(
+                http_reply.body, http_reply.cut_reason, self._settings.secrets
+            )
         else:
             data = json_object(http_reply.body)
-        given = data.get("choices")
-        choices = given if isinstance(given, list) else []
+        choices_field = data.get("choices")
+        choices = choices_field if isinstance(choices_field, list) else []
         choices = [choice for choice in choices if isinstance(choice, dict)]
         if not choices:
             raise bad_reply("the server's answer has no choices")
         sound_type = ""
         if "audio" in request.wants:
-            given = self._settings.extra_body.get("audio")
-            form = given.get("format") if isinstance(given, Mapping) else None
+            audio = self._settings.extra_body.get("audio")
+            form = audio.get("format") if isinstance(audio, Mapping) else None
             form = form or parameters.audio_format(request.params)
             if form == "pcm16":
                 # these samples have no header
@@ -198,14 +200,14 @@ def _finish_reason(choice: Mapping[str, Any]) -> FinishReason:
     error."""
     if choice.get("error"):
         raise error_in_body(choice["error"])
-    given = choice.get("finish_reason")
-    if given == "stop" or given is None:
+    stated = choice.get("finish_reason")
+    if stated == "stop" or stated is None:
         return "stop"
-    reason = str(given).lower().replace("-", "_").replace(" ", "_")
+    reason = str(stated).lower().replace("-", "_").replace(" ", "_")
     if reason in _LIMITS:
         return "length"
     if reason in _REFUSALS or reason.replace("_", "").startswith("contentfilter"):
         return "refused"
     if reason in _FAILURES:
-        raise CallError("server", f"the server ended the answer with {given!r}")
+        raise CallError("server", f"the server ended the answer with {stated!r}")
     return "stop"

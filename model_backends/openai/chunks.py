@@ -67,9 +67,9 @@ CHOICE_FIELDS = frozenset(
 
 
 def whole_reply(
-    body: bytes, lost: str = "", secrets: Collection[str] = ()
+    body: bytes, cut_reason: str = "", secrets: Collection[str] = ()
 ) -> dict[str, Any]:
-    """The reply in a stream of chunks. ``lost`` says why its end is missing.
+    """The reply in a stream of chunks. ``cut_reason`` says why its end is missing.
     ``secrets`` are removed here, because a chunk may end in the middle of an echoed
     one.
 
@@ -87,7 +87,7 @@ def whole_reply(
         else:
             chunks.add(row)
     if not chunks.is_complete:
-        raise missing_end("the answer", lost)
+        raise missing_end("the answer", cut_reason)
     return json_without_secrets(chunks.reply(), secrets) if secrets else chunks.reply()
 
 
@@ -235,9 +235,11 @@ class _Chunks:
                 return
         self._content.append(_StreamedText(index, [text]))
 
-    def _note_unknown(self, row: Mapping[str, Any], known: frozenset[str]) -> None:
+    def _note_unknown(
+        self, row: Mapping[str, Any], known_fields: frozenset[str]
+    ) -> None:
         for name, value in row.items():
-            if name not in known:
+            if name not in known_fields:
                 self._unknown.setdefault(name, []).append(value)
 
     def _add_media(self, delta: Mapping[str, Any]) -> None:
@@ -266,8 +268,8 @@ class _Chunks:
         for call in calls if isinstance(calls, list) else ():
             function = call.get("function") if isinstance(call, dict) else None
             if isinstance(function, dict):
-                named = self._calls.setdefault(call.get("index"), {"name": ""})
-                named["name"] += str(function.get("name") or "")
+                function_names = self._calls.setdefault(call.get("index"), {"name": ""})
+                function_names["name"] += str(function.get("name") or "")
 
 
 @dataclass(slots=True)

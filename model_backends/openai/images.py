@@ -143,7 +143,7 @@ def _whole_reply(http_reply: HttpReply) -> dict[str, Any]:
         if isinstance(row.get("usage"), Mapping):
             reply["usage"] = row["usage"]
     if not is_complete:
-        raise missing_end("pictures", http_reply.lost)
+        raise missing_end("pictures", http_reply.cut_reason)
     reply["cot_output"] = "".join(thoughts)
     return reply
 

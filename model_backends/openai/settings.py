@@ -156,21 +156,21 @@ class Settings(Connection):
         return identity | {name: value for name, value in optional.items() if value}
 
 
-def openai_url(given: str, argument: str = "base_url") -> str:
+def openai_url(url: str, argument: str = "base_url") -> str:
     """The server's address: the argument, OPENAI_BASE_URL, or the official one. Raises
     UsageError as ``checked_base_url`` does."""
     return checked_base_url(
-        given or os.environ.get("OPENAI_BASE_URL", "") or OFFICIAL_URL,
+        url or os.environ.get("OPENAI_BASE_URL", "") or OFFICIAL_URL,
         argument=argument,
         key_name=KEY_NAME,
         endpoints=_ENDPOINT_PATHS,
     )
 
 
-def openai_replicas(given: str | Sequence[str]) -> tuple[str, ...]:
+def openai_replicas(value: str | Sequence[str]) -> tuple[str, ...]:
     """More addresses of the same model. Raises UsageError as ``checked_base_url``
     does."""
-    urls = given.split("+") if isinstance(given, str) else given
+    urls = value.split("+") if isinstance(value, str) else value
     return tuple(openai_url(url, "replicas") for url in urls if url)
 
 

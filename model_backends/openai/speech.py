@@ -76,13 +76,15 @@ class SpeechEndpoint:
         # streams hold samples without a header too
         if not is_samples_type(mime) and (form == "pcm" or self._settings.stream):
             mime = SAMPLES_TYPE
-        known = sniff_mime(body[:SNIFF_BYTES], size=len(body))
-        is_text = known.startswith(("text/", "image/")) or known == "application/pdf"
+        body_type = sniff_mime(body[:SNIFF_BYTES], size=len(body))
+        is_text = (
+            body_type.startswith(("text/", "image/")) or body_type == "application/pdf"
+        )
         may_be_samples = is_samples_type(mime) or mime.lower().startswith("audio/")
         is_sound = Media.from_bytes(body).kind == "audio"
         if not body or not (is_sound or (may_be_samples and not is_text)):
             raise bad_reply(
-                f"the server's answer is not a sound: {len(body)} bytes of {known}"
+                f"the server's answer is not a sound: {len(body)} bytes of {body_type}"
             )
         reader = AnswerReader(request.wants, links, mime)
         reader.sound(body, mime)
@@ -126,7 +128,7 @@ def _whole_sound(http_reply: HttpReply) -> tuple[bytes, dict[str, Any]]:
         kind = str(row.get("type") or event.name)
         if kind.endswith(".done") or event.data.strip() == DONE:
             return joined_base64(pieces), row
-    raise missing_end("the sound", http_reply.lost)
+    raise missing_end("the sound", http_reply.cut_reason)
 
 
 def _text(request: Request, *, system: bool) -> str:

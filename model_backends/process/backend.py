@@ -77,11 +77,11 @@ class ProcessBackend:
         gives: str = "",
         mode: str = "",
     ) -> None:
-        given = env or {}
+        variables = env or {}
         self._settings = Settings(
             command=words_of(command),
             cwd=Path(cwd).expanduser().absolute(),
-            env={name: str(given[name]) for name in given},
+            env={name: str(variables[name]) for name in variables},
             args=dict(args or {}),
             media=media,
             hello=TimeSetting(hello_timeout, "hello_timeout"),
@@ -127,8 +127,8 @@ class ProcessBackend:
             "code": self._code,
             "args": without_secrets(self._settings.args),
         }
-        given = {name: value for name, value in optional.items() if value}
-        return {"backend": "process", "model": self._name} | given
+        stated = {name: value for name, value in optional.items() if value}
+        return {"backend": "process", "model": self._name} | stated
 
     @property
     def provenance(self) -> Mapping[str, Any]:

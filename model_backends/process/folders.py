@@ -87,11 +87,11 @@ class SharedFolder:
         except FileNotFoundError:
             raise MediaFaultError(f"the medium {shown} does not exist") from None
         except OSError as error:
-            why = error.strerror or error
+            reason = error.strerror or error
             if error.errno == errno.ELOOP:
                 raise MediaFaultError(f"the medium {shown} is a link") from None
             raise MediaFaultError(
-                f"the medium {shown} cannot be read ({why})"
+                f"the medium {shown} cannot be read ({reason})"
             ) from None
         if max(size, len(data)) > max_bytes:
             raise MediaFaultError(

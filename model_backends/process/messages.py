@@ -174,21 +174,21 @@ def narrowed(
 
 def _subset(
     argument: str,
-    given: str,
-    known: Collection[str],
+    value: str,
+    allowed: Collection[str],
 ) -> Sequence[str]:
-    names = [name for name in given.split("+") if name]
+    names = [name for name in value.split("+") if name]
     for name in names:
-        if name not in known:
+        if name not in allowed:
             raise UsageError(
-                f"{argument}={given}: {name} is not one of the worker's kinds "
-                f"({'+'.join(known)})",
+                f"{argument}={value}: {name} is not one of the worker's kinds "
+                f"({'+'.join(allowed)})",
                 name=argument,
             )
     if names:
         return names
     # Capabilities.of adds code to text by itself
-    return [name for name in known if name != "code" or "text" not in known]
+    return [name for name in allowed if name != "code" or "text" not in allowed]
 
 
 def _is_texts(value: object) -> bool:

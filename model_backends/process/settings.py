@@ -63,8 +63,8 @@ class Settings:
     @property
     def secrets(self) -> tuple[str, ...]:
         """The secrets in the arguments, which no file of a run may hold."""
-        given = {"command": self.command, "env": self.env, "args": self.args}
-        return tuple(sorted(secret_values(given)))
+        arguments = {"command": self.command, "env": self.env, "args": self.args}
+        return tuple(sorted(secret_values(arguments)))
 
 
 def words_of(command: str | Sequence[str]) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from mmeval.model_backends.sandbox.runtime import (
 )
 from mmeval.model_backends.sandbox.watch import measure_below
 
-NOBODY = 65534
+UNPRIVILEGED_ID = 65534
 MIN_VERSION = (0, 8)
 """The first version that can limit the size of a tmpfs and disable user namespaces."""
 _MOUNT_POINT = "/mnt"
@@ -62,9 +62,9 @@ _ISOLATION_OPTIONS = (
     "--hostname",
     "sandbox",
     "--uid",
-    str(NOBODY),
+    str(UNPRIVILEGED_ID),
     "--gid",
-    str(NOBODY),
+    str(UNPRIVILEGED_ID),
 )
 
 
@@ -100,7 +100,7 @@ class Bubblewrap:
         # only for the machine's root, not the root of an unprivileged container
         user_map = Path("/proc/self/uid_map").read_text().split()
         inside, outside, count = map(int, user_map[:3])
-        if os.geteuid() == inside == outside == 0 and count > NOBODY:
+        if os.geteuid() == inside == outside == 0 and count > UNPRIVILEGED_ID:
             self._setpriv = _find_program("setpriv", "util-linux")
 
     @property
@@ -189,7 +189,13 @@ class Bubblewrap:
             words += [_find_program("unshare", "util-linux"), "--mount"]
             words += ["sh", "-c", _MOUNT_SCRIPT, "sh"]
             words += [*map(str, self._python.bound), "--"]
-        words += [self._setpriv, "--reuid", str(NOBODY), "--regid", str(NOBODY)]
+        words += [
+            self._setpriv,
+            "--reuid",
+            str(UNPRIVILEGED_ID),
+            "--regid",
+            str(UNPRIVILEGED_ID),
+        ]
         return [*words, "--clear-groups", "--inh-caps=-all", "--"]
 
     def _filesystem(self) -> list[str]:
@@ -246,8 +252,8 @@ class SandboxProcess:
         folders = received_descriptors(self.line)
         if folders and is_found:
             self._base_memory = self._measured().memory
-            most = self._limits.memory_mb * MIB + self._base_memory
-            self._group = MemoryGroup.around(self._first, most)
+            max_bytes = self._limits.memory_mb * MIB + self._base_memory
+            self._group = MemoryGroup.around(self._first, max_bytes)
         if folders:
             with contextlib.suppress(OSError):  # it may have ended
                 self.line.send(b"1")
@@ -261,8 +267,8 @@ class SandboxProcess:
         return use._replace(memory=max(0, use.memory - self._base_memory))
 
     def _measured(self) -> ResourceUse:
-        most = self._limits.memory_mb * MIB + self._base_memory
-        return measure_below(self._first, most, self._used)
+        max_bytes = self._limits.memory_mb * MIB + self._base_memory
+        return measure_below(self._first, max_bytes, self._used)
 
     def end(self) -> bool:
         """Kill process 1 of the namespace. Returns True once it has ended: the kernel
@@ -272,9 +278,9 @@ class SandboxProcess:
             return True
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
-        gone = select.poll()
-        gone.register(self._handle, select.POLLIN)
-        return bool(gone.poll(1000 * TICK))
+        poll = select.poll()
+        poll.register(self._handle, select.POLLIN)
+        return bool(poll.poll(1000 * TICK))
 
     def close(self) -> None:
         self.line.close()

@@ -28,8 +28,10 @@ def main(channel: str, limits: str, *command: str) -> None:
     close_to_others()
     for name, value in json.loads(limits).items():
         kind = getattr(resource, name)
-        most = resource.getrlimit(kind)[1]
-        limit = value if most == resource.RLIM_INFINITY else min(value, most)
+        hard_limit = resource.getrlimit(kind)[1]
+        limit = (
+            value if hard_limit == resource.RLIM_INFINITY else min(value, hard_limit)
+        )
         resource.setrlimit(kind, (limit, limit))
     folders = [os.open(folder, os.O_RDONLY | os.O_DIRECTORY) for folder in FOLDERS]
     # the setup is complete; later errors are the program's

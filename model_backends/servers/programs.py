@@ -82,18 +82,18 @@ class ServerProgram:
     version: str
     elsewhere: str
 
-    def command_from(self, given: str | Sequence[str]) -> tuple[str, ...]:
+    def command_from(self, command: str | Sequence[str]) -> tuple[str, ...]:
         """The words that start the program. Raises MissingError if it is not on this
         machine."""
-        words = words_of(given) if given else self.command
+        words = words_of(command) if command else self.command
         search_path = os.environ.get("PATH", os.defpath)
         python_folder = Path(sys.executable).parent
         path = shutil.which(words[0], path=f"{search_path}{os.pathsep}{python_folder}")
-        is_enough = given or not self.module
+        is_enough = command or not self.module
         if path is not None and (is_enough or find_spec(self.module)):
             return (path, *words[1:])
         name, missing = self.name, f"{self.name} is not installed here"
-        if given:
+        if command:
             name, missing = "command", f"the program {words[0]!r} does not exist"
         raise MissingError(
             missing,
@@ -132,15 +132,15 @@ class ServerProgram:
     def checked_args(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """The given ones of our arguments. Raises UsageError for an argument without a
         flag."""
-        given = {name: value for name, value in args.items() if value}
-        for name in given:
+        used = {name: value for name, value in args.items() if value}
+        for name in used:
             if name not in self.flags:
                 raise UsageError(
                     f"{self.name} has no flag for {name}; leave it out", name=name
                 )
-        return given
+        return used
 
-    def checked_server_args(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def checked_server_args(self, server_args: Mapping[str, Any]) -> dict[str, Any]:
         """The program's own flags, with ``_`` in their names, without null values.
         Raises UsageError for flags that mmeval sets, and for keys, which every user of
         this machine could read."""
@@ -148,10 +148,10 @@ class ServerProgram:
         our_arguments = {name: name for name in self.flags}
         for name, flag in self.flags.items():
             our_arguments[flag.lstrip("-").replace("-", "_")] = name
-        for given_name, value in given.items():
+        for written_name, value in server_args.items():
             if value is None:
                 continue
-            name = given_name.lstrip("-").replace("-", "_")
+            name = written_name.lstrip("-").replace("-", "_")
             is_secret = name.endswith(("_key", "_token", "_password"))
             fault = ""
             if is_secret and isinstance(value, str):

@@ -64,7 +64,7 @@ class Addresses:
     def __init__(self, base_urls: Sequence[str], query: str = "") -> None:
         self._all = [Address(url, query) for url in base_urls]
 
-    def at(self, base_url: str) -> Address:
+    def with_url(self, base_url: str) -> Address:
         """The address with this URL; without one, the first."""
         for address in self._all:
             if address.base_url == base_url:

@@ -74,11 +74,11 @@ class WireBackend(ABC):
     def _encode(self, request: Request) -> HttpRequest:
         """The request as sent. Raises CallError for content or options that cannot be
         sent, ContentError for a medium that cannot be read."""
-        known = self.capabilities.options or ()
+        options = self.capabilities.options or ()
         for name in request.params.options:
-            if name not in known:
-                names = ", ".join(sorted(known))
-                near = did_you_mean(name, known) or f"; known: {names}"
+            if name not in options:
+                names = ", ".join(sorted(options))
+                near = did_you_mean(name, options) or f"; known: {names}"
                 backend = self.identity["backend"]
                 raise CallError(
                     "bad_request", f"the backend {backend} has no option {name!r}{near}"

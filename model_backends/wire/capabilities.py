@@ -14,19 +14,19 @@ from mmeval.model_backends.wire.formats import Formats
 def kinds_in(
     argument: str,
     value: str | Sequence[str],
-    known: Sequence[str],
+    allowed: Sequence[str],
     hint: str = "",
 ) -> list[str]:
     """The kinds in ``text+image`` or in a list of names. Raises UnknownNameError for an
     unknown kind."""
     names = value.split("+") if isinstance(value, str) else list(value)
     for name in names:
-        if name not in known:
+        if name not in allowed:
             raise UnknownNameError(
                 f"kind in {argument}",
                 str(name),
-                known,
-                hint or f"Known: {', '.join(known)}.",
+                allowed,
+                hint or f"Known: {', '.join(allowed)}.",
             )
     return names
 

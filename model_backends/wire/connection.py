@@ -77,7 +77,7 @@ class Connection:
 
 
 def checked_base_url(
-    given: str,
+    value: str,
     *,
     argument: str = "base_url",
     key_name: str,
@@ -89,7 +89,7 @@ def checked_base_url(
     that ends in one of ``endpoints``. Credentials and queries are refused because the
     address is written to the results.
     """
-    url = given.strip()
+    url = value.strip()
     if "@" in url or "?" in url or "#" in url:
         raise UsageError(
             f"{argument} must not hold a user name, a query or a fragment; give the "
@@ -185,10 +185,10 @@ def checked_choice(
     choices: object,
 ) -> Any:
     """A value of a literal type. Raises UnknownNameError with near names otherwise."""
-    known = get_args(choices)
-    if value not in known:
+    allowed = get_args(choices)
+    if value not in allowed:
         raise UnknownNameError(
-            argument, str(value), known, f"Known: {', '.join(known)}."
+            argument, str(value), allowed, f"Known: {', '.join(allowed)}."
         )
     return value
 

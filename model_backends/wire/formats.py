@@ -72,22 +72,22 @@ DEFAULT_FORMATS = Formats()
 
 def checked_formats(
     argument: str,
-    given: str,
-    known: Mapping[str, str],
+    value: str,
+    mimes: Mapping[str, str],
 ) -> list[str]:
     """The formats in ``png+jpeg``. Raises UnknownNameError for an unknown format,
     UsageError if the format that others are converted to is missing."""
-    normalized = given.lower().replace("jpg", "jpeg")
+    normalized = value.lower().replace("jpg", "jpeg")
     names = [name.strip() for name in normalized.split("+")]
     for name in names:
-        if name not in known:
+        if name not in mimes:
             raise UnknownNameError(
-                f"format in {argument}", name, known, f"Known: {', '.join(known)}."
+                f"format in {argument}", name, mimes, f"Known: {', '.join(mimes)}."
             )
-    plain = _PLAIN_PICTURE if known is PICTURES else _PLAIN_SOUND
+    plain = _PLAIN_PICTURE if mimes is PICTURES else _PLAIN_SOUND
     if plain not in names:
         raise UsageError(
-            f"{argument}={given!r} lacks {plain}; add it, because other formats are "
+            f"{argument}={value!r} lacks {plain}; add it, because other formats are "
             f"converted to {plain}",
             name=argument,
         )

@@ -70,8 +70,8 @@ class HttpReply(NamedTuple):
     """A reply of a server.
 
     ``latency`` is in seconds, from sending to the last byte. ``held_bytes`` is the
-    memory in bytes that its body takes until it is released. ``lost`` says why the end
-    of a stream is missing. ``base_url`` is the address that replied.
+    memory in bytes that its body takes until it is released. ``cut_reason`` says why
+    the end of a stream is missing. ``base_url`` is the address that replied.
     """
 
     status: int
@@ -79,7 +79,7 @@ class HttpReply(NamedTuple):
     body: bytes
     latency: float
     held_bytes: int = 0
-    lost: str = ""
+    cut_reason: str = ""
     base_url: str = ""
 
     @property
@@ -164,7 +164,7 @@ class Transport:
         """The reply of a URL, or of a path below ``base_url``, with any status and
         after redirects. Only the server at ``base_url`` gets the key and the user's
         headers. Raises CallError without a complete reply."""
-        address = self._addresses.at(base_url)
+        address = self._addresses.with_url(base_url)
         for _ in range(MAX_REDIRECTS + 1):
             url = str(address.url(location))
             if not url.startswith(("http://", "https://")):
@@ -194,7 +194,7 @@ class Transport:
 
     def knows(self, base_url: str) -> bool:
         """True for an address of the model."""
-        return self._addresses.at(base_url).base_url == base_url
+        return self._addresses.with_url(base_url).base_url == base_url
 
     async def _exchange(
         self,
@@ -217,9 +217,9 @@ class Transport:
                 allow_redirects=False,
                 proxy=address.proxy,
             )
-            lost = ""
+            cut_reason = ""
             if response.headers.get("Content-Type", "").startswith(EVENT_STREAM):
-                http_reply, lost = await self._read_stream(response)
+                http_reply, cut_reason = await self._read_stream(response)
             else:
                 http_reply = await self._read(response)
         except (
@@ -251,7 +251,7 @@ class Transport:
             clean,
             latency,
             held_bytes,
-            lost,
+            cut_reason,
             address.base_url,
         )
 
@@ -318,8 +318,8 @@ class Transport:
         """A body that is large or of unknown length. A large one waits for memory,
         which it keeps until it is released."""
         max_bytes = self._connection.max_reply_bytes
-        pieces, total, taken = [], 0, 0
-        kept = 0  # bytes that stay reserved for the body: none if reading fails
+        pieces, total, reserved_bytes = [], 0, 0
+        kept_bytes = 0  # bytes that stay reserved for the body: none if reading fails
         is_whole = False
         try:
             if length is not None and length > max_bytes:
@@ -329,27 +329,27 @@ class Transport:
                 if total > max_bytes:
                     raise self._too_large()
                 pieces.append(piece)
-                if not taken and total >= LARGE_BODY:
+                if not reserved_bytes and total >= LARGE_BODY:
                     reserved = length or max_bytes
                     await self._memory.take(reserved)
-                    taken = reserved
+                    reserved_bytes = reserved
             body = b"".join(pieces)
-            kept = total
+            kept_bytes = total
             is_whole = True
             return body
         finally:
             if not is_whole:
                 response.close()
-            if taken:
-                self._memory.free(taken - kept)
+            if reserved_bytes:
+                self._memory.free(reserved_bytes - kept_bytes)
 
     async def _read_stream(self, response: aiohttp.ClientResponse) -> tuple[bytes, str]:
         """The bytes of a stream of events, and why its end is missing, if it is. The
         answer may be complete without the end."""
-        max_bytes, lost = self._connection.max_reply_bytes, ""
+        max_bytes, cut_reason = self._connection.max_reply_bytes, ""
         patience = min(self._connection.timeout, SILENCE_SECONDS)
-        pieces, total, taken, tail = [], 0, 0, b""
-        kept = 0  # bytes that stay reserved for the answer: none if reading fails
+        pieces, total, reserved_bytes, tail = [], 0, 0, b""
+        kept_bytes = 0  # bytes that stay reserved for the answer: none if reading fails
         try:
             while True:
                 limit = asyncio.timeout(patience)
@@ -359,10 +359,10 @@ class Transport:
                 except TimeoutError:
                     if not limit.expired():
                         raise  # the time for the whole call is over
-                    lost = f"no data for {patience:g} s"
+                    cut_reason = f"no data for {patience:g} s"
                     break
                 except (self._aiohttp.ClientError, OSError) as error:
-                    lost = str(error) or type(error).__name__
+                    cut_reason = str(error) or type(error).__name__
                     break
                 if not piece:
                     response.release()
@@ -374,16 +374,16 @@ class Transport:
                 tail = (tail + piece)[-_TAIL:]
                 if b"[DONE]" in tail and has_ended(tail):
                     patience = min(patience, LAST_SECONDS)
-                if not taken and total >= LARGE_BODY:
+                if not reserved_bytes and total >= LARGE_BODY:
                     await self._memory.take(STREAM_BYTES)
-                    taken = STREAM_BYTES
+                    reserved_bytes = STREAM_BYTES
             body = b"".join(pieces)
-            kept = total
-            return body, lost
+            kept_bytes = total
+            return body, cut_reason
         finally:
             response.close()
-            if taken:
-                self._memory.free(taken - kept)
+            if reserved_bytes:
+                self._memory.free(reserved_bytes - kept_bytes)
 
     async def fetch(self, links: Links) -> None:
         """Fetch the missing links of a reply, only from allowed hosts, without the key

@@ -52,10 +52,10 @@ def form_fields(fields: Mapping[str, Any]) -> dict[str, str]:
     return texts
 
 
-def checked_extra_body(given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def checked_extra_body(value: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """The user's body fields. Raises UsageError for a value that cannot be sent as JSON
     and for a field that a sample sets."""
-    extra = checked_fields("extra_body", given)
+    extra = checked_fields("extra_body", value)
     for name in _SAMPLE_FIELDS:
         if name in extra:
             raise UsageError(
@@ -67,10 +67,10 @@ def checked_extra_body(given: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 def checked_fields(
     argument: str,
-    given: Mapping[str, Any] | None,
+    value: Mapping[str, Any] | None,
 ) -> Mapping[str, Any]:
     """A mapping of fields. Raises UsageError if it cannot be sent as JSON."""
-    fields = dict(given or {})
+    fields = dict(value or {})
     try:
         json.dumps(fields, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -91,7 +91,7 @@ def read_headers(file: str) -> dict[str, str]:
         return {}
     path = Path(file).expanduser()
     try:
-        given = json.loads(path.read_text("utf-8"))
+        headers = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise MissingDataError(
             f"{path}: the headers cannot be read ({error.strerror}); give a readable "
@@ -99,33 +99,33 @@ def read_headers(file: str) -> dict[str, str]:
             file=path,
         ) from None
     except ValueError:
-        given = None
-    if not isinstance(given, dict):
+        headers = None
+    if not isinstance(headers, dict):
         raise UsageError(
             f"{path}: the headers must be a JSON object of names and texts",
             name="extra_headers_file",
         )
-    for name, value in given.items():
+    for name, value in headers.items():
         if not isinstance(value, str) or not value.isprintable() or not value:
             raise UsageError(
                 f"{path}: the header {name} must be one line of text",
                 name="extra_headers_file",
             )
         _check_header_name(name, "extra_headers_file")
-    return given
+    return headers
 
 
-def checked_key_header(given: str) -> str:
+def checked_key_header(name: str) -> str:
     """The header for the bare key; empty for ``Authorization``."""
-    if given:
-        _check_header_name(given, "api_key_header")
-    return given
+    if name:
+        _check_header_name(name, "api_key_header")
+    return name
 
 
-def checked_query(given: str, key_name: str) -> str:
+def checked_query(value: str, key_name: str) -> str:
     """A query for every address, such as ``a=b&c=d``. Raises UsageError for another
     text and for a query with a key, because the query is written to the results."""
-    query = given.strip().removeprefix("?")
+    query = value.strip().removeprefix("?")
     if not query:
         return ""
     try:
@@ -149,11 +149,11 @@ def checked_query(given: str, key_name: str) -> str:
     return query
 
 
-def checked_hosts(given: str) -> frozenset[str]:
+def checked_hosts(value: str) -> frozenset[str]:
     """The hosts in ``HOST+HOST:PORT`` whose links may be fetched. Raises UsageError for
     a name that is not a host."""
-    named = [host.strip() for host in given.lower().split("+")]
-    hosts = [host for host in named if host]
+    words = [host.strip() for host in value.lower().split("+")]
+    hosts = [host for host in words if host]
     for host in hosts:
         name, _, port = host.partition(":")
         is_host = name and not set(name) & set("/?#@*") and not name.startswith(".")

@@ -122,7 +122,7 @@ class AnswerHistory:
             "structure": list(self.layout),
             "plan": plans,
             "log": [
-                {"round": round_number, "step": problem.step, "problem": problem.what}
+                {"round": round_number, "step": problem.step, "problem": problem.text}
                 for round_number, problem in self.log
             ],
             "rounds": max(len(self.plans) - 1, 0),

@@ -45,7 +45,7 @@ class SelectedTool(NamedTuple):
 
     kind: ToolKind
     tool: Tool
-    wanted: ToolRequest
+    request: ToolRequest
 
     def call(self, pictures: Sequence[Part], options: Mapping[str, Any]) -> Call:
         call_options = dict(options)
@@ -189,8 +189,8 @@ class PlanTools:
 
     def example(self, text: str) -> str:
         """A selector's reply for a step, for dry runs."""
-        named = [name for name in self._available if name in text]
-        name = (named or list(self._available))[0]
+        names = [name for name in self._available if name in text]
+        name = (names or list(self._available))[0]
         arguments = json.loads(self._available[name][0].form)
         return json.dumps({"tool": name, "arguments": arguments})
 

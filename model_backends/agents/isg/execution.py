@@ -27,10 +27,10 @@ class Problem(NamedTuple):
     """What went wrong in a step of a plan. Steps count from 1."""
 
     step: int
-    what: str
+    text: str
 
     def __str__(self) -> str:
-        return f"step {self.step}: {self.what}"
+        return f"step {self.step}: {self.text}"
 
 
 class ToolStep(NamedTuple):
@@ -182,9 +182,9 @@ class Execution:
                     end_of_run()
                     parts.append(part)
                     continue
-                what = profile.missing_picture(name)
-                if what:
-                    self._note(number, what)
+                problem = profile.missing_picture(name)
+                if problem:
+                    self._note(number, problem)
         end_of_run()
         return Interleaved(tuple(parts))
 
@@ -218,7 +218,7 @@ class Execution:
         for number in numbers:
             pictures = self._named_pictures(number)
             if pictures is None:
-                texts[number] = context.profile.failed_caption(self.log[-1].what)
+                texts[number] = context.profile.failed_caption(self.log[-1].text)
                 continue
             call = context.call(
                 "caption",
@@ -263,8 +263,8 @@ class Execution:
             return self.context.pictures[number]
         return self.made_pictures.get(made_number(name))
 
-    def _note(self, number: int, what: str) -> None:
-        self.log.append(Problem(number, what))
+    def _note(self, number: int, text: str) -> None:
+        self.log.append(Problem(number, text))
 
 
 def _missing_picture(name: str) -> str:

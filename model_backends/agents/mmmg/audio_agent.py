@@ -95,13 +95,13 @@ def mmmg_audio_agent(
 
     def call(
         item: AudioItem,
-        made: Sequence[Part],
+        media: Sequence[Part],
         title: str,
     ) -> Call:
         options = request.params.options_of("audio")
         if item.tool in ("text_to_sound", "text_to_music"):
             return tools[item.tool].call(item.style, title=title, **options)
-        voice = list(made)
+        voice = list(media)
         if not voice and item.reference in user_sounds:
             voice = [user_sounds[str(item.reference)]]
         return tools[item.tool].call(

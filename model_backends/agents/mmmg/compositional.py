@@ -55,7 +55,7 @@ def compositional(
 
     def call(
         item: ImageItem,
-        _made: Sequence[Part],
+        _media: Sequence[Part],
         title: str,
     ) -> Call:
         return text_to_image.call(
@@ -79,7 +79,7 @@ def compositional(
             parts += [text_part(before), part or Part("image")]
             position = place.end
         parts.append(text_part(reply[position:].strip()))
-        shown = [part for part in parts if part.kind == "image" or part.raw]
-        return Interleaved(tuple(shown))
+        visible = [part for part in parts if part.kind == "image" or part.raw]
+        return Interleaved(tuple(visible))
 
     return (yield from carry_out(placeholder_tools, request, places, max_items, blocks))

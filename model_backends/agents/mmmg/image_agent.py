@@ -88,10 +88,12 @@ def mmmg_image_agent(
 
     def call(
         item: ImageItem,
-        made: Sequence[Part],
+        made_media: Sequence[Part],
         title: str,
     ) -> Call:
-        media = made or [media_part(user_pictures[number]) for number in item.reference]
+        media = made_media or [
+            media_part(user_pictures[number]) for number in item.reference
+        ]
         return tools[item.tool].call(
             item.prompt, *media, title=title, **request.params.options_of("image")
         )

@@ -148,8 +148,8 @@ def carry_out(
     media, failures = yield from placeholder_tools.make_media(items, order)
     failures |= dict.fromkeys(unresolved, "it needs a malformed placeholder")
     warnings += faults
-    for number, why in sorted(failures.items()):
-        warnings.append(f"the medium of placeholder {number} was not made: {why}")
+    for number, reason in sorted(failures.items()):
+        warnings.append(f"the medium of placeholder {number} was not made: {reason}")
     valid = [number for number, item in enumerate(items) if item is not None]
     answer = fill(
         [places[number] for number in valid],

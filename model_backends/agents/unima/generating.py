@@ -19,14 +19,14 @@ def make_answer(report: Report, steps: Steps) -> Program[Interleaved]:
     items = report.items
     numbers = {item.label: number for number, item in enumerate(items)}
 
-    def call(number: int, made: Mapping[int, Part]) -> Call | None:
+    def call(number: int, media_by_number: Mapping[int, Part]) -> Call | None:
         item = items[number]
         parts: dict[str, Part] = {}
         for use in item.uses:
             if use not in numbers:
                 parts[use] = bare(steps.question.items[use])
-            elif numbers[use] in made:
-                parts[use] = bare(made[numbers[use]])
+            elif numbers[use] in media_by_number:
+                parts[use] = bare(media_by_number[numbers[use]])
         available_kinds = {part.kind for part in parts.values()}
         missing = sorted(item.maker.takes - available_kinds)
         if missing:
@@ -73,9 +73,9 @@ def make_answer(report: Report, steps: Steps) -> Program[Interleaved]:
     for item in items:
         needs.append([numbers[use] for use in item.uses if use in numbers])
     order, _ = rounds_of(needs)
-    made = yield from in_rounds(order, call, read)
+    media_by_number = yield from in_rounds(order, call, read)
     contents = {}
-    for number, part in sorted(made.items()):
+    for number, part in sorted(media_by_number.items()):
         contents[items[number].label] = part.media or part.text or ""
     return Interleaved.from_text(report.text, contents, spellings=TAG)
 

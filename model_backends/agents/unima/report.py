@@ -162,9 +162,9 @@ def _item(
     faults: list[str],
 ) -> ReportItem | None:
     """An item; None if its caption does not name an item that it needs."""
-    named = dict.fromkeys(tag.label for tag in find(caption, TAG))
-    uses = tuple(use for use in named if use in before)
-    unknown = [use for use in named if use not in before]
+    names = dict.fromkeys(tag.label for tag in find(caption, TAG))
+    uses = tuple(use for use in names if use in before)
+    unknown = [use for use in names if use not in before]
     if unknown:
         faults.append(
             f"the caption of {label} names {unknown[0]}, which is no item of the "

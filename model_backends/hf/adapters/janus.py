@@ -145,7 +145,7 @@ class JanusAdapter(ChatAdapter):
         guidance = number_option(request.params, GUIDANCE, self._guidance, least=0.0)
         with torch.inference_mode():
             tensors = placed(encoded, self.model)
-            drawn = type(self.model).generate(
+            picture_codes = type(self.model).generate(
                 self.model,
                 **tensors,
                 generation_mode="image",
@@ -156,7 +156,7 @@ class JanusAdapter(ChatAdapter):
             )
         broken_error = broken_row(self.model.dtype)
         streams: list[TokenStream | RowError] = []
-        for codes, broken in zip(drawn.tolist(), sampler.broken, strict=True):
+        for codes, broken in zip(picture_codes.tolist(), sampler.broken, strict=True):
             streams.append(
                 broken_error if broken else TokenStream(codes, used=len(codes))
             )

@@ -255,15 +255,15 @@ class QwenOmniAdapter(ChatAdapter):
         )
 
     def _voice(self, params: GenerationParams) -> str:
-        known = list(self.voices())
+        voices = list(self.voices())
         default = (
-            self.usual_voice if self.usual_voice in known or not known else known[0]
+            self.usual_voice if self.usual_voice in voices or not voices else voices[0]
         )
         requested = str(params.options.get(VOICE, default))
-        for name in known:
+        for name in voices:
             if name.lower() == requested.lower():
                 return name
-        hint = did_you_mean(requested, known) or f"; known: {', '.join(known)}"
+        hint = did_you_mean(requested, voices) or f"; known: {', '.join(voices)}"
         raise RowError(
             "bad_request", f"this model has no voice {VOICE}={requested!r}{hint}"
         )
@@ -334,8 +334,8 @@ class Qwen3OmniAdapter(QwenOmniAdapter):
         return thinker
 
     def voices(self) -> Sequence[str]:
-        known: Mapping[str, int] = self.whole.config.talker_config.speaker_id or {}
-        return list(known)
+        speakers: Mapping[str, int] = self.whole.config.talker_config.speaker_id or {}
+        return list(speakers)
 
 
 class _CodeCounter:
@@ -375,7 +375,7 @@ class _SpeechLimit:
         self._text_tokens += 1
         return scores
 
-    def must_stop(self, input_ids: Any, _scores: Any, **_given: Any) -> Any:
+    def must_stop(self, input_ids: Any, _scores: Any, **_arguments: Any) -> Any:
         """A stopping criterion of the talker: True once the speech has reached its
         limit."""
         self._speech_codes += 1

@@ -153,8 +153,8 @@ class VitsAdapter(Adapter):
         tokens = [token for token in all_tokens if token != tokenizer.pad_token]
         unspoken = _unspoken(text, tokens, tokenizer)
         shown = listed(list(map(repr, unspoken)), MAX_SHOWN)
-        known = [token for token in tokens if token != tokenizer.unk_token]
-        if not "".join(known).strip():
+        known_tokens = [token for token in tokens if token != tokenizer.unk_token]
+        if not "".join(known_tokens).strip():
             raise RowError(
                 "bad_request",
                 f"the model's vocabulary has no character of the prompt: {shown}",
@@ -190,7 +190,7 @@ def sampling_rate(config: Mapping[str, Any]) -> int:
 def _text(request: Request) -> tuple[str, list[str]]:
     """All text except system messages, and warnings about omissions. Words are joined
     with single blanks: a vocabulary may lack the line end, which would join words."""
-    spoken = []
+    texts = []
     warnings: dict[str, None] = {}
     for message in request.messages:
         content = message.content
@@ -200,13 +200,13 @@ def _text(request: Request) -> tuple[str, list[str]]:
                     "unsupported", f"this model takes only text, not {part.kind}"
                 )
         if message.role != "system":
-            spoken.append("".join(map(words_of, content.parts)))
+            texts.append("".join(map(words_of, content.parts)))
         elif content.text.strip():
             warnings.setdefault(
                 "the system message was left out: this model reads its prompt aloud "
                 "and does not follow instructions"
             )
-    return " ".join(" ".join(spoken).split()), list(warnings)
+    return " ".join(" ".join(texts).split()), list(warnings)
 
 
 def _unspoken(

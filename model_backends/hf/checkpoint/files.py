@@ -189,9 +189,11 @@ class ModelFiles:
                     continue
                 listed = self.json(index).get("weight_map")
                 shards = listed.values() if isinstance(listed, dict) else ()
-                gone = {posixpath.join(part, str(shard)) for shard in shards} - names
-                if gone:
-                    return f"no weights {min(gone)}"
+                missing_shards = {
+                    posixpath.join(part, str(shard)) for shard in shards
+                } - names
+                if missing_shards:
+                    return f"no weights {min(missing_shards)}"
         return ""
 
 
@@ -215,7 +217,7 @@ def find_model(settings: Settings) -> ModelFiles:
 
 
 def find_files(
-    given: str,
+    pretrained: str,
     revision: str,
     *,
     index: str = MODEL_INDEX,
@@ -226,29 +228,30 @@ def find_files(
     Raises MissingDataError for a model that is neither a folder nor on the hub, or has
     no ``index``; UsageError for a revision of a folder.
     """
-    folder = Path(given)
+    folder = Path(pretrained)
     with contextlib.suppress(RuntimeError):  # "~user" of an unknown user
         folder = folder.expanduser()
     if os.path.isdir(folder):  # noqa: PTH112  unlike Path.is_dir, false for a name that no file can have
         if revision != "main":
             raise UsageError(
-                f"revision={revision}: pretrained={given} is a folder, which has no "
-                "revisions; leave revision out"
+                f"revision={revision}: pretrained={pretrained} is a folder, which has "
+                "no revisions; leave revision out"
             )
         files = ModelFiles(folder.resolve().name, folder)
         files.json(index, required=True)
         return files
-    if given.startswith((".", "/", "~")) or given.count("/") > 1:
+    if pretrained.startswith((".", "/", "~")) or pretrained.count("/") > 1:
         raise MissingDataError(
-            f"pretrained={given} does not exist; give a folder with {index} and weights"
+            f"pretrained={pretrained} does not exist; give a folder with {index} and "
+            "weights"
         )
     try:
-        snapshot = hub.snapshot(given, revision, kind="model", only=SMALL_FILES)
+        snapshot = hub.snapshot(pretrained, revision, kind="model", only=SMALL_FILES)
     except MissingDataError as error:
         raise MissingDataError(
             f"{sentence(error)} There is no folder of that name either"
         ) from None
-    files = ModelFiles(given, snapshot, commit=snapshot.name)
+    files = ModelFiles(pretrained, snapshot, commit=snapshot.name)
     files.json(index, required=True)
     return files
 

@@ -43,16 +43,16 @@ class Literals:
         """The text with broken control tokens, and the tokens that it held, once
         each."""
         pieces: list[str] = []
-        found: dict[str, None] = {}
+        tokens: dict[str, None] = {}
         copied_to = 0
         for match in self._first.finditer(text):
             start = match.start()
             token = self._token_at(text, start) if start >= copied_to else None
             if token is not None:
-                found[token] = None
+                tokens[token] = None
                 pieces += (text[copied_to:start], _broken(token, self._break))
                 copied_to = start + len(token)
-        return "".join((*pieces, text[copied_to:])), tuple(found)
+        return "".join((*pieces, text[copied_to:])), tuple(tokens)
 
     def _token_at(self, text: str, start: int) -> str | None:
         """The longest control token that starts at an offset; None without one."""

@@ -56,7 +56,7 @@ class ChatTemplate:
         Raises RowError ``unsupported`` for a conversation that the template refuses or
         writes incompletely.
         """
-        text = self._written(chat.messages)
+        text = self._render_turns(chat.messages)
         if _listed(text, chat.messages):
             raise RowError(
                 "unsupported",
@@ -80,7 +80,7 @@ class ChatTemplate:
             "user", _MARK
         )
 
-    def _written(self, turns: Sequence[Turn]) -> str:
+    def _render_turns(self, turns: Sequence[Turn]) -> str:
         return self._rendered([self._turn(turn) for turn in turns])
 
     def _rendered(self, turns: Sequence[Turn]) -> str:
@@ -135,14 +135,14 @@ class ChatTemplate:
         return self._faults[shape]
 
     def _test(self, shape: Shape) -> tuple[str, str]:
-        whole = self._written(_example(shape))
+        whole = self._render_turns(_example(shape))
         dropped: list[str] = []
         note = ""
         texts = 0
         for turn, (role, kinds) in enumerate(shape):
             for item, kind in enumerate(kinds):
                 try:
-                    reduced = self._written(_example(shape, without=(turn, item)))
+                    reduced = self._render_turns(_example(shape, without=(turn, item)))
                 except RowError:  # it fails without the part, so it reads the part
                     reduced = ""
                 if reduced == whole:
@@ -270,14 +270,14 @@ def template_of(
             )
 
     def render(source: str, turns: Sequence[Turn]) -> str:
-        written: str = processor.apply_chat_template(
+        text: str = processor.apply_chat_template(
             list(turns),
             chat_template=source,
             tokenize=False,
             add_generation_prompt=True,
             **arguments,
         )
-        return written
+        return text
 
     template = ChatTemplate(partial(render, source))
     if not template.writes_words():

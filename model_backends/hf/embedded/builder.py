@@ -109,7 +109,7 @@ def _tokenizer(transformers: Any) -> Any:
     """A tokenizer of bytes, codes of media, phrases and programs."""
     tokenizers = need("tokenizers", "hf")
     level = tokenizers.pre_tokenizers.ByteLevel
-    symbols = {symbol: at for at, symbol in enumerate(sorted(level.alphabet()))}
+    symbols = {symbol: number for number, symbol in enumerate(sorted(level.alphabet()))}
     core = tokenizers.Tokenizer(tokenizers.models.BPE(vocab=symbols, merges=[]))
     core.pre_tokenizer = level(add_prefix_space=False, use_regex=False)
     core.decoder = tokenizers.decoders.ByteLevel()

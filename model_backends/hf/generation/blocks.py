@@ -171,8 +171,8 @@ def _block(
     size_with_ends = height * (width + 1)
     codes, tail = body[:size_with_ends], tuple(body[size_with_ends:])
     if cut:
-        drawn = sum(token in tokens.codes for token in codes)
-        return _broken(f"it has {drawn} of {height * width} codes", cut=True)
+        code_count = sum(token in tokens.codes for token in codes)
+        return _broken(f"it has {code_count} of {height * width} codes", cut=True)
     is_whole = tail == (tokens.frame_end, tokens.end)
     for place, token in enumerate(codes):
         if place % (width + 1) == width:

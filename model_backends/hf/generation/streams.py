@@ -160,5 +160,5 @@ def _padding(
     default: int = next(
         token for token in candidates if token is not None and token >= 0
     )
-    others = [token for token in tokenizer.all_special_ids if token not in ends]
-    return others[0] if default in ends and others else default
+    other_tokens = [token for token in tokenizer.all_special_ids if token not in ends]
+    return other_tokens[0] if default in ends and other_tokens else default

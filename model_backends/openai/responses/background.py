@@ -38,7 +38,7 @@ class BackgroundEndpoint(JobEndpoint):
     def job(self, http_reply: HttpReply) -> Mapping[str, Any]:
         body = http_reply.body
         if not body.startswith(b"{") and is_stream(body, http_reply.content_type):
-            return streamed_state(body, http_reply.lost)
+            return streamed_state(body, http_reply.cut_reason)
         return super().job(http_reply)
 
     def has_ended(self, job: Mapping[str, Any]) -> bool:

@@ -187,7 +187,7 @@ class ResponsesEndpoint:
     def _reply(self, http_reply: HttpReply) -> StreamedResponse:
         body = http_reply.body
         if not body.startswith(b"{") and is_stream(body, http_reply.content_type):
-            return streamed_reply(body, http_reply.lost, self._settings.secrets)
+            return streamed_reply(body, http_reply.cut_reason, self._settings.secrets)
         try:
             fields = from_line(body)
         except (ValueError, RecursionError):
@@ -260,8 +260,10 @@ def _read_picture(reader: AnswerReader, item: Mapping[str, Any]) -> bool:
         reader.warn(f"the service refused to draw a picture ({reason})")
         return True
     status = item.get("status") or "missing"
-    why = f" ({reason})" if reason else ""
-    reader.warn(f"a call for a picture returned none; its status is {status}{why}")
+    reason_text = f" ({reason})" if reason else ""
+    reader.warn(
+        f"a call for a picture returned none; its status is {status}{reason_text}"
+    )
     return False
 
 
@@ -270,13 +272,13 @@ def _read_picture(reader: AnswerReader, item: Mapping[str, Any]) -> bool:
 
 def _failure(fields: Mapping[str, Any]) -> CallError | None:
     """The error of a failed response; None for an answer."""
-    status, given = status_of(fields), fields.get("error")
-    if given:
-        error = read_error(given)
+    status, stated_error = status_of(fields), fields.get("error")
+    if stated_error:
+        error = read_error(stated_error)
         if "invalid_prompt" in error.codes:
             words = shortened(error.message, _SHOWN_CHARS)
             return CallError("refused", f"the service refused the request ({words})")
-        return error_in_body(given)
+        return error_in_body(stated_error)
     if status in PENDING:
         # a retry would create, and cost, another response
         return CallError(

@@ -60,23 +60,23 @@ class StreamedResponse(NamedTuple):
 
 def streamed_reply(
     body: bytes,
-    lost: str = "",
+    cut_reason: str = "",
     secrets: Collection[str] = (),
 ) -> StreamedResponse:
     """The reply in a stream of events. Its items are those reported as done, and those
     that only the last event holds. Partial pictures are not items.
 
-    ``lost`` says why the end is missing. ``secrets`` are removed here, because an event
-    may end in the middle of an echoed one. Raises CallError ``connection`` for a stream
-    without an end.
+    ``cut_reason`` says why the end is missing. ``secrets`` are removed here, because an
+    event may end in the middle of an echoed one. Raises CallError ``connection`` for a
+    stream without an end.
     """
     stream = _read(body)
     if not stream.is_complete:
-        raise missing_end("the answer", lost)
+        raise missing_end("the answer", cut_reason)
     return stream.reply(secrets)
 
 
-def streamed_state(body: bytes, lost: str = "") -> Mapping[str, Any]:
+def streamed_state(body: bytes, cut_reason: str = "") -> Mapping[str, Any]:
     """The response in the last event of a stream. It is not ended if the stream is cut.
     Raises CallError for an error in its place, ``connection`` if no event holds a
     response."""
@@ -85,7 +85,7 @@ def streamed_state(body: bytes, lost: str = "") -> Mapping[str, Any]:
         return stream.fields
     if stream.is_complete and stream.fields.get("error"):
         raise error_in_body(stream.fields["error"])
-    raise missing_end("the answer", lost)
+    raise missing_end("the answer", cut_reason)
 
 
 def _read(body: bytes) -> _ResponseStream:

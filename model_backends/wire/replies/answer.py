@@ -142,7 +142,7 @@ class AnswerReader:
         self._plain_link = ""
         """The first link in a text without media markup. It may be the answer's medium
         if there is no other."""
-        self._lost = 0
+        self._omissions = 0
 
     # --- the content of a reply -------------------------------------------------------
 
@@ -273,7 +273,7 @@ class AnswerReader:
             # transcripts of sounds that could not be read
             pieces += [text for part, text in self._transcripts if part is None]
         thought = "".join(self._thoughts)
-        if self._lost and not thought and not any(pieces):
+        if self._omissions and not thought and not any(pieces):
             raise bad_reply(
                 f"nothing of the answer can be read: {'; '.join(self._warnings)}"
             )
@@ -497,7 +497,7 @@ class AnswerReader:
         encoded = ""
         if amount.letters:
             encoded = f", {amount.letters:,} characters of base64"
-        self._lost += 1
+        self._omissions += 1
         self.warn(
             f"left out of the answer: {shortened(name, _NAME_CHARS)} "
             f"({amount.size:,} bytes{encoded})"

@@ -249,13 +249,13 @@ def _inline_code(
     number = 0
     while number < len(runs):
         opening_start, after = runs[number]
-        same = later[after - opening_start]
-        while same and same[-1] <= number:
-            same.pop()
-        closing = runs[same[-1]] if same else None
+        closers = later[after - opening_start]
+        while closers and closers[-1] <= number:
+            closers.pop()
+        closing = runs[closers[-1]] if closers else None
         if closing is None or "\n\n" in text[after : closing[0]]:
             number += 1
             continue
         spans.append((opening_start, closing[1]))
-        number = same[-1] + 1
+        number = closers[-1] + 1
     return spans

@@ -50,12 +50,12 @@ def is_allowed(url: str, hosts: Collection[str]) -> bool:
         port = parsed.port
     except ValueError:
         return False
-    usual = _PORTS.get(parsed.scheme)
-    if usual is None or not parsed.hostname:
+    default_port = _PORTS.get(parsed.scheme)
+    if default_port is None or not parsed.hostname:
         return False
-    if port in (None, usual) and parsed.hostname in hosts:
+    if port in (None, default_port) and parsed.hostname in hosts:
         return True
-    return f"{parsed.hostname}:{port or usual}" in hosts
+    return f"{parsed.hostname}:{port or default_port}" in hosts
 
 
 def link_error(address: str, reason: str = "") -> CallError:

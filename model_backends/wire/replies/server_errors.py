@@ -267,10 +267,10 @@ def event_object(event: Event) -> dict[str, Any] | None:
     return row
 
 
-def missing_end(what: str, lost: str) -> CallError:
-    """The error for a stream without an end. ``lost`` is the reason, if known."""
-    reason = lost or "the connection was closed"
-    return CallError("connection", f"the stream of {what} has no end ({reason})")
+def missing_end(content: str, cut_reason: str) -> CallError:
+    """The error for a stream without an end. ``cut_reason`` is the reason, if known."""
+    reason = cut_reason or "the connection was closed"
+    return CallError("connection", f"the stream of {content} has no end ({reason})")
 
 
 def error_in_list(value: object) -> object:

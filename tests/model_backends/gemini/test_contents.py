@@ -82,5 +82,5 @@ def test_a_kind_that_is_not_taken_is_unsupported() -> None:
 
 def test_a_damaged_medium_is_a_fault_of_the_data() -> None:
     damaged = media_part(Media.from_bytes(b"no picture"), "image")
-    with pytest.raises(CallError, match="is no image"):
+    with pytest.raises(CallError, match="the image "):
         rows(user(damaged))

@@ -149,7 +149,7 @@ def test_a_worker_that_cannot_be_trusted_any_more_is_ended_and_no_row_is_answere
     asked = Asked(bad_worker(fault, notes, copies=0, timeout=timeout))
     assert not asked.found
     assert all(word in asked.death for word in words.split(".*")), asked.death
-    assert time.monotonic() - began < DEADLINE, "that is no silence"
+    assert time.monotonic() - began < DEADLINE, "the worker was not silent"
     if fault == "leaves children":
         assert gone({int(line.split()[1]) for line in noted(notes, "children")})
 

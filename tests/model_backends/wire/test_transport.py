@@ -89,7 +89,7 @@ def packed(reply: bytes) -> Scripted:
 
 
 def forms(size: int) -> list[Scripted]:
-    """A reply of so many bytes with a declared length, with none, and packed."""
+    """Replies of this size: with a declared length, without one, and compressed."""
     body = saying(content="x").payload
     body = body[:-1] + b" " * (size - len(body)) + body[-1:]
     return [Scripted(body), Scripted(body, endless=True), packed(body)]

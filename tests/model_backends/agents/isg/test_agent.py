@@ -203,10 +203,12 @@ def test_a_plan_with_problems_is_made_again_and_carried_out_from_the_start(
     assert evidence["refine_exhausted"] is False
     assert problems(result) == [(0, 4)]
     assert [len(steps) for steps in evidence["plan"]] == [4, 3]
-    told = result["steps"][4]
-    assert told["role"] == "refiner"
-    assert told["media"] == []
-    assert all(word in told["text"] for word in ("step 4", '"Draw"', "Show a hare"))
+    refine_step = result["steps"][4]
+    assert refine_step["role"] == "refiner"
+    assert refine_step["media"] == []
+    assert all(
+        word in refine_step["text"] for word in ("step 4", '"Draw"', "Show a hare")
+    )
 
 
 def test_after_the_last_round_the_last_answer_is_kept_or_the_sample_is_skipped() -> (

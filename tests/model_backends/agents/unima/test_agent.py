@@ -104,17 +104,17 @@ def test_the_items_of_a_checked_report_are_made_in_the_places_of_their_tags(
 
 
 def test_each_step_reads_what_the_steps_before_it_found(ask: Any) -> None:
-    told = {
+    prompt = {
         step["title"]: step["text"]
         for step in ask(*FIRST, plan(), PASS, DOCUMENT)["steps"]
     }
-    assert QUESTION not in told["receive"]
-    assert CAPTION in told["tcdc"]
-    assert TCDC["tcdc"]["image1"] in told["plan"]
-    assert PARAPHRASE["paraphrased_question"] in told["data"]
-    assert QUESTION in told["check"]
-    assert "the count" in told["check"]
-    assert CAPTION not in told["check"]
+    assert QUESTION not in prompt["receive"]
+    assert CAPTION in prompt["tcdc"]
+    assert TCDC["tcdc"]["image1"] in prompt["plan"]
+    assert PARAPHRASE["paraphrased_question"] in prompt["data"]
+    assert QUESTION in prompt["check"]
+    assert "the count" in prompt["check"]
+    assert CAPTION not in prompt["check"]
 
 
 @pytest.mark.parametrize(
@@ -193,8 +193,10 @@ def test_a_failed_check_repeats_the_steps_from_the_one_that_is_blamed(
     noted = [{**FAIL, "faulty_step": step, "reason": "look again"}, PASS]
     assert result["evidence"]["checks"] == noted
     assert result["warnings"] == []
-    told = next(one["text"] for one in result["steps"][7:] if one["title"] == again[0])
-    assert "- no hare\n- look again" in told
+    prompt = next(
+        one["text"] for one in result["steps"][7:] if one["title"] == again[0]
+    )
+    assert "- no hare\n- look again" in prompt
 
 
 def test_a_judger_that_names_no_step_begins_again_at_step_1(ask: Any) -> None:
@@ -504,22 +506,22 @@ def test_items_are_described_by_the_receiver_of_their_kind_and_pictures_by_a_det
         ("detector", "image"),
         ("receiver.audio", "audio"),
     ]
-    told = next(step["text"] for step in result["steps"] if step["title"] == "tcdc")
-    assert r"A meadow.\nhare [1, 2, 3, 4]" in told
-    assert "A lark." in told
-    assert "Where?<<image1>><<audio1>>" in told
+    prompt = next(step["text"] for step in result["steps"] if step["title"] == "tcdc")
+    assert r"A meadow.\nhare [1, 2, 3, 4]" in prompt
+    assert "A lark." in prompt
+    assert "Where?<<image1>><<audio1>>" in prompt
 
 
 def test_the_planner_is_told_of_the_tools_that_are_there_and_of_the_wanted_kinds(
     ask: Any,
 ) -> None:
-    told = next(
+    prompt = next(
         step["text"]
         for step in ask(*FIRST, plan(), tools={"image_edit": None})["steps"][4:]
     )
-    assert "text_to_image" in told
-    assert "image_edit" not in told
-    assert "text_to_speech" not in told
+    assert "text_to_image" in prompt
+    assert "image_edit" not in prompt
+    assert "text_to_speech" not in prompt
 
 
 @pytest.mark.parametrize("runs", [None, []], ids=["no interpreter", "an interpreter"])
