@@ -211,7 +211,7 @@ class ProcessBackend:
             while True:
                 message = program.expect("answer", "failed", "done", limit=limit)
                 if message.get("id") != self._batches:
-                    raise program.bad(
+                    raise program.end_with_error(
                         f"it answered batch {shown(message.get('id'))} instead of "
                         f"{self._batches}"
                     )
@@ -220,7 +220,7 @@ class ProcessBackend:
                 if is_complete:
                     break
                 if type(row) is not int or row not in open_rows:
-                    raise program.bad(
+                    raise program.end_with_error(
                         f"it answered row {shown(row)}, which is not an open row of "
                         f"its batch of {len(rows)}"
                     )

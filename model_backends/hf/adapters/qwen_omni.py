@@ -173,7 +173,7 @@ class QwenOmniAdapter(ChatAdapter):
         thinker = {
             "max_new_tokens": max_new_tokens,
             "do_sample": False,
-            "eos_token_id": list(self.generation.must_stop),
+            "eos_token_id": list(self.generation.ends),
             "logits_processor": [
                 *self.logits_processors([row]),
                 sampler,

@@ -28,7 +28,7 @@ ASKED = [request(f"question {i}", seed=i) for i in range(20)]
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("FIRST_LOOK", "LONGEST_LOOK", "LOOK_AGAIN"):
+    for name in ("FIRST_PAUSE", "LONGEST_PAUSE", "RETRY_PAUSE"):
         monkeypatch.setattr(batches, name, 0.001)
 
 

@@ -35,7 +35,7 @@ def test_threads_that_want_the_same_wait_for_the_first_which_encodes_it() -> Non
 def test_the_oldest_go_where_more_is_held_than_may_be_and_a_failure_is_not_kept() -> (
     None
 ):
-    recent, made = MediaCache(most=10), list[str]()
+    recent, made = MediaCache(max_bytes=10), list[str]()
 
     def get(key: str, size: int = 4) -> int:
         return len(recent.get(key, lambda: made.append(key) or b"x" * size))  # type: ignore[func-returns-value]  # both in one

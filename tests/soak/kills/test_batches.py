@@ -40,7 +40,7 @@ STEPS = (
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, names in (
         (server_batcher, ("QUIET", "LONG_QUIET")),
-        (batches, ("FIRST_LOOK", "LOOK_AGAIN")),
+        (batches, ("FIRST_PAUSE", "RETRY_PAUSE")),
     ):
         for name in names:
             monkeypatch.setattr(module, name, 0.1)

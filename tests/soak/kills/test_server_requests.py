@@ -48,7 +48,10 @@ def test_a_request_that_ends_the_server_each_time_fails_alone(
         error = found.pop(4).error
         assert [response.text for response in found] == [f"q{i}" for i in range(8)]
         assert error is not None
-        assert (error.kind, "had it when it died twice before" in error.message) == (
+        assert (
+            error.kind,
+            "also under way at the two deaths before" in error.message,
+        ) == (
             "internal",
             True,
         )

@@ -13,7 +13,7 @@ from tests.support.openai_calls import request
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("FIRST_LOOK", "LONGEST_LOOK", "LOOK_AGAIN"):
+    for name in ("FIRST_PAUSE", "LONGEST_PAUSE", "RETRY_PAUSE"):
         monkeypatch.setattr(batches, name, 0.001)
 
 

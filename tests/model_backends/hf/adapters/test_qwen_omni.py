@@ -109,8 +109,8 @@ def test_the_model_gets_its_own_system_message_to_speak_and_none_to_write() -> N
 def test_a_speech_is_bounded_by_its_words_or_the_request(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(qwen_omni, "CODES_TO_BEGIN", 4)
-    monkeypatch.setattr(qwen_omni, "CODES_A_TOKEN", 2)
+    monkeypatch.setattr(qwen_omni, "BASE_CODES", 4)
+    monkeypatch.setattr(qwen_omni, "CODES_PER_TOKEN", 2)
 
     def spoken(tokens: int, **options: int) -> Response:
         return says(
