@@ -48,7 +48,7 @@ def test_a_folder_that_a_link_has_replaced_is_not_read_through_the_link(
 ) -> None:
     replaced(folder, precious)
     assert not folder.is_in_place
-    with pytest.raises(MediaFaultError, match="is not there"):
+    with pytest.raises(MediaFaultError, match="does not exist"):
         folder.take("file", MOST)
     assert (precious / "file").exists()
 
@@ -98,11 +98,11 @@ def sparse(folder: Path, _precious: Path) -> str:
         (linked, "is a link"),
         (below_a_link, "Not a directory"),
         (pipe, "not a regular file"),
-        (sparse, "more than 512 MiB"),
+        (sparse, "larger than 512 MiB"),
         (lambda _folder, precious: str(precious / "file"), "outside"),
         (lambda *_: "../precious/file", "outside"),
         (lambda *_: ".", "outside"),
-        (lambda *_: "x" * 5000, "5,000 bytes, and 4,096 are the most"),
+        (lambda *_: "x" * 5000, "5,000 bytes; the limit is 4,096"),
         (lambda *_: "x" * 300, "File name too long"),
         (lambda *_: "half \ud800", "is not text"),
         (lambda *_: "nul \0", "has no path"),

@@ -67,7 +67,7 @@ def test_a_batch_has_at_most_so_many_rows_whatever_a_worker_states(
     ids=lambda stated: next(iter(stated)),
 )
 def test_what_a_worker_states_of_itself_has_bounds(stated: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=r"hello of the worker: \w+=.* cannot be used"):
+    with pytest.raises(UsageError, match=r"hello of the worker: \w+=.* is invalid"):
         read_hello({**HELLO, **stated})
 
 
@@ -83,14 +83,14 @@ def test_an_identity_that_is_nested_too_deep_cannot_be_used() -> None:
 def test_a_kind_that_the_worker_does_not_give_has_a_sentence(
     kind: object, reader: WorkerAnswers
 ) -> None:
-    assert "which the worker does not give" in fault(reader, [{"kind": kind}])
+    assert "which the worker did not declare" in fault(reader, [{"kind": kind}])
 
 
 @pytest.mark.parametrize("part", ["text", 5, None, ["text"]])
 def test_a_part_that_is_not_an_object_has_a_sentence(
     part: object, reader: WorkerAnswers
 ) -> None:
-    assert "which is not a part" in fault(reader, [part])
+    assert "is not a part" in fault(reader, [part])
 
 
 def test_an_answer_has_at_most_so_many_parts(
@@ -120,7 +120,7 @@ def test_the_media_of_an_answer_are_bounded_together(
         (tmp_path / "out" / f"{number}.gif").write_bytes(data)
         sha256 = Media.from_bytes(data).sha256
         parts.append({"kind": "image", "path": f"{number}.gif", "sha256": sha256})
-    assert "have more than" in fault(reader, parts)
+    assert "are larger than" in fault(reader, parts)
 
 
 @pytest.mark.parametrize("tokens", [[10**30, -1], ["3", None], [[3]], 3, [1.5, True]])

@@ -96,9 +96,9 @@ def test_a_sound_worker_answers_each_row_with_its_own_words_and_picture(
             EXIT_MISSING,
             {"hello_timeout": 0.3},
         ),
-        ("slow hello", "no line came", EXIT_MISSING, {"hello_timeout": 0.2}),
+        ("slow hello", "not written a line", EXIT_MISSING, {"hello_timeout": 0.2}),
         ("dies early", "status 1; .*there is no torch here", EXIT_MISSING, {}),
-        ("protocol", "protocol 2, .* speaks 1", EXIT_USAGE, {}),
+        ("protocol", "protocol 2, .* uses 1", EXIT_USAGE, {}),
         ("bad hello", "batch='many'", EXIT_USAGE, {}),
     ],
 )
@@ -132,8 +132,8 @@ def test_a_load_that_fails_has_the_words_of_the_worker(fault: str, notes: Path) 
         ("no JSON", "'a progress bar: 10%'"),
         ("no message", "not an object with a type"),
         ("unknown type", "'progress'"),
-        ("wrong id", "answered batch 2, and is asked 1"),
-        ("wrong row", "row 8, which is not open"),
+        ("wrong id", "answered batch 2 instead of 1"),
+        ("wrong row", "row 8, which is not an open"),
         ("NaN", "NaN is not a JSON number"),
         ("SIGSEGV", "killed by SIGSEGV; .*the last words"),
         ("SIGKILL", "memory ran out.*the last words"),
@@ -177,7 +177,7 @@ def test_a_row_that_is_answered_twice_ends_the_worker_and_keeps_the_first_answer
 ) -> None:
     asked = Asked(bad_worker("twice", notes, copies=0))
     assert asked.right() == [0]
-    assert "row 0, which is not open" in asked.death
+    assert "row 0, which is not an open" in asked.death
 
 
 def test_an_answer_after_the_end_of_its_batch_is_not_taken_for_one_of_the_next(
@@ -185,16 +185,16 @@ def test_an_answer_after_the_end_of_its_batch_is_not_taken_for_one_of_the_next(
 ) -> None:
     asked = Asked(bad_worker("after done", notes, copies=0), batches=2)
     assert asked.right() == [*range(8)]
-    assert "answered batch 1, and is asked 2" in asked.death
+    assert "answered batch 1 instead of 2" in asked.death
 
 
 @pytest.mark.parametrize(
     ("fault", "words", "right"),
     [
         ("never", "gave no answer for this row", [0, *range(2, 8)]),
-        ("foreign kind", "'audio', which the worker does not give", []),
-        ("no medium", "is not there", []),
-        ("lying type", "its bytes are audio/wav", []),
+        ("foreign kind", "'audio', which the worker did not declare", []),
+        ("no medium", "does not exist", []),
+        ("lying type", "bytes of type audio/wav", []),
         ("other bytes", "sha256", []),
         ("no text", "has no text", []),
         ("full disk", "No space left", []),
@@ -220,7 +220,7 @@ def test_a_worker_that_only_logs_is_waited_for_ten_times_as_long_as_a_silent_wor
     clock = SimpleNamespace(monotonic=itertools.count().__next__)
     monkeypatch.setattr(program, "time", clock)
     asked = Asked(bad_worker("only logs", notes, copies=0, timeout=60))
-    assert "it has only logged for 10 times 60 seconds (timeout)" in asked.death
+    assert "it only logged for 10 times 60 seconds (timeout)" in asked.death
 
 
 def test_after_a_worker_has_replaced_its_media_folder_another_is_started(
@@ -229,7 +229,7 @@ def test_after_a_worker_has_replaced_its_media_folder_another_is_started(
     (notes / "precious").mkdir()
     backend = bad_worker("out is a link", notes, copies=0)
     for _ in range(2):
-        with pytest.raises(ModelDiedError, match="in the place of a media folder"):
+        with pytest.raises(ModelDiedError, match="media folder"):
             [*backend.generate_batch([request("a")])]
     asyncio.run(backend.close())
     assert len(noted(notes, "loads")) == 2

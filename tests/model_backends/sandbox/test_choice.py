@@ -45,7 +45,7 @@ def test_without_bubblewrap_the_message_names_the_package(
         ("echo bubblewrap 0.6.1", "too old", "newer release"),
         (
             "echo bubblewrap 0.9.0; test $1 = --version || exec false",
-            "it says nothing",
+            "no error",
             "machine",
         ),
         (
@@ -86,7 +86,7 @@ def test_each_refusal_has_its_reason_and_the_way_out(
         (
             "cannot open /proc/sys/user/max_user_namespaces: Read-only",
             "--disable-userns",
-            "by the filter",
+            "filter of system calls",
         ),
     ],
     ids=["proc", "user namespaces"],
@@ -141,9 +141,7 @@ def test_a_sandbox_that_does_not_hold_is_refused(
                 '"192.0.2.1", 80', '"127.0.0.1", ' + str(server.getsockname()[1])
             ),
         )
-        with pytest.raises(
-            MissingDataError, match="it does not hold: the network can be reached"
-        ):
+        with pytest.raises(MissingDataError, match="the network can be reached"):
             SandboxBackend()
 
 
