@@ -72,7 +72,7 @@ def test_a_file_without_a_template_is_refused_before_loading(
 
 def test_inputs_or_adapters_that_do_not_fit_are_refused_by_name() -> None:
     for kind in ("image", "video", "document"):
-        with pytest.raises(UsageError, match=f"that reads {kind}"):
+        with pytest.raises(UsageError, match=f"cannot read {kind}"):
             started(tiny_model("llm"), inputs=f"text+{kind}")
     with pytest.raises(UsageError, match=r"adapter=emu3 .* 'llava' \(AttributeError: "):
         started(tiny_model("llava"), adapter="emu3")

@@ -233,7 +233,7 @@ def test_a_template_gets_its_values_with_a_warning_of_today(
         )
     assert "today's date" in caplog.text
     for name in ("moood", "messages"):
-        with pytest.raises(UsageError, match=f"reads no value '{name}'"):
+        with pytest.raises(UsageError, match=f"does not read '{name}'"):
             started(folder, chat_template_args={name: 1})
 
 

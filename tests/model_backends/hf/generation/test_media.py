@@ -72,7 +72,7 @@ def test_grey_and_clear_pictures_keep_their_mode(
 def test_other_shapes_and_pixels_that_are_no_numbers_are_no_pictures(
     shape: tuple[int, ...],
 ) -> None:
-    with pytest.raises(RowError, match="no picture"):
+    with pytest.raises(RowError, match="not a picture"):
         to_picture(np.zeros(shape))
     with pytest.raises(RowError, match="NaN"):
         to_picture(np.full((2, 2, 3), np.nan), "0..1")
@@ -96,5 +96,5 @@ def test_one_channel_of_any_shape_is_the_same_sound(samples: Any) -> None:
     ids=["two", "none", "nan"],
 )
 def test_several_channels_no_samples_and_no_numbers_are_no_sound(samples: Any) -> None:
-    with pytest.raises(RowError, match=r"no sound|NaN"):
+    with pytest.raises(RowError, match=r"not a sound|NaN"):
         to_sound(samples, 16000)
