@@ -179,7 +179,7 @@ def test_a_folder_with_a_chat_model_is_refused_and_nothing_is_loaded_to_make_a_b
     assert sized == {**made.identity, "drawing": {"width": 32, "height": 32}}
     unguided = create_backend("diffusers", {"pretrained": folder, "guidance_scale": 0})
     assert unguided.identity["drawing"] == {"guidance_scale": 0.0}
-    with pytest.raises(MissingDataError, match=r"index\.json: .*--model hf"):
+    with pytest.raises(MissingDataError, match=r"index\.json .*--model hf"):
         DiffusersBackend(pretrained=str(tiny_model("llava")))
 
 

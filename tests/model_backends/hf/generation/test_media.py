@@ -96,5 +96,5 @@ def test_one_channel_of_any_shape_is_the_same_sound(samples: Any) -> None:
     ids=["two", "none", "nan"],
 )
 def test_several_channels_no_samples_and_no_numbers_are_no_sound(samples: Any) -> None:
-    with pytest.raises(RowError, match=r"not a sound|NaN"):
+    with pytest.raises(RowError, match=r"sound|NaN"):
         to_sound(samples, 16000)
