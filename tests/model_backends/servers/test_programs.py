@@ -84,7 +84,7 @@ def test_flags_of_the_program_are_passed_on(
         ({"api-key": ["a", "b"]}, "api_key is set by mmeval"),
         (
             {"hf-token": "hf_x"},
-            "hf_token would be seen in the list of processes.*HF_TOKEN",
+            "hf_token would be visible in the list of processes.*HF_TOKEN",
         ),
         ({"dtype": "half"}, "is the argument dtype"),
         ({"context_length": 5}, "is the argument max_model_len"),
