@@ -1,1 +1,1 @@
-"""Metrics that ask a judge, each with its prompts in ``prompts/``."""
+"""Metrics that ask a judge. Their prompts are in ``prompts/``."""

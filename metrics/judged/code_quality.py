@@ -1,4 +1,4 @@
-"""Code quality: a judge grades each piece of code of an answer by itself."""
+"""Code quality: a judge grades each piece of code of an answer separately."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from mmeval.metrics.judged.material import Material, as_the_reference
 from mmeval.metrics.judged.quality_grades import (
     GRADES,
     MAX_SHOWN_CHARS,
-    Asked,
     Dimensions,
+    GradeScale,
+    ItemQuestion,
     Rubric,
-    Scale,
     dimensions_form,
     judged_together,
     shown_start,
@@ -41,22 +41,25 @@ DIMENSIONS = Dimensions(
     100,
 )
 OVERALL = "overall_score"
-NO_CODE = "the answer names it, and no code came with it"
-_NO_CODE = ("application/pdf", *OFFICE)
+NO_CODE = "the answer names this code but does not contain it"
+_NOT_CODE_TYPES = ("application/pdf", *OFFICE)
+# Possessive quantifiers: the pattern reads hostile text in linear time.
 _FENCE = re.compile(
     r"(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<language>[\w+#.-]{0,30}+)[ \t]*+\r?\n"
 )
-"""The opening of a Markdown block; its language may have 30 characters."""
+"""The opening of a Markdown block. Its language has at most 30 characters."""
 
 
 def released_share(overall: float) -> float:
-    """The released scorer's share of the overall number, which is from 0 to 100.
-    Official oddity: it is meant as the mean of the dimensions, but counts as the judge
-    reports it."""
+    """The overall number from 0 to 100 as a share, as in the released scorer.
+
+    Official oddity: the number should be the mean of the dimensions, but counts as the
+    judge reports it.
+    """
     return overall / 100
 
 
-RELEASED = Scale(
+RELEASED = GradeScale(
     dimensions_form(OVERALL, DIMENSIONS, quotable=True), OVERALL, released_share
 )
 
@@ -88,52 +91,51 @@ def code_quality(
     prompt: Prompt = "code_quality",
     dimensions_prompt: Prompt = "code_quality_dimensions",
 ) -> Program[Score]:
-    """How good the code of an answer is. The mean over its pieces, each graded by a
-    judge from 1 to 5 and worth ``(grade - 1) / 4``.
+    """How good the code of an answer is: the mean of a judge's grades for its pieces.
 
-    Range 0 to 1, higher is better. A piece is the code of a tag ``<<code1>>``; a
-    Markdown block in the text is not a piece. The judge looks at correctness,
-    readability, design, efficiency, security and testability, in whatever language it
-    is. It sees neither the question nor the other pieces, and nothing is run, so that
-    it cannot tell whether the code does what was asked. Inapplicable for an answer
-    without code. A tag without code, and a file that is not text, are 0 without asking
-    the judge, or have no quality where ``unreadable`` is ``unscored``.
+    Range 0 to 1, higher is better: a grade from 1 to 5 counts ``(grade - 1) / 4``. A
+    piece is the code of a tag ``<<code1>>``; a Markdown block in the text is not a
+    piece. The judge grades correctness, readability, design, efficiency, security and
+    testability, in any programming language. It does not see the question or the other
+    pieces, and the code is not run, so it cannot tell if the code does what was asked.
+    Inapplicable to an answer without code. A tag without code, and a file that is not
+    text, are 0 without a judge call; with ``unreadable: unscored`` they are left out.
 
-    ``rubric: grade`` asks for the one grade of the paper by ``prompt``; ``dimensions``
-    for six and an overall number from 0 to 100, which alone counts, by
-    ``dimensions_prompt``, as the released scorer does. A number beyond the scale counts
-    as its end. ``fence: safe`` sets code off so that nothing in it can end it;
-    ``released`` puts three backticks around whatever it is. With ``repeats`` the judge
-    is asked as often, and ``combine`` makes one grade of it: ``mean``, ``median`` or
-    ``majority``. Unscored with bounds where the verdict of a piece is lost. Of longer
-    code the judge sees the first 40,000 characters, and ``remarks`` say so. Evidence:
-    ``items``, each with its ``quality``, the grade (``score``, or ``overall_score``
-    with the dimensions), the judge's reason, and ``raw``, what a number beyond the
-    scale would be worth.
+    ``rubric: grade`` asks for the paper's single grade with ``prompt``. ``rubric:
+    dimensions`` asks for six dimensions and an overall number from 0 to 100 with
+    ``dimensions_prompt``, as the released scorer does; only the overall number counts.
+    A number beyond the scale counts as the end of the scale. ``fence: safe`` fences the
+    code so that nothing in it can end the fence; ``released`` always uses three
+    backticks. ``repeats`` is the number of judge calls per piece, and ``combine``
+    (``mean``, ``median`` or ``majority``) makes one grade of them. Unscored with bounds
+    if the verdict of a piece is lost. The judge sees the first 40,000 characters of
+    longer code, and ``remarks`` say so. Evidence: ``items``, each with its ``quality``,
+    the grade (``score``, or ``overall_score`` with the dimensions), the judge's reason,
+    and ``raw``, the quality of a number beyond the scale.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
     pieces = labelled(trial.output, "code")
     if not pieces:
         return nothing_of("code")
-    scale, written = GRADES, prompt
+    scale, grading_prompt = GRADES, prompt
     if rubric == "dimensions":
-        scale, written = RELEASED, dimensions_prompt
-    asking = _Asking(judge, scale, written, fence, unreadable)
-    items = [(label, asking.item(part)) for label, part in pieces]
+        scale, grading_prompt = RELEASED, dimensions_prompt
+    maker = _ItemMaker(judge, scale, grading_prompt, fence, unreadable)
+    items = [(label, maker.item(part)) for label, part in pieces]
     return (yield from judged_together(items, scale, repeats=repeats, combine=combine))
 
 
-class _Asking(NamedTuple):
-    """How the judge is asked about each piece."""
+class _ItemMaker(NamedTuple):
+    """Makes a question, or a score without one, of each piece."""
 
     judge: Role
-    scale: Scale
+    scale: GradeScale
     prompt: Written
     fence: Fence
     unreadable: Unreadable
 
-    def item(self, part: Part) -> ItemScore | Asked:
+    def item(self, part: Part) -> ItemScore | ItemQuestion:
         code = part.text or ""
         if part.media is not None:
             try:
@@ -144,7 +146,7 @@ class _Asking(NamedTuple):
                 return ItemScore.none(str(error))
         bare = unwrapped(code)
         if not bare.text.strip():
-            why = NO_CODE if part.dangling else "there is no code in it"
+            why = NO_CODE if part.dangling else "the code is empty"
             return unreadable_item(why, self.unreadable)
         if self.fence == "safe":
             shown = shown_start(bare.text)
@@ -154,29 +156,30 @@ class _Asking(NamedTuple):
             fenced = fenced_again(shown.text)
         values: Material = {"code": fenced, "cut": shown.cut}
         question = Question(self.judge, self.scale.form, self.prompt, values)
-        return Asked(question, shown.seen)
+        return ItemQuestion(question, shown.evidence)
 
 
 def _beginning(media: Media) -> str:
-    """The code of a file that is shown, plus one character where it is longer.
-    Only plain text is code; documents are not decoded."""
-    if media.mime in _NO_CODE:
+    """The code of a file, up to one character more than the judge sees.
+
+    Raises CorruptMediaError for a document, since only plain text is code.
+    """
+    if media.mime in _NOT_CODE_TYPES:
         raise CorruptMediaError(
-            f"{media.label}: it is {media.mime}, which holds no code"
+            f"{media.label}: a file of type {media.mime} is not code"
         )
     return document_start(media, MAX_SHOWN_CHARS + 1)[0]
 
 
 class Code(NamedTuple):
-    """Code, and the language that its own fence names."""
+    """Code, and the language that its fence names."""
 
     text: str
     language: str = ""
 
 
 def unwrapped(code: str) -> Code:
-    """Code without the Markdown fence, where one fence holds the whole; else as it
-    is."""
+    """Code without its Markdown fence, if one fence holds all of it."""
     bare = code.strip()
     opening = _FENCE.match(bare)
     if opening is None:
@@ -190,13 +193,15 @@ def unwrapped(code: str) -> Code:
 
 
 def safely_fenced(code: str, language: str = "") -> str:
-    """Code in a fence that is longer than any run of backticks in it."""
+    """Code in a fence that is longer than any run of backticks in the code."""
     longest = max(map(len, re.findall("`+", code)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{code}\n{fence}"
 
 
 def fenced_again(code: str) -> str:
-    """Official oddity: three backticks without a language around whatever it is.
-    Code that has a fence then has two, and the inner one ends the outer."""
+    """Code between three backticks, without a language.
+
+    Official oddity: code with a fence then has two, and the inner one ends the outer.
+    """
     return f"```\n{code}\n```"

@@ -1,4 +1,4 @@
-"""Quality of documents: a judge reads an answer's documents as Markdown."""
+"""Document quality: a judge grades an answer's documents, read as Markdown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mmeval.metrics.judged.quality_grades import (
     REMARKS,
     Dimensions,
     DimensionsForm,
-    Scale,
+    GradeScale,
     dimensions_form,
     item_score,
 )
@@ -35,7 +35,7 @@ from mmeval.program import Call, JudgePrompt, Program, Reply, Role, Written, ask
 from mmeval.records import Score, Trial
 
 Rubric = Literal["grade", "overall", "dimensions"]
-"""What a judge is asked about a document: one ``grade`` from 1 to 5 as in the paper; an
+"""What a judge reports for a document: one ``grade`` from 1 to 5 as in the paper; an
 ``overall`` number up to 100 as in the released scorer of all modalities; or six
 ``dimensions`` as in the released script for documents."""
 
@@ -48,58 +48,60 @@ WEIGHTS: Mapping[str, float] = {
     "usefulness": 0.10,
 }
 """The weights of the six dimensions in the released script's overall number."""
-MOST_OF_A_DIMENSION = 5
-MOST_OVERALL = 100
-OVERALL_OF_ALL = "overall_score_100"
-"""The dimensions that the released scorer of all modalities asks for."""
+MAX_DIMENSION = 5
+MAX_OVERALL = 100
+OVERALL_100 = "overall_score_100"
+"""The key of the overall number in the released scorer of all modalities."""
 OVERALL = "overall"
-NOT_A_PICTURE = "it is no picture, and the release reads pictures alone"
+NOT_A_PICTURE = "the document is not a picture; the release only reads pictures"
 
 
 @dataclass(frozen=True)
 class WeightedForm(DimensionsForm):
-    """The reply of the released script for documents: six numbers from 0 to 5. Their
-    weighted mean is the overall number, which counts as reported, whatever the six are.
-    The publication does not say what counts without it: here it follows from the
-    six."""
+    """The reply of the released script for documents: six numbers from 0 to 5.
+
+    The overall number counts as reported, whatever the six numbers are. If the reply
+    lacks it, the weighted mean of the six numbers counts. The publication does not say
+    what counts then.
+    """
 
     def read(self, text: str) -> Vote:
-        found = self.object_in(text)
-        if self.overall in found:
+        reply = self.object_in(text)
+        if self.overall in reply:
             return super().read(text)
-        given = self.dimensions.read(found)
+        dimensions = self.dimensions.read(reply)
         for name in WEIGHTS:
-            if name not in given:
+            if name not in dimensions:
                 raise ReplyError(
                     f"the reply's JSON lacks {self.overall!r} and {name!r}"
                 )
-        return {**given, self.overall: weighted_overall(given)}
+        return {**dimensions, self.overall: weighted_overall(dimensions)}
 
 
-def weighted_overall(given: Mapping[str, float]) -> float:
+def weighted_overall(dimensions: Mapping[str, float]) -> float:
     """The weighted mean of the six dimensions, from 0 to 100."""
-    total = sum(weight * given[name] for name, weight in WEIGHTS.items())
-    return MOST_OVERALL * total / MOST_OF_A_DIMENSION
+    total = sum(weight * dimensions[name] for name, weight in WEIGHTS.items())
+    return MAX_OVERALL * total / MAX_DIMENSION
 
 
-def _of_hundred(number: float) -> float:
-    return number / MOST_OVERALL
+def _share_of_100(number: float) -> float:
+    return number / MAX_OVERALL
 
 
-_SIX = Dimensions(tuple(WEIGHTS), 0, MOST_OF_A_DIMENSION)
-SCALES: Mapping[Rubric, Scale] = {
+_SIX = Dimensions(tuple(WEIGHTS), 0, MAX_DIMENSION)
+SCALES: Mapping[Rubric, GradeScale] = {
     "grade": GRADES,
-    "overall": Scale(
-        dimensions_form(OVERALL_OF_ALL, Dimensions((), 0, MOST_OVERALL), quotable=True),
-        OVERALL_OF_ALL,
-        _of_hundred,
+    "overall": GradeScale(
+        dimensions_form(OVERALL_100, Dimensions((), 0, MAX_OVERALL), quotable=True),
+        OVERALL_100,
+        _share_of_100,
     ),
-    "dimensions": Scale(
+    "dimensions": GradeScale(
         dimensions_form(
-            OVERALL, _SIX, most=MOST_OVERALL, quotable=True, kind=WeightedForm
+            OVERALL, _SIX, most=MAX_OVERALL, quotable=True, kind=WeightedForm
         ),
         OVERALL,
-        _of_hundred,
+        _share_of_100,
     ),
 }
 
@@ -137,31 +139,30 @@ def document_quality(
         Written, JudgePrompt("document", "hints", "rubric")
     ] = "document_quality",
 ) -> Program[Score]:
-    """How well the answer's documents are made, by their words alone.
-    A judge grades each from 1 to 5: ``(grade - 1) / 4``; the mean over them.
+    """How well the answer's documents are made, judged by their text alone.
 
-    Range 0 to 1, higher is better. Each document is read to Markdown, of which the
-    judge sees the first 40,000 characters: the text layer of a PDF, and by OCR up to
-    eight of its pages that have none; paragraphs and tables of docx, pptx, xlsx, xls
-    and ods; CSV; other text; pictures of documents by OCR. ``hints`` adds what the
-    published heuristics notice about decimals and units. A document that is missing,
-    damaged or empty is 0 without asking the judge, or has no quality where
-    ``unreadable`` is ``unscored``; one above the limits of decoding, or in Word's old
-    format, is unscored. Inapplicable without a document.
+    Range 0 to 1, higher is better: the mean over the documents. A judge grades each
+    from 1 to 5, which counts ``(grade - 1) / 4``. A document is converted to Markdown,
+    and the judge sees the first 40,000 characters. Readable are PDF (the text layer,
+    and by OCR up to eight pages without one), paragraphs and tables of docx, pptx,
+    xlsx, xls and ods, CSV, other text, and by OCR pictures of documents. ``hints`` adds
+    what the published heuristics notice about decimals and units. Layout, typefaces,
+    colours, pictures inside a document, and the truth of its content do not count.
 
-    It ignores layout, typefaces, colours, pictures inside a document, and whether its
-    content is true.
+    A document that is missing, damaged or empty is 0 without a judge call; with
+    ``unreadable: unscored`` it is left out. A document above the limits of decoding, or
+    in Word's old format, is unscored. Inapplicable to an answer without a document.
 
-    ``ocr: none`` needs no OCR package, and leaves pictures and scanned pages out.
-    ``rubric: overall`` and ``dimensions`` ask as the two released scripts do, for a
-    number up to 100 that counts as it is reported, cut at the ends of its scale; where
-    a reply with all six ``dimensions`` leaves it out, it is their weighted mean.
-    ``extraction: pictures`` reads pictures alone, each line a row of one table; all
-    other files have no quality, and one that says nothing is judged as an empty text.
-    The release reads with another OCR engine (Tesseract), so that words may differ.
-    With ``repeats`` the judge is asked as often, and ``combine`` makes one grade of it.
-    Evidence: of each document its grade or numbers, the judge's reason, and as
-    ``remarks`` how it was read, with its hints and its first words.
+    ``ocr: none`` needs no OCR package, and leaves out pictures and scanned pages.
+    ``rubric: overall`` and ``dimensions`` ask like the two released scripts: the
+    reported number up to 100 counts, cut at the ends of its scale. If a reply with all
+    six ``dimensions`` lacks it, their weighted mean counts. ``extraction: pictures``
+    only reads pictures; each line is a row of one table, and a picture without text is
+    judged as an empty text. Other files have no quality then. The release uses another
+    OCR engine (Tesseract), so words may differ. ``repeats`` is the number of judge
+    calls, and ``combine`` makes one grade of them. Evidence: for each document its
+    grade or numbers and the judge's reason; ``remarks`` has how it was read, its hints
+    and its first words.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -170,7 +171,7 @@ def document_quality(
         return nothing_of("document")
     route = markdown_route(extraction, ocr, hints=hints)
     scale = SCALES[rubric]
-    known: list[ItemScore | None] = []
+    unjudged: list[ItemScore | None] = []
     calls: list[Call] = []
     for item in items:
         media = item.media
@@ -189,14 +190,15 @@ def document_quality(
             }
             call = Question(judge, scale.form, prompt, values).call()
             calls += [replace(call, convert=(route,))] * repeats
-        known.append(score)
+        unjudged.append(score)
     replies: list[Reply] = []
     if calls:
         replies = yield from ask_all(calls)
     scores: list[tuple[str, ItemScore]] = []
-    for item, given in zip(items, known, strict=True):
-        score = given
+    for item, item_result in zip(items, unjudged, strict=True):
+        score = item_result
         if score is None:
+            # the replies are in the order of the calls, ``repeats`` for each document
             score = _judged(replies[:repeats], combine, scale, unreadable)
             replies = replies[repeats:]
         scores.append((item.label, score))
@@ -204,9 +206,12 @@ def document_quality(
 
 
 def _judged(
-    replies: Sequence[Reply], combine: Combine, scale: Scale, unreadable: Unreadable
+    replies: Sequence[Reply],
+    combine: Combine,
+    scale: GradeScale,
+    unreadable: Unreadable,
 ) -> ItemScore:
-    """The score of a document by the replies to its question."""
+    """The score of a document from the replies to its question."""
     first = replies[0].response
     error = first.error
     if error is not None and error.kind == "bad_media":

@@ -1,4 +1,4 @@
-"""Interleaved coherence (HC, SH, ICS): do parts fit in meaning and in style?"""
+"""Interleaved coherence (HC, SH, ICS): a judge grades how well the parts fit."""
 
 from __future__ import annotations
 
@@ -9,22 +9,27 @@ from typing import Annotated, Any, Literal
 from mmeval.media import PartKind
 from mmeval.metric import MetricScores, metric
 from mmeval.metric.judge import UNREAD, Combine, Question, Repeats, Verdict, combined
-from mmeval.metrics.judged.captions.captioned import without_captions
+from mmeval.metrics.judged.captions.captioned import missing_caption_score
 from mmeval.metrics.judged.captions.captioning import (
     CaptionForm,
     CaptionPrompt,
-    captioned_all,
+    caption_contents,
 )
-from mmeval.metrics.judged.material import as_the_reference, asked_of
-from mmeval.metrics.judged.pictures.worth import Worth, unknown, weighted, worth
+from mmeval.metrics.judged.material import as_the_reference, question_content
+from mmeval.metrics.judged.pictures.bounded_value import (
+    BoundedValue,
+    known_value,
+    unknown_value,
+    weighted_sum,
+)
 from mmeval.metrics.judged.reading import UNREADABLE, Reading
 from mmeval.metrics.judged.unim_grades import (
     LOWEST,
     RAW,
     GradesForm,
-    as_empty,
+    as_empty_reply,
     grades_form,
-    is_half_said,
+    is_partial_reply,
     raw_votes,
     share,
 )
@@ -33,10 +38,9 @@ from mmeval.records import Score, Trial
 from mmeval.system import Share
 
 JudgeFailure = Literal["exclude", "lowest"]
-"""What a missing grade does: the trial is unscored, or the grade counts as the
-lowest."""
+"""Effect of a missing grade: the trial is unscored, or the lowest grade counts."""
 COHERENCE, STYLE = "coherence", "style_consistency"
-"""The keys of a reply."""
+"""Keys of a reply."""
 OUTPUTS = ("holistic_coherence", "stylistic_harmony", "interleaved_coherence")
 
 
@@ -76,34 +80,34 @@ def interleaved_coherence(
     caption_document: CaptionPrompt = "caption_document",
     caption_3d: CaptionPrompt = "caption_3d",
 ) -> Program[MetricScores]:
-    """How well an answer's parts fit: in content (HC), style (SH), and both (ICS).
+    """How well an answer's parts fit in content (HC), in style (SH), and in both (ICS).
 
     Three numbers from 0 to 1, higher is better. A judge reads the answer with captions
-    in the place of media and gives two grades from 1 to 5: ``holistic_coherence`` and
-    ``stylistic_harmony`` are ``(grade - 1) / 4``, and ``interleaved_coherence`` is
-    ``weight`` of the first and the rest of the second. With ``show_input`` the judge
-    also sees the question, captioned in the same way. An empty answer has grade 1 twice
-    without asking the judge.
+    in place of media and gives two grades from 1 to 5. ``holistic_coherence`` and
+    ``stylistic_harmony`` are ``(grade - 1) / 4``. ``interleaved_coherence`` is their
+    weighted mean, with ``weight`` for the first. With ``show_input`` the judge also
+    sees the question, captioned in the same way. An empty answer has grade 1 twice
+    without a judge call.
 
-    Unscored within bounds where a caption or a grade is lost; one grade that is lost
-    leaves the other number scored. A number beyond the scale counts as its end.
-    ``reading: robust`` rounds, and asks again after a reply that does not fit;
-    ``official`` reads replies as the release does and asks again only after an empty
-    one. With ``judge_failure: lowest`` grades that a reply lacks are 1, and the run
-    reports the number of such replies; without any reply the trial is still unscored.
-    ``captions: released`` is the text of the released script. With ``repeats`` the
-    judge is asked as often, and ``combine`` makes one grade of it. Evidence: the grades
-    with the judge's reason and ``captions``; ``raw``, what the judge wrote instead of a
+    Unscored with bounds if a caption or a grade is lost; if one grade is lost, the
+    other number is still scored. A number beyond the scale counts as the end of the
+    scale. ``reading: robust`` rounds, and asks again after an unfit reply; ``official``
+    reads replies like the released script and only asks again after an empty reply.
+    With ``judge_failure: lowest`` grades that a reply lacks are 1, and the run reports
+    the number of such replies; a trial without any reply is still unscored.
+    ``captions: released`` writes captions like the released script. ``repeats`` is the
+    number of judge calls, and ``combine`` makes one grade of them. Evidence: the grades
+    with the judge's reason and ``captions``; ``raw``, the judge's number if it is not a
     grade of the scale.
     """
     if trial.output is None:
         return dict.fromkeys(OUTPUTS, Score.unscored("there is no answer to score"))
     if trial.output.empty:
-        said: dict[str, Any] = {"reason": "the answer is empty"}
-        both = {COHERENCE: LOWEST, STYLE: LOWEST, "weight": weight}
-        grades = ({COHERENCE: LOWEST}, {STYLE: LOWEST}, both)
-        evidence = [said | grade for grade in grades]
-        scores = [Score(share(LOWEST), evidence=each) for each in evidence]
+        both_grades = {COHERENCE: LOWEST, STYLE: LOWEST, "weight": weight}
+        scores: list[Score] = []
+        for grades in ({COHERENCE: LOWEST}, {STYLE: LOWEST}, both_grades):
+            evidence: dict[str, Any] = {"reason": "the answer is empty", **grades}
+            scores.append(Score(share(LOWEST), evidence=evidence))
         return dict(zip(OUTPUTS, scores, strict=True))
     prompts: Mapping[PartKind, Written] = {
         "image": caption_image,
@@ -112,44 +116,44 @@ def interleaved_coherence(
         "document": caption_document,
         "3d": caption_3d,
     }
-    data = [asked_of(trial.sample)] if show_input else []
-    answer, *asked = yield from captioned_all(
+    data = [question_content(trial.sample)] if show_input else []
+    answer, *questions = yield from caption_contents(
         [trial.output], captioner, prompts, data=data, form=captions
     )
-    seen = {"captions": answer.evidence}
-    if lost := without_captions({"answer": [answer], "question": asked}, seen):
-        return dict.fromkeys(OUTPUTS, lost)
+    captions_evidence = {"captions": answer.evidence}
+    contents = {"answer": [answer], "question": questions}
+    if unscored := missing_caption_score(contents, captions_evidence):
+        return dict.fromkeys(OUTPUTS, unscored)
     values = {"answer": answer.text, "input": ""}
-    if asked:
-        values["input"] = asked[0].text
+    if questions:
+        values["input"] = questions[0].text
     lowest = judge_failure == "lowest"
-    takes_all = lowest and reading == "official"
-    form = grades_form((COHERENCE, STYLE), reading, takes_all=takes_all)
+    accepts_all = lowest and reading == "official"
+    form = grades_form((COHERENCE, STYLE), reading, accepts_all=accepts_all)
     replies = yield from _ask(Question(judge, form, prompt, values), form, repeats)
     if lowest:
-        replies = list(map(as_empty, replies))
-    # Each grade separately, over all replies.
+        replies = list(map(as_empty_reply, replies))
     coherence, style = [
-        Graded(grade_form.grade.name, combined(grade_form, replies, combine))
-        for grade_form in form.of_each(lowest=lowest)
+        DimensionVerdict(grade_form.grade.name, combined(grade_form, replies, combine))
+        for grade_form in form.each_grade(lowest=lowest)
     ]
-    return _scores(coherence, style, weight, seen)
+    return _scores(coherence, style, weight, captions_evidence)
 
 
 @dataclass(frozen=True)
-class Graded:
+class DimensionVerdict:
     """The judge's verdict on one dimension."""
 
     name: str
     verdict: Verdict
 
     @property
-    def worth(self) -> Worth:
-        """The grade as a share, or why it is not known."""
-        lacking = self.verdict.unknown(self.name)
-        if lacking:
-            return unknown(f"{self.name}: {lacking}", self.verdict.cause)
-        return worth(share(self.verdict.values[self.name]))
+    def value(self) -> BoundedValue:
+        """The grade as a share, or why it is unknown."""
+        reason = self.verdict.unknown(self.name)
+        if reason:
+            return unknown_value(f"{self.name}: {reason}", self.verdict.cause)
+        return known_value(share(self.verdict.values[self.name]))
 
     @property
     def evidence(self) -> dict[str, Any]:
@@ -159,42 +163,47 @@ class Graded:
         return evidence
 
 
-def _ask(
-    question: Question,
-    form: GradesForm,
-    repeats: int,
-) -> Program[list[Reply]]:
-    """The replies; when all attempts lack one grade, a reply with the other counts."""
+def _ask(question: Question, form: GradesForm, repeats: int) -> Program[list[Reply]]:
+    """The replies to a question.
+
+    If no attempt gives both grades, the judge is asked again and a reply with one grade
+    counts.
+    """
     call = question.call()
     replies = yield from ask_all([call] * repeats)
-    half = [at for at, reply in enumerate(replies) if is_half_said(reply)]
-    if half:
-        again = replace(call, accept=form.part_fault)
-        found = yield from ask_all([again] * len(half))
-        for at, reply in zip(half, found, strict=True):
-            replies[at] = reply
+    partial = [
+        number for number, reply in enumerate(replies) if is_partial_reply(reply)
+    ]
+    if partial:
+        lenient = replace(call, accept=form.part_fault)
+        further = yield from ask_all([lenient] * len(partial))
+        for number, reply in zip(partial, further, strict=True):
+            replies[number] = reply
     return replies
 
 
 def _scores(
-    coherence: Graded, style: Graded, weight: float, answer: Mapping[str, Any]
+    coherence: DimensionVerdict,
+    style: DimensionVerdict,
+    weight: float,
+    captions: Mapping[str, Any],
 ) -> MetricScores:
     evidence: dict[str, Any] = {}
-    for graded in (coherence, style):
-        evidence[graded.name] = graded.verdict.values.get(graded.name)
-    evidence |= {"weight": weight, **answer}
-    both = weighted([coherence.worth, style.worth], [weight, 1 - weight])
-    # where a reply lacks one, none counts
+    for dimension in (coherence, style):
+        evidence[dimension.name] = dimension.verdict.values.get(dimension.name)
+    evidence |= {"weight": weight, **captions}
+    combined_value = weighted_sum([coherence.value, style.value], [weight, 1 - weight])
+    # a reply counts once, even if it lacks both grades
     votes = zip(coherence.verdict.votes, style.verdict.votes, strict=False)
     unread = 0
     for first, second in votes:
         if first.get(UNREADABLE) or second.get(UNREADABLE):
             unread += 1
-    if unread and both.known:
+    if unread and combined_value.is_known:
         evidence[UNREAD] = unread
     scores = (
-        coherence.worth.scored(coherence.evidence),
-        style.worth.scored(style.evidence),
-        both.scored(evidence),
+        coherence.value.scored(coherence.evidence),
+        style.value.scored(style.evidence),
+        combined_value.scored(evidence),
     )
     return dict(zip(OUTPUTS, scores, strict=True))

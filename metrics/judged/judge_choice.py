@@ -1,4 +1,4 @@
-"""Choice by a judge: which of some options describes the answer."""
+"""Choice: a judge chooses the option that describes the answer."""
 
 from __future__ import annotations
 
@@ -39,23 +39,25 @@ def judge_choice(
         Written, JudgePrompt(*NAMES, "question", "options")
     ] = "judge_choice",
 ) -> Program[Score]:
-    """1 when the judge chooses the wanted option, else 0; or its value in ``values``.
+    """1 when the judge chooses the wanted option, else 0; or the option's ``values``.
 
     Range 0 to 1, higher is better. The options are a list of words, or a mapping from
-    words to what they mean, from the switch or from the row's label under
-    ``options_key``; the wanted one is the switch or the label under ``wanted_key``. A
-    judge that is not sure leaves the trial unscored, as a lost verdict does; the bounds
-    are then the lowest and the highest value of any option.
+    words to meanings. They are the switch ``options``, or the row's label under
+    ``options_key``. The wanted option is the switch ``wanted``, or the label under
+    ``wanted_key``. ``values`` is the score of each option.
+
+    Unscored if the judge is not sure or the verdict is lost; the bounds are the lowest
+    and the highest value of an option.
 
     The judge sees the sample's input with ``show_input``, all references with
-    ``show_references``, media unless ``media`` is false. With ``repeats`` the majority
-    chooses. Evidence: the choice with the judge's reason, the votes, and as spread the
-    share of them with another choice.
+    ``show_references``, and media unless ``media`` is false. With ``repeats`` the
+    majority decides. Evidence: the choice with the judge's reason, the votes, and as
+    spread the share of votes for another option.
     """
-    labels, under = trial.sample.metadata, ""
+    labels, place = trial.sample.metadata, ""
     if options_key:
         options = labels.get(options_key, ())
-        under = f" under {options_key!r}"
+        place = f" under {options_key!r}"
     meanings: dict[str, str] = {}
     if isinstance(options, Mapping):
         for name, meaning in options.items():
@@ -63,25 +65,25 @@ def judge_choice(
     elif isinstance(options, list | tuple):
         meanings = dict.fromkeys(map(str, options), "")
     if len(meanings) < 2:
-        return Score.unscored(f"there are no two options{under}")
+        return Score.unscored(f"there are fewer than two options{place}")
     if wanted_key:
         wanted = str(labels.get(wanted_key, ""))
     if values is None:
         if wanted not in meanings:
-            why = f"the wanted option {wanted!r} is none of the options"
+            why = f"the wanted option {wanted!r} is not one of the options"
             return Score.unscored(why)
         values = {option: option == wanted for option in meanings}
     if missing := sorted(meanings.keys() - values.keys()):
-        why = f"the switch values says nothing of the option {missing[0]!r}"
+        why = f"the switch values has no value for the option {missing[0]!r}"
         return Score.unscored(why)
     choice = Choice("choice", tuple(meanings), unsure=True)
     form = ReplyForm((Text("reason"), choice))
     listed = [{"name": name, "meaning": text} for name, text in meanings.items()]
-    seen = material(
+    prompt_values = material(
         trial, show_input=show_input, show_references=show_references, media=media
     )
-    seen |= {"question": question, "options": listed}
-    questions = [Question(judge, form, prompt, seen)]
+    prompt_values |= {"question": question, "options": listed}
+    questions = [Question(judge, form, prompt, prompt_values)]
     (verdict,) = yield from ask_verdicts(questions, repeats=repeats)
     if verdict.unknown("choice"):
         possible = [float(values[option]) for option in meanings]

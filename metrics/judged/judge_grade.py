@@ -1,4 +1,4 @@
-"""Grades: a judge puts the answer on a scale of described levels."""
+"""Grades: a judge grades the answer on a scale of described levels."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def judge_grade(
 
     Range 0 to 1, higher is better: ``(grade - lowest) / (highest - lowest)``. The
     levels are a list of descriptions, graded from 1, or a mapping from whole numbers to
-    descriptions; a judge may give a grade between two that are described. ``criterion``
-    says what is graded. A judge that is not sure leaves the trial unscored, as a lost
-    verdict does.
+    descriptions. The judge may also give a grade between two described levels.
+    ``criterion`` says what is graded. Unscored if the judge is not sure or the verdict
+    is lost.
 
     The judge sees the sample's input with ``show_input``, all references with
-    ``show_references``, media unless ``media`` is false. With ``repeats`` it is asked
-    as often, and ``combine`` makes one grade of it: ``mean``, ``median`` or
-    ``majority``. Evidence: the grade with the judge's reason, the votes, and their
+    ``show_references``, and media unless ``media`` is false. ``repeats`` is the number
+    of judge calls, and ``combine`` (``mean``, ``median`` or ``majority``) makes one
+    grade of them. Evidence: the grade with the judge's reason, the votes, and their
     spread (in grades).
     """
     scale = dict(enumerate(levels, start=1))
@@ -84,11 +84,11 @@ def judge_grade(
     listed: list[Mapping[str, Any]] = [
         {"grade": grade, "text": text} for grade, text in sorted(scale.items())
     ]
-    seen = material(
+    prompt_values = material(
         trial, show_input=show_input, show_references=show_references, media=media
     )
-    seen |= {"criterion": criterion, "levels": listed}
-    questions = [Question(judge, form, prompt, seen)]
+    prompt_values |= {"criterion": criterion, "levels": listed}
+    questions = [Question(judge, form, prompt, prompt_values)]
     (verdict,) = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
     if verdict.unknown("grade"):
         return verdict.unscored("grade", bounds=(0.0, 1.0))

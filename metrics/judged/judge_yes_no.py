@@ -1,4 +1,4 @@
-"""Yes or no: one question that a judge answers about the answer."""
+"""Yes or no: a judge answers one question about the answer."""
 
 from __future__ import annotations
 
@@ -40,38 +40,37 @@ def judge_yes_no(
     combine: Combine = "majority",
     prompt: Annotated[Written, JudgePrompt(*NAMES, "question")] = "judge_yes_no",
 ) -> Program[Score]:
-    """1 when the judge answers the question as is wanted, else 0.
+    """1 when the judge answers the question with the wanted word, else 0.
 
-    Range 0 to 1, higher is better. The question is the switch, or the row's label under
-    ``question_key``; what is wanted is ``wanted``, or the row's label (true, false,
-    ``yes``, ``no``) under ``wanted_key``. A judge that is not sure leaves the trial
-    unscored, unless ``not_sure`` gives the value that it then has; so does a lost
-    verdict.
+    Range 0 to 1, higher is better. The question is the switch ``question``, or the
+    row's label under ``question_key``. ``wanted`` is true for yes; the row's label
+    under ``wanted_key`` (true, false, ``yes``, ``no``) replaces it. Unscored if the
+    verdict is lost, or if the judge is not sure; then ``not_sure`` may give a value.
 
     The judge sees the sample's input with ``show_input``, all references with
-    ``show_references``, media unless ``media`` is false. With ``repeats`` it is asked
-    as often, and ``combine`` makes one verdict of it: ``majority``, or ``mean`` for the
-    share of the wanted answers. Evidence: the verdict with the judge's reason, the
+    ``show_references``, and media unless ``media`` is false. ``repeats`` is the number
+    of judge calls, and ``combine`` makes one verdict of them: ``majority``, or ``mean``
+    for the share of wanted answers. Evidence: the verdict with the judge's reason, the
     votes, and their spread.
     """
     labels = trial.sample.metadata
-    asked: Any = question
+    question_text: Any = question
     if question_key:
-        asked = labels.get(question_key)
-    right: bool | None = wanted
+        question_text = labels.get(question_key)
+    expected: bool | None = wanted
     if wanted_key:
         label = labels.get(wanted_key)
-        right = _LABELS.get(str(label).strip().lower())
+        expected = _LABELS.get(str(label).strip().lower())
         if isinstance(label, bool):
-            right = label
-    if not isinstance(asked, str) or not asked.strip():
+            expected = label
+    if not isinstance(question_text, str) or not question_text.strip():
         return Score.unscored(f"the row has no question under {question_key!r}")
-    if right is None:
+    if expected is None:
         return Score.unscored(f"the row's label {wanted_key!r} is neither yes nor no")
     values = material(
         trial, show_input=show_input, show_references=show_references, media=media
     )
-    values["question"] = asked
+    values["question"] = question_text
     questions = [Question(judge, FORM, prompt, values)]
     (verdict,) = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
     if verdict.lost or (verdict.unknown("verdict") and not_sure is None):
@@ -79,7 +78,7 @@ def judge_yes_no(
     yes = verdict.values["verdict"]
     if yes is None:
         value = not_sure
-    elif right:
+    elif expected:
         value = float(yes)
     else:
         value = 1 - float(yes)

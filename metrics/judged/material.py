@@ -1,4 +1,4 @@
-"""Material: the parts of a trial that a judge is shown, by their names in prompts."""
+"""Material: the parts of a trial that a judge sees, by their names in prompts."""
 
 from __future__ import annotations
 
@@ -18,48 +18,51 @@ if TYPE_CHECKING:
 Material: TypeAlias = "dict[str, Value]"
 
 NAMES = ("answer", "input", "references")
-"""The values that every prompt of these metrics may use besides its own."""
+"""Values that every prompt of these metrics may use."""
 
 
 def material(
     trial: Trial, *, show_input: bool, show_references: bool, media: bool
 ) -> Material:
-    """The ``answer``, ``input`` and ``references``, the last two empty if not shown.
+    """The ``answer``, ``input`` and ``references`` of a trial.
 
-    Without ``media`` each medium is a placeholder. Hidden reasoning is never shown.
+    The last two are empty if they are not shown. Without ``media`` each medium is a
+    placeholder. Hidden reasoning is never shown.
     """
-    seen: Material = {
+    values: Material = {
         "answer": shown(trial.output, media=media),
         "input": "",
         "references": [],
     }
     if show_input:
-        seen["input"] = shown(asked_of(trial.sample), media=media)
+        values["input"] = shown(question_content(trial.sample), media=media)
     if show_references:
         references = trial.sample.references
-        seen["references"] = [shown(content, media=media) for content in references]
-    return seen
+        values["references"] = [shown(content, media=media) for content in references]
+    return values
 
 
 def as_the_reference(trial: Trial, _switches: Mapping[str, Any]) -> Interleaved:
-    """A supposed answer with as many items as the first reference, of the same sizes.
-    With other content, as a model's would be: for ``@metric(supposed=...)`` where each
-    item is asked about."""
+    """A supposed answer with items like those of the first reference.
+
+    It has the same number of items with the same sizes, but other digests, like a
+    model's answer. It is for ``@metric(supposed=...)`` of a metric that asks about each
+    item.
+    """
     if not trial.sample.references:
         return trial.output or Interleaved()
-    who = f"{trial.sample.id} {trial.repeat}"
-    parts = [another(part, who) for part in trial.sample.references[0].parts]
+    name = f"{trial.sample.id} {trial.repeat}"
+    parts = [with_other_digest(part, name) for part in trial.sample.references[0].parts]
     return Interleaved(tuple(parts))
 
 
-def another(part: Part, name: str) -> Part:
-    """A part with a stand-in for its medium: the same bytes and another digest,
-    different for each name."""
+def with_other_digest(part: Part, name: str) -> Part:
+    """A part whose medium has the same bytes and a digest that depends on ``name``."""
     media = part.media
     if media is None:
         return part
     digest = hashlib.sha256(f"{media.sha256} {name}".encode()).hexdigest()
-    same = Media(
+    stand_in = Media(
         path=media.path,
         data=media.data,
         sha256=digest,
@@ -67,11 +70,11 @@ def another(part: Part, name: str) -> Part:
         size=media.size,
         name=media.name,
     )
-    return replace(part, media=same)
+    return replace(part, media=stand_in)
 
 
-def asked_of(sample: Sample) -> Interleaved:
-    """A sample's question: its user messages in order, an empty line between them."""
+def question_content(sample: Sample) -> Interleaved:
+    """The question of a sample: its user messages, separated by empty lines."""
     parts: list[Part] = []
     for message in sample.input:
         if message.role == "user":
@@ -84,7 +87,7 @@ def asked_of(sample: Sample) -> Interleaved:
 def label_fault(
     sample: Sample, label: str, name: str, read: Callable[[Any], object]
 ) -> str:
-    """Why a label of a row, such as its rubric, cannot be used; empty when it can."""
+    """Why a row's label, such as its rubric, cannot be used; empty if it can."""
     if label not in sample.metadata:
         return (
             f"the row has no label {label!r} for its "

@@ -1,9 +1,9 @@
-"""Grades of quality: asks a judge about each item, and makes qualities of grades.
+"""Grades of quality: a judge grades each item, and grades become qualities.
 
-A metric has a :class:`Scale`. For each item it gives a question, or the score that is
-known without asking, and :func:`judged_together` asks all questions at the same time:
+A metric has a :class:`GradeScale`. For each item it makes a question, or a score if the
+judge is not needed. :func:`judged_together` asks all questions at the same time:
 
-    items = [("text1", Asked(Question(judge, GRADES.form, prompt, values)))]
+    items = [("text1", ItemQuestion(Question(judge, GRADES.form, prompt, values)))]
     return (yield from judged_together(items, GRADES, repeats=repeats, combine=combine))
 """
 
@@ -34,52 +34,54 @@ from mmeval.program import Program
 from mmeval.records import Score
 
 Rubric = Literal["grade", "dimensions"]
-"""What a judge is asked about an item: one ``grade`` from 1 to 5 as in the paper, or
+"""What a judge reports for an item: one ``grade`` from 1 to 5 as in the paper, or
 several ``dimensions`` with an overall number as in the released scorer."""
 RAW, REMARKS = "raw", "remarks"
-"""Keys of an item's evidence: the value of a number beyond the scale, and remarks for
-people."""
+"""Keys of an item's evidence: the quality of a number beyond the scale, and remarks."""
 MAX_SHOWN_CHARS = 40_000
-"""The most characters of a text or code that a judge is shown; the evidence says where
-there were more."""
+"""Maximum number of characters of a text or code that a judge sees. The evidence
+reports if there were more."""
 _LARGEST = 1e9
-"""A number beyond these is a mistake of the judge and not a grade."""
+"""A number beyond these bounds is a mistake of the judge, not a grade."""
 _REASON = Text("reason")
 
 
-# --- what is asked --------------------------------------------------------------------
+# --- forms of replies -----------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Dimensions:
-    """The numbers a released scorer asks for besides the overall one: only evidence."""
+    """The numbers besides the overall one in a released scorer: evidence only."""
 
     names: tuple[str, ...]
     low: float
     high: float
 
     def asked(self) -> list[str]:
-        asked = Number("", self.low, self.high).asked()
-        return [f'"{name}": <{asked}>' for name in self.names]
+        wording = Number("", self.low, self.high).asked()
+        return [f'"{name}": <{wording}>' for name in self.names]
 
-    def read(self, found: Mapping[str, Any]) -> Vote:
+    def read(self, reply: Mapping[str, Any]) -> Vote:
         """The dimensions that are numbers, on the scale or not."""
         numbers: dict[str, float] = {}
         for name in self.names:
             number = Number(name, -_LARGEST, _LARGEST, whole=False)
             with contextlib.suppress(ReplyError):
-                numbers[name] = number.read(found.get(name))
+                numbers[name] = number.read(reply.get(name))
         return numbers
 
 
 @dataclass(frozen=True)
 class DimensionsForm(ReplyForm):
-    """Several dimensions and an overall number, which alone counts. It counts as
-    reported, unchecked against the dimensions or ``most``. ``absent`` counts where a
-    reply lacks the number, and the vote says that it was not read; without ``absent``
-    such a reply is refused. As in the release, so is a reply that is more than JSON,
-    such as one in a fence. ``quotable``: a number in quotes counts, where the release
-    hands it on as it stands; it is refused where the release computes with it."""
+    """Several dimensions and an overall number. Only the overall number counts.
+
+    It counts as reported and is not checked against the dimensions or ``most``. If a
+    reply lacks it, ``absent`` counts and the vote is marked as unreadable; without
+    ``absent`` the reply is refused. As in the release, a reply that is not bare JSON
+    (for example in a fence) is refused. ``quotable``: a number in quotes counts, since
+    the released script passes it on. Without it such a number is refused, since the
+    released script computes with the number.
+    """
 
     overall: str
     dimensions: Dimensions
@@ -90,18 +92,18 @@ class DimensionsForm(ReplyForm):
     @property
     def asked(self) -> str:
         whole = Number(self.overall, self.dimensions.low, self.most, whole=False)
-        asked = [*self.dimensions.asked(), f'"{self.overall}": <{whole.asked()}>']
-        return "{" + ", ".join(asked) + "}"
+        fields = [*self.dimensions.asked(), f'"{self.overall}": <{whole.asked()}>']
+        return "{" + ", ".join(fields) + "}"
 
     def read(self, text: str) -> Vote:
-        found = self.object_in(text)
+        reply = self.object_in(text)
         vote: dict[str, Any] = {}
-        words = found.get(_REASON.name)
-        if isinstance(words, str):
-            vote[_REASON.name] = _REASON.read(words)
-        vote |= self.dimensions.read(found)
-        if self.overall in found:
-            value = found[self.overall]
+        reason = reply.get(_REASON.name)
+        if isinstance(reason, str):
+            vote[_REASON.name] = _REASON.read(reason)
+        vote |= self.dimensions.read(reply)
+        if self.overall in reply:
+            value = reply[self.overall]
             if isinstance(value, str) and not self.quotable:
                 raise ReplyError(f"{self.overall} is in quotes")
             number = Number(self.overall, -_LARGEST, _LARGEST, whole=False)
@@ -117,11 +119,11 @@ class DimensionsForm(ReplyForm):
 
     @staticmethod
     def object_in(text: str) -> Mapping[str, Any]:
-        """The object that a reply is. Raises ReplyError for any other reply."""
-        found = strict_json(text)
-        if not isinstance(found, dict):
+        """The JSON object of a reply. Raises ReplyError if the reply is not one."""
+        reply = strict_json(text)
+        if not isinstance(reply, dict):
             raise ReplyError("the reply is not one JSON object and nothing else")
-        return found
+        return reply
 
 
 def dimensions_form(
@@ -133,64 +135,71 @@ def dimensions_form(
     quotable: bool = False,
     kind: type[DimensionsForm] = DimensionsForm,
 ) -> DimensionsForm:
-    """A released scorer's reply; overall is at most ``most``, or a dimension's
-    range."""
+    """The form of a released scorer's reply.
+
+    The overall number is at most ``most``; the default is the range of a dimension.
+    """
     fields = (_REASON, Number(overall, -_LARGEST, _LARGEST, whole=False))
-    best = dimensions.high if most is None else most
-    example = f'{{"{overall}": {best:g}}}'
+    maximum = dimensions.high if most is None else most
+    example = f'{{"{overall}": {maximum:g}}}'
     return kind(
         fields,
         overall=overall,
         dimensions=dimensions,
-        most=best,
+        most=maximum,
         absent=absent,
         quotable=quotable,
         example=example,
     )
 
 
-class Scale(NamedTuple):
-    """How items are judged: reply form, number that counts, its share of the best."""
+class GradeScale(NamedTuple):
+    """How items are graded: the reply form, the key of the number that counts, and the
+    function that maps this number to 0 (worst) to 1 (best)."""
 
     form: ReplyForm
     key: str
-    worth: Callable[[float], float]
+    share_of: Callable[[float], float]
 
 
-GRADES = Scale(score_form("robust"), SCORE, share)
-"""One whole grade from 1 to 5 with a reason, worth ``(grade - 1) / 4``."""
+GRADES = GradeScale(score_form("robust"), SCORE, share)
+"""One whole grade from 1 to 5 with a reason; its share is ``(grade - 1) / 4``."""
 
 
-# --- what follows ---------------------------------------------------------------------
+# --- scores of items ------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Asked:
-    """An item to ask the judge about; ``seen`` is added to its verdict's evidence."""
+class ItemQuestion:
+    """An item for the judge. ``evidence`` is added to that of its verdict."""
 
     question: Question
-    seen: Mapping[str, Any] = field(default_factory=dict)
+    evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
 def judged_together(
-    items: Sequence[tuple[str, ItemScore | Asked]],
-    scale: Scale,
+    items: Sequence[tuple[str, ItemScore | ItemQuestion]],
+    scale: GradeScale,
     *,
     repeats: int,
     combine: Combine,
 ) -> Program[Score]:
-    """The mean quality of items with their labels. The judge is asked about some, all
-    at the same time; the quality of the others is known."""
-    asked = [one.question for _, one in items if isinstance(one, Asked)]
-    graded = yield from grade_questions(asked, scale, repeats=repeats, combine=combine)
+    """The mean quality of labelled items. The judge grades all questions at once."""
+    questions: list[Question] = []
+    for _, item in items:
+        if isinstance(item, ItemQuestion):
+            questions.append(item.question)
+    graded = yield from grade_questions(
+        questions, scale, repeats=repeats, combine=combine
+    )
     scores: list[tuple[str, ItemScore]] = []
-    for label, one in items:
-        if isinstance(one, ItemScore):
-            scores.append((label, one))
+    for label, item in items:
+        if isinstance(item, ItemScore):
+            scores.append((label, item))
             continue
         score = graded.pop(0)
-        evidence = {**score.evidence, **one.seen}
-        remarks = list(one.seen.get(REMARKS, ()))
+        evidence = {**score.evidence, **item.evidence}
+        remarks = list(item.evidence.get(REMARKS, ()))
         remarks += score.evidence.get(REMARKS, ())
         if remarks:
             evidence[REMARKS] = remarks
@@ -199,20 +208,22 @@ def judged_together(
 
 
 def grade_questions(
-    questions: Sequence[Question], scale: Scale, *, repeats: int, combine: Combine
+    questions: Sequence[Question], scale: GradeScale, *, repeats: int, combine: Combine
 ) -> Program[list[ItemScore]]:
-    """The quality of one item for each question, in their order."""
+    """The quality of one item for each question, in order."""
     if not questions:
         return []
     verdicts = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
     return [item_score(verdict, scale) for verdict in verdicts]
 
 
-def item_score(verdict: Verdict, scale: Scale) -> ItemScore:
-    """The quality of an item by its verdict, from 0 to 1, or why there is none. A
-    number beyond the scale counts as its end; the evidence says so and keeps its value.
-    It also counts the replies that lack the number or go beyond its scale (``UNREAD``),
-    of which a run warns."""
+def item_score(verdict: Verdict, scale: GradeScale) -> ItemScore:
+    """The quality of an item from 0 to 1, or why it is unscored.
+
+    A number beyond the scale counts as the end of the scale, and the evidence keeps its
+    quality as ``raw``. ``UNREAD`` in the evidence is the number of replies without the
+    number or beyond the scale; a run warns about them.
+    """
     evidence = dict(verdict.evidence)
     if len(verdict.votes) == 1:
         evidence = {**verdict.votes[0], **evidence}
@@ -220,7 +231,7 @@ def item_score(verdict: Verdict, scale: Scale) -> ItemScore:
         evidence.pop(_REASON.name, None)
         return ItemScore(None, evidence, why, verdict.cause)
     evidence.pop(UNREADABLE, None)
-    raw = scale.worth(verdict.values[scale.key])
+    raw = scale.share_of(verdict.values[scale.key])
     quality = min(1.0, max(0.0, raw))
     if raw != quality:
         evidence[RAW] = raw
@@ -229,7 +240,7 @@ def item_score(verdict: Verdict, scale: Scale) -> ItemScore:
     for vote in verdict.votes:
         number = vote.get(scale.key)
         is_beyond = (
-            isinstance(number, int | float) and not 0 <= scale.worth(number) <= 1
+            isinstance(number, int | float) and not 0 <= scale.share_of(number) <= 1
         )
         unfit += is_beyond or bool(vote.get(UNREADABLE))
     if unfit:
@@ -238,24 +249,24 @@ def item_score(verdict: Verdict, scale: Scale) -> ItemScore:
 
 
 def lowest_grade(remark: str) -> ItemScore:
-    """The lowest grade for an item that needs no judge."""
+    """The lowest grade, for an item that does not need the judge."""
     return ItemScore(share(LOWEST), {SCORE: LOWEST, _REASON.name: remark})
 
 
-class Shown(NamedTuple):
-    """The shown beginning of a text, and remarks for the evidence where it was cut."""
+class ShownText(NamedTuple):
+    """The beginning of a text, and a remark for the evidence if the text was cut."""
 
     text: str
-    seen: Mapping[str, Any]
+    evidence: Mapping[str, Any]
 
     @property
     def cut(self) -> bool:
-        return bool(self.seen)
+        return bool(self.evidence)
 
 
-def shown_start(text: str) -> Shown:
-    """The part of a text that a judge is shown."""
+def shown_start(text: str) -> ShownText:
+    """The part of a text that a judge sees."""
     if len(text) <= MAX_SHOWN_CHARS:
-        return Shown(text, {})
+        return ShownText(text, {})
     remark = f"the judge saw the first {MAX_SHOWN_CHARS:,} characters"
-    return Shown(text[:MAX_SHOWN_CHARS], {REMARKS: [remark]})
+    return ShownText(text[:MAX_SHOWN_CHARS], {REMARKS: [remark]})

@@ -1,5 +1,5 @@
-"""Question graphs: the row's yes-or-no questions, of which some are asked only after a
-yes to others."""
+"""Question graphs: yes-or-no questions of a row, where a question may need a yes to
+others first."""
 
 from __future__ import annotations
 
@@ -21,24 +21,25 @@ from mmeval.metric.judge import (
 from mmeval.metrics.judged.judge_yes_no import FORM
 from mmeval.metrics.judged.material import (
     Material,
-    another,
     as_the_reference,
-    asked_of,
     label_fault,
+    question_content,
+    with_other_digest,
 )
 from mmeval.metrics.judged.reading import Lost
 from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Sample, Score, Trial
 
-MOST_PARTS = 10_000
-"""Of each kind, in the answer of a dry run, as a row may name any number."""
+MAX_PARTS = 10_000
+"""Maximum number of parts of a kind in the answer of a dry run. A row may name any
+number."""
 _KEYS = {"id", "question", "parents", "part"}
 
 
 @dataclass(frozen=True)
 class RowQuestion:
-    """One question of a row; ``part`` is the label of what it is about, empty for the
-    whole answer."""
+    """A question of a row. ``part`` is the label of its part; empty for the whole
+    answer."""
 
     id: str | int
     text: str
@@ -47,35 +48,40 @@ class RowQuestion:
 
 
 def graph_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Why a row's questions cannot be used; empty when they can."""
+    """Why a row's questions cannot be used; empty if they can."""
     return label_fault(sample, switches["questions"], "questions", read_questions)
 
 
 def _supposed(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
-    """An answer with every part that a question is about: the reference, else as many
-    as are asked about."""
+    """An answer with every part that a question is about.
+
+    It is like the reference if that has all parts; otherwise the parts are made up.
+    """
     if graph_fault(trial.sample, switches):
         return trial.output or Interleaved()
-    wanted: set[str] = set()
+    labels: set[str] = set()
     for question in read_questions(trial.sample.metadata[switches["questions"]]):
         if question.part:
-            wanted.add(question.part)
+            labels.add(question.part)
     reference = as_the_reference(trial, switches)
-    if wanted <= parts_by_label(reference).keys():
+    if labels <= parts_by_label(reference).keys():
         return reference
-    made = parts_by_label(trial.output or Interleaved())
+    output_parts = parts_by_label(trial.output or Interleaved())
     parts: list[Part] = []
     for kind in PART_KINDS:
-        first = made.get(f"{kind}1")
+        first = output_parts.get(f"{kind}1")
         if first is None:
             continue
-        own = [label for label in wanted if label_kind(label) == kind]
-        numbers = [int(label.removeprefix(kind)) for label in own]
-        for number in range(min(max(numbers, default=1), MOST_PARTS)):
+        numbers: list[int] = []
+        for label in labels:
+            if label_kind(label) == kind:
+                numbers.append(int(label.removeprefix(kind)))
+        for number in range(min(max(numbers, default=1), MAX_PARTS)):
             name = f"{trial.sample.id} {trial.repeat} {number}"
-            parts.append(another(first, name))
+            parts.append(with_other_digest(first, name))
             if kind == "text":
-                parts.append(Part("code", text=""))  # else the texts would be one
+                # keeps the texts apart, since neighbouring texts are one part
+                parts.append(Part("code", text=""))
     return Interleaved(tuple(parts))
 
 
@@ -102,64 +108,65 @@ def question_graph(
     """The share of the row's questions to which a judge answers yes.
 
     Range 0 to 1, higher is better. ``questions`` names the row's label that holds them:
-    a list of texts, or of mappings with ``question`` and any of ``id`` (the number in
-    the list if not given), ``parents`` (ids of the questions that must be yes before
-    this one is asked) and ``part`` (``image2``: the second picture of the answer, which
-    is shown alone; the whole answer if not given). Neighbouring texts count as one
-    part. The sample's input is shown too with ``show_input``. With ``repeats`` each
-    question is asked as often, and the majority decides.
+    a list of texts, or of mappings with ``question`` and optional keys. ``id`` is the
+    number in the list by default. ``parents`` are the ids of questions that must be yes
+    before this one is asked. ``part`` (such as ``image2``, the second picture) is the
+    only part of the answer that the judge sees; the default is the whole answer.
+    Neighbouring texts count as one part. With ``show_input`` the judge also sees the
+    sample's input. With ``repeats`` each question is asked several times, and the
+    majority decides.
 
-    Below a question that is no all are no, and are not asked. So is a question in a
-    cycle, and one about a part that the answer does not have; questions about a kind
-    that the model was not asked for are left out. With ``dependencies: never_asked`` no
-    question with parents is asked; all of them are no.
+    All questions below a no are no, and are not asked. So are a question in a cycle,
+    and one about a part that the answer does not have. Questions about a kind that the
+    model was not asked for are left out. With ``dependencies: never_asked`` every
+    question with parents is no.
 
-    A verdict that is lost, or of which the judge is not sure, leaves the trial
-    unscored, with those below it; its bounds are the share with all of these as no, and
-    as yes. With ``lost: wrong`` a question is no of which no reply can be read. A row
-    without a list is unscored, one with an empty list is inapplicable.
+    Unscored if a verdict is lost or the judge is not sure; the bounds count this
+    question and those below it as no, and as yes. With ``lost: wrong`` a question
+    without a readable reply is no. Unscored for a row without a list of questions,
+    inapplicable for an empty list.
 
-    Evidence: ``asked`` in order, the ``verdicts`` by id, why one was ``not_asked``,
-    what the judge ``said``, and ``faults`` of the graph.
+    Evidence: ``asked`` in order, the ``verdicts`` by id, why a question was
+    ``not_asked``, what the judge ``said``, and ``faults`` of the graph.
     """
     if fault := graph_fault(trial.sample, {"questions": questions}):
         return Score.unscored(fault)
-    every = read_questions(trial.sample.metadata[questions])
-    rows = [row for row in every if label_kind(row.part) not in trial.left_out]
-    if not every:
+    all_rows = read_questions(trial.sample.metadata[questions])
+    rows = [row for row in all_rows if label_kind(row.part) not in trial.left_out]
+    if not all_rows:
         return Score.inapplicable("the row has no questions")
     if not rows:
-        return Score.inapplicable("the model was not asked for what they are about")
-    unasked = {row.id for row in every}
-    unasked -= {row.id for row in rows}
+        return Score.inapplicable("the model was not asked for the kinds of part")
+    omitted = {row.id for row in all_rows}
+    omitted -= {row.id for row in rows}
     answer = trial.output or Interleaved()
     parts = parts_by_label(answer)
-    asked = asked_of(trial.sample) if show_input else ""
+    question_input = question_content(trial.sample) if show_input else ""
     graph: list[GraphQuestion] = []
     for row in rows:
-        seen = _seen(answer, parts, row.part)
-        parents = [parent for parent in row.parents if parent not in unasked]
-        if isinstance(seen, str):
-            graph.append(GraphQuestion(row.id, None, parents, seen))
+        view = _view(answer, parts, row.part)
+        parents = [parent for parent in row.parents if parent not in omitted]
+        if isinstance(view, str):
+            graph.append(GraphQuestion(row.id, None, parents, view))
             continue
         values: Material = {
-            "answer": seen,
-            "input": asked,
+            "answer": view,
+            "input": question_input,
             "question": row.text,
             "shown": "part" if row.part else "answer",
         }
         question = Question(judge, FORM, prompt, values)
         graph.append(GraphQuestion(row.id, question, parents))
-    found = yield from ask_graph(
+    answered = yield from ask_graph(
         graph, dependencies=dependencies, lost_is_no=lost == "wrong", repeats=repeats
     )
-    return found.share()
+    return answered.share()
 
 
-def _seen(
+def _view(
     answer: Interleaved, parts: Mapping[str, Part], label: str
 ) -> Interleaved | str:
-    """What the judge is shown of an answer, or why there is nothing to show."""
+    """What the judge sees of an answer, or why there is nothing to see."""
     if not label and answer.empty:
         return "the answer is empty"
     if not label:
@@ -171,21 +178,20 @@ def _seen(
 
 
 def parts_by_label(answer: Interleaved) -> dict[str, Part]:
-    """The parts of an answer by kind and number (``image2``); neighbouring texts are
-    one part."""
-    seen: Counter[str] = Counter()
-    found: dict[str, Part] = {}
+    """The parts of an answer by label (``image2``). Neighbouring texts are one part."""
+    counts: Counter[str] = Counter()
+    parts: dict[str, Part] = {}
     for part in answer.blocks().parts:
         if part.kind != "reasoning":
-            seen[part.kind] += 1
-            found[f"{part.kind}{seen[part.kind]}"] = part
-    return found
+            counts[part.kind] += 1
+            parts[f"{part.kind}{counts[part.kind]}"] = part
+    return parts
 
 
 def read_questions(rows: Any) -> list[RowQuestion]:
-    """The questions of a row. Raises ValueError that says what is wrong with them."""
+    """The questions of a row. Raises ValueError if they are invalid."""
     if not isinstance(rows, list | tuple):
-        raise ValueError("it is no list of questions")
+        raise ValueError("it is not a list of questions")
     return [_row(item, number) for number, item in enumerate(rows, start=1)]
 
 
@@ -193,18 +199,18 @@ def _row(item: Any, number: int) -> RowQuestion:
     row: Any = {"question": item} if isinstance(item, str) else item
     if not isinstance(row, Mapping) or row.keys() - _KEYS:
         keys = ", ".join(sorted(_KEYS))
-        raise ValueError(f"question {number} is no text and no mapping of {keys}")
-    given = {key: value for key, value in row.items() if value is not None}
-    text, part = given.get("question"), given.get("part", "")
-    id, parents = given.get("id", number), given.get("parents", ())
+        raise ValueError(f"question {number} is neither a text nor a mapping of {keys}")
+    fields = {key: value for key, value in row.items() if value is not None}
+    text, part = fields.get("question"), fields.get("part", "")
+    id, parents = fields.get("id", number), fields.get("parents", ())
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"question {number} has no text")
     is_list = isinstance(parents, list | tuple)
     ids = [id, *parents] if is_list else []
-    if not ids or not all(type(one) in (int, str) for one in ids):
+    if not ids or not all(type(value) in (int, str) for value in ids):
         raise ValueError(
-            f"question {number} has an id or parents that are no text and no whole "
-            "number"
+            f"question {number} has an id or parents that are neither texts nor whole "
+            "numbers"
         )
     label = canonical_label(part) if isinstance(part, str) else ""
     is_label = label_kind(label) in PART_KINDS and label[-1:].isdigit()

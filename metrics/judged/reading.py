@@ -1,4 +1,4 @@
-"""How judges' replies are read: robustly, or as a benchmark's own script does."""
+"""How a judge's replies are read: robustly, or like a benchmark's released script."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Literal
 from mmeval.metric.judge import ReplyForm, Verdict
 
 Reading = Literal["robust", "official"]
-"""How replies are read: ``robust`` refuses unfit replies, ``official`` reads as the
-release does, oddities included."""
+"""How replies are read: ``robust`` refuses unfit replies, ``official`` reads like the
+released script, oddities included."""
 Lost = Literal["unscored", "wrong"]
-"""What a question without a usable reply does: the release counts it as answered
-wrongly. A question without any reply (the judge failed) is unscored in both
-cases. What the judge refuses has no usable reply: the release knows no refusals."""
+"""Effect of a question without a usable reply: unscored, or wrong as in the release. A
+question without any reply (the judge failed) is unscored in both cases. A refusal is
+an unusable reply, since the release does not detect refusals."""
 UNREADABLE = "unreadable"
-"""The key of a vote whose official reply has nothing of what was asked for."""
+"""Key of a vote whose official reply lacks the requested value."""
 
 
 @dataclass(frozen=True)
 class ReadForm(ReplyForm):
-    """A reply that is read in one of the two ways."""
+    """A reply form with a :data:`Reading`."""
 
     reading: Reading = "robust"
 
@@ -30,14 +30,12 @@ class ReadForm(ReplyForm):
 
 
 def is_unknown(verdict: Verdict, lost: Lost) -> bool:
-    """Whether nothing is known: the verdict is lost, and not one of unusable replies
-    that count as wrong."""
+    """True if the verdict is missing (not merely wrong)."""
     return bool(verdict.lost) and not (lost == "wrong" and verdict.replied)
 
 
 def is_unread(verdict: Verdict, lost: Lost) -> bool:
-    """Whether a reply that could not be used counts all the same: officially, or as
-    ``lost: wrong`` says."""
+    """True if an unusable reply counts, officially or with ``lost: wrong``."""
     if any(vote.get(UNREADABLE) for vote in verdict.votes):
         return True
     return bool(verdict.lost) and not is_unknown(verdict, lost)

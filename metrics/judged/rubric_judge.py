@@ -1,4 +1,4 @@
-"""Rubrics: the row's own criteria, each judged by itself, weighted."""
+"""Rubrics: weighted criteria of a row, each judged separately."""
 
 from __future__ import annotations
 
@@ -23,40 +23,46 @@ from mmeval.metrics.judged.material import NAMES, Material, label_fault, materia
 from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import CAUSES, Sample, Score, Trial
 
-Side = Literal["all", "text", "media"]
+CriterionSide = Literal["all", "text", "media"]
 FORM = ReplyForm((Text("reason"), YesNo("met", unsure=True)))
 _KEYS = {"id", "criterion", "weight", "side", "kinds"}
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """One line of a rubric. ``side`` is the part of the answer that the judge sees,
-    ``kinds`` its media (empty: all)."""
+    """A criterion of a rubric.
+
+    ``side`` is the part of the answer that the judge sees. ``kinds`` are the kinds of
+    media that it sees (empty: all).
+    """
 
     id: str
     text: str
     weight: float = 1.0
-    side: Side = "all"
+    side: CriterionSide = "all"
     kinds: tuple[str, ...] = ()
 
-    def seen(self, answer: Interleaved | None) -> Interleaved:
-        """The side of an answer that it is about. With ``text`` each medium is a
-        placeholder, with ``media`` the words are left out."""
+    def view(self, answer: Interleaved | None) -> Interleaved:
+        """What the judge sees of an answer.
+
+        With ``text`` each medium is a placeholder. With ``media`` the words are left
+        out.
+        """
         if answer is None or self.side == "text":
             return shown(answer, media=False)
-        kept: list[Part] = []
+        parts: list[Part] = []
         for part in shown(answer).parts:
             if part.media is None:
-                is_seen = self.side == "all"
+                is_visible = self.side == "all"
             else:
-                is_seen = not self.kinds or part.kind in self.kinds
-            if is_seen:
-                kept.append(part)
-        return Interleaved(tuple(kept))
+                is_visible = not self.kinds or part.kind in self.kinds
+            if is_visible:
+                parts.append(part)
+        return Interleaved(tuple(parts))
 
 
 def rubric_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Why a row's rubric cannot be used; empty when it can."""
+    """Why a row's rubric cannot be used; empty if it can."""
     return label_fault(sample, switches["criteria"], "rubric", read_criteria)
 
 
@@ -82,38 +88,39 @@ def rubric_judge(
 
     Range 0 to 1, higher is better. ``criteria`` names the row's label that holds them:
     a list of texts, or of mappings with ``criterion`` and any of ``id``, ``weight``
-    (above 0; 1 if not given), ``side`` (``all``, ``text`` or ``media``: what the judge
-    sees of the answer) and ``kinds`` (which media it sees). Each is asked separately,
-    so that only a reworded criterion is asked again.
+    (above 0; 1 by default), ``side`` (``all``, ``text`` or ``media``: what the judge
+    sees of the answer) and ``kinds`` (the kinds of media that it sees). Each criterion
+    is asked separately, so that a changed criterion is asked again alone.
 
-    A criterion without a verdict, or one where the judge is not sure, leaves the trial
-    unscored; its bounds are the value with none of these met, and with all of them met.
-    A row without a rubric is unscored.
+    Unscored if a criterion has no verdict or the judge is not sure; the bounds are the
+    values with none and with all of these criteria met. A row without a rubric is
+    unscored.
 
-    The judge sees the sample's input with ``show_input``, all references with
-    ``show_references``; media of the answer as each ``side`` says, media of the others
-    unless ``media`` is false, which makes every side ``text``. With ``repeats`` each
-    criterion is asked as often, and ``combine`` makes one verdict of it: ``majority``,
-    or ``mean`` for the share of yes. Evidence: ``criteria``, each with its verdict, the
-    judge's reason, the votes and their spread.
+    The judge sees the sample's input with ``show_input`` and all references with
+    ``show_references``. ``media: false`` hides the media of all of them and makes every
+    side ``text``. ``repeats`` is the number of judge calls per criterion, and
+    ``combine`` makes one verdict of them: ``majority``, or ``mean`` for the share of
+    yes. Evidence: ``criteria``, each with its verdict, the judge's reason, the votes
+    and their spread.
     """
     if fault := rubric_fault(trial.sample, {"criteria": criteria}):
         return Score.unscored(fault)
     rubric = read_criteria(trial.sample.metadata[criteria])
-    seen = material(
+    shared_values = material(
         trial, show_input=show_input, show_references=show_references, media=media
     )
     questions: list[Question] = []
     for criterion in rubric:
-        values: Material = {**seen, "criterion": criterion.text}
+        values: Material = {**shared_values, "criterion": criterion.text}
+        # without media every side is the text, which the shared values have
         if media:
-            values["answer"] = criterion.seen(trial.output)
+            values["answer"] = criterion.view(trial.output)
         questions.append(Question(judge, FORM, prompt, values))
     verdicts = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
     evidence: list[dict[str, Any]] = []
-    met: list[float] = []
-    unknown: list[Verdict] = []
-    unknown_weights: list[float] = []
+    met_weights: list[float] = []
+    missing: list[Verdict] = []
+    missing_weights: list[float] = []
     for criterion, verdict in zip(rubric, verdicts, strict=True):
         row = {
             "id": criterion.id,
@@ -122,29 +129,29 @@ def rubric_judge(
             "met": None,
         }
         evidence.append({**row, **verdict.evidence, **verdict.loss})
-        met.append(criterion.weight * float(verdict.values.get("met") or 0))
+        met_weights.append(criterion.weight * float(verdict.values.get("met") or 0))
         if verdict.unknown("met"):
-            unknown.append(verdict)
-            unknown_weights.append(criterion.weight)
-    whole = sum(criterion.weight for criterion in rubric)
-    if not unknown:
-        return Score(sum(met) / whole, evidence={"criteria": evidence})
-    highest = sum(met) + sum(unknown_weights)
+            missing.append(verdict)
+            missing_weights.append(criterion.weight)
+    total = sum(criterion.weight for criterion in rubric)
+    if not missing:
+        return Score(sum(met_weights) / total, evidence={"criteria": evidence})
+    highest = sum(met_weights) + sum(missing_weights)
     return Score(
         status="unscored",
-        reason=unknown[0].unknown("met"),
+        reason=missing[0].unknown("met"),
         evidence={"criteria": evidence},
-        bounds=(sum(met) / whole, highest / whole),
-        cause=min((verdict.cause for verdict in unknown), key=CAUSES.index),
+        bounds=(sum(met_weights) / total, highest / total),
+        cause=min((verdict.cause for verdict in missing), key=CAUSES.index),
     )
 
 
 def read_criteria(rubric: Any) -> list[Criterion]:
-    """The criteria of a row. Raises ValueError that says what is wrong with them."""
+    """The criteria of a row. Raises ValueError if they are invalid."""
     if not isinstance(rubric, list | tuple) or not rubric:
-        raise ValueError("it is no list of criteria")
+        raise ValueError("it is not a list of criteria")
     criteria = [_criterion(item, number) for number, item in enumerate(rubric, start=1)]
-    if len({one.id for one in criteria}) < len(criteria):
+    if len({criterion.id for criterion in criteria}) < len(criteria):
         raise ValueError("two criteria have the same id")
     return criteria
 
@@ -153,7 +160,9 @@ def _criterion(item: Any, number: int) -> Criterion:
     row: Any = {"criterion": item} if isinstance(item, str) else item
     if not isinstance(row, Mapping) or row.keys() - _KEYS:
         keys = ", ".join(sorted(_KEYS))
-        raise ValueError(f"criterion {number} is no text and no mapping of {keys}")
+        raise ValueError(
+            f"criterion {number} is neither a text nor a mapping of {keys}"
+        )
     text, weight = row.get("criterion"), row.get("weight", 1)
     side, kinds = row.get("side", "all"), row.get("kinds", ())
     if not isinstance(text, str) or not text.strip():
@@ -163,7 +172,7 @@ def _criterion(item: Any, number: int) -> Criterion:
             f"criterion {number} has the weight {weight!r:.40}; it must be a number "
             "above 0"
         )
-    if side not in get_args(Side):
+    if side not in get_args(CriterionSide):
         raise ValueError(
             f"criterion {number} has the side {side!r:.40}; it must be all, text or "
             "media"

@@ -1,4 +1,4 @@
-"""Semantic correctness (SC): a judge compares answer and reference in words."""
+"""Semantic correctness (SC): a judge compares the captioned answer and reference."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Annotated, Any, NamedTuple
 from mmeval.media import Interleaved, PartKind
 from mmeval.metric import metric
 from mmeval.metric.judge import Combine, Question, Repeats, ask_verdicts
-from mmeval.metrics.judged.captions.captioned import without_captions
-from mmeval.metrics.judged.captions.captioning import CaptionPrompt, captioned_all
+from mmeval.metrics.judged.captions.captioned import missing_caption_score
+from mmeval.metrics.judged.captions.captioning import CaptionPrompt, caption_contents
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.judged.unim_grades import LOWEST, SCORE, score_form, share
@@ -18,35 +18,34 @@ from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Sample, Score, Trial
 
 CAPTIONED_REFERENCE = "captioned_reference"
-"""The label of a reference that the data set itself has captioned."""
+"""The label of a reference that is captioned in the data set."""
 
 
-class Reference(NamedTuple):
-    """An answer's reference: text of ``origin`` (for evidence), or content to
-    caption."""
+class ReferenceSource(NamedTuple):
+    """The reference of an answer: a text, or content that needs captions.
+
+    ``origin`` is where it comes from, for the evidence.
+    """
 
     origin: str
-    words: str = ""
+    text: str = ""
     content: Interleaved | None = None
 
 
-def reference_of(sample: Sample) -> Reference | None:
-    """The reference of a sample; None without one, or for an empty one."""
-    words = sample.metadata.get(CAPTIONED_REFERENCE)
-    if isinstance(words, str) and words.strip():
-        return Reference(f"the label {CAPTIONED_REFERENCE}", words)
+def reference_of(sample: Sample) -> ReferenceSource | None:
+    """The reference of a sample; None if it is missing or empty."""
+    text = sample.metadata.get(CAPTIONED_REFERENCE)
+    if isinstance(text, str) and text.strip():
+        return ReferenceSource(f"the label {CAPTIONED_REFERENCE}", text)
     if sample.references and not (first := sample.references[0]).empty:
-        return Reference("the first reference", content=first)
+        return ReferenceSource("the first reference", content=first)
     return None
 
 
 def _fault(sample: Sample, _switches: Mapping[str, Any]) -> str:
     if reference_of(sample) is not None:
         return ""
-    return (
-        "the sample has no reference to compare with, and no text under "
-        f"{CAPTIONED_REFERENCE!r}"
-    )
+    return f"the sample has no reference, and no text under {CAPTIONED_REFERENCE!r}"
 
 
 @metric(
@@ -74,23 +73,24 @@ def semantic_correctness(
     caption_document: CaptionPrompt = "caption_document",
     caption_3d: CaptionPrompt = "caption_3d",
 ) -> Program[Score]:
-    """How well the meaning matches: a judge's grade of 1 to 5, as ``(grade - 1) / 4``.
+    """How well the answer matches the reference in meaning: a judge's grade.
 
-    Range 0 to 1, higher is better. The judge reads the answer and the reference with
-    captions in the place of media, and never the question. The reference is the row's
-    label ``captioned_reference`` as it is, else the first reference, captioned as the
-    answer is; a placeholder in it that has no medium stays as it is written, with a
-    caption that the row gives it. An empty answer has grade 1 without asking the judge.
+    Range 0 to 1, higher is better: a grade from 1 to 5 counts ``(grade - 1) / 4``. The
+    judge reads the answer and the reference with captions in place of media, and does
+    not see the question. The reference is the row's label ``captioned_reference``, or
+    the first reference, captioned like the answer. A placeholder without a medium in
+    the reference stays as it is written, with the caption that the row gives it. An
+    empty answer has grade 1 without a judge call.
 
-    Unscored without a reference; within 0 and 1 where a caption or the verdict is lost.
-    ``prompt`` names the judge's policy: ``semantic_correctness`` (strict) or
-    ``semantic_correctness_intent_aware``, where another valid answer to the question
-    counts. ``reading: official`` also takes a digit from a reply in words. With
-    ``repeats`` the judge is asked as often, and ``combine`` makes one grade of it:
-    ``mean``, ``median`` or ``majority``. The switches ``caption_...`` are the
+    Unscored without a reference; unscored with bounds 0 and 1 if a caption or the
+    verdict is lost. ``prompt`` names the judge's policy: ``semantic_correctness``
+    (strict) or ``semantic_correctness_intent_aware``, where another valid answer to the
+    question counts. ``reading: official`` also takes a digit from a reply in prose.
+    ``repeats`` is the number of judge calls, and ``combine`` (``mean``, ``median`` or
+    ``majority``) makes one grade of them. The switches ``caption_...`` are the
     captioner's prompts. Evidence: ``score`` (the grade), the judge's reason, the
-    ``captions`` of the answer, and where the ``reference`` comes from, with its
-    captions if they were made here.
+    ``captions`` of the answer, and the origin of the ``reference``, with its captions
+    if they were made here.
     """
     reference = reference_of(trial.sample)
     if reference is None:
@@ -112,24 +112,25 @@ def semantic_correctness(
     data: list[Interleaved] = []
     if reference.content is not None:
         data.append(reference.content)
-    candidate, *others = yield from captioned_all(
+    candidate, *others = yield from caption_contents(
         [trial.output], captioner, prompts, data=data
     )
-    seen: dict[str, Any] = {
+    origin: dict[str, Any] = {
         "captions": candidate.evidence,
         "reference": reference.origin,
     }
-    words = reference.words
+    reference_text = reference.text
     if others:
-        words = others[0].text
+        reference_text = others[0].text
         if others[0].captions:
-            seen["reference_captions"] = others[0].evidence
-    if lost := without_captions({"answer": [candidate], "reference": others}, seen):
-        return lost
-    values = {"candidate": candidate.text, "reference": words}
+            origin["reference_captions"] = others[0].evidence
+    contents = {"answer": [candidate], "reference": others}
+    if unscored := missing_caption_score(contents, origin):
+        return unscored
+    values = {"candidate": candidate.text, "reference": reference_text}
     questions = [Question(judge, score_form(reading), prompt, values)]
     (verdict,) = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
-    evidence = {**verdict.evidence, **seen}
+    evidence = {**verdict.evidence, **origin}
     if verdict.unknown(SCORE):
         return replace(verdict.unscored(SCORE, bounds=(0.0, 1.0)), evidence=evidence)
     return Score(share(verdict.values[SCORE]), evidence=evidence)

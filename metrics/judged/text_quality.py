@@ -1,4 +1,4 @@
-"""Text quality: how well is the text of an answer written? A judge grades it."""
+"""Text quality: a judge grades how well the text of an answer is written."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mmeval.metric.judge import Combine, Question, Repeats
 from mmeval.metrics.judged.material import Material, as_the_reference
 from mmeval.metrics.judged.quality_grades import (
     GRADES,
-    Asked,
     Dimensions,
+    GradeScale,
+    ItemQuestion,
     Rubric,
-    Scale,
     dimensions_form,
     judged_together,
     lowest_grade,
@@ -27,7 +27,7 @@ from mmeval.records import Score, Trial
 
 Prompt = Annotated[Written, JudgePrompt("text", "cut")]
 LABEL = "text1"
-"""The one item that the text of an answer is."""
+"""The label of the only item, the text of the answer."""
 DIMENSIONS = Dimensions(
     ("clarity", "coherence", "informativeness", "conciseness", "style"), 1, 5
 )
@@ -35,20 +35,22 @@ OVERALL, OVERALL_IF_ABSENT = "overall", 3.0
 
 
 def released_share(overall: float) -> float:
-    """The released scorer's share of the overall number. Official oddity: it treats the
-    number as a grade from 1 to 5 although its prompt also asks to convert it to 0-100,
-    and does not bound the result; a judge that obeys and replies 80 gives 1975 of 100,
-    which is 19.75 here."""
+    """The overall number as a share, as in the released scorer.
+
+    Official oddity: the scorer treats the number as a grade from 1 to 5, although its
+    prompt also asks to convert it to 0-100. The result is not bounded: a judge that
+    replies 80 as asked gives 1975 of 100, which is 19.75 here.
+    """
     return share(overall)
 
 
-RELEASED = Scale(
+RELEASED = GradeScale(
     dimensions_form(OVERALL, DIMENSIONS, absent=OVERALL_IF_ABSENT),
     OVERALL,
     released_share,
 )
-"""Official oddity: a reply without an overall number says 3, whatever its dimensions
-say."""
+"""Official oddity: a reply without an overall number counts as 3, whatever its
+dimensions are."""
 
 
 @metric(
@@ -70,51 +72,56 @@ def text_quality(
     prompt: Prompt = "text_quality",
     dimensions_prompt: Prompt = "text_quality_dimensions",
 ) -> Program[Score]:
-    """How well the text is written: a judge's grade of 1 to 5, as ``(grade - 1) / 4``.
+    """How well the text of an answer is written: a judge's grade.
 
-    Range 0 to 1, higher is better. An answer has one text, its item ``text1``: its
-    words without hidden reasoning, with a tag for everything that is not text, code
-    included. The judge looks at richness, structure, fluency and at whether it keeps to
-    one language. It sees neither the question nor any medium, so that it cannot tell
-    whether the text is true, asked for, or shown. A text of only blanks and tags has
-    grade 1 without asking the judge.
+    Range 0 to 1, higher is better: a grade from 1 to 5 counts ``(grade - 1) / 4``. An
+    answer has one text, its item ``text1``: its words without hidden reasoning, with a
+    tag for everything that is not text, including code. The judge grades richness,
+    structure, fluency and whether the text keeps to one language. It does not see the
+    question or any medium, so it cannot tell if the text is true or relevant. A text of
+    only blanks and tags has grade 1 without a judge call.
 
-    ``rubric: grade`` asks for the one grade of the paper by ``prompt``; ``dimensions``
-    for five and an overall number, which alone counts, by ``dimensions_prompt``, as the
-    released scorer does. A number beyond the scale counts as its end. With ``repeats``
-    the judge is asked as often, and ``combine`` makes one grade of it: ``mean``,
-    ``median`` or ``majority``. Unscored within 0 and 1 where the verdict is lost. Of a
-    longer text the judge sees the first 40,000 characters, and ``remarks`` say so.
-    Evidence: ``items`` with the one item, its ``quality``, the grade (``score`` or
-    ``overall`` with the dimensions), the judge's reason, and ``raw``, what a number
-    beyond the scale would be worth.
+    ``rubric: grade`` asks for the paper's single grade with ``prompt``. ``rubric:
+    dimensions`` asks for five dimensions and an overall number with
+    ``dimensions_prompt``, as the released scorer does; only the overall number counts.
+    A number beyond the scale counts as the end of the scale. ``repeats`` is the number
+    of judge calls, and ``combine`` (``mean``, ``median`` or ``majority``) makes one
+    grade of them. Unscored with bounds 0 and 1 if the verdict is lost. The judge sees
+    the first 40,000 characters of a longer text, and ``remarks`` say so. Evidence:
+    ``items`` with the one item, its ``quality``, the grade (``score``, or ``overall``
+    with the dimensions), the judge's reason, and ``raw``, the quality of a number
+    beyond the scale.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
-    scale, written = GRADES, prompt
+    scale, grading_prompt = GRADES, prompt
     if rubric == "dimensions":
-        scale, written = RELEASED, dimensions_prompt
-    item: ItemScore | Asked = lowest_grade("there is no text")
+        scale, grading_prompt = RELEASED, dimensions_prompt
+    item: ItemScore | ItemQuestion = lowest_grade("the answer has no text")
     if trial.output.words.strip():
         shown = shown_start(tagged_text(trial.output))
         values: Material = {"text": shown.text, "cut": shown.cut}
-        item = Asked(Question(judge, scale.form, written, values), shown.seen)
+        item = ItemQuestion(
+            Question(judge, scale.form, grading_prompt, values), shown.evidence
+        )
     items = [(LABEL, item)]
     return (yield from judged_together(items, scale, repeats=repeats, combine=combine))
 
 
 def tagged_text(answer: Interleaved) -> str:
-    """The text with a tag, as written or numbered by place, for all that is not
-    text."""
-    places: Counter[str] = Counter()
+    """The text of an answer with a tag for each other part.
+
+    A tag is copied as written, or made of the kind and its number in the answer.
+    """
+    numbers: Counter[str] = Counter()
     pieces: list[str] = []
     for part in answer.parts:
         if part.kind == "text":
             pieces.append(part.text or "")
         elif part.kind != "reasoning":
-            places[part.kind] += 1
+            numbers[part.kind] += 1
             if part.raw and part.raw != part.text:
                 pieces.append(part.raw)
             else:
-                pieces.append(render(part.kind, places[part.kind]))
+                pieces.append(render(part.kind, numbers[part.kind]))
     return "".join(pieces)

@@ -1,10 +1,9 @@
-"""UniM's grades: 1 to 5, how replies are read for them, and what they are worth.
+"""UniM's grades from 1 to 5: how they are read from replies, and their shares.
 
-``robust`` reads a JSON object as in the other metrics and refuses an unfit reply, after
-which the judge is asked again. ``official`` reads what the authors' scripts read,
-oddities included: the one for coherence is released
-(``evaluation/interleaved_coherence``), that for semantic correctness is an earlier one
-of the same author.
+``robust`` reads a JSON object as in other metrics. It refuses an unfit reply, and the
+judge is asked again. ``official`` reads like the authors' scripts, oddities included.
+The script for coherence is released (``evaluation/interleaved_coherence``); the one for
+semantic correctness is an earlier script of the same author.
 """
 
 from __future__ import annotations
@@ -33,25 +32,27 @@ from mmeval.records import Response, answered
 LOWEST, HIGHEST = 1, 5
 """The ends of the scale."""
 SCORE = "score"
-HALF_SAID = "the reply lacks one of its grades: "
-"""The beginning of the fault of a reply with some of its grades but not all."""
+PARTIAL_REPLY = "the reply lacks one of its grades: "
+"""The fault of a reply with some but not all grades begins with these words."""
 RAW = "raw"
-"""The key of a vote for the number that the judge wrote where it differs from the
-grade."""
+"""Key of a vote for the judge's number if it differs from the grade."""
 _REASON = Text("reason")
 _LARGEST = 1e9
-"""A number beyond these is a mistake of the judge and not a grade."""
+"""A number beyond these bounds is a mistake of the judge, not a grade."""
 
 
 def share(grade: float) -> float:
-    """A grade as a share of the scale: 1 is 0, 5 is 1."""
+    """A grade as a share of the scale: 0 for the lowest grade, 1 for the highest."""
     return (grade - LOWEST) / (HIGHEST - LOWEST)
 
 
 @dataclass(frozen=True)
 class Grade:
-    """A grade; ``whole`` ones are rounded, halves upwards. One beyond the scale counts
-    as its end: the judge means best or worst. A text that spells a number is one."""
+    """A grade from 1 to 5. ``whole`` grades are rounded, halves upwards.
+
+    A number beyond the scale counts as the end of the scale, since the judge means best
+    or worst. A number may be written as text.
+    """
 
     name: str
     whole: bool = True
@@ -80,7 +81,7 @@ class Grade:
 
 @dataclass(frozen=True)
 class StatedGradeForm(ReplyForm):
-    """One grade without reasons, read as the author's earlier script does."""
+    """One grade without reasons, read like the author's earlier script."""
 
     @property
     def asked(self) -> str:
@@ -98,24 +99,26 @@ class StatedGradeForm(ReplyForm):
 
 
 def score_form(reading: Reading) -> ReplyForm:
-    """The reply about semantic correctness: reasons and one grade."""
+    """The form of a reply about semantic correctness: reasons and one grade."""
     kind = StatedGradeForm if reading == "official" else ReplyForm
     return kind((_REASON, Number(SCORE, LOWEST, HIGHEST)), example='{"score": 3}')
 
 
 def _without_reasons(form: ReplyForm) -> str:
-    grades = [one for one in form.fields if not isinstance(one, Text)]
+    grades = [grade for grade in form.fields if not isinstance(grade, Text)]
     return ReplyForm(tuple(grades)).asked
 
 
 def stated_grade(text: str) -> int | None:
-    """The grade under ``score`` where that is a whole number of the scale. Else,
-    official oddity: the first digit 1 to 5 that stands alone anywhere: "out of 5: 3" is
-    a 5 and "4.7" a 4."""
-    found = strict_json(text)
-    value: Any = found.get(SCORE) if isinstance(found, dict) else None
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if number and value in range(LOWEST, HIGHEST + 1):
+    """The grade under ``score`` if it is a whole number of the scale.
+
+    Official oddity: otherwise the first digit from 1 to 5 that stands alone counts, so
+    "out of 5: 3" is 5 and "4.7" is 4.
+    """
+    reply = strict_json(text)
+    value: Any = reply.get(SCORE) if isinstance(reply, dict) else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and value in range(LOWEST, HIGHEST + 1):
         return int(value)
     digit = re.search(r"\b[1-5]\b", text)
     if digit is None:
@@ -128,10 +131,12 @@ def stated_grade(text: str) -> int | None:
 
 @dataclass(frozen=True)
 class GradesForm(ReadForm):
-    """Several grades in one object. With ``takes_all`` every reply counts except an
-    empty one; else all grades must be there."""
+    """Several grades in one object, all of them required.
 
-    takes_all: bool = False
+    With ``accepts_all`` every reply is accepted except an empty one.
+    """
+
+    accepts_all: bool = False
 
     @property
     def asked(self) -> str:
@@ -140,28 +145,27 @@ class GradesForm(ReadForm):
         return super().asked
 
     def fault(self, response: Response) -> str:
-        if self.takes_all:
+        if self.accepts_all:
             if response.is_refused or response.text.strip():
                 return ""
             return "the reply is empty"
-        faults = {form.grade.name: form.fault(response) for form in self.of_each()}
-        lacking = [f"{name}: {fault}" for name, fault in faults.items() if fault]
-        if not lacking:
+        faults = {form.grade.name: form.fault(response) for form in self.each_grade()}
+        missing = [f"{name}: {fault}" for name, fault in faults.items() if fault]
+        if not missing:
             return ""
-        if len(lacking) == len(faults):
+        if len(missing) == len(faults):
             return next(iter(faults.values()))
-        return f"{HALF_SAID}{lacking[0]}"
+        return f"{PARTIAL_REPLY}{missing[0]}"
 
     def part_fault(self, response: Response) -> str:
-        """For ``Call.accept``: the fault of a reply where some of the grades
-        suffice."""
-        faults = [form.fault(response) for form in self.of_each()]
+        """The fault of a reply if one of the grades suffices, for ``Call.accept``."""
+        faults = [form.fault(response) for form in self.each_grade()]
         if all(faults):
             return faults[0]
         return ""
 
-    def of_each(self, *, lowest: bool = False) -> list[OneGradeForm]:
-        """A form for each single grade, over the same replies."""
+    def each_grade(self, *, lowest: bool = False) -> list[OneGradeForm]:
+        """A form for each grade, to read the same replies."""
         forms: list[OneGradeForm] = []
         for grade in self.fields:
             if isinstance(grade, Grade):
@@ -175,14 +179,17 @@ class GradesForm(ReadForm):
 
 @dataclass(frozen=True)
 class OneGradeForm(ReadForm):
-    """One grade of a reply that may hold several. With ``lowest`` a reply without it is
-    the lowest grade, as released, and the vote says that it was not read."""
+    """One grade of a reply that may hold several.
+
+    With ``lowest`` a reply without the grade counts as the lowest grade, as in the
+    release, and the vote is marked as unreadable.
+    """
 
     grade: Grade = field(kw_only=True)
     lowest: bool = False
 
     def read_reply(self, response: Response) -> Vote:
-        if self.lowest:  # whatever the reply is
+        if self.lowest:  # refused and empty replies count, too
             return self.read(response.text)
         return super().read_reply(response)
 
@@ -200,22 +207,22 @@ class OneGradeForm(ReadForm):
 
     def _read(self, text: str) -> Vote:
         name = self.grade.name
-        found: Any
+        reply: Any
         if self.reading == "robust":
-            found = read_object(text, [name], optional=[_REASON.name])
+            reply = read_object(text, [name], optional=[_REASON.name])
         else:
-            found = strict_json(unfenced(text))
-        if not isinstance(found, Mapping):
-            raise ReplyError("the reply is no JSON object")
-        if name not in found:
+            reply = strict_json(unfenced(text))
+        if not isinstance(reply, Mapping):
+            raise ReplyError("the reply is not a JSON object")
+        if name not in reply:
             raise ReplyError(f"the reply's JSON lacks {name!r}")
-        value = found[name]
+        value = reply[name]
         try:
             grade, written = self.grade.read(value), self.grade.written(value)
         except ReplyError as error:
             raise ReplyError(f"{name} {error}") from None
         vote: dict[str, Any] = {}
-        reason = found.get(_REASON.name)
+        reason = reply.get(_REASON.name)
         if isinstance(reason, str):
             vote[_REASON.name] = reason[:MAX_TEXT_CHARS]
         vote[name] = grade
@@ -225,37 +232,40 @@ class OneGradeForm(ReadForm):
 
 
 def grades_form(
-    names: Sequence[str], reading: Reading, *, takes_all: bool
+    names: Sequence[str], reading: Reading, *, accepts_all: bool
 ) -> GradesForm:
-    """The reply about some grades; the release asks for no reasons, nor does it
-    round."""
+    """The form of a reply with some grades. The release neither asks for reasons nor
+    rounds."""
     whole = reading == "robust"
     grades = [Grade(name, whole=whole) for name in names]
     example = "{" + ", ".join(f'"{name}": 3' for name in names) + "}"
     return GradesForm(
-        (_REASON, *grades), example=example, reading=reading, takes_all=takes_all
+        (_REASON, *grades), example=example, reading=reading, accepts_all=accepts_all
     )
 
 
 def unfenced(text: str) -> str:
-    """The reply without the fence that the release removes. Official oddity: three
-    backticks and ``json`` at the very start, and three backticks at the very end, are
-    removed independently; with prose before them, or a bare fence, there is no JSON."""
+    """The reply without the fence that the released script removes.
+
+    Official oddity: ```` ```json ```` at the very start and three backticks at the very
+    end are removed independently. With prose before them, or with a bare fence, the
+    script finds no JSON.
+    """
     return text.strip().removeprefix("```json").removesuffix("```").strip()
 
 
-def is_half_said(reply: Reply) -> bool:
-    """Whether a failed call has a reply with some of its grades."""
+def is_partial_reply(reply: Reply) -> bool:
+    """True if a failed call has a reply with some of its grades."""
     error = reply.response.error
     return (
         error is not None
         and error.kind == "bad_reply"
-        and error.message.startswith(HALF_SAID)
+        and error.message.startswith(PARTIAL_REPLY)
     )
 
 
-def as_empty(reply: Reply) -> Reply:
-    """A failed call's unreadable reply as empty; any other or missing one as it is."""
+def as_empty_reply(reply: Reply) -> Reply:
+    """An empty reply in place of an unreadable one; other replies stay as they are."""
     error = reply.response.error
     if error is None or error.kind != "bad_reply":
         return reply
@@ -263,5 +273,5 @@ def as_empty(reply: Reply) -> Reply:
 
 
 def raw_votes(verdict: Verdict) -> list[Any]:
-    """The numbers that were written instead of grades of the scale."""
+    """The numbers that the judge wrote in place of grades of the scale."""
     return [vote[RAW] for vote in verdict.votes if RAW in vote]

@@ -1,4 +1,4 @@
-"""Captioned content: an answer, question or reference as text; states of captions."""
+"""Content with captions in place of its media, as text for a judge."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from mmeval.records import CAUSES, Cause, Score
 
 
 @dataclass(frozen=True)
-class Caption:
-    """The caption of one item of an answer, or why it is ``lost``.
+class MediumCaption:
+    """The caption of an item of an answer, or why it is ``lost``.
 
-    Where the answer has nothing readable, ``text`` is empty and nothing is lost, since
-    this is the answer's fault; ``remarks`` say so, and how the medium was changed
-    before it was captioned.
+    If the answer has nothing readable there, ``text`` is empty and nothing is lost,
+    since the answer is at fault. ``remarks`` report this, and how the medium was
+    changed before it was captioned.
     """
 
     label: str
@@ -28,63 +28,67 @@ class Caption:
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """The caption for people, as JSON."""
-        said: dict[str, Any] = {
+        """The caption as JSON."""
+        evidence: dict[str, Any] = {
             "label": self.label,
             "kind": self.kind,
             "text": self.text,
         }
         if self.lost:
-            said["lost"] = self.lost
+            evidence["lost"] = self.lost
         if self.remarks:
-            said["remarks"] = list(self.remarks)
-        return said
+            evidence["remarks"] = list(self.remarks)
+        return evidence
 
 
 @dataclass(frozen=True)
-class Captioned:
+class CaptionedContent:
     """An answer as text, with its captions in order.
-    Where one is lost the text is incomplete and must not be judged."""
+
+    If a caption is lost, the text is incomplete and must not be judged.
+    """
 
     text: str
-    captions: tuple[Caption, ...] = ()
+    captions: tuple[MediumCaption, ...] = ()
 
     @property
     def lost(self) -> str:
-        """Why the text is incomplete; empty when it is complete."""
-        gone = [caption for caption in self.captions if caption.lost]
-        if not gone:
+        """Why the text is incomplete; empty if it is complete."""
+        lost = [caption for caption in self.captions if caption.lost]
+        if not lost:
             return ""
-        why = f"no caption of {gone[0].label}: {gone[0].lost}"
-        if len(gone) == 1:
-            return why
-        return f"{why} (and {len(gone) - 1} more)"
+        reason = f"no caption of {lost[0].label}: {lost[0].lost}"
+        if len(lost) == 1:
+            return reason
+        return f"{reason} (and {len(lost) - 1} more)"
 
     @property
     def cause(self) -> Cause:
-        """Whether asking again can help where a caption is lost."""
+        """The cause of the lost captions: it tells if another attempt can help."""
         causes = (caption.cause for caption in self.captions if caption.lost)
         return min(causes, key=CAUSES.index, default="lost")
 
     @property
     def evidence(self) -> list[dict[str, Any]]:
-        """The captions for people, as JSON."""
+        """The captions as JSON."""
         return [caption.evidence for caption in self.captions]
 
 
-def without_captions(
-    contents: Mapping[str, Sequence[Captioned]], evidence: Mapping[str, Any]
+def missing_caption_score(
+    contents: Mapping[str, Sequence[CaptionedContent]], evidence: Mapping[str, Any]
 ) -> Score | None:
-    """The score of a trial with a lost caption, unscored with bounds 0 and 1.
-    It has the reason. ``contents`` are by name; None where all are complete."""
-    for whose, each in contents.items():
-        for words in each:
-            if words.lost:
+    """The score of a trial with a lost caption: unscored with bounds 0 and 1.
+
+    ``contents`` are by name, for the reason. None if all captions are there.
+    """
+    for name, captioned in contents.items():
+        for content in captioned:
+            if content.lost:
                 return Score(
                     status="unscored",
-                    reason=f"the {whose} cannot be shown whole: {words.lost}",
+                    reason=f"the {name} cannot be shown whole: {content.lost}",
                     evidence=evidence,
                     bounds=(0.0, 1.0),
-                    cause=words.cause,
+                    cause=content.cause,
                 )
     return None

@@ -1,8 +1,8 @@
-"""Captions an answer's media, each once by its content, and writes them in place.
+"""Captions an answer's media and writes the captions in place of the media.
 
-So a judge that reads only text is given the whole of an interleaved answer. Each medium
-is one call to the captioner (the run may have one for its kind) with only our prompt
-and the medium, so that a caption serves every metric, trial and task with this medium.
+A judge that only reads text can then judge an interleaved answer. Each medium is one
+call to the captioner (a run may have one for each kind of medium). The call only holds
+our prompt and the medium, so that a caption serves all metrics, trials and tasks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 from mmeval.backend import TO_DESCRIBE
 from mmeval.media import Interleaved, Part, PartKind, media_part
 from mmeval.metrics.judged.captions import released
-from mmeval.metrics.judged.captions.captioned import Caption, Captioned
+from mmeval.metrics.judged.captions.captioned import CaptionedContent, MediumCaption
 from mmeval.program import (
     Call,
     JudgePrompt,
@@ -30,70 +30,69 @@ from mmeval.program import (
 from mmeval.records import HOPELESS, Cause, Response
 
 CaptionPrompt = Annotated[Written, JudgePrompt("kind", "medium", form=False)]
-"""The switch with the caption prompt of one kind of medium. It may use ``kind``, and
-``medium`` for the place of the medium, which else stands before the words."""
+"""A switch with the caption prompt of one kind of medium. It may use ``kind``, and
+``medium`` for the place of the medium; by default the medium precedes the words."""
 CaptionForm = Literal["standard", "released"]
-"""``standard``: ``<<image1: caption>>`` wherever a medium stands; ``released``: the
+"""``standard``: ``<<image1: caption>>`` in the place of a medium; ``released``: the
 text that the published script judges, with its oddities
 (:mod:`mmeval.metrics.judged.captions.released`)."""
 STANDARD: CaptionForm = "standard"
 RELEASED: CaptionForm = "released"
 
 MAX_CAPTION_CHARS = 2000
-"""The most characters of a caption that are used."""
-SAID_ABOVE = "(as above)"
+"""Maximum number of characters of a caption."""
+AS_ABOVE = "(as above)"
 NOTHING_GIVEN = "(nothing was given here)"
 NOTHING_READABLE = "(a file that cannot be read was given here)"
 NO_CAPTION = "(no caption)"
 _EXAMPLE = "A grey square on a white ground, without any text. " * 8
-"""A caption that is accepted, with which a dry run goes on."""
+"""An acceptable caption, for a dry run."""
 
 
-def captioned_all(
+def caption_contents(
     answers: Sequence[Interleaved],
     captioner: Role,
     prompts: Mapping[PartKind, Written],
     *,
     data: Sequence[Interleaved] = (),
     form: CaptionForm = STANDARD,
-) -> Program[list[Captioned]]:
-    """Several contents as text, answers first, all captions requested at once; a medium
-    in two is captioned once.
+) -> Program[list[CaptionedContent]]:
+    """Caption contents, answers first; all captions are requested at the same time.
 
-    Text stays as it is and code is kept verbatim; hidden reasoning is left out. A
-    placeholder without a medium, and a file that is damaged, are replaced by a
-    note. ``prompts`` are the switches by kind, as a metric is given them. Raises
+    Text stays as it is, code is kept verbatim, and hidden reasoning is left out. A
+    medium in two contents is captioned once. A note replaces a placeholder without a
+    medium, and a damaged file. ``prompts`` are the metric's switches by kind. Raises
     PromptError for a prompt that was not bound, or cannot be rendered with a medium.
 
     ``data`` are contents of the data set, such as a reference. Their faults are not the
-    answer's: a placeholder without a medium stays as it is written, with the caption
-    that the data may have, and a file that cannot be decoded is lost.
+    answer's: a placeholder without a medium stays as it is written, with the caption of
+    the data if there is one, and a file that cannot be decoded is lost.
     """
-    each: list[tuple[Interleaved, list[Part], list[Part | None]]] = []
-    wanted: dict[tuple[PartKind, str], Part] = {}
+    contents: list[tuple[Interleaved, list[Part], list[Part | None]]] = []
+    media: dict[tuple[PartKind, str], Part] = {}
     for content in (*answers, *data):
         parts = _labelled(content)
         to_caption = _to_caption(content, parts, form)
-        each.append((content, parts, to_caption))
+        contents.append((content, parts, to_caption))
         for part in filter(None, to_caption):
-            wanted[_identity(part)] = part
+            media[_identity(part)] = part
 
     replies: Sequence[Reply] = []
-    if wanted:
-        calls = [_call(captioner, part, prompts) for part in wanted.values()]
+    if media:
+        calls = [_call(captioner, part, prompts) for part in media.values()]
         replies = yield from ask_all(calls)
-    said = dict(zip(wanted, replies, strict=True))
+    reply_of = dict(zip(media, replies, strict=True))
 
-    made: list[Captioned] = []
-    for content, parts, to_caption in each:
-        captions: list[Caption | None] = []
+    results: list[CaptionedContent] = []
+    for content, parts, to_caption in contents:
+        captions: list[MediumCaption | None] = []
         for part, captioned in zip(parts, to_caption, strict=True):
-            reply = said[_identity(captioned)] if captioned else None
+            reply = reply_of[_identity(captioned)] if captioned else None
             caption = _caption(part, reply, form)
-            if form == STANDARD and len(made) >= len(answers):
+            if form == STANDARD and len(results) >= len(answers):
                 caption = _of_data(part, caption)
             captions.append(caption)
-        # Two items may have one label: each counts, but an item that is named twice is
+        # Two items may have one label, and each counts. An item that is named twice is
         # listed once.
         listed = tuple(dict.fromkeys(filter(None, captions)))
         if form == RELEASED:
@@ -101,18 +100,20 @@ def captioned_all(
             text = released.marked_up(content.text, texts)
         else:
             text = _in_turn(parts, captions)
-        made.append(Captioned(text, listed))
-    return made
+        results.append(CaptionedContent(text, listed))
+    return results
 
 
-def _in_turn(parts: Sequence[Part], captions: Sequence[Caption | None]) -> str:
-    """The text of the parts. A caption is written once for its item, since repeated
-    tags would make the text many times longer."""
+def _in_turn(parts: Sequence[Part], captions: Sequence[MediumCaption | None]) -> str:
+    """The text of the parts.
+
+    The caption of an item is written once, since an answer may repeat a tag many times.
+    """
     pieces: list[str] = []
-    written: set[Caption] = set()
+    written: set[MediumCaption] = set()
     for part, caption in zip(parts, captions, strict=True):
         if caption in written:
-            pieces.append(_written(part, replace(caption, text=SAID_ABOVE)))
+            pieces.append(_written(part, replace(caption, text=AS_ABOVE)))
             continue
         pieces.append(_written(part, caption))
         if caption is not None and caption.text:
@@ -121,10 +122,10 @@ def _in_turn(parts: Sequence[Part], captions: Sequence[Caption | None]) -> str:
 
 
 def _labelled(content: Interleaved) -> list[Part]:
-    """The parts, media labelled; an item without a placeholder gets a free number."""
+    """The parts with labels. An item without a placeholder gets a free number."""
     taken = {part.label for part in content.parts}
     numbers: Counter[PartKind] = Counter()
-    named: list[Part] = []
+    labelled: list[Part] = []
     for part in content.parts:
         label = part.label
         if part.kind not in ("text", "reasoning") and not label[-1:].isdigit():
@@ -132,18 +133,17 @@ def _labelled(content: Interleaved) -> list[Part]:
             while f"{part.kind}{numbers[part.kind]}" in taken:
                 numbers[part.kind] += 1
             label = f"{part.kind}{numbers[part.kind]}"
-        named.append(replace(part, label=label))
-    return named
+        labelled.append(replace(part, label=label))
+    return labelled
 
 
 def _identity(part: Part) -> tuple[PartKind, str]:
-    """A caption's key: equal bytes are captioned once for each kind they are given
-    as."""
+    """The key of a caption: equal bytes are captioned once for each kind."""
     return _kind(part), "" if part.media is None else part.media.sha256
 
 
 def _kind(part: Part) -> PartKind:
-    """The kind that decides prompt and captioner: a file of code is a document."""
+    """The kind that selects prompt and captioner; a file of code is a document."""
     if part.kind == "code":
         return "document"
     return part.kind
@@ -152,15 +152,15 @@ def _kind(part: Part) -> PartKind:
 def _to_caption(
     content: Interleaved, parts: Sequence[Part], form: CaptionForm
 ) -> list[Part | None]:
-    """The parts, with None for each that needs no caption."""
+    """The parts, with None for each part that does not need a caption."""
     tags = released.tags(content.text) if form == RELEASED else frozenset()
-    wanted: list[Part | None] = []
+    parts_to_caption: list[Part | None] = []
     for part in parts:
-        is_wanted = part.media is not None
-        if is_wanted and form == RELEASED:
-            is_wanted = part.label in tags and not released.is_not_found(part)
-        wanted.append(part if is_wanted else None)
-    return wanted
+        needs_caption = part.media is not None
+        if needs_caption and form == RELEASED:
+            needs_caption = part.label in tags and not released.is_not_found(part)
+        parts_to_caption.append(part if needs_caption else None)
+    return parts_to_caption
 
 
 def _call(
@@ -168,8 +168,8 @@ def _call(
     part: Part,
     prompts: Mapping[PartKind, Written],
 ) -> Call:
-    """The request for a medium: only prompt and medium, nothing identifies the
-    answer."""
+    """The request for a caption. It only holds the prompt and the medium, so that equal
+    media share one request."""
     kind = _kind(part)
     assert part.media is not None  # checked by the caller
     sent_as = kind
@@ -179,7 +179,7 @@ def _call(
     shown = Interleaved((media_part(part.media, sent_as),))
     messages = PromptFile.of(prompts[kind]).messages({"kind": kind, "medium": shown})
     if not any(message.content.media() for message in messages):
-        # The prompt does not place the medium, which then stands before the words.
+        # A prompt that does not place the medium: it precedes the words.
         *before, last = messages
         content = Interleaved((*shown.parts, *last.content.parts))
         messages = (*before, replace(last, content=content))
@@ -197,72 +197,75 @@ def _caption(
     part: Part,
     reply: Reply | None,
     form: CaptionForm,
-) -> Caption | None:
-    """The caption of an item; None for a part that is not an item."""
+) -> MediumCaption | None:
+    """The caption of an item; None for text and reasoning."""
     is_code_in_text = part.kind == "code" and part.raw == part.text
     if part.kind in ("text", "reasoning") or is_code_in_text:
         return None
     if form == RELEASED:
         return _released(part, reply)
-    bare = Caption(part.label, part.kind)
+    caption = MediumCaption(part.label, part.kind)
     if part.text is not None:
-        return replace(bare, text=part.text)
+        return replace(caption, text=part.text)
     if part.media is None:
-        return replace(bare, remarks=("a placeholder without a medium",))
+        return replace(caption, remarks=("a placeholder without a medium",))
     assert reply is not None  # every medium was requested
-    return _told(bare, reply)
+    return _from_reply(caption, reply)
 
 
-def _told(bare: Caption, reply: Reply) -> Caption:
+def _from_reply(caption: MediumCaption, reply: Reply) -> MediumCaption:
     """The caption in the captioner's reply."""
     error = reply.response.error
     if error is None:
-        # Changed so that it cannot be read as the placeholder of another item.
+        # Blanks between brackets: the text must not read as another item's tag.
         text = re.sub(r"(?<=<)(?=<)|(?<=>)(?=>)", " ", reply.text.strip())
         remarks = reply.response.warnings
         if len(text) > MAX_CAPTION_CHARS:
             cut = f"cut after {MAX_CAPTION_CHARS:,} of {len(text):,} characters"
             remarks = (*remarks, cut)
-        return replace(bare, text=text[:MAX_CAPTION_CHARS], remarks=tuple(remarks))
+        return replace(caption, text=text[:MAX_CAPTION_CHARS], remarks=tuple(remarks))
     if error.kind == "bad_media":
-        return replace(bare, remarks=(error.message,))
+        return replace(caption, remarks=(error.message,))
     cause: Cause = "lost"
     if error.kind == "refused":
         cause = "refused"
     elif error.kind in HOPELESS:
         cause = "final"
-    return replace(bare, lost=f"{error.kind}: {error.message}", cause=cause)
+    return replace(caption, lost=f"{error.kind}: {error.message}", cause=cause)
 
 
-def _of_data(part: Part, caption: Caption | None) -> Caption | None:
-    """The caption of a data set item; an unreadable one is not the answer's fault."""
+def _of_data(part: Part, caption: MediumCaption | None) -> MediumCaption | None:
+    """The caption of an item of the data set, whose faults are not the answer's."""
     if caption is None or caption.text or caption.lost:
         return caption
     if part.media is None:
-        return None  # it stays as it is written
+        return None  # the placeholder stays as it is written
     lost = f"{'; '.join(caption.remarks)}; repair the data"
     return replace(caption, lost=lost, cause="final", remarks=())
 
 
-def _released(part: Part, reply: Reply | None) -> Caption | None:
-    """The caption as in the published script, where a failed caption is an empty one.
-    One of a medium that could not be sent is lost, as nobody has looked at it."""
-    bare = Caption(part.label, part.kind)
+def _released(part: Part, reply: Reply | None) -> MediumCaption | None:
+    """The caption as in the published script, where a failed caption is empty.
+
+    The caption of a medium that could not be sent is lost, since the captioner has not
+    seen the medium.
+    """
+    caption = MediumCaption(part.label, part.kind)
     if released.is_not_found(part):
-        return replace(bare, text=released.not_found(part.label))
+        return replace(caption, text=released.not_found(part.label))
     if reply is None:
-        return None  # a tag that stays, or an item without a tag
+        return None  # the tag stays, or the item has no tag
     error = reply.response.error
     if error is None:
         words = released.useful_words(reply.text)
-        return replace(bare, text=words, remarks=reply.response.warnings)
+        return replace(caption, text=words, remarks=reply.response.warnings)
     if error.kind == "unsupported":
-        return _told(bare, reply)
+        return _from_reply(caption, reply)
     remark = f"the caption failed ({error.kind}: {error.message}) and is empty"
-    return replace(bare, remarks=(remark,))
+    return replace(caption, remarks=(remark,))
 
 
-def _written(part: Part, caption: Caption | None) -> str:
+def _written(part: Part, caption: MediumCaption | None) -> str:
     """The text of a part in the standard form."""
     if part.kind == "reasoning":
         return ""
@@ -279,7 +282,7 @@ def _written(part: Part, caption: Caption | None) -> str:
         words = NOTHING_GIVEN
     else:
         words = NOTHING_READABLE
-    said = f"<<{caption.label}: {words}>>"
+    tag = f"<<{caption.label}: {words}>>"
     if part.raw:
-        return said
-    return f"\n{said}\n"
+        return tag
+    return f"\n{tag}\n"

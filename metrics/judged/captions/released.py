@@ -1,8 +1,7 @@
-"""The text that the published coherence script judges; each oddity is a function.
+"""The text that UniM's released coherence script judges. Each oddity is a function.
 
-They are those of ``evaluation/interleaved_coherence`` in the UniM authors' repository,
-which writes each caption behind its tag. There an answer is a text and a mapping from
-tags to paths.
+The script is ``evaluation/interleaved_coherence`` in the authors' repository. It writes
+each caption after its tag. Its answers are a text and a mapping from tags to paths.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from collections.abc import Mapping
 from mmeval.media import Part, canonical_label
 
 _TAG = re.compile(r"<((?:image|document|audio|video|code|threeD)[0-9]+)>")
-"""Single brackets, in this spelling alone: the outer ones of a double pair stay, and
-``<3d1>`` is not a tag."""
+"""A tag in single brackets. The outer brackets of a double pair stay, and ``<3d1>`` is
+not a tag."""
 _MARKER = "assistant\n"
 
 
@@ -36,21 +35,25 @@ def marked_up(text: str, captions: Mapping[str, str]) -> str:
 
 
 def useful_words(reply: str) -> str:
-    """The part of a captioner's reply that the script uses (``extract_caption``). The
-    text after the first line that ends in ``assistant``, which a captioner writes when
-    it repeats its prompt."""
+    """The part of a captioner's reply that the script uses (``extract_caption``).
+
+    It is the text after the first line that ends in ``assistant``. A captioner writes
+    this line when it repeats its prompt.
+    """
     _, marker, after = reply.partition(_MARKER)
     return (after if marker else reply).strip()
 
 
 def not_found(label: str) -> str:
-    """The text for an item whose file is missing, in our own words."""
+    """The text for an item whose file is missing. The wording is ours."""
     return f"No file of {label} was found."
 
 
 def is_not_found(part: Part) -> bool:
-    """Whether the script finds no file for an item: it treats every value as a path.
-    So it finds none for the words of code, and none where the file is missing."""
+    """True if the script finds no file for an item.
+
+    It treats every value as a path, so it finds none for the text of code.
+    """
     if part.media is None:
         return part.text is not None
     return part.media.path is not None and not part.media.path.is_file()

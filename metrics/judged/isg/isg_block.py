@@ -1,5 +1,4 @@
-"""ISG-Bench's second level: do pairs of blocks stand in the relation that the task asks
-for?"""
+"""ISG-Bench's second level: the relations between pairs of blocks."""
 
 from __future__ import annotations
 
@@ -45,21 +44,21 @@ def isg_block(
     texts_prompt: LikePrompt = "isg_block_texts",
     text_image_prompt: TextImagePrompt = "isg_block_text_image",
 ) -> Program[Score]:
-    """How well pairs of blocks stand in the relations that the row asks about: the mean
-    of a judge's numbers.
+    """How well pairs of blocks have the relations that the row asks for.
 
-    Range 1 to 10, higher is better; official: any number. 1 without a call where the
-    order of the blocks is not that of the golden answer; inapplicable to a row without
-    questions. One whose blocks are not there, or which is about the whole answer, is
-    not asked and is left out of the mean; 1 where no number is left.
+    It is the mean of a judge's scores, from 1 to 10, higher is better; any number with
+    ``reading: official``. 1 without a judge call if the order of the blocks differs
+    from the golden answer. Inapplicable to a row without questions. A question is
+    skipped and left out of the mean if its blocks are missing, or if it is about the
+    whole answer; 1 if no score is left.
 
-    ``reading: robust`` takes a number or a text that is one, within 1 to 10, and asks
-    again after any other reply; ``official`` reads as the released script does, where a
-    value that is not a number makes the whole sample 1. A question without a verdict
-    leaves the score unscored, with bounds; ``lost: wrong`` leaves it out where replies
-    came that could not be used. ``analyze_first`` asks for the reason before the
-    number. Evidence: the numbers of the questions that were ``asked``, the ``verdicts``
-    by number, and why the others were not asked.
+    ``reading: robust`` takes a number (or a text with one) from 1 to 10, and asks again
+    after any other reply. ``official`` reads like the released script, where a value
+    that is not a number makes the whole sample 1. Unscored with bounds if a question
+    has no verdict; ``lost: wrong`` leaves the question out if replies came but could
+    not be used. ``analyze_first`` asks for the reason before the number. Evidence: the
+    numbers of the questions that were ``asked``, the ``verdicts`` by number, and why
+    the others were not asked.
     """
     if why := unscorable(trial):
         return Score.unscored(why)
@@ -68,19 +67,19 @@ def isg_block(
     if not block_questions(trial.sample):
         return Score.inapplicable("the row has no questions about blocks")
     prompts = PairPrompts(images_prompt, texts_prompt, text_image_prompt)
-    found = yield from ask_pairs(
+    verdicts = yield from ask_pairs(
         trial, judge, score_form(reading, analyze_first=analyze_first), prompts
     )
-    evidence = found.evidence(lost)
-    if reading == "official" and any(map(is_unfit, found.given.values())):
+    evidence = verdicts.evidence(lost)
+    if reading == "official" and any(map(is_unfit, verdicts.by_number.values())):
         evidence["reason"] = "the released script cannot add up the numbers"
         return Score(LOWEST, evidence=evidence)
     numbers: list[float] = []
-    for verdict in found.given.values():
+    for verdict in verdicts.by_number.values():
         number = verdict.values.get(VERDICT)
         if number is not None:
             numbers.append(number)
-    unknown = found.unknown(lost)
+    unknown = verdicts.unknown(lost)
     if unknown:
         count = len(numbers) + len(unknown)
         low = (math.fsum(numbers) + len(unknown) * LOWEST) / count

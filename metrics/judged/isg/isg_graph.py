@@ -1,5 +1,4 @@
-"""How well a model has written the questions of a row of ISG-Bench, beside the row's
-own."""
+"""ISG-Bench's question generation: a model's questions compared with the row's."""
 
 from __future__ import annotations
 
@@ -25,10 +24,10 @@ OUTPUTS = (STRUCTURE, BLOCK, IMAGE)
 _WORD = re.compile(r"\w+")
 
 
-class AskedThing(NamedTuple):
-    """A question: the blocks that it is about, and its words."""
+class ComparedQuestion(NamedTuple):
+    """A question by its blocks and its words."""
 
-    about: tuple[str, ...]
+    blocks: tuple[str, ...]
     words: str
 
 
@@ -40,16 +39,16 @@ class AskedThing(NamedTuple):
     outputs=OUTPUTS,
 )
 def isg_graph(trial: Trial, *, alike: Share = 0.5) -> MetricScores:
-    """The share of a row's questions that the written ones hold, of those about blocks
-    and of those about pictures.
+    """The share of a row's questions that the model has written, too.
 
-    ``isg_graph_structure`` is 1 when the blocks of the answer are those of the row.
-    ``isg_graph_block`` and ``_image`` are the shares of the row's questions to which a
-    written one is alike: about the same subject and object, or the same picture, with
-    an F1 of their different words of ``alike`` at least; each counts once. Range 0 to
-    1, higher is better. The paper takes a BERTScore above 0.8 for alike, so that its
-    numbers do not compare with these. The answer is the JSON that a row has under
-    ``predict``; any other text is 0. Inapplicable where the row has none. Evidence: the
+    Three numbers from 0 to 1, higher is better. ``isg_graph_structure`` is 1 when the
+    blocks of the answer are those of the row. ``isg_graph_block`` and
+    ``isg_graph_image`` are the shares of the row's questions with a matching written
+    question. Questions match if they have the same subject and object (or picture), and
+    if the F1 of their sets of words is at least ``alike``. A written question matches
+    once. The paper uses a BERTScore above 0.8 instead, so its numbers are not
+    comparable with these. The answer is JSON in the form of the row's ``predict``; any
+    other text is 0. Inapplicable if the row has no such questions. Evidence: the
     numbers of the row's questions that were ``missed``.
     """
     if trial.output is None:
@@ -64,29 +63,29 @@ def isg_graph(trial: Trial, *, alike: Share = 0.5) -> MetricScores:
     answer = Sample(trial.sample.id, (), metadata={GRAPH: written})
     scores = dict.fromkeys(OUTPUTS, Score.inapplicable("the row has none"))
 
-    wanted, found = _structure(trial.sample), _structure(answer)
-    if wanted:
-        evidence = {"found": found, "wanted": wanted, **fault}
-        scores[STRUCTURE] = Score(float(found == wanted), evidence=evidence)
+    expected, actual = _structure(trial.sample), _structure(answer)
+    if expected:
+        evidence = {"found": actual, "wanted": expected, **fault}
+        scores[STRUCTURE] = Score(float(actual == expected), evidence=evidence)
     for output, label, keys in (
         (BLOCK, BLOCK_QUESTIONS, ("subject", "object")),
         (IMAGE, IMAGE_QUESTIONS, ("image",)),
     ):
-        own = _questions(trial.sample, label, keys)
-        if own:
-            missed = _missed(own, _questions(answer, label, keys), alike)
-            share = 1 - len(missed) / len(own)
+        questions = _questions(trial.sample, label, keys)
+        if questions:
+            missed = _missed(questions, _questions(answer, label, keys), alike)
+            share = 1 - len(missed) / len(questions)
             scores[output] = Score(share, evidence={"missed": missed, **fault})
     return scores
 
 
 def _structure(sample: Sample) -> list[str]:
-    """The blocks of the answer; nothing where there is no list of texts."""
+    """The blocks of the answer; empty without a list of texts."""
     predict = predict_of(sample)
-    found = predict.get("structure", predict.get("structural"))
-    if not isinstance(found, dict):
+    structure = predict.get("structure", predict.get("structural"))
+    if not isinstance(structure, dict):
         return []
-    answer = found.get("Answer")
+    answer = structure.get("Answer")
     if not isinstance(answer, list | tuple):
         return []
     return list(map(str, answer))
@@ -96,45 +95,49 @@ def _questions(
     sample: Sample,
     label: str,
     keys: Sequence[str],
-) -> list[AskedThing]:
+) -> list[ComparedQuestion]:
     """The questions under a label that have words and all their blocks."""
-    questions: list[AskedThing] = []
+    questions: list[ComparedQuestion] = []
     for row in listed(predict_of(sample).get(label)):
         if isinstance(row, dict):
-            about = tuple(str(row.get(key) or "") for key in keys)
+            blocks = tuple(str(row.get(key) or "") for key in keys)
             words = str(row.get("Question") or "")
-            if words and all(about):
-                questions.append(AskedThing(about, words))
+            if words and all(blocks):
+                questions.append(ComparedQuestion(blocks, words))
     return questions
 
 
 def _missed(
-    wanted: Sequence[AskedThing], written: Sequence[AskedThing], alike: float
+    expected: Sequence[ComparedQuestion],
+    written: Sequence[ComparedQuestion],
+    alike: float,
 ) -> list[int]:
-    """The numbers of the wanted questions to which none is alike that is not taken yet.
-    Equal ones are taken first, then for each the nearest."""
+    """The numbers of the expected questions without a matching written question.
+
+    Equal questions are matched first. Each other question gets its nearest match.
+    """
     equal = Counter(map(_folded, written))
-    rest: list[int] = []
-    for number, question in enumerate(map(_folded, wanted)):
+    unmatched: list[int] = []
+    for number, question in enumerate(map(_folded, expected)):
         if equal[question]:
             equal[question] -= 1
         else:
-            rest.append(number)
-    left: dict[tuple[str, ...], list[frozenset[str]]] = {}
-    for about, words in equal.elements():
-        left.setdefault(about, []).append(frozenset(words))
+            unmatched.append(number)
+    remaining: dict[tuple[str, ...], list[frozenset[str]]] = {}
+    for blocks, words in equal.elements():
+        remaining.setdefault(blocks, []).append(frozenset(words))
     missed: list[int] = []
-    for number in rest:
-        about, words = _folded(wanted[number])
-        own = frozenset(words)
-        others = left.get(about, [])
-        near: list[float] = []
+    for number in unmatched:
+        blocks, words = _folded(expected[number])
+        word_set = frozenset(words)
+        others = remaining.get(blocks, [])
+        similarities: list[float] = []
         for other in others:
-            shared = len(own & other)
-            # The F1 of the two sets of words; neither has one where both are empty.
-            near.append(2 * shared / max(len(own) + len(other), 1))
-        if near and max(near) >= alike:
-            del others[near.index(max(near))]
+            shared = len(word_set & other)
+            # The F1 of two sets of words. Without the 1, two empty sets divide by 0.
+            similarities.append(2 * shared / max(len(word_set) + len(other), 1))
+        if similarities and max(similarities) >= alike:
+            del others[similarities.index(max(similarities))]
         else:
             missed.append(number)
     return missed
@@ -143,7 +146,7 @@ def _missed(
 _Folded: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 
 
-def _folded(question: AskedThing) -> _Folded:
-    """What a question is about, and its words in small letters."""
+def _folded(question: ComparedQuestion) -> _Folded:
+    """The blocks of a question, and its words in lower case."""
     words = _WORD.findall(question.words.casefold())
-    return question.about, tuple(words)
+    return question.blocks, tuple(words)

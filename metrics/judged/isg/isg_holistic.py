@@ -1,4 +1,4 @@
-"""ISG-Bench's fourth level: how good is the whole answer, beside the golden one?"""
+"""ISG-Bench's fourth level: the quality of the whole answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 from mmeval.media import Interleaved, Part, text_part
 from mmeval.metric import metric
 from mmeval.metric.judge import UNREAD, Question, ask_verdicts
-from mmeval.metrics.judged.isg.pairs import said
+from mmeval.metrics.judged.isg.pairs import verdict_evidence
 from mmeval.metrics.judged.isg.replies import (
     HIGHEST,
     LOWEST,
@@ -23,7 +23,7 @@ from mmeval.metrics.judged.isg.rows import (
     structure_fault,
     unscorable,
 )
-from mmeval.metrics.judged.material import Material, as_the_reference, asked_of
+from mmeval.metrics.judged.material import Material, as_the_reference, question_content
 from mmeval.metrics.judged.reading import Lost, Reading, is_unknown, is_unread
 from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Score, Trial
@@ -48,19 +48,20 @@ def isg_holistic(
     with_golden: bool = True,
     prompt: Prompt = "isg_holistic",
 ) -> Program[Score]:
-    """A judge's overall score of the whole answer, which it sees beside the task and
-    the golden answer.
+    """A judge's overall score of the whole answer.
 
-    Range 1 to 10, higher is better. It is judged whether or not the structure is right.
-    1 without a call for an answer that is empty, or begins with an empty text. The
-    overall score counts as the judge gives it; those of the five dimensions are
-    evidence. ``with_golden: false`` does not show the golden answer (paper, ablation).
+    Range 1 to 10, higher is better; any number with ``reading: official``. The judge
+    sees the task, the answer and the golden answer; ``with_golden: false`` hides the
+    golden answer (ablation in the paper). The answer is judged even if its structure is
+    wrong. 1 without a judge call for an answer that is empty or begins with an empty
+    text. The overall score counts as reported; the scores of the five dimensions are
+    evidence.
 
-    ``reading: robust`` takes a number or a text that is one, within 1 to 10, and asks
-    again after any other reply; ``official`` takes numbers as they are. Without a
-    verdict it is unscored, with bounds; ``lost: wrong`` makes it 1 where replies came
-    that could not be used. ``analyze_first`` asks for the words before the numbers.
-    Evidence: the overall score, and the ``dimensions``.
+    ``reading: robust`` takes a number (or a text with one) from 1 to 10, and asks again
+    after any other reply; ``official`` takes numbers as they are. Unscored with bounds
+    without a verdict; with ``lost: wrong`` it is 1 if replies came but could not be
+    used. ``analyze_first`` asks for the words before the numbers. Evidence: the overall
+    score, and the ``dimensions``.
     """
     if why := unscorable(trial):
         return Score.unscored(why)
@@ -73,7 +74,7 @@ def isg_holistic(
     if fault:
         return Score(LOWEST, evidence={"asked": [], "reason": fault})
     values: Material = {
-        "query": _in_lines(asked_of(trial.sample)),
+        "query": _in_lines(question_content(trial.sample)),
         "answer": _in_lines(trial.output or Interleaved()),
         "golden": "",
     }
@@ -81,7 +82,7 @@ def isg_holistic(
         values["golden"] = _in_lines(trial.sample.references[0])
     form = whole_form(reading, analyze_first=analyze_first)
     (verdict,) = yield from ask_verdicts([Question(judge, form, prompt, values)])
-    evidence = {"asked": [0], **said(verdict)}
+    evidence = {"asked": [0], **verdict_evidence(verdict)}
     if is_unknown(verdict, lost):
         return Score(
             status="unscored",
@@ -99,11 +100,11 @@ def isg_holistic(
 
 
 def _in_lines(content: Interleaved) -> Interleaved:
-    """The blocks with a line for each text, without files that are not pictures."""
-    shown: list[Part] = []
+    """The blocks with one line for each text, without files that are not pictures."""
+    parts: list[Part] = []
     for part in blocks_of(content):
         if part.kind == "text":
-            shown.append(text_part(f"{' '.join((part.text or '').splitlines())}\n"))
+            parts.append(text_part(f"{' '.join((part.text or '').splitlines())}\n"))
         elif part.kind != "image" or is_shown(part):
-            shown.append(replace(part, raw=""))
-    return Interleaved(tuple(shown))
+            parts.append(replace(part, raw=""))
+    return Interleaved(tuple(parts))

@@ -1,4 +1,4 @@
-"""ISG-Bench's third level: do the pictures hold what the task asks for?"""
+"""ISG-Bench's third level: the content of the pictures."""
 
 from __future__ import annotations
 
@@ -50,18 +50,18 @@ def isg_image(
 ) -> Program[Score]:
     """The share of the questions about the pictures to which a judge says yes.
 
-    Range 0 to 1, higher is better. 0 without a call where the order of the blocks is
-    not that of the golden answer; inapplicable to a row without questions, which
-    ``reading: official`` counts as 0. A question whose picture is not there is no. With
-    ``dependencies: followed`` a question is asked after a yes to those that it names,
-    and is no after a no; ``never_asked`` does as the released script, where each that
-    names another is no.
+    Range 0 to 1, higher is better. 0 without a judge call if the order of the blocks
+    differs from the golden answer. Inapplicable to a row without questions;
+    ``reading: official`` makes it 0. A question about a missing picture is no. With
+    ``dependencies: followed`` a question is asked after a yes to the questions that it
+    names; after a no it counts as no. With ``never_asked`` every question that names
+    another counts as no, as in the released script.
 
-    ``reading: robust`` takes every reply with a ``Judge``, of which a text that begins
-    with yes is yes; ``official`` only a text that is exactly yes; a reply without it is
-    no, and one that is no text makes the whole sample 0. Where no verdict came a
-    question is unknown, with those below it, and the score is unscored, with bounds;
-    ``lost: wrong`` counts replies that cannot be used as no. ``analyze_first`` asks for
+    ``reading: robust`` takes every reply with a ``Judge``; a text that begins with yes
+    is yes. ``official`` only takes a text that is exactly yes. A reply without
+    ``Judge`` counts as no, and a value that is not a text makes the whole sample 0. A
+    question without a verdict, and those below it, leave the score unscored with
+    bounds; ``lost: wrong`` counts unusable replies as no. ``analyze_first`` asks for
     the reason before the verdict. Evidence: the ids of the questions that were
     ``asked``, the ``verdicts`` by id, and why the others were not asked.
     """
@@ -78,18 +78,19 @@ def isg_image(
     form = yes_form(reading, analyze_first=analyze_first)
     questions: list[GraphQuestion] = []
     for row in rows:
-        shown = blocks.get(row.image)
+        block = blocks.get(row.image)
         question = None
-        why = "it has no words"
-        if row.words and shown and shown.kind == "image" and is_shown(shown):
+        reason = "it has no words"
+        if row.words and block and block.kind == "image" and is_shown(block):
             values: Material = {
-                "picture": Interleaved((shown,)),
+                "picture": Interleaved((block,)),
                 "question": row.words,
             }
-            question, why = Question(judge, form, prompt, values), ""
+            question, reason = Question(judge, form, prompt, values), ""
         elif row.words:
-            why = f"{row.image or 'no picture':.40} is no picture of this answer"
-        questions.append(GraphQuestion(row.id, question, row.parents, why))
+            name = row.image or "the question"
+            reason = f"{name:.40} does not name a picture of this answer"
+        questions.append(GraphQuestion(row.id, question, row.parents, reason))
     graph = yield from ask_graph(
         questions, field=VERDICT, dependencies=dependencies, lost_is_no=lost == "wrong"
     )
@@ -100,6 +101,6 @@ def isg_image(
             unfit = unfit or is_unfit(node.verdict)
     counted = {UNREAD: unread} if unread else {}
     if unfit:
-        why = f"{ENDS_HERE}: a Judge is no text"
-        return Score(0.0, evidence={**graph.evidence, **counted, "reason": why})
+        reason = f"{ENDS_HERE}: a Judge is not a text"
+        return Score(0.0, evidence={**graph.evidence, **counted, "reason": reason})
     return graph.share(**counted)

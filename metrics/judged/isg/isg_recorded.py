@@ -1,4 +1,4 @@
-"""ISG-Bench's four levels as a judge file of the released script has recorded them."""
+"""ISG-Bench's four levels from a judge file of the released script."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mmeval.metrics.judged.isg.replies import (
     LOWEST,
     OVERALL,
     VERDICT,
+    lower_keys,
     says_yes,
     scale,
     score_of,
-    small_keys,
 )
 from mmeval.metrics.judged.isg.rows import blocks_of, image_questions
 from mmeval.metrics.judged.reading import Reading
@@ -27,9 +27,9 @@ OUTPUTS = (
     "isg_recorded_holistic",
 )
 RESULT, EARLIER, ANSWERED = "result", "earlier", "answered"
-"""The labels that hold what the judge file says of a sample, and what earlier lines of
-the same id say: a list of ``result`` with ``answered``, whether the line has an answer
-that does not begin with an empty text."""
+"""Labels with the result of the judge file for a sample, and of earlier lines with the
+same id: a list of ``result`` and ``answered``. The latter is true if the line has an
+answer that does not begin with an empty text."""
 
 
 def _ranges(
@@ -47,16 +47,17 @@ def _ranges(
     profiles={"official": {"reading": "official"}},
 )
 def isg_recorded(trial: Trial, *, reading: Reading = "robust") -> MetricScores:
-    """The four levels of an answer by the verdicts of a judge file, the label
-    ``result``, without asking a judge.
+    """The four levels of an answer from the verdicts of a judge file.
 
-    ``isg_recorded_structural`` and ``_image`` are from 0 to 1, ``_block`` and
-    ``_holistic`` from 1 to 10; higher is better. Nothing is computed again: a question
-    that was not asked is left out of the mean (block) or is no (image). Without a
-    result or an answer the levels are 0, 1, 0 and 1. ``reading: official`` takes the
-    file as the released aggregator does, oddities included; the answer then decides
-    about the holistic level alone, and each line of an id that stands again counts: the
-    value is their mean, with their number as its weight.
+    ``isg_recorded_structural`` and ``isg_recorded_image`` are from 0 to 1,
+    ``isg_recorded_block`` and ``isg_recorded_holistic`` from 1 to 10; higher is better.
+    The label ``result`` has the verdicts, and no judge is called. A question that was
+    not asked is left out of the mean (block) or is no (image). Without a result or an
+    answer the levels are 0, 1, 0 and 1.
+
+    ``reading: official`` takes the file like the released aggregator, oddities
+    included. The answer then only decides the holistic level. Each line of a repeated
+    id counts: the value is their mean, and its weight is their number.
     """
     labels, blocks = trial.sample.metadata, blocks_of(trial.output)
     begins_empty = bool(blocks) and blocks[0].kind == "text" and blocks[0].text == ""
@@ -72,56 +73,58 @@ def isg_recorded(trial: Trial, *, reading: Reading = "robust") -> MetricScores:
             mean = math.fsum(known) / len(known)
             scores[name] = Score(mean, weight=len(known))
         else:
-            why = "the judge file has no questions for this level"
-            scores[name] = Score.inapplicable(why)
+            reason = "the judge file has no questions for this level"
+            scores[name] = Score.inapplicable(reason)
     return scores
 
 
 def _levels(
     result: Any, trial: Trial, reading: Reading, *, answered: bool
 ) -> tuple[float | None, ...]:
-    """The four levels by one line of the file."""
+    """The four levels from one line of the file."""
     image: float | None
-    found: Mapping[str, Any] = {}
+    levels: Mapping[str, Any] = {}
     if isinstance(result, Mapping) and "error" not in result:
-        found = result
+        levels = result
     if reading == "official":
-        right = found.get("structure") is True
-        image = _yes_share(found.get("image"), reading) or 0.0
+        has_structure = levels.get("structure") is True
+        image = _yes_share(levels.get("image"), reading) or 0.0
     else:
-        found = small_keys(found) if blocks_of(trial.output) else {}
-        right = found.get("structure", found.get("structural")) is True
+        levels = lower_keys(levels) if blocks_of(trial.output) else {}
+        has_structure = levels.get("structure", levels.get("structural")) is True
         image = None
         if image_questions(trial.sample):
-            share = _yes_share(found.get("image"), reading)
-            image = share if right and share else 0.0
+            share = _yes_share(levels.get("image"), reading)
+            image = share if has_structure and share else 0.0
     block: float | None = LOWEST
-    if right:
-        block = _block(found.get("block"), reading)
+    if has_structure:
+        block = _block(levels.get("block"), reading)
     holistic = LOWEST
     if answered:
-        recorded = _read(found.get("holistic"), reading)
+        recorded = _read(levels.get("holistic"), reading)
         score, _ = score_of(recorded, OVERALL, reading)
         holistic = LOWEST if score is None else score
-    return (float(right), block, image, holistic)
+    return (float(has_structure), block, image, holistic)
 
 
 def _block(rows: Any, reading: Reading) -> float | None:
     """The mean of the recorded numbers; 1 without a usable one, None without questions.
-    Official oddity: a call that failed, and a value that is not a number, make the
-    whole sample 1."""
+
+    Official oddity: a failed call, or a value that is not a number, makes the whole
+    sample 1.
+    """
     if not isinstance(rows, list | tuple) or not rows:
         return None
     known: list[float] = []
-    is_spoilt = False
+    is_unfit = False
     for row in rows:
         if isinstance(row, Mapping) and "VQA_judge_Score" in row:
             recorded = row["VQA_judge_Score"]
             score, remark = score_of(_read(recorded, reading), VERDICT, reading)
-            is_spoilt = is_spoilt or recorded is None or remark == "unfit"
+            is_unfit = is_unfit or recorded is None or remark == "unfit"
             if score is not None:
                 known.append(score)
-    if not known or (is_spoilt and reading == "official"):
+    if not known or (is_unfit and reading == "official"):
         return LOWEST
     return math.fsum(known) / len(known)
 
@@ -137,9 +140,9 @@ def _yes_share(rows: Any, reading: Reading) -> float | None:
 
 
 def _read(recorded: Any, reading: Reading) -> Mapping[str, Any]:
-    """A recorded reply, ready for its readings; what is not an object has nothing."""
+    """A recorded reply as an object to read from; empty for anything else."""
     if not isinstance(recorded, Mapping):
         return {}
     if reading == "official":
         return recorded
-    return small_keys(recorded)
+    return lower_keys(recorded)

@@ -1,5 +1,4 @@
-"""Questions about pairs of blocks: how each is put to a judge, by the kinds of its
-blocks."""
+"""Questions to a judge about pairs of blocks, by the kinds of the blocks."""
 
 from __future__ import annotations
 
@@ -33,39 +32,39 @@ class PairPrompts(NamedTuple):
 
 
 class PairVerdicts(NamedTuple):
-    """The verdicts by the number of their question, and why the others were not
-    asked."""
+    """The verdicts by the number of the question, and why the others were skipped."""
 
-    given: Mapping[int, Verdict]
-    unasked: Mapping[int, str]
+    by_number: Mapping[int, Verdict]
+    skipped: Mapping[int, str]
 
     def unknown(self, lost: Lost) -> list[Verdict]:
-        """Those of which nothing is known, and which do not count as wrong."""
-        return [verdict for verdict in self.given.values() if is_unknown(verdict, lost)]
+        """The verdicts that are missing and do not count as wrong."""
+        verdicts = self.by_number.values()
+        return [verdict for verdict in verdicts if is_unknown(verdict, lost)]
 
     def evidence(self, lost: Lost) -> dict[str, Any]:
         """The numbers of the questions that were asked, their verdicts, and why the
-        others were not."""
-        verdicts = {
-            str(number): said(verdict) for number, verdict in self.given.items()
-        }
-        evidence: dict[str, Any] = {"asked": list(self.given), "verdicts": verdicts}
-        if self.unasked:
-            not_asked = {str(number): why for number, why in self.unasked.items()}
-            evidence["not_asked"] = not_asked
-        unread = sum(is_unread(verdict, lost) for verdict in self.given.values())
+        others were skipped."""
+        verdicts = {}
+        for number, verdict in self.by_number.items():
+            verdicts[str(number)] = verdict_evidence(verdict)
+        evidence: dict[str, Any] = {"asked": list(self.by_number), "verdicts": verdicts}
+        if self.skipped:
+            skipped = {str(number): reason for number, reason in self.skipped.items()}
+            evidence["not_asked"] = skipped
+        unread = sum(is_unread(verdict, lost) for verdict in self.by_number.values())
         if unread:
             evidence[UNREAD] = unread
         return evidence
 
 
 def is_unfit(verdict: Verdict) -> bool:
-    """Official oddity: whether a value has a type that spoils the whole sample."""
+    """Official oddity: true if a value of a wrong type decides the whole sample."""
     return any(vote.get("remark") == "unfit" for vote in verdict.votes)
 
 
-def said(verdict: Verdict) -> dict[str, Any]:
-    """A verdict for evidence: what the judge said, or why nothing is known of it."""
+def verdict_evidence(verdict: Verdict) -> dict[str, Any]:
+    """The judge's reply for the evidence, or why the verdict is missing."""
     (vote,) = verdict.votes or ({},)
     return {**vote, **verdict.loss}
 
@@ -73,17 +72,17 @@ def said(verdict: Verdict) -> dict[str, Any]:
 def ask_pairs(
     trial: Trial, judge: Role, form: ReplyForm, prompts: PairPrompts
 ) -> Program[PairVerdicts]:
-    """Ask every question about two blocks that there are, all at the same time."""
+    """Ask all questions whose two blocks exist, all at the same time."""
     blocks = tokens_of(trial)
-    asked: dict[int, Question] = {}
-    unasked: dict[int, str] = {}
-    for question in block_questions(trial.sample):
-        if fault := _fault(question, blocks):
-            unasked[question.number] = fault
+    questions: dict[int, Question] = {}
+    skipped: dict[int, str] = {}
+    for row in block_questions(trial.sample):
+        if fault := _fault(row, blocks):
+            skipped[row.number] = fault
         else:
-            asked[question.number] = _put(question, blocks, judge, form, prompts)
-    verdicts = yield from ask_verdicts(list(asked.values()))
-    return PairVerdicts(dict(zip(asked, verdicts, strict=True)), unasked)
+            questions[row.number] = _question(row, blocks, judge, form, prompts)
+    verdicts = yield from ask_verdicts(list(questions.values()))
+    return PairVerdicts(dict(zip(questions, verdicts, strict=True)), skipped)
 
 
 def _fault(question: BlockQuestion, blocks: Mapping[str, Part]) -> str:
@@ -96,44 +95,44 @@ def _fault(question: BlockQuestion, blocks: Mapping[str, Part]) -> str:
             return f"it has no {name}"
     for token in (question.subject, question.object):
         if token not in blocks:
-            return f"{token:.40} is no block"
+            return f"{token:.40} is not a block of the answer or the question"
         if not is_shown(blocks[token]):
-            return f"{token} holds no picture"
+            return f"the file of {token} is not a picture"
     return ""
 
 
-def _put(
-    question: BlockQuestion,
+def _question(
+    row: BlockQuestion,
     blocks: Mapping[str, Part],
     judge: Role,
     form: ReplyForm,
     prompts: PairPrompts,
 ) -> Question:
-    first, second = blocks[question.subject], blocks[question.object]
-    shown: list[Value] = []
+    first, second = blocks[row.subject], blocks[row.object]
+    contents: list[Value] = []
     for part in (first, second):
         if part.kind == "text":
-            shown.append(part.text or "")
+            contents.append(part.text or "")
         else:
-            shown.append(Interleaved((part,)))
-    words = question.words
+            contents.append(Interleaved((part,)))
+    words = row.words
     if first.kind != second.kind:
         if first.kind == "image":
-            picture, text = shown
-            words = words.replace(question.object, "`Text`")
+            picture, text = contents
+            words = words.replace(row.object, "`Text`")
         else:
-            text, picture = shown
-            words = words.replace(question.subject, "`Text`")
+            text, picture = contents
+            words = words.replace(row.subject, "`Text`")
         prompt = prompts.text_image
         values = {"text": text, "picture": picture}
     else:
         prompt = prompts.images
         if first.kind == "text":
             prompt = prompts.texts
-            # The names by which the two texts are shown.
-            names = {question.subject: "`Text 1`", question.object: "`Text 2`"}
+            # the names of the two texts in the prompt
+            names = {row.subject: "`Text 1`", row.object: "`Text 2`"}
             for token, name in names.items():
                 words = words.replace(token, name)
-        values = {"first": shown[0], "second": shown[1]}
+        values = {"first": contents[0], "second": contents[1]}
     values |= {"question": words, "scored": "yes"}
     return Question(judge, form, prompt, values)

@@ -1,13 +1,13 @@
-"""The judge's replies about ISG-Bench's answers, and how they are read.
+"""A judge's replies about ISG-Bench's answers, and how they are read.
 
     {"Judge": 7, "Reason": "..."}        a pair of blocks
     {"Judge": "Yes", "Reason": "..."}    a picture
     {"coherence": {"score": 7, "explanation": "..."}, ..., "overall_score": 7, "final_thoughts": "..."}
 
-``robust`` reads the first object, with prose and fences around it, its keys in any
-case, and refuses a reply without a usable value, after which the judge is asked again.
-``official`` reads as the released script does: the whole reply is JSON with exact keys,
-and what it cannot use counts in its own way.
+``robust`` reads the first object, with its keys in any case, and with prose or fences
+around it. It refuses a reply without a usable value, and the judge is asked again.
+``official`` reads like the released script: the whole reply is JSON with exact keys,
+and each unusable value counts in its own way.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -41,10 +41,11 @@ DIMENSIONS = (
     "creativity_and_originality",
 )
 Remark = Literal["clamped", "unreadable", "unfit"]
-"""What is odd about a value: it was outside of the scale; there was none; or it is none
-that can be added up."""
+"""What is odd about a value: it is outside of the scale, missing, or not a number that
+the released script can add up."""
 _LARGEST = 10**300
-"""Where numbers that count as they are end, so that they can be added up."""
+"""The bound of numbers that are not clamped to the scale, so that sums stay finite."""
+# Possessive quantifiers: the patterns read hostile text in linear time.
 _NUMBER = re.compile(
     r"\s*+([+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20}))"
     r"\s*+(?:/\s*+10\s*+)?(?:\.\s*+)?"
@@ -54,24 +55,26 @@ _YES = re.compile(r"[\s\"'“”‘’*]*yes(?![^\W_])", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class ScoreForm(ReadForm):
-    """A reply with one number under ``key``. A vote has it (None: no usable one), and
-    what is odd about it."""
+    """A reply with one number under ``key``.
+
+    A vote has the number (None if it is unusable) and a remark if it is odd.
+    """
 
     key: str = VERDICT
 
     def read_reply(self, response: Response) -> Vote:
-        is_silent = response.is_refused and not response.text.strip()
-        if is_silent and self.reads_refusals:
-            # The released script has no reply at all then, and nothing to add up.
+        is_empty_refusal = response.is_refused and not response.text.strip()
+        if is_empty_refusal and self.reads_refusals:
+            # The released script has no reply then, and nothing to add up.
             return {self.key: None, "remark": "unfit"}
         return super().read_reply(response)
 
     def read(self, text: str) -> Vote:
-        found = reply_object(text, self.key, self.reading)
-        value, remark = score_of(found, self.key, self.reading)
+        reply = reply_object(text, self.key, self.reading)
+        value, remark = score_of(reply, self.key, self.reading)
         if self.reading == "robust" and value is None:
             raise ReplyError(
-                f"{self.key} is {found.get(self.key.lower())!r:.80}, not a number "
+                f"{self.key} is {reply.get(self.key.lower())!r:.80}, not a number "
                 "from 1 to 10"
             )
         vote: dict[str, Any] = {self.key: value}
@@ -79,30 +82,33 @@ class ScoreForm(ReadForm):
             vote[UNREADABLE] = True
         elif remark is not None:
             vote["remark"] = remark
-        return {**vote, **_words(found, self.reading)}
+        return {**vote, **_words(reply, self.reading)}
 
 
 @dataclass(frozen=True)
 class YesForm(ReadForm):
-    """A reply with yes or no under ``Judge``. Official: what is not text is *unfit*;
-    the released script ends there."""
+    """A reply with yes or no under ``Judge``.
+
+    Official: a value that is not a text is *unfit*, since the released script ends with
+    an exception.
+    """
 
     def read(self, text: str) -> Vote:
-        found = reply_object(text, VERDICT, self.reading)
-        vote: dict[str, Any] = {VERDICT: says_yes(found, self.reading)}
+        reply = reply_object(text, VERDICT, self.reading)
+        vote: dict[str, Any] = {VERDICT: says_yes(reply, self.reading)}
         if self.reading == "robust":
-            if VERDICT.lower() not in found:
+            if VERDICT.lower() not in reply:
                 raise ReplyError(f"the reply has no {VERDICT}")
-        elif VERDICT not in found:
+        elif VERDICT not in reply:
             vote[UNREADABLE] = True
-        elif not isinstance(found[VERDICT], str):
+        elif not isinstance(reply[VERDICT], str):
             vote["remark"] = "unfit"
-        return {**vote, **_words(found, self.reading)}
+        return {**vote, **_words(reply, self.reading)}
 
 
 @dataclass(frozen=True)
 class WholeForm(ScoreForm):
-    """The reply about a whole answer: its overall score, and those of the five
+    """The reply about a whole answer: the overall score, and the scores of the five
     dimensions as evidence."""
 
     analyze_first: bool = False
@@ -110,26 +116,26 @@ class WholeForm(ScoreForm):
     @property
     def asked(self) -> str:
         number = "<a number from 1 to 10>"
-        one = self._object({"score": number, "explanation": "<one sentence>"})
-        whole = self._object(
+        dimension = self._object({"score": number, "explanation": "<one sentence>"})
+        overall = self._object(
             {OVERALL: number, "final_thoughts": "<one or two sentences>"}
         )
-        each = "".join(f'"{name}": {one}, ' for name in DIMENSIONS)
-        return f"{{{each}{whole[1:]}"
+        dimensions = "".join(f'"{name}": {dimension}, ' for name in DIMENSIONS)
+        return f"{{{dimensions}{overall[1:]}"
 
     def _object(self, pair: Mapping[str, str]) -> str:
-        """Two keys with what is asked for, the words first where the judge is to
-        analyze first."""
-        keys = [f'"{key}": {asked}' for key, asked in pair.items()]
+        """Two keys with the requested values; with ``analyze_first`` the words precede
+        the number."""
+        keys = [f'"{key}": {value}' for key, value in pair.items()]
         if self.analyze_first:
             keys.reverse()
         return "{" + ", ".join(keys) + "}"
 
     def read(self, text: str) -> Vote:
-        found = reply_object(text, self.key, self.reading)
+        reply = reply_object(text, self.key, self.reading)
         dimensions: dict[str, float] = {}
         for name in DIMENSIONS:
-            score, _ = score_of(found, name, "robust")
+            score, _ = score_of(reply, name, "robust")
             if score is not None:
                 dimensions[name] = score
         return {**super().read(text), "dimensions": dimensions}
@@ -138,28 +144,27 @@ class WholeForm(ScoreForm):
 def scale(
     _pieces: Mapping[str, tuple[float, float]], switches: Mapping[str, Any]
 ) -> tuple[float, float]:
-    """The range of a score. Official oddity: numbers outside of the scale count as they
-    are."""
+    """The range of a score. Official oddity: numbers outside of the scale count."""
     if switches["reading"] == "official":
         return (-math.inf, math.inf)
     return (LOWEST, HIGHEST)
 
 
 def score_form(reading: Reading, *, analyze_first: bool) -> ScoreForm:
-    """The reply with a score of a pair of blocks."""
+    """The form of a reply with the score of a pair of blocks."""
     number = Number(VERDICT, LOWEST, HIGHEST, whole=False)
     fields = _ordered(number, analyze_first=analyze_first)
     return ScoreForm(fields, example=f'{{"{VERDICT}": 10}}', reading=reading)
 
 
 def yes_form(reading: Reading, *, analyze_first: bool) -> YesForm:
-    """The reply with yes or no."""
+    """The form of a reply with yes or no."""
     fields = _ordered(YesNo(VERDICT), analyze_first=analyze_first)
     return YesForm(fields, example=f'{{"{VERDICT}": "Yes"}}', reading=reading)
 
 
 def whole_form(reading: Reading, *, analyze_first: bool) -> WholeForm:
-    """The reply about a whole answer."""
+    """The form of a reply about a whole answer."""
     return WholeForm(
         (Number(OVERALL, LOWEST, HIGHEST, whole=False),),
         example=f'{{"{OVERALL}": 10}}',
@@ -174,67 +179,68 @@ def reply_object(
     key: str,
     reading: Reading,
 ) -> Mapping[str, Any]:
-    """The object of a reply: robust the first one or what has the key inside of it, its
-    keys in small letters; official the whole reply as it stands, or empty."""
+    """The object of a reply.
+
+    Robust: the first object with the key, with its keys in lower case. Official: the
+    whole reply, or empty if that is not an object.
+    """
     if reading == "robust":
-        return small_keys(read_object(text, [key], first=True))
+        return lower_keys(read_object(text, [key], first=True))
     whole = strict_json(text)
     if isinstance(whole, dict):
         return whole
     return {}
 
 
-def small_keys(found: Mapping[str, Any]) -> dict[str, Any]:
-    """With the keys in small letters; of several that are alike then the first
-    counts."""
-    small: dict[str, Any] = {}
-    for key, value in found.items():
-        small.setdefault(str(key).casefold(), value)
-    return small
+def lower_keys(reply: Mapping[str, Any]) -> dict[str, Any]:
+    """The reply with its keys in lower case. Of equal keys the first one counts."""
+    lowered: dict[str, Any] = {}
+    for key, value in reply.items():
+        lowered.setdefault(str(key).casefold(), value)
+    return lowered
 
 
 def score_of(
-    found: Mapping[str, Any], key: str, reading: Reading
+    reply: Mapping[str, Any], key: str, reading: Reading
 ) -> tuple[float | None, Remark | None]:
-    """The number under a key, and what is odd about it; without a usable one None.
+    """The number under a key (None if it is unusable), and what is odd about it.
 
-    Official oddity: numbers are taken as they are, true is 1, and a value that cannot
-    be added up is *unfit*, which there makes the whole sample's score 1.
+    Official oddity: numbers are not clamped, true is 1, and a value that cannot be
+    added up is *unfit*, which makes the score of the whole sample 1.
     """
     if reading == "official":
-        value = found.get(key)
+        value = reply.get(key)
         if isinstance(value, float) and not math.isfinite(value):
             return None, "unfit"
         if isinstance(value, int | float):
             return float(min(max(value, -_LARGEST), _LARGEST)), None
-        return None, "unfit" if key in found else "unreadable"
+        return None, "unfit" if key in reply else "unreadable"
     key = key.casefold()
-    value = found.get(key)
+    value = reply.get(key)
     if isinstance(value, Mapping):
-        value = small_keys(value).get("score")
+        value = lower_keys(value).get("score")
     number = _number(value)
     if number is None:
-        return None, "unfit" if key in found else "unreadable"
+        return None, "unfit" if key in reply else "unreadable"
     clamped = min(max(number, LOWEST), HIGHEST)
     if clamped == number:
         return clamped, None
     return clamped, "clamped"
 
 
-def says_yes(found: Mapping[str, Any], reading: Reading) -> bool:
-    """Whether the verdict is yes. Official: only a text that is exactly ``yes``, in any
-    case."""
+def says_yes(reply: Mapping[str, Any], reading: Reading) -> bool:
+    """True if the verdict is yes. Official: only the text ``yes``, in any case."""
     if reading == "official":
-        value = found.get(VERDICT)
+        value = reply.get(VERDICT)
         return isinstance(value, str) and value.lower() == "yes"
-    value = found.get(VERDICT.lower())
+    value = reply.get(VERDICT.lower())
     return value is True or (isinstance(value, str) and _YES.match(value) is not None)
 
 
 def _number(value: Any) -> float | None:
     if isinstance(value, str):
-        read = _NUMBER.fullmatch(value)
-        return float(read[1]) if read else None
+        match = _NUMBER.fullmatch(value)
+        return float(match[1]) if match else None
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -252,9 +258,9 @@ def _ordered(
     return (verdict, Text(REASON))
 
 
-def _words(found: Mapping[str, Any], reading: Reading) -> dict[str, str]:
+def _words(reply: Mapping[str, Any], reading: Reading) -> dict[str, str]:
     key = REASON if reading == "official" else REASON.lower()
-    value = found.get(key)
+    value = reply.get(key)
     if isinstance(value, str):
         return {REASON: value[:MAX_TEXT_CHARS]}
     return {}

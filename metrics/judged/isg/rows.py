@@ -1,8 +1,7 @@
-"""The blocks of an answer, and the questions about them that a row of ISG-Bench carries
-under ``predict``.
+"""The blocks of an answer, and the questions about them in a row of ISG-Bench.
 
-The questions were written by a model and come in many shapes. Each is read here without
-failing the row, and :func:`irregularities` names what was odd.
+The questions are under ``predict``. A model wrote them, in many shapes. They are read
+without failing the row, and :func:`irregularities` reports what is odd.
 
     {"block_qa": {"questions": [{"subject": "<gen_text1>", "object": "<query_img1>", "Question": "..."}]},
      "image_qa": {"questions": [{"image": "<gen_img1>", "Question": "...", "id": 0, "Preliminary": []}]}}
@@ -15,20 +14,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 from mmeval.media import Interleaved, Part
-from mmeval.metrics.judged.material import asked_of
+from mmeval.metrics.judged.material import question_content
 from mmeval.metrics.judged.reading import Reading
 from mmeval.records import Sample, Trial
 from mmeval.system.wording import shortened
 
 CATEGORY, GRAPH = "category", "predict"
-"""The labels of a sample that hold its subtask, in the spelling of the data, and its
-questions."""
+"""Labels of a sample: its subtask in the spelling of the data, and its questions."""
 BLOCK_QUESTIONS, IMAGE_QUESTIONS = "block_qa", "image_qa"
 ALL = "<all>"
 UNLABELLED = object()
 ENDS_HERE = "the released script ends here"
-"""How the reason of a score begins where that script ends a sample with an
-exception."""
+"""The reason of a score begins with these words if the released script ends the sample
+with an exception."""
 _LISTS = (
     (BLOCK_QUESTIONS, "questions"),
     (IMAGE_QUESTIONS, "questions"),
@@ -38,7 +36,7 @@ _LISTS = (
 
 
 class BlockQuestion(NamedTuple):
-    """A question about two blocks, by its number in the row from 0."""
+    """A question about two blocks, with its number in the row, counted from 0."""
 
     number: int
     subject: str
@@ -47,8 +45,11 @@ class BlockQuestion(NamedTuple):
 
 
 class ImageQuestion(NamedTuple):
-    """A question about one picture; ``parents`` are the ids of those that must be
-    answered with yes before. ``words`` are empty where the row has none."""
+    """A question about one picture.
+
+    ``parents`` are the ids of questions that must be yes first. ``words`` are empty if
+    the row has none.
+    """
 
     id: int | str
     image: str
@@ -57,7 +58,7 @@ class ImageQuestion(NamedTuple):
 
 
 def blocks_of(content: Interleaved | None) -> tuple[Part, ...]:
-    """The blocks as they stand, blank ones included; hidden reasoning is none."""
+    """The parts except hidden reasoning, including blank texts."""
     if content is None:
         return ()
     return tuple(part for part in content.parts if part.kind != "reasoning")
@@ -65,40 +66,43 @@ def blocks_of(content: Interleaved | None) -> tuple[Part, ...]:
 
 def tokens_of(trial: Trial) -> dict[str, Part]:
     """The blocks of the question and the answer by their tokens."""
-    return tokens_between(asked_of(trial.sample), trial.output)
+    return tokens_between(question_content(trial.sample), trial.output)
 
 
 def tokens_between(query: Interleaved, answer: Interleaved | None) -> dict[str, Part]:
     """The blocks by their tokens, numbered by side and kind from 1.
-    A block that is neither text nor picture has none."""
-    found: dict[str, Part] = {}
+
+    A block that is neither text nor picture has no token.
+    """
+    blocks: dict[str, Part] = {}
     for side, content in (("query", query), ("gen", answer)):
-        seen: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for part in blocks_of(content):
             if part.kind in ("text", "image") and not is_foreign(part):
                 kind = "img" if part.kind == "image" else "text"
-                seen[kind] += 1
-                found[f"<{side}_{kind}{seen[kind]}>"] = part
-    return found
+                counts[kind] += 1
+                blocks[f"<{side}_{kind}{counts[kind]}>"] = part
+    return blocks
 
 
 def is_foreign(part: Part) -> bool:
-    """Whether a block of a file of answers has a type that is not a kind of part: a
-    picture whose ``raw`` is that type."""
+    """True if a block of an answer file has an unknown type. Such a block is a picture
+    part whose ``raw`` is the type."""
     return part.kind == "image" and part.dangling and bool(part.raw) and not part.label
 
 
 def is_shown(part: Part) -> bool:
-    """Whether a judge can look at a block: a text, or a file that is a picture."""
+    """True if a judge can see a block: a text, or a file that is a picture."""
     if part.media is None:
         return part.kind == "text"
     return part.kind == "text" or part.media.mime.startswith("image/")
 
 
 def structure_of(content: Interleaved | None, reading: Reading = "robust") -> str:
-    """The kinds of the blocks in order, a letter each: ``TITI``. Official: all that is
-    no text counts as a picture; else each kind has its own letter, and an unknown type
-    has ``?``.
+    """The kinds of the blocks in order, one letter each: ``TITI``.
+
+    Official: every block except text counts as a picture. Otherwise each kind has its
+    own letter, and an unknown type has ``?``.
     """
     letters = ""
     for part in blocks_of(content):
@@ -114,10 +118,12 @@ def structure_of(content: Interleaved | None, reading: Reading = "robust") -> st
 def structure_fault(
     trial: Trial, reading: Reading = "robust", *, pictures_alone: bool = False
 ) -> str:
-    """Why an answer has not the structure of the golden one; empty where it has.
-    Official oddity: questions that the released script cannot read are such a reason,
-    too. With ``pictures_alone`` a label of the questions about pictures alone is no row
-    of the data, and has not lost the others."""
+    """Why an answer does not have the golden structure; empty if it has.
+
+    Official oddity: questions that the released script cannot read are a reason, too.
+    With ``pictures_alone`` a label with only the picture questions is accepted, since
+    it does not come from a row of the data.
+    """
     fault = _order_fault(trial, reading)
     predict = trial.sample.metadata.get(GRAPH, UNLABELLED)
     if fault or reading != "official" or predict is UNLABELLED:
@@ -129,7 +135,7 @@ def structure_fault(
 
 
 def ends_early(trial: Trial) -> bool:
-    """Official oddity: whether the released script ends a sample of the right structure
+    """Official oddity: true if the released script ends a sample of the right structure
     with an exception."""
     if _order_fault(trial, "official"):
         return False
@@ -137,7 +143,7 @@ def ends_early(trial: Trial) -> bool:
 
 
 def unscorable(trial: Trial) -> str:
-    """Why a trial cannot be scored at all; empty when it can."""
+    """Why a trial cannot be scored; empty if it can."""
     if trial.output is None:
         return "there is no answer to score"
     if not trial.sample.references:
@@ -146,41 +152,43 @@ def unscorable(trial: Trial) -> str:
 
 
 def block_questions(sample: Sample) -> list[BlockQuestion]:
-    """The questions about pairs of blocks, a text for each piece that is one and else
-    an empty one."""
+    """The questions about pairs of blocks. A field that is not a text is empty."""
     rows = listed(predict_of(sample).get(BLOCK_QUESTIONS))
     questions: list[BlockQuestion] = []
     for number, row in enumerate(rows):
-        pieces = [_text(row, key) for key in ("subject", "object", "Question")]
-        questions.append(BlockQuestion(number, *pieces))
+        fields = [_text(row, key) for key in ("subject", "object", "Question")]
+        questions.append(BlockQuestion(number, *fields))
     return questions
 
 
 def image_questions(sample: Sample, reading: Reading = "robust") -> list[ImageQuestion]:
-    """The questions about pictures; one without an id is called by its number, as
-    ``#3``. Official oddities: of an object the first list counts, whatever it is
-    called; what is not an id is a parent too."""
-    asked = predict_of(sample).get(IMAGE_QUESTIONS)
-    if reading == "official" and isinstance(asked, Mapping):
-        asked = next(iter(asked.values()), None)
-    found: list[ImageQuestion] = []
-    for number, row in enumerate(listed(asked)):
-        written = parents = None
+    """The questions about pictures. A question without an id is called by its number,
+    such as ``#3``.
+
+    Official oddities: the first list of an object counts, whatever its key is, and a
+    parent that is not an id counts as a parent.
+    """
+    image_qa = predict_of(sample).get(IMAGE_QUESTIONS)
+    if reading == "official" and isinstance(image_qa, Mapping):
+        image_qa = next(iter(image_qa.values()), None)
+    questions: list[ImageQuestion] = []
+    for number, row in enumerate(listed(image_qa)):
+        row_id = parents = None
         if isinstance(row, Mapping):
-            written, parents = row.get("id"), row.get("Preliminary")
+            row_id, parents = row.get("id"), row.get("Preliminary")
         if not isinstance(parents, list | tuple):
-            # Official oddity: what is no list is a parent, unless it is empty.
+            # Official oddity: a value that is not a list is a parent, unless empty.
             parents = [parents] if parents or reading == "robust" else []
-        ahead: list[int | str] = []
+        parent_ids: list[int | str] = []
         for parent in parents:
             if is_id(parent):
-                ahead.append(parent)
+                parent_ids.append(parent)
             elif reading == "official":
-                ahead.append(f"no id: {parent!r:.40}")
-        own = written if is_id(written) else f"#{number}"
+                parent_ids.append(f"no id: {parent!r:.40}")
+        question_id = row_id if is_id(row_id) else f"#{number}"
         image, words = _text(row, "image"), _text(row, "Question")
-        found.append(ImageQuestion(own, image, words, tuple(ahead)))
-    return found
+        questions.append(ImageQuestion(question_id, image, words, tuple(parent_ids)))
+    return questions
 
 
 def is_id(value: Any) -> TypeGuard[int | str]:
@@ -188,8 +196,7 @@ def is_id(value: Any) -> TypeGuard[int | str]:
 
 
 def listed(value: Any) -> Sequence[Any]:
-    """The list of a bare list, or of an object: that of ``questions``, else the first
-    one."""
+    """A list, or the list in an object: the one under ``questions``, or the first."""
     values = [value]
     if isinstance(value, Mapping):
         values = [value.get("questions"), *value.values()]
@@ -200,13 +207,15 @@ def listed(value: Any) -> Sequence[Any]:
 
 
 def ended_early(predict: Any) -> str:
-    """Official oddity: what in a row's questions ends a sample of the right structure
-    with an exception; else empty. Such a sample has the lowest values of all four
-    levels."""
+    """Official oddity: the fault in a row's questions that ends the released script.
+
+    Empty if there is none. A sample of the right structure with such a fault has the
+    lowest values on all four levels.
+    """
     if not isinstance(predict, Mapping):
         return f"{ENDS_HERE}: the row has no questions"
-    asked = predict.get(BLOCK_QUESTIONS)
-    rows = asked.get("questions") if isinstance(asked, Mapping) else None
+    block_qa = predict.get(BLOCK_QUESTIONS)
+    rows = block_qa.get("questions") if isinstance(block_qa, Mapping) else None
     if not isinstance(rows, list | tuple):
         return f"{ENDS_HERE}: block_qa has no questions"
     if IMAGE_QUESTIONS not in predict:
@@ -223,8 +232,11 @@ def ended_early(predict: Any) -> str:
 
 
 def irregularities(predict: Any, blocks: Mapping[str, Part]) -> Iterator[str]:
-    """What is odd about the questions of a row whose blocks, with the golden answer,
-    are these."""
+    """What is odd about the questions of a row.
+
+    ``blocks`` are those of the question and the golden answer. The texts are part of
+    the sample's digest, so they must not change.
+    """
     if not isinstance(predict, Mapping):
         yield "predict is missing"
         return
@@ -250,15 +262,15 @@ def irregularities(predict: Any, blocks: Mapping[str, Part]) -> Iterator[str]:
 
 
 def _order_fault(trial: Trial, reading: Reading) -> str:
-    wanted = structure_of(trial.sample.references[0], reading)
-    found = structure_of(trial.output, reading)
-    if not found:
+    expected = structure_of(trial.sample.references[0], reading)
+    actual = structure_of(trial.output, reading)
+    if not actual:
         return "the answer is empty"
-    if found == wanted:
+    if actual == expected:
         return ""
     return (
-        f"the blocks are {_short(found)}, and those of the golden answer "
-        f"{_short(wanted)}"
+        f"the blocks are {_short(actual)}, and those of the golden answer "
+        f"{_short(expected)}"
     )
 
 
@@ -279,23 +291,23 @@ def _image_irregularities(
                 yield f"{where} lacks {key}"
         if _text(row, "image") and row["image"] not in blocks:
             yield f"{where} is about {_short(row['image'])!r}, which is no block"
-        own = row.get("id")
-        if not is_id(own) or ids[own] > 1:
+        row_id = row.get("id")
+        if not is_id(row_id) or ids[row_id] > 1:
             yield f"{where} has no id of its own"
         parents = row.get("Preliminary")
         if not isinstance(parents, list | tuple):
             yield f"{where} has no list Preliminary"
             continue
         for parent in parents:
-            if not is_id(parent) or parent not in ids or parent == own:
+            if not is_id(parent) or parent not in ids or parent == row_id:
                 yield f"{where} depends on {parent!r:.40}, which is no other question"
 
 
 def predict_of(sample: Sample) -> Mapping[str, Any]:
-    """What a row carries under ``predict``; nothing where that is not an object."""
-    found = sample.metadata.get(GRAPH)
-    if isinstance(found, Mapping):
-        return found
+    """The object under ``predict``; empty if it is anything else."""
+    predict = sample.metadata.get(GRAPH)
+    if isinstance(predict, Mapping):
+        return predict
     return {}
 
 
@@ -307,7 +319,7 @@ def _text(row: Any, key: str) -> str:
 
 
 def _short(text: str) -> str:
-    # it is part of the sample's digest
+    # part of the sample's digest: the cut must stay the same
     if len(text) <= 40:
         return text
     return shortened(text, 37)

@@ -1,4 +1,4 @@
-"""Asks a judge about pictures: a program for each kind of question, for metrics."""
+"""Questions to a judge about pictures: one program for each kind of question."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ from mmeval.metric.judge import (
     Verdict,
     ask_verdicts,
 )
+from mmeval.metrics.judged.pictures.bounded_value import (
+    BoundedValue,
+    known_value,
+    unknown_value,
+)
 from mmeval.metrics.judged.pictures.replies import (
     ANSWER,
     characters_form,
@@ -22,7 +27,6 @@ from mmeval.metrics.judged.pictures.replies import (
     words_form,
     yes_no_form,
 )
-from mmeval.metrics.judged.pictures.worth import Worth, unknown, worth
 from mmeval.metrics.judged.reading import UNREADABLE, Lost, Reading
 from mmeval.program import Call, JudgePrompt, Program, Role, Written
 
@@ -37,69 +41,71 @@ DrawnPrompt = Annotated[Written, JudgePrompt("pattern", form=False)]
 
 
 @dataclass(frozen=True)
-class Asking:
-    """Which judge is asked, and how: see the switches of the same names.
-    ``media_first`` puts a picture before the words."""
+class PictureJudge:
+    """A judge and how it is asked: see the metrics' switches of the same names.
 
-    judge: Role
+    ``media_first`` puts the picture before the words.
+    """
+
+    role: Role
     reading: Reading
     lost: Lost
     media_first: bool
     repeats: Repeats
 
 
-class About(NamedTuple):
-    """One question: the values of its prompt, and its picture, if it has one."""
+class QuestionSubject(NamedTuple):
+    """The subject of a question: values for the prompt, and a picture if it has one."""
 
     values: Mapping[str, Any]
     picture: Media | None = None
 
 
 @dataclass(frozen=True)
-class Finding:
+class JudgeAnswer:
     """The judge's answer to one question."""
 
-    about: Mapping[str, Any]
+    subject: Mapping[str, Any]
     verdict: Verdict
     lost: Lost = "unscored"
 
     @property
     def missing(self) -> str:
-        """Why there is no answer; empty with an answer."""
+        """Why there is no answer; empty if there is one."""
         return self.verdict.unknown(ANSWER)
 
     @property
-    def open(self) -> bool:
-        """Whether the value is unknown: the answer is missing and not counted as
-        wrong."""
-        return bool(self.missing) and not (
-            self.lost == "wrong" and self.verdict.replied
-        )
+    def is_unknown(self) -> bool:
+        """True if the answer is missing and does not count as wrong."""
+        counts_as_wrong = self.lost == "wrong" and self.verdict.replied
+        return bool(self.missing) and not counts_as_wrong
 
     @property
     def answer(self) -> str:
-        """The answer; empty where there is none."""
+        """The answer; empty if it is missing."""
         return str(self.verdict.values.get(ANSWER) or "")
 
-    def worth(self, value: Callable[[str], float]) -> Worth:
-        """The value of the answer; if missing unknown, or 0 where that counts as
+    def value(self, value_of: Callable[[str], float]) -> BoundedValue:
+        """The value of the answer. A missing answer is unknown, or 0 if it counts as
         wrong."""
         if not self.missing:
-            return worth(value(self.answer))
-        if self.open:
-            return unknown(self.missing, self.verdict.cause)
-        return worth(0.0)
+            return known_value(value_of(self.answer))
+        if self.is_unknown:
+            return unknown_value(self.missing, self.verdict.cause)
+        return known_value(0.0)
 
-    def is_(self, wanted: str) -> Worth:
-        """1 when the answer is the wanted one, else 0."""
-        return self.worth(lambda answer: float(answer == wanted))
+    def matches(self, expected: str) -> BoundedValue:
+        """1 when the answer is the expected one, else 0."""
+        return self.value(lambda answer: float(answer == expected))
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """The question, and the answer with the judge's words or why there is none. For
-        people. Where unreadable replies count as wrong, also their number, for
-        :mod:`mmeval.run.complaints`."""
-        evidence = {**self.about, **self.verdict.evidence}
+        """The question with the judge's answer and words, or why they are missing.
+
+        Includes the number of unreadable replies that count as wrong, which
+        :mod:`mmeval.run.complaints` reports.
+        """
+        evidence = {**self.subject, **self.verdict.evidence}
         if self.missing:
             evidence["lost"] = self.missing
         if self.unread:
@@ -108,8 +114,8 @@ class Finding:
 
     @property
     def unread(self) -> int:
-        """How many unreadable replies count as wrong; a verdict with none usable is
-        one."""
+        """Number of unreadable replies that count as wrong. A verdict without a usable
+        reply counts once."""
         if self.lost != "wrong":
             return 0
         votes = sum(bool(vote.get(UNREADABLE)) for vote in self.verdict.votes)
@@ -118,8 +124,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class PictureQuestion(Question):
-    """A question with a picture before or after its words, without the picture's
-    name."""
+    """A question with a picture before or after its words.
+
+    The judge does not see the name of the picture's file.
+    """
 
     picture: Media | None = None
     media_first: bool = True
@@ -137,99 +145,101 @@ class PictureQuestion(Question):
         return replace(call, request=replace(call.request, messages=messages))
 
 
-class Inquiry(NamedTuple):
-    """A question that is ready to be asked, and its subject for the evidence."""
+class PreparedQuestion(NamedTuple):
+    """A question that can be sent, and its subject for the evidence."""
 
     question: PictureQuestion
-    about: Mapping[str, Any]
+    subject: Mapping[str, Any]
     lost: Lost
 
 
-def ask(inquiries: Sequence[Inquiry], *, repeats: int = 1) -> Program[list[Finding]]:
+def ask(
+    prepared: Sequence[PreparedQuestion], *, repeats: int = 1
+) -> Program[list[JudgeAnswer]]:
     """Ask questions of any kind, all at the same time."""
-    questions = [inquiry.question for inquiry in inquiries]
+    questions = [item.question for item in prepared]
     verdicts = yield from ask_verdicts(questions, repeats=repeats)
-    findings: list[Finding] = []
-    for inquiry, verdict in zip(inquiries, verdicts, strict=True):
-        findings.append(Finding(inquiry.about, verdict, inquiry.lost))
-    return findings
+    answers: list[JudgeAnswer] = []
+    for item, verdict in zip(prepared, verdicts, strict=True):
+        answers.append(JudgeAnswer(item.subject, verdict, item.lost))
+    return answers
 
 
 def presence(
-    asking: Asking,
+    judge: PictureJudge,
     prompt: Written,
-    about: About,
+    subject: QuestionSubject,
     *,
     word: Word = "yes",
     reasons: bool = True,
-) -> Inquiry:
-    """Is it so? ``yes`` or ``no``; the official reading looks for ``word`` alone."""
-    form = yes_no_form(asking.reading, word, reasons=reasons)
-    return _inquiry(asking, prompt, about, form)
+) -> PreparedQuestion:
+    """A yes-or-no question. The official reading only looks for ``word``."""
+    form = yes_no_form(judge.reading, word, reasons=reasons)
+    return _prepared(judge, prompt, subject, form)
 
 
 def letter(
-    asking: Asking,
+    judge: PictureJudge,
     prompt: Written,
-    about: About,
+    subject: QuestionSubject,
     options: Mapping[str, str],
     *,
     stated: bool = True,
-) -> Inquiry:
-    """Which option, each a letter with its meaning? The answer is the letter."""
+) -> PreparedQuestion:
+    """A choice between lettered options. ``options`` has the meaning of each letter."""
     listed = [{"name": name, "meaning": meaning} for name, meaning in options.items()]
-    whole = About({**about.values, "options": listed}, about.picture)
-    form = letter_form(asking.reading, tuple(options), stated=stated)
-    return _inquiry(asking, prompt, whole, form)
+    values = {**subject.values, "options": listed}
+    form = letter_form(judge.reading, tuple(options), stated=stated)
+    return _prepared(judge, prompt, QuestionSubject(values, subject.picture), form)
 
 
 def ask_presence(
-    asking: Asking, prompt: Written, about: Sequence[About]
-) -> Program[list[Finding]]:
-    """Are these things so? One answer each."""
-    inquiries = [presence(asking, prompt, question) for question in about]
-    return (yield from ask(inquiries, repeats=asking.repeats))
+    judge: PictureJudge, prompt: Written, subjects: Sequence[QuestionSubject]
+) -> Program[list[JudgeAnswer]]:
+    """Ask one yes-or-no question for each subject."""
+    prepared = [presence(judge, prompt, subject) for subject in subjects]
+    return (yield from ask(prepared, repeats=judge.repeats))
 
 
 def ask_letter(
-    asking: Asking, prompt: Written, about: About, options: Mapping[str, str]
-) -> Program[Finding]:
-    """Which of some options is it? The letter stands alone."""
-    inquiry = letter(asking, prompt, about, options, stated=False)
-    (found,) = yield from ask([inquiry], repeats=asking.repeats)
-    return found
+    judge: PictureJudge,
+    prompt: Written,
+    subject: QuestionSubject,
+    options: Mapping[str, str],
+) -> Program[JudgeAnswer]:
+    """Ask for one of some options. The reply is the letter alone."""
+    prepared = letter(judge, prompt, subject, options, stated=False)
+    (answer,) = yield from ask([prepared], repeats=judge.repeats)
+    return answer
 
 
 def ask_words(
-    asking: Asking, prompt: Written, about: Sequence[About]
-) -> Program[list[Finding]]:
-    """What is written there? The texts in reading order, with blanks between them."""
-    form = words_form(asking.reading)
-    inquiries = [_inquiry(asking, prompt, question, form) for question in about]
-    return (yield from ask(inquiries, repeats=asking.repeats))
+    judge: PictureJudge, prompt: Written, subjects: Sequence[QuestionSubject]
+) -> Program[list[JudgeAnswer]]:
+    """Ask for the text in each picture, in reading order and joined by blanks."""
+    form = words_form(judge.reading)
+    prepared = [_prepared(judge, prompt, subject, form) for subject in subjects]
+    return (yield from ask(prepared, repeats=judge.repeats))
 
 
 def ask_characters(
-    askings: Sequence[Asking], prompt: Written, picture: Media
-) -> Program[list[Finding]]:
-    """Which Chinese characters are written there? One answer from each judge."""
-    about = About({}, picture)
-    inquiries: list[Inquiry] = []
-    for asking in askings:
-        form = characters_form(asking.reading)
-        inquiries.append(_inquiry(asking, prompt, about, form))
-    return (yield from ask(inquiries, repeats=askings[0].repeats))
+    judges: Sequence[PictureJudge], prompt: Written, picture: Media
+) -> Program[list[JudgeAnswer]]:
+    """Ask each judge for the Chinese characters in a picture."""
+    subject = QuestionSubject({}, picture)
+    prepared: list[PreparedQuestion] = []
+    for judge in judges:
+        form = characters_form(judge.reading)
+        prepared.append(_prepared(judge, prompt, subject, form))
+    return (yield from ask(prepared, repeats=judges[0].repeats))
 
 
-def _inquiry(
-    asking: Asking,
-    prompt: Written,
-    about: About,
-    form: ReplyForm,
-) -> Inquiry:
+def _prepared(
+    judge: PictureJudge, prompt: Written, subject: QuestionSubject, form: ReplyForm
+) -> PreparedQuestion:
     question = PictureQuestion(
-        asking.judge, form, prompt, about.values, about.picture, asking.media_first
+        judge.role, form, prompt, subject.values, subject.picture, judge.media_first
     )
-    noted = dict(about.values)
-    noted.pop("options", None)
-    return Inquiry(question, noted, asking.lost)
+    evidence = dict(subject.values)
+    evidence.pop("options", None)
+    return PreparedQuestion(question, evidence, judge.lost)

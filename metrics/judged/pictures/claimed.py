@@ -1,4 +1,4 @@
-"""Claims of the answer: questions about its pictures, answered as its words say."""
+"""Questions about the answer's pictures whose expected answer is its own claim."""
 
 from __future__ import annotations
 
@@ -8,29 +8,34 @@ from itertools import combinations
 from typing import Any
 
 from mmeval.metrics.judged.pictures.asking import (
-    About,
     ChoicePrompt,
     DrawnPrompt,
     PairPrompt,
     PatternPrompt,
     PlacePrompt,
     PresencePrompt,
+    QuestionSubject,
     ask,
     ask_presence,
     presence,
 )
-from mmeval.metrics.judged.pictures.counts import FEWEST, MOST, Counts, ask_count
-from mmeval.metrics.judged.pictures.form import Look, question, supposing, text_under
+from mmeval.metrics.judged.pictures.bounded_value import product
+from mmeval.metrics.judged.pictures.counts import FEWEST, MOST, CountOptions, ask_count
+from mmeval.metrics.judged.pictures.form import (
+    PictureCase,
+    question,
+    supposing,
+    text_under,
+)
 from mmeval.metrics.judged.pictures.places import (
-    Place,
+    ExpectedPlace,
     PlacePrompts,
     ask_places,
     exactly_one,
     pairs_of,
 )
 from mmeval.metrics.judged.pictures.readings import ask_one_place
-from mmeval.metrics.judged.pictures.shown import answer_of, last_picture
-from mmeval.metrics.judged.pictures.worth import product
+from mmeval.metrics.judged.pictures.selection import answer_of, last_picture
 from mmeval.metrics.produced import wrong
 from mmeval.metrics.structure.self_description import (
     LEAST_WORDS,
@@ -57,8 +62,7 @@ MANY_COLORED = (
     "tennis racket",
     "camera",
 )
-"""Things that have a second colour by nature: their screen, their handle, their
-strings."""
+"""Objects that have a second colour by nature, such as a screen or a handle."""
 MORE: Mapping[str, str] = {
     "size": "larger",
     "area": "larger",
@@ -71,7 +75,7 @@ MORE: Mapping[str, str] = {
 
 def _count_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     fault = text_under("object_key")(sample, switches)
-    return fault or Counts(switches["fewest"], switches["most"]).fault
+    return fault or CountOptions(switches["fewest"], switches["most"]).fault
 
 
 @question(
@@ -81,28 +85,29 @@ def _count_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     statements=True,
 )
 def judge_self_count(
-    look: Look,
+    case: PictureCase,
     *,
     object_key: str = "object",
     fewest: int = FEWEST,
     most: int = MOST,
     prompt: ChoicePrompt = "picture_count",
 ) -> Program[Score]:
-    """1 when the judge counts as many things as the answer itself says, else 0.
+    """1 when the judge counts as many objects as the answer claims, else 0.
 
-    Range 0 to 1, higher is better. The answer says it as ``<count>4</count>``, from
-    ``fewest`` to ``most``; without this, or without exactly one picture in one place,
-    it is 0 and no judge is asked. ``statements: official`` reads only the last digit,
-    so that 14 is 4. Everything else as in ``judge_count``. Evidence: ``claimed``,
-    ``answer``, ``counted``, the judge's own words.
+    Range 0 to 1, higher is better. The answer states its claim as ``<count>4</count>``,
+    from ``fewest`` to ``most``. The score is 0 without a judge call if the claim is
+    missing, or if there is not exactly one picture in one place. ``statements:
+    official`` reads only the last digit, so that 14 is 4. Everything else is as in
+    ``judge_count``. Evidence: ``claimed``, ``answer``, ``counted``, and the judge's
+    words.
     """
-    says = look.claim(lambda words: count_in(words, look.statements))
-    if not fewest <= says <= most:
-        return wrong(f"the answer says {says}; {fewest} to {most} were asked for")
-    about = About({"description": look.labels[object_key]}, look.picture)
-    counts = Counts(fewest, most)
+    claim = case.claim(lambda words: count_in(words, case.statements))
+    if not fewest <= claim <= most:
+        return wrong(f"the answer says {claim}; {fewest} to {most} were asked for")
+    subject = QuestionSubject({"description": case.labels[object_key]}, case.picture)
+    counts = CountOptions(fewest, most)
     return (
-        yield from ask_count(look.asking, prompt, about, counts, says, claimed=says)
+        yield from ask_count(case.judge, prompt, subject, counts, claim, claimed=claim)
     )
 
 
@@ -127,31 +132,31 @@ def _any_colors(trial: Trial, switches: Mapping[str, Any]) -> str:
     statements=True,
 )
 def judge_self_color(
-    look: Look,
+    case: PictureCase,
     *,
     object_key: str = "object",
     color_key: str = "color",
     many_colored: Sequence[str] = MANY_COLORED,
     prompt: PresencePrompt = "picture_presence",
 ) -> Program[Score]:
-    """1 when the judge finds each thing once, in the colour the answer says, else 0.
+    """1 when the judge finds each object once, in the colour the answer claims, else 0.
 
-    Range 0 to 1, higher is better. The answer says it as a JSON object from each of the
-    label ``object_key`` to a different one of ``color_key``; without this, or without
-    exactly one picture in one place, it is 0 and no judge is asked. The colour has to
-    be the only major one, except for things that are ``many_colored``. ``statements:
-    official`` takes the answer's words as the release cuts them. Unscored without the
-    labels; ``reading``, ``lost``, ``media_first`` and ``repeats`` as in
-    ``judge_presence``. Evidence: ``claimed``, and ``questions`` with the judge's own
-    words.
+    Range 0 to 1, higher is better. The answer states its claim as a JSON object that
+    maps each text of the label ``object_key`` to a different one of ``color_key``. The
+    score is 0 without a judge call if the claim is missing, or if there is not exactly
+    one picture in one place. The colour must be the only major one, except for objects
+    that are ``many_colored``. ``statements: official`` takes the answer's words as the
+    released script cuts them. Unscored without the labels; ``reading``, ``lost``,
+    ``media_first`` and ``repeats`` as in ``judge_presence``. Evidence: ``claimed``, and
+    ``questions`` with the judge's words.
     """
-    objects = texts_of(look.labels, object_key)
-    colors = texts_of(look.labels, color_key)
-    says = look.claim(lambda words: colors_in(words, objects, colors))
-    things: list[str] = []
-    for thing, color in says.items():
-        things.append(colored(thing, color, plain=thing not in many_colored))
-    return (yield from _ask_all(look, prompt, things, claimed=says))
+    objects = texts_of(case.labels, object_key)
+    colors = texts_of(case.labels, color_key)
+    claim = case.claim(lambda words: colors_in(words, objects, colors))
+    descriptions: list[str] = []
+    for thing, color in claim.items():
+        descriptions.append(colored(thing, color, plain=thing not in many_colored))
+    return (yield from _ask_all(case, prompt, descriptions, claimed=claim))
 
 
 def colored(
@@ -160,7 +165,7 @@ def colored(
     *,
     plain: bool,
 ) -> str:
-    """The description of a thing in its colour; ``plain``: with no other major one.
+    """Describe an object in its colour; ``plain``: without another major colour.
 
     >>> colored("mug", "red", plain=True)
     'exactly one mug, which is mostly red and has no other major color'
@@ -194,33 +199,33 @@ def _sizes_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     statements=True,
 )
 def judge_self_size(
-    look: Look,
+    case: PictureCase,
     *,
     object_key: str = "object",
     relation_key: str = "relation",
     note_key: str = "text",
     prompt: PresencePrompt = "picture_presence",
 ) -> Program[Score]:
-    """1 when the judge finds the things in the order of size the answer says, else 0.
+    """1 when the judge finds the objects in the order that the answer claims, else 0.
 
-    Range 0 to 1, higher is better. The answer says it as a JSON list of the label
-    ``object_key`` from the smallest to the largest, on one line; without this, or
-    without exactly one picture in one place, it is 0 and no judge is asked. The judge
-    is asked about every two of them. ``relation_key`` is the label that says what is
-    compared: ``size``, ``area``, ``volume``, ``length`` or ``height``; ``note_key`` one
-    with a remark for the judge, which a row may have. ``statements: official`` lets the
-    list name a thing twice, of which the first entries count. Unscored without the
-    labels; ``reading``, ``lost``, ``media_first`` and ``repeats`` as in
-    ``judge_presence``. Evidence: ``claimed``, and ``questions`` with the judge's own
-    words.
+    Range 0 to 1, higher is better. The answer states its claim as a JSON list of the
+    label ``object_key`` from the smallest to the largest, on one line. The score is 0
+    without a judge call if the claim is missing, or if there is not exactly one picture
+    in one place. The judge is asked about each pair of objects. The label
+    ``relation_key`` says what is compared: ``size``, ``area``, ``volume``, ``length``
+    or ``height``. The optional label ``note_key`` is a remark for the judge.
+    ``statements: official`` lets the list name an object twice; the first entries
+    count. Unscored without the labels; ``reading``, ``lost``, ``media_first`` and
+    ``repeats`` as in ``judge_presence``. Evidence: ``claimed``, and ``questions`` with
+    the judge's words.
     """
-    objects = texts_of(look.labels, object_key)
-    says = look.claim(lambda words: sizes_in(words, objects, look.statements))
-    more, note = MORE[look.labels[relation_key]], look.labels.get(note_key, "")
+    objects = texts_of(case.labels, object_key)
+    claim = case.claim(lambda words: sizes_in(words, objects, case.statements))
+    more, note = MORE[case.labels[relation_key]], case.labels.get(note_key, "")
     pairs: list[str] = []
-    for small, large in combinations(says, 2):
+    for small, large in combinations(claim, 2):
         pairs.append(larger(small, large, more, note))
-    return (yield from _ask_all(look, prompt, pairs, claimed=says))
+    return (yield from _ask_all(case, prompt, pairs, claimed=claim))
 
 
 def larger(
@@ -229,7 +234,7 @@ def larger(
     more: str,
     note: str = "",
 ) -> str:
-    """The description of two things of which the second is the greater.
+    """Describe two objects, the second one greater than the first.
 
     >>> larger("pea", "plum", "larger")
     'exactly one pea and exactly one plum, and the plum is obviously larger than the pea'
@@ -242,15 +247,15 @@ def larger(
 
 
 def _ask_all(
-    look: Look, prompt: Written, descriptions: Sequence[str], **evidence: Any
+    case: PictureCase, prompt: Written, descriptions: Sequence[str], **evidence: Any
 ) -> Program[Score]:
-    """1 when the picture shows everything that is described."""
-    about: list[About] = []
+    """1 when the picture shows everything that is described, else 0."""
+    subjects: list[QuestionSubject] = []
     for description in descriptions:
-        about.append(About({"description": description}, look.picture))
-    found = yield from ask_presence(look.asking, prompt, about)
-    questions = [finding.evidence for finding in found]
-    value = product([finding.is_("yes") for finding in found])
+        subjects.append(QuestionSubject({"description": description}, case.picture))
+    answers = yield from ask_presence(case.judge, prompt, subjects)
+    questions = [answer.evidence for answer in answers]
+    value = product([answer.matches("yes") for answer in answers])
     return value.scored({**evidence, "questions": questions})
 
 
@@ -271,7 +276,7 @@ def _pairs_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     statements=True,
 )
 def judge_self_position(
-    look: Look,
+    case: PictureCase,
     *,
     object_key: str = "object",
     prompt: PresencePrompt = "picture_presence",
@@ -279,32 +284,32 @@ def judge_self_position(
     left_right_prompt: PairPrompt = "picture_left_right",
     above_below_prompt: PairPrompt = "picture_above_below",
 ) -> Program[Score]:
-    """1 when the judge finds the row's things where the answer itself says, else 0.
+    """1 when the judge finds the row's objects where the answer claims them, else 0.
 
-    Range 0 to 1, higher is better. The label ``object_key`` is two things, of which the
-    answer says the quarter (A bottom left, B bottom right, C top left, D top right), or
-    two pairs: of the first, whether the one is left (A) or right (B) of the other or
-    neither (C), of the second, whether it is higher (A), lower (B) or neither (C). The
-    answer says it as a JSON list of two letters, on one line; without this, or without
-    exactly one picture in one place, it is 0 and no judge is asked. For each the judge
-    is asked whether the things are there exactly once, and if so, where. ``statements:
-    official`` takes the answer's words as the release cuts them. Unscored without the
-    label; the other switches as in ``judge_position``. Evidence: ``claimed``, and
-    ``places`` with the judge's own words.
+    Range 0 to 1, higher is better. The label ``object_key`` is two objects or two pairs
+    of objects. Of two objects the answer states the quarters: A bottom left, B bottom
+    right, C top left, D top right. Of the first pair it states if one object is left
+    (A) or right (B) of the other or neither (C); of the second pair if it is higher
+    (A), lower (B) or neither (C). The claim is a JSON list of two letters on one line.
+    The score is 0 without a judge call if the claim is missing, or if there is not
+    exactly one picture in one place. The judge is asked if the objects occur exactly
+    once, and if so, where they are. ``statements: official`` takes the answer's words
+    as the released script cuts them. Unscored without the label; other switches as in
+    ``judge_position``. Evidence: ``claimed``, and ``places`` with the judge's words.
     """
-    asked = pairs_of(look.labels[object_key])
-    letters = "abcd" if asked[0].where == "quarter" else "abc"
-    says = look.claim(lambda words: letters_in(words, letters, len(asked)))
-    claimed = [letters[number].upper() for number in says]
-    places: list[Place] = []
-    for place, letter in zip(asked, claimed, strict=True):
+    pairs = pairs_of(case.labels[object_key])
+    letters = "abcd" if pairs[0].where == "quarter" else "abc"
+    numbers = case.claim(lambda words: letters_in(words, letters, len(pairs)))
+    claimed = [letters[number].upper() for number in numbers]
+    places: list[ExpectedPlace] = []
+    for place, letter in zip(pairs, claimed, strict=True):
         places.append(place._replace(letter=letter))
     prompts = PlacePrompts(
         prompt, quarter_prompt, left_right_prompt, above_below_prompt
     )
-    picture = look.picture
+    picture = case.picture
     return (
-        yield from ask_places(look.asking, prompts, places, picture, claimed=claimed)
+        yield from ask_places(case.judge, prompts, places, picture, claimed=claimed)
     )
 
 
@@ -317,7 +322,7 @@ def judge_self_position(
     statements=True,
 )
 def judge_self_text(
-    look: Look,
+    case: PictureCase,
     *,
     object_key: str = "object",
     least: int = LEAST_WORDS,
@@ -326,21 +331,21 @@ def judge_self_text(
 ) -> Program[Score]:
     """The word accuracy of the text that the judge reads, against the answer's claim.
 
-    Range 0 to 1, higher is better. The answer says it as ``<text>...</text>``,
-    ``least`` to ``most`` words on one line; without this, or without exactly one
-    picture in one place, it is 0 and no judge is asked. The label ``object_key`` names
-    the thing with the text. ``statements: official`` counts as words the pieces between
-    single blanks. Everything else as in ``judge_ocr``. Evidence: ``claimed``,
-    ``readings`` with the judge's own words, the errors, and both sides as they were
-    compared.
+    Range 0 to 1, higher is better. The answer states its claim as ``<text>...</text>``,
+    ``least`` to ``most`` words on one line. The score is 0 without a judge call if the
+    claim is missing, or if there is not exactly one picture in one place. The label
+    ``object_key`` names the object with the text. ``statements: official`` counts the
+    pieces between single blanks as words. Everything else is as in ``judge_ocr``.
+    Evidence: ``claimed``, ``readings`` with the judge's words, the errors, and both
+    texts as compared.
     """
-    says = look.claim(
-        lambda words: text_in(words, look.statements, least=least, most=most)
+    claim = case.claim(
+        lambda words: text_in(words, case.statements, least=least, most=most)
     )
-    thing, picture = look.labels[object_key], look.picture
+    thing, picture = case.labels[object_key], case.picture
     return (
         yield from ask_one_place(
-            look.asking, prompt, thing, says, picture, claimed=says
+            case.judge, prompt, thing, claim, picture, claimed=claim
         )
     )
 
@@ -352,7 +357,7 @@ def judge_self_text(
     statements=True,
 )
 def judge_pattern(
-    look: Look,
+    case: PictureCase,
     *,
     pattern_key: str = "pattern",
     prompt: PatternPrompt = "pattern_described",
@@ -360,24 +365,26 @@ def judge_pattern(
 ) -> Program[Score]:
     """1 when the answer's words and last picture both agree with the pattern, else 0.
 
-    Range 0 to 1, higher is better. The answer's words for it are the first ``<<...>>``
-    on one line; the label ``pattern_key`` describes the true pattern. An answer without
-    these words, without a picture in a place, or whose last picture is damaged
-    is 0 and no judge is asked. Unscored without the label, or where a reply is lost
-    that matters; ``lost: wrong`` (profile ``official``) as in ``judge_presence``.
-    ``reading: official`` looks for "yes" in the last 20 characters of the reply;
-    ``statements: official`` takes the answer's words as the release cuts them.
-    ``media_first`` puts the picture before the words, ``repeats`` lets the majority
-    decide. Evidence: ``claimed``, ``words`` and ``picture`` with the judge's own words.
+    Range 0 to 1, higher is better. The answer's description of the pattern is the first
+    ``<<...>>`` on one line; the label ``pattern_key`` is the true description. The
+    score is 0 without a judge call if the answer has no description or no picture in a
+    place, or if its last picture is damaged. Unscored without the label, or if a reply
+    that matters is lost; ``lost: wrong`` (profile ``official``) as in
+    ``judge_presence``. ``reading: official`` searches the last 20 characters of the
+    reply for "yes". ``statements: official`` takes the answer's words as the released
+    script cuts them. ``media_first`` puts the picture before the words. With
+    ``repeats`` the majority decides. Evidence: ``claimed``, ``words`` and ``picture``
+    with the judge's words.
     """
-    picture = last_picture(look.trial, look.statements)
-    says = pattern_in(said_by(answer_of(look.trial), look.statements).words)
-    if says is None:
+    picture = last_picture(case.trial, case.statements)
+    claim = pattern_in(said_by(answer_of(case.trial), case.statements).words)
+    if claim is None:
         return wrong("the answer does not describe the pattern in <<...>>")
-    pattern = look.labels[pattern_key]
-    claim = About({"pattern": pattern, "claim": says})
-    described = presence(look.asking, prompt, claim)
-    drawn = presence(look.asking, picture_prompt, About({"pattern": pattern}, picture))
-    words, seen = yield from ask([described, drawn], repeats=look.asking.repeats)
-    evidence = {"claimed": says, "words": words.evidence, "picture": seen.evidence}
-    return product([words.is_("yes"), seen.is_("yes")]).scored(evidence)
+    pattern = case.labels[pattern_key]
+    about_words = QuestionSubject({"pattern": pattern, "claim": claim})
+    about_picture = QuestionSubject({"pattern": pattern}, picture)
+    described = presence(case.judge, prompt, about_words)
+    drawn = presence(case.judge, picture_prompt, about_picture)
+    words, image = yield from ask([described, drawn], repeats=case.judge.repeats)
+    evidence = {"claimed": claim, "words": words.evidence, "picture": image.evidence}
+    return product([words.matches("yes"), image.matches("yes")]).scored(evidence)

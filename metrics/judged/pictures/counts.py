@@ -1,4 +1,4 @@
-"""Counts of things in a picture."""
+"""Counts of objects in a picture."""
 
 from __future__ import annotations
 
@@ -6,27 +6,31 @@ from collections.abc import Mapping
 from string import ascii_uppercase
 from typing import Any, NamedTuple
 
-from mmeval.metrics.judged.pictures.asking import About, Asking, ask_letter
+from mmeval.metrics.judged.pictures.asking import (
+    PictureJudge,
+    QuestionSubject,
+    ask_letter,
+)
 from mmeval.program import Program, Written
 from mmeval.records import Score
 
 FEWEST, MOST = 3, 6
-"""The counts with an option each; all below share one option, and so do all above."""
+"""The lowest and highest count with an option of its own."""
 
 
-class Counts(NamedTuple):
-    """The counts that a judge chooses from, ``fewest`` to ``most``."""
+class CountOptions(NamedTuple):
+    """The counts that a judge can choose: ``fewest`` to ``most``, fewer, or more."""
 
     fewest: int
     most: int
 
     def letter(self, count: int) -> str:
-        """The letter that stands for a count; A stands for fewer, the last for more."""
+        """The letter of a count. A means fewer, and the last letter means more."""
         return ascii_uppercase[count - self.fewest + 1]
 
     @property
     def options(self) -> Mapping[str, str]:
-        """What each letter means."""
+        """The meaning of each letter."""
         meanings = {"A": f"fewer than {self.fewest}, or the picture is blank"}
         for count in range(self.fewest, self.most + 1):
             meanings[self.letter(count)] = str(count)
@@ -35,26 +39,25 @@ class Counts(NamedTuple):
 
     @property
     def fault(self) -> str:
-        """What is wrong with the two; empty when nothing is."""
+        """What is wrong with the range; empty if it is valid."""
         if 0 <= self.fewest <= self.most <= self.fewest + 20:
             return ""
-        return f"{self.fewest} to {self.most} is no range of counts, or a very long one"
+        return f"{self.fewest} to {self.most} is not a range of at most 20 counts"
 
 
 def ask_count(
-    asking: Asking,
+    judge: PictureJudge,
     prompt: Written,
-    about: About,
-    counts: Counts,
-    wanted: int,
+    subject: QuestionSubject,
+    counts: CountOptions,
+    expected: int,
     **evidence: Any,
 ) -> Program[Score]:
-    """1 when there are as many of the described things in the picture as wanted.
-    The answer is a letter, spelt out in the evidence."""
-    found = yield from ask_letter(asking, prompt, about, counts.options)
-    counted = {
-        **evidence,
-        **found.evidence,
-        "counted": counts.options.get(found.answer),
-    }
-    return found.is_(counts.letter(wanted)).scored(counted)
+    """1 when the judge counts as many of the described objects as expected, else 0.
+
+    The judge answers with a letter. The evidence has the count that it stands for.
+    """
+    answer = yield from ask_letter(judge, prompt, subject, counts.options)
+    counted = counts.options.get(answer.answer)
+    evidence = {**evidence, **answer.evidence, "counted": counted}
+    return answer.matches(counts.letter(expected)).scored(evidence)

@@ -1,8 +1,9 @@
 """The common form of metrics about pictures: row check, judge, switches, score.
 
-A rule is a program of a :class:`Look` with its own switches; it asks with its prompts
-and turns the answers into a score. :func:`question` makes it a metric: it adds the
-judge and the switches that all rules share, and scores trials that need no judge.
+A rule is a program that takes a :class:`PictureCase` and its own switches. It asks the
+judge and turns the answers into a score. :func:`question` makes a metric of a rule: it
+adds the judge and the switches that all rules share, and scores trials that do not need
+the judge.
 """
 
 from __future__ import annotations
@@ -15,8 +16,12 @@ from typing import Any, TypeVar
 from mmeval.media import Interleaved, Media, text_part
 from mmeval.metric import Metric, SampleCheck, Supposed, metric
 from mmeval.metric.judge import Repeats
-from mmeval.metrics.judged.pictures.asking import Asking
-from mmeval.metrics.judged.pictures.shown import Settled, answer_of, only_picture
+from mmeval.metrics.judged.pictures.asking import PictureJudge
+from mmeval.metrics.judged.pictures.selection import (
+    ScoredWithoutJudge,
+    answer_of,
+    only_picture,
+)
 from mmeval.metrics.judged.reading import Lost, Reading
 from mmeval.metrics.produced import wrong
 from mmeval.metrics.structure.self_description import Statements, words_beside
@@ -29,37 +34,42 @@ OFFICIAL = {"reading": "official", "lost": "wrong"}
 
 
 @dataclass(frozen=True)
-class Look:
-    """A trial for a rule, with its judge and the second one, if any."""
+class PictureCase:
+    """A trial with the judge of a rule, and the second judge if the rule has one."""
 
     trial: Trial
-    asking: Asking
-    second: tuple[Asking, ...]
+    judge: PictureJudge
+    second_judges: tuple[PictureJudge, ...]
     statements: Statements
 
     @property
     def labels(self) -> Mapping[str, Any]:
-        """The labels of the row, which the rule's check has accepted."""
+        """The labels of the row. The rule's check has accepted them."""
         return self.trial.sample.metadata
 
     @property
     def picture(self) -> Media:
-        """The picture of an answer with exactly one. Raises Settled for others."""
+        """The answer's only picture. Raises ScoredWithoutJudge for none or several."""
         return only_picture(self.trial)
 
     def claim(self, parse: Callable[[str], T | None]) -> T:
-        """The claim of an answer about its one picture. Raises Settled (0 with the
-        reason) without such a claim, or without exactly one picture in one place."""
+        """The claim that an answer makes about its picture.
+
+        Raises ScoredWithoutJudge (0 with the reason) if the answer makes no such claim,
+        or does not have exactly one picture in one place.
+        """
         only_picture(self.trial)
         words = words_beside(answer_of(self.trial), self.statements)
         if words is None:
-            raise Settled(wrong("the answer has not exactly one place for its picture"))
-        says = parse(words)
-        if says is None:
-            raise Settled(
-                wrong("the answer does not say it in the form that was asked for")
+            raise ScoredWithoutJudge(
+                wrong("the answer does not have exactly one place for its picture")
             )
-        return says
+        claim = parse(words)
+        if claim is None:
+            raise ScoredWithoutJudge(
+                wrong("the answer does not make the claim in the requested form")
+            )
+        return claim
 
 
 def question(
@@ -71,19 +81,22 @@ def question(
     second_judge: bool = False,
     official: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Program[Score]]], Metric]:
-    """Make a metric, 0 to 1, of a rule; ``check`` says what is wrong with a row.
-    ``statements`` adds the switch of that name, ``second_judge`` a judge, ``official``
-    switches of that profile."""
-    roles, left_out = ["judge"], set()
+    """Make a metric from 0 to 1 of a rule.
+
+    ``check`` returns what is wrong with a row. ``statements`` adds the switch of that
+    name, ``second_judge`` a second judge. ``official`` are further switches of that
+    profile.
+    """
+    roles, omitted = ["judge"], set()
     profile = {**OFFICIAL, **(official or {})}
     if second_judge:
         roles.append("second_judge")
     else:
-        left_out.add("second_media_first")
+        omitted.add("second_media_first")
     if statements:
         profile["statements"] = "official"
     else:
-        left_out.add("statements")
+        omitted.add("statements")
 
     def describe(rule: Callable[..., Program[Score]]) -> Metric:
         def judged(
@@ -96,24 +109,23 @@ def question(
             media_first: bool = True,
             second_media_first: bool = False,
             repeats: Repeats = 1,
-            **own: Any,  # the rule's switches, of any type
+            **switches: Any,  # the rule's switches, of any type
         ) -> Program[Score]:
-            if fault := check(trial.sample, own):
+            if fault := check(trial.sample, switches):
                 return Score.unscored(fault)
-            asking = Asking(judge, reading, lost, media_first, repeats)
-            others: list[Asking] = []
+            first = PictureJudge(judge, reading, lost, media_first, repeats)
+            others: list[PictureJudge] = []
             for role in second:
-                others.append(Asking(role, reading, lost, second_media_first, repeats))
+                other = PictureJudge(role, reading, lost, second_media_first, repeats)
+                others.append(other)
+            case = PictureCase(trial, first, tuple(others), statements)
+            # A rule raises this while it selects pictures, before it asks the judge.
             try:
-                return (
-                    yield from rule(
-                        Look(trial, asking, tuple(others), statements), **own
-                    )
-                )
-            except Settled as settled:
-                return settled.score
+                return (yield from rule(case, **switches))
+            except ScoredWithoutJudge as scored:
+                return scored.score
 
-        _sign(judged, rule, roles, left_out)
+        _sign(judged, rule, roles, omitted)
         described = metric(
             range=(0, 1),
             version="2",
@@ -128,25 +140,25 @@ def question(
 
 
 def _sign(
-    judged: Any, rule: Callable[..., object], roles: Sequence[str], left_out: Set[str]
+    judged: Any, rule: Callable[..., object], roles: Sequence[str], omitted: Set[str]
 ) -> None:
-    """Give a metric its rule's name and docstring, and its signature. That has the
-    roles, the rule's switches, those that all share, and the rule's prompts.
+    """Give a metric the name and docstring of its rule, and a signature.
 
-    ``Any``: a function has no attribute for it that a type knows.
+    The signature has the roles, the rule's switches, the shared switches, and the
+    rule's prompts. ``Any``: the type of a function lacks ``__signature__``.
     """
     shared = inspect.signature(judged, eval_str=True).parameters
-    _, *own = inspect.signature(rule, eval_str=True).parameters.values()
+    _, *rule_parameters = inspect.signature(rule, eval_str=True).parameters.values()
     prompts: list[inspect.Parameter] = []
     parameters = [shared["trial"]]
     for role in roles:
         parameters.append(shared["judge"].replace(name=role))
-    for parameter in own:
+    for parameter in rule_parameters:
         is_prompt = parameter.name.endswith("prompt")
         (prompts if is_prompt else parameters).append(parameter)
     for parameter in shared.values():
         is_switch = parameter.kind is parameter.KEYWORD_ONLY
-        if is_switch and parameter.name not in left_out:
+        if is_switch and parameter.name not in omitted:
             parameters.append(parameter)
     parameters += prompts
     judged.__name__, judged.__doc__ = rule.__name__, rule.__doc__
@@ -157,7 +169,7 @@ def _sign(
 
 
 def text_under(key: str) -> SampleCheck:
-    """For ``check``: the label that the switch ``key`` names must hold a text."""
+    """A ``check`` that the label named by the switch ``key`` is a text."""
 
     def check(sample: Sample, switches: Mapping[str, Any]) -> str:
         label = switches[key]
@@ -169,8 +181,7 @@ def text_under(key: str) -> SampleCheck:
 
 
 def supposing(words: Callable[[Trial, Mapping[str, Any]], str]) -> Supposed:
-    """For ``supposed``: an answer that makes a claim to judge, by trial and
-    switches."""
+    """A ``supposed`` answer that also makes a claim, made of trial and switches."""
 
     def supposed(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
         answer = trial.output or Interleaved()

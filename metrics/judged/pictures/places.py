@@ -1,4 +1,4 @@
-"""Places of things in a picture, absolute or relative to another thing."""
+"""Places of objects in a picture, absolute or relative to another object."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from typing import Any, Literal, NamedTuple
 
 from mmeval.media import Media
 from mmeval.metrics.judged.pictures.asking import (
-    About,
-    Asking,
-    Finding,
-    Inquiry,
+    JudgeAnswer,
+    PictureJudge,
+    PreparedQuestion,
+    QuestionSubject,
     ask,
     ask_presence,
     letter,
 )
-from mmeval.metrics.judged.pictures.worth import Worth, product, worth
+from mmeval.metrics.judged.pictures.bounded_value import (
+    BoundedValue,
+    known_value,
+    product,
+)
 from mmeval.program import Program, Written
 from mmeval.records import Score
 
@@ -36,7 +40,7 @@ OPTIONS: Mapping[Where, Mapping[str, str]] = {
     },
     "above_below": {"A": "clearly higher", "B": "clearly lower", "C": "neither"},
 }
-"""The options of each question, letter by letter."""
+"""The options of each question by letter."""
 QUARTERS: Mapping[str, str] = {
     "bottom left": "A",
     "bottom right": "B",
@@ -52,7 +56,7 @@ SIDES: Mapping[str, tuple[Where, str]] = {
 
 
 def exactly_one(*things: str) -> str:
-    """The description of things that occur once each.
+    """Describe objects that occur once each.
 
     >>> exactly_one("kite", "tree")
     'exactly one kite and exactly one tree'
@@ -60,8 +64,8 @@ def exactly_one(*things: str) -> str:
     return " and ".join(f"exactly one {thing}" for thing in things)
 
 
-class Place(NamedTuple):
-    """One thing (or one relative to another) and the letter of its wanted place."""
+class ExpectedPlace(NamedTuple):
+    """An object (or one relative to another) and the letter of its expected place."""
 
     where: Where
     things: Sequence[str]
@@ -69,15 +73,15 @@ class Place(NamedTuple):
 
 
 class PlacePrompts(NamedTuple):
-    """The prompts of the questions whether things occur once each, and where."""
+    """The prompts that ask if objects occur once each, and where they are."""
 
-    there: Written
+    presence: Written
     quarter: Written
     left_right: Written
     above_below: Written
 
     def of(self, where: Where) -> Written:
-        """The prompt of a question for a place."""
+        """The prompt that asks for a place."""
         return {
             "quarter": self.quarter,
             "left_right": self.left_right,
@@ -85,99 +89,106 @@ class PlacePrompts(NamedTuple):
         }[where]
 
 
-class Placed(NamedTuple):
-    """The findings on a place: whether its things occur once each, and the letter. The
-    letter is not asked where they do not, or where another place has already failed."""
+class PlaceResult(NamedTuple):
+    """The judge's answers about a place.
 
-    place: Place
-    presence: Finding
-    letter: Finding | None
+    ``presence`` tells if the objects occur once each. ``letter`` is None if they do
+    not, or if the score is 0 already: then the judge is not asked where they are.
+    """
+
+    place: ExpectedPlace
+    presence: JudgeAnswer
+    letter: JudgeAnswer | None
 
     @property
-    def worth(self) -> Worth:
-        """1 when the things are there and the letter is right."""
+    def value(self) -> BoundedValue:
+        """1 when the objects are there and the letter is the expected one."""
         if self.letter is None:
-            return self.presence.is_("yes")
-        return self.letter.is_(self.place.letter)
+            return self.presence.matches("yes")
+        return self.letter.matches(self.place.letter)
 
     @property
     def evidence(self) -> dict[str, object]:
         evidence: dict[str, object] = {"presence": self.presence.evidence}
         if self.letter is not None:
-            wanted = self.place.letter
-            evidence["place"] = {**self.letter.evidence, "wanted": wanted}
+            expected = self.place.letter
+            evidence["place"] = {**self.letter.evidence, "wanted": expected}
         return evidence
 
 
 def ask_places(
-    asking: Asking,
+    judge: PictureJudge,
     prompts: PlacePrompts,
-    places: Sequence[Place],
+    places: Sequence[ExpectedPlace],
     picture: Media,
     **evidence: Any,
 ) -> Program[Score]:
-    """1 when all places' things are there exactly once, and where they should be. Two
-    steps: the second omits places whose things were not found, and all if those of one
-    are known to be absent."""
-    about: list[About] = []
-    for place in places:
-        about.append(About({"description": exactly_one(*place.things)}, picture))
-    there = yield from ask_presence(asking, prompts.there, about)
+    """1 when all objects occur exactly once and are where they should be, else 0.
 
-    is_decided = product([presence.is_("yes") for presence in there]) == worth(0.0)
-    inquiries: dict[int, Inquiry] = {}
-    for number, (place, presence) in enumerate(zip(places, there, strict=True)):
+    There are two steps. The second step skips places whose objects were not found. It
+    is skipped altogether if the objects of one place are known to be absent.
+    """
+    subjects: list[QuestionSubject] = []
+    for place in places:
+        description = exactly_one(*place.things)
+        subjects.append(QuestionSubject({"description": description}, picture))
+    presences = yield from ask_presence(judge, prompts.presence, subjects)
+
+    present = product([presence.matches("yes") for presence in presences])
+    is_decided = present == known_value(0.0)
+    questions: dict[int, PreparedQuestion] = {}
+    for number, (place, presence) in enumerate(zip(places, presences, strict=True)):
         if presence.answer == "yes" and not is_decided:
             values = {"description": place.things[0]}
             if place.where != "quarter":
                 values = dict(zip(("first", "second"), place.things, strict=True))
-            where = About(values, picture)
-            words, options = prompts.of(place.where), OPTIONS[place.where]
-            inquiries[number] = letter(asking, words, where, options)
-    letters: dict[int, Finding] = {}
-    if inquiries:
-        found = yield from ask(list(inquiries.values()), repeats=asking.repeats)
-        letters = dict(zip(inquiries, found, strict=True))
+            subject = QuestionSubject(values, picture)
+            prompt, options = prompts.of(place.where), OPTIONS[place.where]
+            questions[number] = letter(judge, prompt, subject, options)
+    letters: dict[int, JudgeAnswer] = {}
+    if questions:
+        answers = yield from ask(list(questions.values()), repeats=judge.repeats)
+        letters = dict(zip(questions, answers, strict=True))
 
-    placed: list[Placed] = []
-    for number, (place, presence) in enumerate(zip(places, there, strict=True)):
-        placed.append(Placed(place, presence, letters.get(number)))
-    value = product([one.worth for one in placed])
-    return value.scored({**evidence, "places": [one.evidence for one in placed]})
+    results: list[PlaceResult] = []
+    for number, (place, presence) in enumerate(zip(places, presences, strict=True)):
+        results.append(PlaceResult(place, presence, letters.get(number)))
+    value = product([result.value for result in results])
+    return value.scored({**evidence, "places": [row.evidence for row in results]})
 
 
-def places_of(label: Any) -> list[Place]:
-    """The places that a label lists. Raises ValueError with what is wrong with it."""
+def places_of(label: Any) -> list[ExpectedPlace]:
+    """The places that a label lists. Raises ValueError if the label is invalid."""
     if not isinstance(label, list | tuple):
-        raise ValueError("it is no list")
-    places: list[Place] = []
+        raise ValueError("it is not a list")
+    places: list[ExpectedPlace] = []
     for item in label:
         is_list = isinstance(item, list | tuple)
         if not is_list or not all(isinstance(word, str) for word in item):
-            raise ValueError(f"{item!r:.80} is no list of texts")
+            raise ValueError(f"{item!r:.80} is not a list of texts")
         if len(item) == 2 and item[1] in QUARTERS:
-            places.append(Place("quarter", item[:1], QUARTERS[item[1]]))
+            places.append(ExpectedPlace("quarter", item[:1], QUARTERS[item[1]]))
         elif len(item) == 3 and item[2] in SIDES:
             where, letter = SIDES[item[2]]
-            places.append(Place(where, item[:2], letter))
+            places.append(ExpectedPlace(where, item[:2], letter))
         else:
             quarters, sides = " | ".join(QUARTERS), " | ".join(SIDES)
-            known = f"[thing, {quarters}] nor [thing, other, {sides}]"
-            raise ValueError(f"{item!r:.80} is neither {known}")
+            forms = f"[thing, {quarters}] nor [thing, other, {sides}]"
+            raise ValueError(f"{item!r:.80} is neither {forms}")
     return places
 
 
-def pairs_of(label: Any) -> list[Place]:
-    """The two things or pairs of a label, without letters; empty when it is neither."""
+def pairs_of(label: Any) -> list[ExpectedPlace]:
+    """The two objects or pairs of a label, without letters; empty for other labels."""
     if _are_two_things(label):
-        return [Place("quarter", [thing], "") for thing in label]
+        return [ExpectedPlace("quarter", [thing], "") for thing in label]
     if not isinstance(label, list | tuple) or len(label) != 2:
         return []
     if not all(map(_are_two_things, label)):
         return []
     return [
-        Place("left_right", label[0], ""),
-        Place("above_below", label[1], ""),
+        ExpectedPlace("left_right", label[0], ""),
+        ExpectedPlace("above_below", label[1], ""),
     ]
 
 

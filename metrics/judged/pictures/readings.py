@@ -1,4 +1,4 @@
-"""Readings: text that a judge reads in a picture, compared with the wanted text."""
+"""Readings: text that a judge reads in a picture, compared with the expected text."""
 
 from __future__ import annotations
 
@@ -7,22 +7,31 @@ from typing import Any, Literal
 
 from mmeval.media import Media
 from mmeval.metrics.image.editing import box_fault
-from mmeval.metrics.judged.pictures.asking import About, Asking, Finding, ask_words
-from mmeval.metrics.judged.pictures.worth import Worth, unknown, worth
+from mmeval.metrics.judged.pictures.asking import (
+    JudgeAnswer,
+    PictureJudge,
+    QuestionSubject,
+    ask_words,
+)
+from mmeval.metrics.judged.pictures.bounded_value import (
+    BoundedValue,
+    known_value,
+    unknown_value,
+)
 from mmeval.metrics.text.word_accuracy import Accuracy, accuracy_of
 from mmeval.program import Program, Written
 from mmeval.records import Sample, Score
 
 Common = Literal["text", "set"]
-"""The common characters of two readings: as a text, or as a set."""
+"""How the common characters of two readings are taken: as a text, or as a set."""
 
 
 def text_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Why a row has no text to compare with; empty when it has."""
+    """Why a row has no text to compare with; empty if it has one."""
     text_key, object_key = switches["text_key"], switches["object_key"]
     text, thing = sample.metadata.get(text_key), sample.metadata.get(object_key)
     texts = list(text.values()) if isinstance(text, Mapping) else [text]
-    if not texts or not all(isinstance(one, str) for one in texts):
+    if not texts or not all(isinstance(item, str) for item in texts):
         return f"the row has no text, nor a text for each place, under {text_key!r}"
     needs_thing = thing is not None or isinstance(text, Mapping)
     if needs_thing and not isinstance(thing, str):
@@ -34,46 +43,47 @@ def text_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 
 def ask_one_place(
-    asking: Asking,
+    judge: PictureJudge,
     prompt: Written,
     place: str | None,
     text: str,
     picture: Media,
     **evidence: Any,
 ) -> Program[Score]:
-    """The word accuracy of the text read on one thing, or anywhere in the picture."""
+    """The word accuracy of the text on one object, or anywhere in the picture."""
     values = {} if place is None else {"place": place}
-    found = yield from ask_words(asking, prompt, [About(values, picture)])
-    return compared(found, [text], **evidence)
+    answers = yield from ask_words(judge, prompt, [QuestionSubject(values, picture)])
+    return compared(answers, [text], **evidence)
 
 
-def nothing_read(scene: Finding, text: Mapping[str, str]) -> Score:
-    """The score where the picture shows another scene: each place counts as empty."""
-    pairs = accuracy_of([("", wanted) for wanted in text.values()])
-    value = worth(pairs.value or 0.0)
-    if scene.open:
-        value = unknown(scene.missing, scene.verdict.cause)
-    return value.scored({"scene": scene.evidence, "readings": [], **pairs.evidence})
+def nothing_read(scene: JudgeAnswer, text: Mapping[str, str]) -> Score:
+    """The score if the picture shows another scene: each place counts as empty."""
+    accuracy = accuracy_of([("", expected) for expected in text.values()])
+    value = known_value(accuracy.value or 0.0)
+    if scene.is_unknown:
+        value = unknown_value(scene.missing, scene.verdict.cause)
+    return value.scored({"scene": scene.evidence, "readings": [], **accuracy.evidence})
 
 
-def compared(found: Sequence[Finding], wanted: Sequence[str], **evidence: Any) -> Score:
+def compared(
+    answers: Sequence[JudgeAnswer], expected: Sequence[str], **evidence: Any
+) -> Score:
     """The word accuracy of the texts read in some places."""
-    answers = [finding.answer for finding in found]
-    pairs = accuracy_of(zip(answers, wanted, strict=True))
-    readings = [finding.evidence for finding in found]
-    noted = {**evidence, "readings": readings, **pairs.evidence}
-    return worth_of(found, pairs).scored(noted)
+    texts = [answer.answer for answer in answers]
+    accuracy = accuracy_of(zip(texts, expected, strict=True))
+    readings = [answer.evidence for answer in answers]
+    evidence = {**evidence, "readings": readings, **accuracy.evidence}
+    return value_of(answers, accuracy).scored(evidence)
 
 
-def worth_of(found: Sequence[Finding], pairs: Accuracy) -> Worth:
-    """The readings' value: unknown if any is lost, or 0 if all are and count as
-    wrong."""
-    for finding in found:
-        if finding.open:
-            return unknown(finding.missing, finding.verdict.cause)
-    if all(finding.missing for finding in found):
-        return worth(0.0)
-    return worth(pairs.value or 0.0)
+def value_of(answers: Sequence[JudgeAnswer], accuracy: Accuracy) -> BoundedValue:
+    """The accuracy; unknown if an answer is lost, 0 if all count as wrong."""
+    for answer in answers:
+        if answer.is_unknown:
+            return unknown_value(answer.missing, answer.verdict.cause)
+    if all(answer.missing for answer in answers):
+        return known_value(0.0)
+    return known_value(accuracy.value or 0.0)
 
 
 def common_characters(
@@ -81,10 +91,12 @@ def common_characters(
     second: str,
     common: Common = "text",
 ) -> str:
-    """The first reading's characters also in the second, in order; ``set``: once
-    each."""
-    seen = set(second)
-    both = [letter for letter in first if letter in seen]
+    """The characters of the first reading that are also in the second, in order.
+
+    With ``common="set"`` each character is kept once.
+    """
+    others = set(second)
+    shared = [letter for letter in first if letter in others]
     if common == "set":
-        return "".join(dict.fromkeys(both))
-    return "".join(both)
+        return "".join(dict.fromkeys(shared))
+    return "".join(shared)

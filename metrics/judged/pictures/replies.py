@@ -1,12 +1,12 @@
 """The replies to questions about pictures: how they are requested and read.
 
-Each kind of question has two forms. The ``robust`` one asks for a JSON object, also
-accepts a plain reply that says one thing, and refuses the rest, after which the judge
-is asked again. The ``official`` one asks for the plain reply of MMMG's release and
-reads it as the release does, oddities included (spec of the judge questions; code
-30c9f602): it refuses nothing but an empty reply.
+Each kind of question has two forms. The ``robust`` form asks for a JSON object. It
+also accepts a plain reply with a single meaning and refuses the rest; then the judge is
+asked again. The ``official`` form asks for the plain reply of MMMG's release and reads
+it like the released script, oddities included (code 30c9f602). It only refuses an empty
+reply.
 
-The decided value is always ``answer``: ``yes`` or ``no``, a letter, or words.
+The value of a vote is ``answer``: ``yes`` or ``no``, a letter, or words.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from mmeval.metrics.text.normalisers import han
 ANSWER = "answer"
 TAIL_CHARS = 20
 """The characters at the end of an official reply that are searched for yes or no."""
-UNREAD = ""
-"""The answer of an official reply that the release cannot read: it is wrong, unless an
-empty answer is wanted."""
+NO_ANSWER = ""
+"""The answer of an official reply that the released script cannot read. It is wrong
+unless an empty answer is expected."""
 
 
 @dataclass(frozen=True)
 class RobustForm(ReplyForm):
-    """A JSON object of these fields; else ``plain`` reads it, or raises ReplyError."""
+    """A JSON object with these fields, or a text that ``plain`` can read."""
 
     plain: Callable[[str], str]
 
@@ -61,8 +61,11 @@ class RobustForm(ReplyForm):
 
 @dataclass(frozen=True)
 class OfficialForm(ReplyForm):
-    """The plain reply of the release: ``wording`` asks for it, ``parse`` reads any.
-    ``readable`` says whether a reply has the requested form; it changes no answer."""
+    """The plain reply of the release.
+
+    ``wording`` requests it and ``parse`` reads any reply. ``readable`` is true if a
+    reply has the requested form; it does not change the answer.
+    """
 
     wording: str
     parse: Callable[[str], str]
@@ -89,8 +92,8 @@ class OfficialForm(ReplyForm):
 
 
 @dataclass(frozen=True)
-class _YesNo:
-    """Yes or no, as these words."""
+class _YesNoField:
+    """The word ``yes`` or ``no``."""
 
     name: str = ANSWER
     unsure: bool = False
@@ -104,8 +107,8 @@ class _YesNo:
 
 
 @dataclass(frozen=True)
-class _Words:
-    """A text that was read, or with ``several`` a list of texts, joined with blanks."""
+class _TextField:
+    """A text, or with ``several`` a list of texts, which are joined by blanks."""
 
     several: bool
     name: str = ANSWER
@@ -125,10 +128,12 @@ class _Words:
 def yes_no_form(
     reading: Reading, word: Literal["yes", "no"], *, reasons: bool = True
 ) -> ReplyForm:
-    """Yes or no; ``reasons`` says whether the official reply begins with reasons.
-    ``word`` is what the official reading looks for: its answer is the word, or
-    nothing."""
-    fields = _fields(_YesNo())
+    """A reply with yes or no.
+
+    The official reading only looks for ``word``: its answer is the word or empty. With
+    ``reasons`` the official reply begins with reasons.
+    """
+    fields = _fields(_YesNoField())
     if reading == "robust":
         return RobustForm(fields, plain_yes_no, example='{"answer": "yes"}')
     wording = 'Reply with "Yes" or "No" only.'
@@ -136,7 +141,7 @@ def yes_no_form(
         wording = 'Reason step by step, then end your reply with "Yes" or "No".'
 
     def parse(text: str) -> str:
-        return word if word in reply_tail(text) else UNREAD
+        return word if word in reply_tail(text) else NO_ANSWER
 
     def readable(text: str) -> bool:
         tail = reply_tail(text)
@@ -148,11 +153,11 @@ def yes_no_form(
 def letter_form(
     reading: Reading, letters: Sequence[str], *, stated: bool = True
 ) -> ReplyForm:
-    """One of some letters; ``stated``: officially a final ``Answer: X``, else alone."""
+    """One of some letters. The official reply ends with ``Answer: X`` if ``stated``."""
     if reading == "robust":
         fields = _fields(Choice(ANSWER, tuple(letters)))
         return RobustForm(fields, lambda text: plain_letter(text, letters))
-    fields = _fields(_Words(False))
+    fields = _fields(_TextField(False))
     if stated:
         wording = (
             "Reason step by step, then end your reply with `Answer: X`, where X is "
@@ -162,7 +167,7 @@ def letter_form(
             fields,
             wording,
             parse=lambda text: stated_letter(text, letters),
-            readable=lambda text: stated_letter(text, letters) != UNREAD,
+            readable=lambda text: stated_letter(text, letters) != NO_ANSWER,
         )
     return OfficialForm(
         fields,
@@ -175,9 +180,9 @@ def letter_form(
 def words_form(reading: Reading) -> ReplyForm:
     """The texts of a picture, as one text."""
     if reading == "robust":
-        return RobustForm(_fields(_Words(True)), plain_texts)
+        return RobustForm(_fields(_TextField(True)), plain_texts)
     return OfficialForm(
-        _fields(_Words(True)),
+        _fields(_TextField(True)),
         "Reply with a JSON list of strings only.",
         parse=listed_texts,
         readable=lambda text: texts_in(text) is not None,
@@ -185,12 +190,11 @@ def words_form(reading: Reading) -> ReplyForm:
 
 
 def characters_form(reading: Reading) -> ReplyForm:
-    """The Chinese characters of a picture; the comparison leaves out everything
-    else."""
+    """The Chinese characters of a picture."""
     if reading == "robust":
-        return RobustForm(_fields(_Words(False)), plain_characters)
+        return RobustForm(_fields(_TextField(False)), plain_characters)
     return OfficialForm(
-        _fields(_Words(False)),
+        _fields(_TextField(False)),
         "Reply with the characters only.",
         parse=han,
         readable=lambda text: bool(han(text)),
@@ -205,36 +209,43 @@ def _fields(answer: Field) -> tuple[Field, Field]:
 
 
 def reply_tail(text: str) -> str:
-    """The last 20 characters, where the release looks for yes or no.
-    Official oddity: `no` is found in "snow" and "not", `yes` in "eyes"."""
+    """The last 20 characters, which the released script searches for yes or no.
+
+    Official oddity: it finds `no` in "snow" and "not", and `yes` in "eyes".
+    """
     return text.strip().lower()[-TAIL_CHARS:]
 
 
 def stated_letter(text: str, letters: Sequence[str]) -> str:
-    """The first ``nswer: X``. Official oddity: exactly one blank, no bracket, no
-    star."""
-    found = re.search(f"nswer: ([{''.join(letters)}])", text)
-    if found is None:
-        return UNREAD
-    return found[1]
+    """The letter of the first ``nswer: X``; empty if there is none.
+
+    Official oddity: exactly one blank is allowed, and no bracket or star.
+    """
+    match = re.search(f"nswer: ([{''.join(letters)}])", text)
+    if match is None:
+        return NO_ANSWER
+    return match[1]
 
 
 def first_letter(text: str) -> str:
-    """The first character, as a capital. Official oddity: "four" is F, "A few" is A."""
+    """The first character as a capital. Official oddity: "four" is F, "A few" is A."""
     return text.strip()[:1].upper()
 
 
 def listed_texts(text: str) -> str:
-    """The items of the first list that stands on one line, in small letters.
-    Official oddity: only strict JSON is a list; single quotes make it empty."""
+    """The items of the first list on one line, in lower case; empty without a list.
+
+    Official oddity: only strict JSON counts as a list, so single quotes give nothing.
+    """
     items = texts_in(text)
     if items is None:
-        return UNREAD
+        return NO_ANSWER
     return " ".join(items).lower().strip()
 
 
 # --- plain replies, read robustly -----------------------------------------------------
 
+# Possessive quantifiers: the patterns read hostile text in linear time.
 _SENTENCE_END = re.compile(r"[.!?:;\n。！？：；]++")
 _LAST_CHARS = 400
 _YES_OR_NO = re.compile(
@@ -246,18 +257,21 @@ _ALONE = re.compile(r"\W*+([A-Za-z])(?:[.):](?:[ \t][^\n]{0,200}+)?|\W*+)")
 
 
 def plain_yes_no(text: str) -> str:
-    """Yes or no as the whole last sentence, or "the answer is yes"; else ReplyError."""
+    """Yes or no of the last sentence: the word alone, or "the answer is yes".
+
+    Raises ReplyError for other replies.
+    """
     last = ""
     for piece in _SENTENCE_END.split(text[-_LAST_CHARS:]):
         last = _bare(piece) or last
-    found = _YES_OR_NO.fullmatch(last.casefold())
-    if found is None:
+    match = _YES_OR_NO.fullmatch(last.casefold())
+    if match is None:
         raise ReplyError("the reply does not end with yes or no")
-    return found[1]
+    return match[1]
 
 
 def plain_letter(text: str, letters: Sequence[str]) -> str:
-    """The one letter that is stated (``Answer: B``), or alone. Raises ReplyError."""
+    """The letter that is stated (``Answer: B``) or stands alone. Raises ReplyError."""
     stated = set(_STATED.findall(text))
     if len(stated) > 1:
         raise ReplyError("the reply states several letters")
@@ -271,23 +285,26 @@ def plain_letter(text: str, letters: Sequence[str]) -> str:
 
 
 def plain_texts(text: str) -> str:
-    """The texts of the one list of a reply, in any quotes. Raises ReplyError."""
+    """The texts of a reply's list, in any quotes. Raises ReplyError without a list."""
     start, end = text.find("["), text.rfind("]")
     if not 0 <= start < end:
-        raise ReplyError("the reply holds no list of texts")
+        raise ReplyError("the reply does not hold a list of texts")
     as_object = f'{{"{ANSWER}": {text[start : end + 1]}}}'
-    return _Words(True).read(read_object(as_object, [ANSWER])[ANSWER])
+    return _TextField(True).read(read_object(as_object, [ANSWER])[ANSWER])
 
 
 def plain_characters(text: str) -> str:
-    """A reply of only Chinese characters, perhaps in quotes and with blanks. Raises
-    ReplyError for other text, which may be prose about the picture, or a refusal."""
-    read = _bare(text)
-    if not read or "\n" in read or han(read) != "".join(read.split()):
+    """A reply that consists of Chinese characters, quotes and blanks.
+
+    Raises ReplyError for other text, which may be prose about the picture or a refusal.
+    """
+    characters = _bare(text)
+    has_other_text = han(characters) != "".join(characters.split())
+    if not characters or "\n" in characters or has_other_text:
         raise ReplyError("the reply is not only the characters that were read")
-    return read
+    return characters
 
 
 def _bare(piece: str) -> str:
-    """A piece without the quotes, stars and blanks around it."""
+    """Remove the quotes, stars and blanks around a piece."""
     return re.sub(r"^[\W_]++|[\W_]++$", "", piece)

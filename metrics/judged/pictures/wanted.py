@@ -1,4 +1,4 @@
-"""Wanted by the row: questions about pictures whose answer is a label of the row."""
+"""Questions about pictures whose expected answer is a label of the row."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, Literal
 from mmeval.media import Interleaved, media_part
 from mmeval.metrics.image.editing import Region, box_fault
 from mmeval.metrics.judged.pictures.asking import (
-    About,
     BarePrompt,
     ChoicePrompt,
-    Inquiry,
     PairPrompt,
     PlacePrompt,
+    PreparedQuestion,
     PresencePrompt,
+    QuestionSubject,
     Word,
     ask,
     ask_characters,
@@ -22,8 +22,9 @@ from mmeval.metrics.judged.pictures.asking import (
     ask_words,
     presence,
 )
-from mmeval.metrics.judged.pictures.counts import FEWEST, MOST, Counts, ask_count
-from mmeval.metrics.judged.pictures.form import Look, question, text_under
+from mmeval.metrics.judged.pictures.bounded_value import mean, product
+from mmeval.metrics.judged.pictures.counts import FEWEST, MOST, CountOptions, ask_count
+from mmeval.metrics.judged.pictures.form import PictureCase, question, text_under
 from mmeval.metrics.judged.pictures.places import PlacePrompts, ask_places, places_of
 from mmeval.metrics.judged.pictures.readings import (
     Common,
@@ -32,10 +33,13 @@ from mmeval.metrics.judged.pictures.readings import (
     compared,
     nothing_read,
     text_fault,
-    worth_of,
+    value_of,
 )
-from mmeval.metrics.judged.pictures.shown import each_picture, last_picture, region_of
-from mmeval.metrics.judged.pictures.worth import mean, product
+from mmeval.metrics.judged.pictures.selection import (
+    each_picture,
+    last_picture,
+    region_of,
+)
 from mmeval.metrics.structure.self_description import texts_of
 from mmeval.metrics.text.normalisers import han
 from mmeval.metrics.text.word_accuracy import accuracy_of
@@ -52,37 +56,36 @@ def _presence_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     if not descriptions:
         return f"the row has no descriptions under {object_key!r}"
     if switches["scene"] and len(descriptions) < 2:
-        return f"the row has no description but the scene under {object_key!r}"
+        return f"the row has no description besides the scene under {object_key!r}"
     if switches["region"] != "bbox":
         return ""
     if switches["pictures"] != "only":
         return (
-            "region: bbox is the box of the only picture; it does not go with "
+            "region: bbox needs pictures: only; it cannot be used with "
             f"pictures: {switches['pictures']}"
         )
     return box_fault(sample.metadata.get(bbox_key), bbox_key)
 
 
 def _enough_pictures(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
-    """As many pictures as descriptions, where each has its own."""
+    """A supposed answer with one picture for each description if ``pictures: each``."""
     answer = trial.output or Interleaved()
     if switches["pictures"] != "each":
         return answer
-    wanted = len(texts_of(trial.sample.metadata, switches["object_key"]))
+    count = len(texts_of(trial.sample.metadata, switches["object_key"]))
     pictures = [media_part(picture, "image") for picture in answer.media("image")[:1]]
-    return Interleaved(tuple(pictures * wanted))
+    return Interleaved(tuple(pictures * count))
 
 
 @question(
-    source="MMMG, questions whether something is in a picture; official: image "
-    "evaluators 6c7142e8, "
-    "interleaved evaluators 30c9f602",
+    source="MMMG, questions about the presence of objects; official: image evaluators "
+    "6c7142e8, interleaved evaluators 30c9f602",
     check=_presence_fault,
     supposed=_enough_pictures,
     statements=True,
 )
 def judge_presence(
-    look: Look,
+    case: PictureCase,
     *,
     object_key: str = "object",
     scene: bool = False,
@@ -95,79 +98,80 @@ def judge_presence(
     scene_prompt: PresencePrompt = "picture_scene",
 ) -> Program[Score]:
     """The share of the row's descriptions that the judge finds in the picture.
-    With ``wanted: false``, of those that it does not find there.
 
-    Range 0 to 1, higher is better. The descriptions are the label ``object_key``, a
-    text or a list. With ``scene`` the first of them is what the picture is about as a
-    whole: it has its own prompt, must hold whatever ``wanted`` says, and without it the
-    trial is 0. ``pictures`` is ``only`` (the answer has exactly one), ``last`` (one at
-    least) or ``each`` (one for each description, and all must hold). ``region: bbox``
-    shows the judge only the box ``bbox_key`` of the only picture, an edited one,
-    widened as ``edit_outside_ssim`` says.
+    With ``wanted: false`` it is the share of those that the judge does not find.
 
-    An answer without the right number of pictures, or with one that is damaged,
-    is 0 and no judge is asked. Unscored where the row has no descriptions, and where a
-    reply is lost that matters, with bounds; ``lost: wrong`` (profile ``official``)
-    counts replies that came and cannot be used as wrong. ``reading: official`` asks for
-    a plain reply and looks for the word in its last 20 characters; where yes is not
-    wanted that word is "no", and a scene holds unless "no" is there. ``statements:
-    official`` looks for the place of the ``last`` picture in the answer's text as the
-    release cuts it. ``media_first`` puts the picture before the words of the question,
-    ``repeats`` lets the majority decide. Evidence: ``questions``, each with the answer
-    and the judge's own words.
+    Range 0 to 1, higher is better. The label ``object_key`` holds the descriptions: a
+    text or a list of texts. With ``scene`` the first one describes the picture as a
+    whole. It has its own prompt and must hold whatever ``wanted`` says; otherwise the
+    trial is 0. ``pictures`` is ``only`` (the answer has exactly one picture), ``last``
+    (at least one) or ``each`` (one for each description, and all must hold). ``region:
+    bbox`` shows the judge only the box ``bbox_key`` of the only picture, an edited one.
+    The box is widened as ``edit_outside_ssim`` says.
+
+    The score is 0 without a judge call if the number of pictures is wrong or a picture
+    is damaged. It is unscored if the row has no descriptions, and unscored with bounds
+    if a reply that matters is lost. ``lost: wrong`` (profile ``official``) counts
+    unusable replies as wrong. ``reading: official`` asks for a plain reply and searches
+    its last 20 characters for "yes". With ``wanted: false`` it searches them for "no",
+    and a scene holds unless "no" is there. ``statements: official`` finds the place of
+    the ``last`` picture in the answer's text as the released script cuts it.
+    ``media_first`` puts the picture before the words of the question. With ``repeats``
+    the majority decides. Evidence: ``questions``, each with the judge's answer and
+    words.
     """
-    descriptions = texts_of(look.labels, object_key)
+    descriptions = texts_of(case.labels, object_key)
     if pictures == "each":
-        shown = each_picture(look.trial, len(descriptions))
+        selected = each_picture(case.trial, len(descriptions))
     else:
         if pictures == "last":
-            picture = last_picture(look.trial, look.statements)
+            picture = last_picture(case.trial, case.statements)
         else:
-            picture = region_of(look.trial, region, bbox_key=bbox_key, margin=margin)
-        shown = [picture] * len(descriptions)
+            picture = region_of(case.trial, region, bbox_key=bbox_key, margin=margin)
+        selected = [picture] * len(descriptions)
     word: Word = "yes" if wanted else "no"
-    inquiries: list[Inquiry] = []
-    for description, picture in zip(descriptions, shown, strict=True):
-        about = About({"description": description}, picture)
-        if scene and not inquiries:
-            inquiry = presence(
-                look.asking, scene_prompt, about, word=word, reasons=False
+    questions: list[PreparedQuestion] = []
+    for description, picture in zip(descriptions, selected, strict=True):
+        subject = QuestionSubject({"description": description}, picture)
+        if scene and not questions:
+            prepared = presence(
+                case.judge, scene_prompt, subject, word=word, reasons=False
             )
         else:
-            inquiry = presence(look.asking, prompt, about, word=word)
-        inquiries.append(inquiry)
-    found = yield from ask(inquiries, repeats=look.asking.repeats)
+            prepared = presence(case.judge, prompt, subject, word=word)
+        questions.append(prepared)
+    answers = yield from ask(questions, repeats=case.judge.repeats)
 
-    items = [finding.is_(word) for finding in found[scene:]]
+    items = [answer.matches(word) for answer in answers[scene:]]
     value = product(items) if pictures == "each" else mean(items)
     if scene:
-        general = found[0].is_("yes")
+        scene_value = answers[0].matches("yes")
         if not wanted:
-            # Official oddity (6c7142e8): it seeks "no" in the reply about the scene.
-            # A reply with neither word passes. A robust answer has one of the words,
-            # so that there it makes no difference.
-            general = found[0].worth(lambda answer: float(answer != "no"))
-        value = product([general, value])
-    return value.scored({"questions": [finding.evidence for finding in found]})
+            # Official oddity (6c7142e8): the script searches the reply about the scene
+            # for "no". A reply with neither word passes. A robust answer always has one
+            # of the words, so it is not affected.
+            scene_value = answers[0].value(lambda answer: float(answer != "no"))
+        value = product([scene_value, value])
+    return value.scored({"questions": [answer.evidence for answer in answers]})
 
 
 def _count_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    counts = Counts(switches["fewest"], switches["most"])
+    counts = CountOptions(switches["fewest"], switches["most"])
     if fault := counts.fault or text_under("object_key")(sample, switches):
         return fault
     count_key = switches["count_key"]
     count = sample.metadata.get(count_key)
     if type(count) is int and counts.fewest <= count <= counts.most:
         return ""
-    between = f"{counts.fewest} to {counts.most}"
-    return f"the row's label {count_key!r} must be {between}, not {count!r:.40}"
+    range = f"{counts.fewest} to {counts.most}"
+    return f"the row's label {count_key!r} must be {range}, not {count!r:.40}"
 
 
 @question(
     source="MMMG, Object Count; official: image evaluators 6c7142e8", check=_count_fault
 )
 def judge_count(
-    look: Look,
+    case: PictureCase,
     *,
     object_key: str = "object",
     count_key: str = "count",
@@ -175,20 +179,22 @@ def judge_count(
     most: int = MOST,
     prompt: ChoicePrompt = "picture_count",
 ) -> Program[Score]:
-    """1 when the judge counts as many things as the label ``count_key`` says, else 0.
+    """1 when the judge counts as many objects as the label ``count_key`` says, else 0.
 
-    Range 0 to 1, higher is better. ``object_key`` is the label that says what is
-    counted. The judge chooses among fewer than ``fewest``, each count from there to
-    ``most``, and more. The answer must have exactly one picture that can be decoded,
-    else it is 0. Unscored without the labels, or where the reply is lost; ``lost:
-    wrong`` (profile ``official``) as in ``judge_presence``. ``reading: official`` takes
-    the first character of the reply for the letter. ``media_first`` puts the picture
-    before the words, ``repeats`` lets the majority decide. Evidence: ``answer``, the
-    letter; ``counted``; the judge's own words.
+    Range 0 to 1, higher is better. The label ``object_key`` says what is counted. The
+    judge chooses among fewer than ``fewest``, each count from there to ``most``, and
+    more.
+
+    The score is 0 unless the answer has exactly one picture that can be decoded. It is
+    unscored without the labels, or if the reply is lost; ``lost: wrong`` (profile
+    ``official``) as in ``judge_presence``. ``reading: official`` takes the first
+    character of the reply as the letter. ``media_first`` puts the picture before the
+    words. With ``repeats`` the majority decides. Evidence: ``answer`` (the letter),
+    ``counted``, and the judge's words.
     """
-    about = About({"description": look.labels[object_key]}, look.picture)
-    counts, wanted = Counts(fewest, most), look.labels[count_key]
-    return (yield from ask_count(look.asking, prompt, about, counts, wanted))
+    subject = QuestionSubject({"description": case.labels[object_key]}, case.picture)
+    counts, expected = CountOptions(fewest, most), case.labels[count_key]
+    return (yield from ask_count(case.judge, prompt, subject, counts, expected))
 
 
 def _places_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -208,7 +214,7 @@ def _places_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     check=_places_fault,
 )
 def judge_position(
-    look: Look,
+    case: PictureCase,
     *,
     constraint_key: str = "constraint",
     prompt: PresencePrompt = "picture_presence",
@@ -216,26 +222,26 @@ def judge_position(
     left_right_prompt: PairPrompt = "picture_left_right",
     above_below_prompt: PairPrompt = "picture_above_below",
 ) -> Program[Score]:
-    """1 when the judge finds all of the row's things where they should be, else 0.
+    """1 when the judge finds all of the row's objects where they should be, else 0.
 
-    Range 0 to 1, higher is better. The label ``constraint_key`` is a list of ``[thing,
-    place]``, a place being ``bottom left``, ``bottom right``, ``up left`` or ``up
-    right``, and of ``[thing, other, side]``, a side being ``left``, ``right``,
-    ``above`` or ``below``. For each the judge is asked whether the things are there
-    exactly once, and if they are, where.
+    Range 0 to 1, higher is better. The label ``constraint_key`` is a list. An item is
+    ``[thing, place]`` with the place ``bottom left``, ``bottom right``, ``up left`` or
+    ``up right``, or ``[thing, other, side]`` with the side ``left``, ``right``,
+    ``above`` or ``below``. For each item the judge is asked if the objects occur
+    exactly once, and if so, where they are.
 
-    The answer must have exactly one picture that can be decoded, else it is 0. Unscored
-    without the label, or where a reply is lost that matters; ``lost: wrong`` (profile
-    ``official``) as in ``judge_presence``. ``reading: official`` takes the first
-    ``Answer: X`` of the reply, written exactly like that. ``media_first`` puts the
-    picture before the words, ``repeats`` lets the majority decide. Evidence:
-    ``places``, each with what was found and the judge's own words.
+    The score is 0 unless the answer has exactly one picture that can be decoded. It is
+    unscored without the label, or if a reply that matters is lost; ``lost: wrong``
+    (profile ``official``) as in ``judge_presence``. ``reading: official`` takes the
+    first ``Answer: X`` of the reply, in exactly this spelling. ``media_first`` puts the
+    picture before the words. With ``repeats`` the majority decides. Evidence:
+    ``places``, each with the judge's answers and words.
     """
     prompts = PlacePrompts(
         prompt, quarter_prompt, left_right_prompt, above_below_prompt
     )
-    places = places_of(look.labels[constraint_key])
-    return (yield from ask_places(look.asking, prompts, places, look.picture))
+    places = places_of(case.labels[constraint_key])
+    return (yield from ask_places(case.judge, prompts, places, case.picture))
 
 
 @question(
@@ -243,7 +249,7 @@ def judge_position(
     check=text_fault,
 )
 def judge_ocr(
-    look: Look,
+    case: PictureCase,
     *,
     text_key: str = "text",
     object_key: str = "object",
@@ -254,45 +260,45 @@ def judge_ocr(
     anywhere_prompt: BarePrompt = "picture_words_anywhere",
     scene_prompt: PresencePrompt = "picture_presence",
 ) -> Program[Score]:
-    """Word accuracy of what the judge reads: 1 less its errors for each wanted word.
+    """Word accuracy of the text that the judge reads, against the row's text.
 
-    Range 0 to 1, higher is better. The label ``text_key`` is the wanted text;
-    ``object_key`` says what it stands on, and where the row has no such label the whole
-    picture is read, digits too. ``text_key`` may also be a mapping from places to
-    texts: then ``object_key`` describes the scene, the judge is asked whether the
-    picture shows it, and reads each place if it does; if not, nothing counts as read.
-    The errors of all places are summed up. Case, accents and punctuation do not count
-    (``word_accuracy`` with ``normalise: ocr``); where no text is wanted, none read is
-    right. ``region: bbox`` shows the judge only the box ``bbox_key`` of an edited
-    picture, widened as ``edit_outside_ssim`` says.
+    Range 0 to 1, higher is better: 1 less the errors for each expected word. The label
+    ``text_key`` is the expected text, and ``object_key`` names the object that it
+    stands on. Without the second label the whole picture is read, digits included.
+    ``text_key`` may also map places to texts. Then ``object_key`` describes the scene:
+    the judge reads each place if the picture shows the scene, and otherwise nothing
+    counts as read. The errors of all places are added up. Case, accents and punctuation
+    do not count (``word_accuracy`` with ``normalise: ocr``). If no text is expected,
+    reading none is right. ``region: bbox`` shows the judge only the box ``bbox_key`` of
+    an edited picture, widened as ``edit_outside_ssim`` says.
 
-    The answer must have exactly one picture that can be decoded, else it is 0. Unscored
-    without the labels, or where a reply is lost; ``lost: wrong`` (profile ``official``)
-    makes of replies that came and cannot be used 0, or an empty reading beside another
-    one. ``reading: official`` takes a strict JSON list from the reply, and anything
-    else for an empty one. ``media_first`` puts the picture before the words,
-    ``repeats`` lets the majority decide. Evidence: ``readings``, each with the judge's
-    own words; the errors, and both sides as they were compared.
+    The score is 0 unless the answer has exactly one picture that can be decoded. It is
+    unscored without the labels, or if a reply is lost. With ``lost: wrong`` (profile
+    ``official``) unusable replies give 0, or an empty reading if another place was
+    read. ``reading: official`` takes a strict JSON list from the reply and treats
+    anything else as an empty list. ``media_first`` puts the picture before the words.
+    With ``repeats`` the majority decides. Evidence: ``readings``, each with the judge's
+    words; the errors, and both texts as compared.
     """
-    picture = region_of(look.trial, region, bbox_key=bbox_key, margin=margin)
-    text, thing = look.labels[text_key], look.labels.get(object_key)
+    picture = region_of(case.trial, region, bbox_key=bbox_key, margin=margin)
+    text, thing = case.labels[text_key], case.labels.get(object_key)
     if not isinstance(text, Mapping):
         words = prompt if thing else anywhere_prompt
         thing = thing or None
-        return (yield from ask_one_place(look.asking, words, thing, text, picture))
-    about = About({"description": thing}, picture)
-    (scene,) = yield from ask_presence(look.asking, scene_prompt, [about])
+        return (yield from ask_one_place(case.judge, words, thing, text, picture))
+    subject = QuestionSubject({"description": thing}, picture)
+    (scene,) = yield from ask_presence(case.judge, scene_prompt, [subject])
     if scene.answer != "yes":
         return nothing_read(scene, text)
-    places = [About({"place": place}, picture) for place in text]
-    found = yield from ask_words(look.asking, prompt, places)
-    return compared(found, list(text.values()), scene=scene.evidence)
+    places = [QuestionSubject({"place": place}, picture) for place in text]
+    answers = yield from ask_words(case.judge, prompt, places)
+    return compared(answers, list(text.values()), scene=scene.evidence)
 
 
 def _one_text_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     text_key = switches["text_key"]
     if isinstance(sample.metadata.get(text_key), Mapping):
-        return f"the row has several texts under {text_key!r}; one is read here"
+        return f"the row has several texts under {text_key!r}; write one text"
     return text_fault(sample, switches)
 
 
@@ -303,7 +309,7 @@ def _one_text_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     official={"common": "set"},
 )
 def judge_ocr_multilingual(
-    look: Look,
+    case: PictureCase,
     *,
     text_key: str = "text",
     object_key: str = "object",
@@ -312,34 +318,35 @@ def judge_ocr_multilingual(
     anywhere_prompt: BarePrompt = "picture_words_anywhere",
     chinese_prompt: BarePrompt = "picture_characters",
 ) -> Program[Score]:
-    """How much of a Chinese text in the picture two judges read; one reads other text.
+    """How much of a Chinese text in the picture two judges read; one reads other texts.
 
-    Range 0 to 1, higher is better. Where the label ``text_key`` holds Chinese
-    characters both judges read the picture, and what both have read, in the order of
-    the first, is compared with it character by character: 1 less the errors for each
-    wanted one. Any other text is read by the first judge alone, as ``judge_ocr`` says.
+    Range 0 to 1, higher is better. If the label ``text_key`` holds Chinese characters,
+    both judges read the picture. The characters that both have read, in the order of
+    the first judge, are compared with the label: 1 less the errors per expected
+    character. Only the first judge reads any other text, as in ``judge_ocr``.
 
-    ``common`` is ``text``: all characters of the first reading that are in the second,
-    too; or ``set`` (profile ``official``): each of them once, as the released script
-    compares sets. That script joins its set in an order that differs from process to
-    process, so its value for more than one character cannot be repeated; ours has the
-    order of the first judge in both profiles. The answer must have exactly one picture
-    that can be decoded, else it is 0. Unscored and ``lost``, ``reading``, ``repeats``
-    as in ``judge_ocr``; ``media_first`` and ``second_media_first`` put the picture
-    before the words for each judge. Evidence: ``readings``, the errors, and both sides
-    as they were compared.
+    ``common: text`` keeps all characters of the first reading that are also in the
+    second. ``common: set`` (profile ``official``) keeps each of them once, since the
+    released script compares sets. The script joins its set in an order that differs
+    between processes, so its value for several characters cannot be reproduced; here
+    both profiles use the order of the first judge. The score is 0 unless the answer has
+    exactly one picture that can be decoded. Unscored trials, ``lost``, ``reading`` and
+    ``repeats`` are as in ``judge_ocr``. ``media_first`` and ``second_media_first`` put
+    the picture before the words for each judge. Evidence: ``readings``, the errors, and
+    both texts as compared.
     """
-    text, thing = look.labels[text_key], look.labels.get(object_key) or None
-    picture = look.picture
+    text, thing = case.labels[text_key], case.labels.get(object_key) or None
+    picture = case.picture
     if not han(text):
         words = prompt if thing else anywhere_prompt
-        return (yield from ask_one_place(look.asking, words, thing, text, picture))
-    askings = [look.asking, *look.second]
-    found = yield from ask_characters(askings, chinese_prompt, picture)
-    first, second = [han(finding.answer) for finding in found]
-    read = common_characters(first, second, common)
-    pairs = accuracy_of(
-        [(read, text)], normalise="none", unit="character", blanks="keep"
+        return (yield from ask_one_place(case.judge, words, thing, text, picture))
+    judges = [case.judge, *case.second_judges]
+    answers = yield from ask_characters(judges, chinese_prompt, picture)
+    first, second = [han(answer.answer) for answer in answers]
+    shared = common_characters(first, second, common)
+    accuracy = accuracy_of(
+        [(shared, text)], normalise="none", unit="character", blanks="keep"
     )
-    readings = [finding.evidence for finding in found]
-    return worth_of(found, pairs).scored({"readings": readings, **pairs.evidence})
+    readings = [answer.evidence for answer in answers]
+    evidence = {"readings": readings, **accuracy.evidence}
+    return value_of(answers, accuracy).scored(evidence)

@@ -1,1 +1,1 @@
-"""UEval: the fields of its rows, its judge's replies, and the metric over both."""
+"""UEval: the fields of its rows, the judge's replies, and the metric."""

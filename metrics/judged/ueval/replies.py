@@ -1,10 +1,9 @@
-"""The judge's reply about one criterion: ``{"criteria_met": true}``, and how it is
-read.
+"""The judge's reply about a criterion: ``{"criteria_met": true}``, and how it is read.
 
-``robust`` reads the object with prose and fences around it, and refuses what is no yes,
-no or "not sure", after which the judge is asked again. ``official`` reads as the
-released evaluator does, oddities included: it refuses only a reply without an object,
-and everything that does not say yes is a no.
+``robust`` reads the object with prose or fences around it. It refuses a value other
+than yes, no or "not sure", and the judge is asked again. ``official`` reads like the
+released evaluator, oddities included: it only refuses a reply without an object, and
+every value but yes is a no.
 """
 
 from __future__ import annotations
@@ -28,56 +27,58 @@ from mmeval.metrics.judged.reading import ReadForm, Reading
 KEY = "criteria_met"
 EXPLANATION = "explanation"
 Remark = Literal["not_sure", "odd_value", "missing_key"]
-"""Why a criterion is not met though the judge has not said no: it is not sure, or an
-official reply says something else or nothing."""
+"""Why a criterion is not met although the judge did not answer no. The judge is not
+sure, or an official reply has another value or none."""
 REMARKS: tuple[Remark, ...] = get_args(Remark)
 MISSING: Remark | None = "missing_key"
 YES, NO = ("true", "yes", "y", "1"), ("false", "no", "n", "0")
 _MAX_RAW_CHARS, _LARGEST = 200, 2**53
 
+# Possessive quantifiers: the patterns read hostile text in linear time.
 _FENCE, _FENCE_END = re.compile(r"```json\s*+(?=\{)"), re.compile(r"\}(?=\s*+```)")
 _KEYED, _BRACE = re.compile(rf'(?=\{{\s*+"(?:{KEY}|{EXPLANATION})")'), re.compile(r"\}")
 _STRAY = re.compile(r'(?<!\\)\\(?!["\\/bfnrtu])')
 
 
 @dataclass(frozen=True)
-class Met:
-    """Whether a criterion is met, as a bool: the one field of the reply. Not being sure
-    is a no."""
+class CriterionField:
+    """The field of the reply: true if the criterion is met. "Not sure" is false."""
 
     name: str = KEY
-    unsure: bool = False  # the form would make it a value of its own
+    unsure: bool = False  # with True the form would read "not sure" as None
     optional: bool = False
 
     def asked(self) -> str:
         return f'true, false, or "{NOT_SURE}"'
 
     def read(self, value: Any) -> bool:
-        met, remark = said(value)
+        met, remark = read_value(value)
         if remark == "odd_value":
             raise ReplyError(f"the value is not {self.asked()}")
         return met
 
 
 @dataclass(frozen=True)
-class MetForm(ReadForm):
-    """The reply about one criterion. A vote also has the ``raw`` value, the ``reply``,
-    the judge's explanation, where it gives one, and the ``remark`` of a no that the
-    judge has not said."""
+class CriterionForm(ReadForm):
+    """The reply about a criterion.
+
+    A vote also has the ``raw`` value, the ``reply``, the judge's explanation if there
+    is one, and the ``remark`` if the judge did not answer yes or no.
+    """
 
     def read(self, text: str) -> Vote:
         if self.reading == "robust":
-            found: Mapping[str, Any] = read_object(text, [KEY], optional=[EXPLANATION])
-            Met().read(found[KEY])
+            reply: Mapping[str, Any] = read_object(text, [KEY], optional=[EXPLANATION])
+            CriterionField().read(reply[KEY])
         else:
-            found = official_object(text)
+            reply = official_object(text)
         met, remark = False, MISSING
-        if KEY in found:
-            met, remark = said(found[KEY])
-        raw = found.get(KEY)
+        if KEY in reply:
+            met, remark = read_value(reply[KEY])
+        raw = reply.get(KEY)
         is_small = isinstance(raw, int | float) and abs(raw) < _LARGEST
         if raw is not None and not is_small:
-            # What is long, nested or no number of JSON becomes a cut text.
+            # A text, a nested value or a number beyond JSON's becomes a cut text.
             text_of_raw = raw if isinstance(raw, str) else json.dumps(raw)
             raw = text_of_raw[:_MAX_RAW_CHARS]
         vote = {
@@ -87,20 +88,24 @@ class MetForm(ReadForm):
         }
         if remark:
             vote["remark"] = remark
-        words = found.get(EXPLANATION)
-        if isinstance(words, str):
-            vote[EXPLANATION] = words[:MAX_TEXT_CHARS]
+        explanation = reply.get(EXPLANATION)
+        if isinstance(explanation, str):
+            vote[EXPLANATION] = explanation[:MAX_TEXT_CHARS]
         return vote
 
 
-def met_form(reading: Reading) -> MetForm:
-    """The reply about one criterion, read in one of the two ways."""
-    return MetForm((Met(),), example=f'{{"{KEY}": true}}', reading=reading)
+def criterion_form(reading: Reading) -> CriterionForm:
+    """The form of a reply about a criterion."""
+    return CriterionForm(
+        (CriterionField(),), example=f'{{"{KEY}": true}}', reading=reading
+    )
 
 
-def said(value: Any) -> tuple[bool, Remark | None]:
-    """Whether a value says yes, and why it is a no where it does not say so.
-    A number is neither: the released evaluator counts 1 as not met."""
+def read_value(value: Any) -> tuple[bool, Remark | None]:
+    """True if a value means yes, and a remark if it means neither yes nor no.
+
+    A number means neither: the released evaluator counts 1 as not met.
+    """
     if isinstance(value, bool):
         return value, None
     word = value.strip().casefold() if isinstance(value, str) else ""
@@ -112,25 +117,25 @@ def said(value: Any) -> tuple[bool, Remark | None]:
 
 
 def official_object(text: str) -> Mapping[str, Any]:
-    """The object of a reply as the released evaluator finds it; ReplyError without one.
+    """The object of a reply as the released evaluator finds it.
 
-    It is that of a fence marked ``json``; else the first that begins with one of the
-    two keys, up to the next closing brace; else the text from the first opening brace
-    to the last closing one, at last with stray backslashes doubled. Official oddity:
-    only the first match of each way is tried, and an object with another key first
-    waits for the last.
+    It tries the object in a fence marked ``json``; the first object that begins with
+    one of the two keys, up to the next closing brace; the text from the first opening
+    to the last closing brace; and this text with stray backslashes doubled. Official
+    oddity: only the first match of each attempt counts, and an object that begins with
+    another key is only found by the last two. Raises ReplyError without an object.
     """
     whole = text[max(0, text.find("{")) : text.rfind("}") + 1]
-    for way in (
+    for candidate in (
         _between(_FENCE, _FENCE_END, text),
         _between(_KEYED, _BRACE, text),
         whole,
         _STRAY.sub(r"\\\\", whole),
     ):
-        found = strict_json(way)
-        if isinstance(found, dict):
-            return found
-    raise ReplyError("the reply holds no JSON object")
+        reply = strict_json(candidate)
+        if isinstance(reply, dict):
+            return reply
+    raise ReplyError("the reply does not hold a JSON object")
 
 
 def _between(
@@ -138,8 +143,7 @@ def _between(
     closing: re.Pattern[str],
     text: str,
 ) -> str:
-    """From the first opening to the first closing after it: a later opening has none
-    where this one has none."""
+    """The text from the first opening to the next closing; empty without them."""
     start = opening.search(text)
     if start is None:
         return ""

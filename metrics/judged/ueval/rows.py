@@ -1,8 +1,8 @@
 """The fields of UEval's rows: task, kind of question, and the criteria of each side.
 
-The columns of the published data sets differ: ``task`` or ``task_type``, a criterion as
-a text or as an object with ``criterion`` (its other keys are labels), and
-``question_type`` in some of them alone.
+The columns of the published data sets differ. The task is ``task`` or ``task_type``. A
+criterion is a text or an object with ``criterion`` (its other keys are labels). Only
+some data sets have ``question_type``.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 Kind = Literal["open", "closed"]
-"""The kind of question: a guide in steps with several pictures, or one figure with an
-explanation."""
+"""The kind of question. ``open``: a guide in steps with several pictures; ``closed``:
+one figure with an explanation."""
 Kinds = Literal["labels", "released"]
-"""Where the kind is taken from: the row's labels, or as the released evaluator does."""
+"""How the kind is found: from all labels, or like the released evaluator."""
 
 CLOSED = ("space", "textbook", "diagram", "paper")
 OPEN = ("art", "life", "tech", "exercise")
@@ -29,13 +29,15 @@ TEXT_CRITERIA, IMAGE_CRITERIA = "text_rubrics", "image_rubrics"
 
 
 def task_of(labels: Mapping[str, Any]) -> str:
-    """The task of a row, by ``task``, or where that is blank by ``task_type``."""
+    """The task of a row: ``task``, or ``task_type`` if that is blank."""
     return _word(labels.get("task")) or _word(labels.get("task_type"))
 
 
 def kind_of(labels: Mapping[str, Any], kinds: Kinds = "labels") -> Kind:
-    """The kind of a row's question: that of its task, for an unknown one
-    ``question_type``. Raises ValueError where neither says it."""
+    """The kind of a row's question: by its task, or by ``question_type``.
+
+    Raises ValueError if both are unknown.
+    """
     if kinds == "released":
         return released_kind(labels)
     task, written = task_of(labels), _word(labels.get("question_type"))
@@ -46,26 +48,29 @@ def kind_of(labels: Mapping[str, Any], kinds: Kinds = "labels") -> Kind:
     if written == "closed":
         return "closed"
     raise ValueError(
-        f"the task {task[:40]!r} is none of UEval's ({', '.join(TASKS)}), and "
-        "question_type says neither "
-        "open nor closed"
+        f"the task {task[:40]!r} is not a task of UEval ({', '.join(TASKS)}), and "
+        "question_type is neither open nor closed"
     )
 
 
 def released_kind(labels: Mapping[str, Any]) -> Kind:
-    """The kind by ``task`` alone. Official oddity: where the data have ``task_type``
-    instead, every question is judged as an open one."""
+    """The kind by ``task`` alone.
+
+    Official oddity: if the data have ``task_type`` instead, every question is open.
+    """
     return KINDS.get(_word(labels.get("task")), "open")
 
 
 def criteria_of(labels: Mapping[str, Any], label: str) -> tuple[str, ...]:
-    """The criteria of one side, none where the row has no list of them.
-    Raises ValueError for anything else."""
+    """The criteria of one side; empty if the row does not have the label.
+
+    Raises ValueError for a label that is not a list of criteria.
+    """
     rows = labels.get(label)
     if rows is None:
         return ()
     if not isinstance(rows, list | tuple):
-        raise ValueError(f"{label!r} is no list of criteria")
+        raise ValueError(f"{label!r} is not a list of criteria")
     criteria: list[str] = []
     for number, row in enumerate(rows, start=1):
         text = row.get("criterion") if isinstance(row, Mapping) else row
@@ -76,7 +81,7 @@ def criteria_of(labels: Mapping[str, Any], label: str) -> tuple[str, ...]:
 
 
 def row_fault(labels: Mapping[str, Any], kinds: Kinds = "labels") -> str:
-    """Why a row cannot be judged; empty when it can."""
+    """Why a row cannot be judged; empty if it can."""
     try:
         kind_of(labels, kinds)
         criteria_of(labels, TEXT_CRITERIA)

@@ -1,5 +1,4 @@
-"""UEval's rubric: the share of a row's criteria that a judge finds met, of the text and
-of the pictures."""
+"""UEval's rubric: the share of criteria that are met, for the text and the pictures."""
 
 from __future__ import annotations
 
@@ -11,10 +10,15 @@ from typing import Annotated, Any, Literal
 from mmeval.media import Interleaved, Part
 from mmeval.metric import MetricScores, metric
 from mmeval.metric.judge import UNREAD, Question, Verdict, ask_verdicts
-from mmeval.metrics.judged.material import Material, as_the_reference, asked_of
-from mmeval.metrics.judged.pictures.worth import Worth, mean, unknown, worth
+from mmeval.metrics.judged.material import Material, as_the_reference, question_content
+from mmeval.metrics.judged.pictures.bounded_value import (
+    BoundedValue,
+    known_value,
+    mean,
+    unknown_value,
+)
 from mmeval.metrics.judged.reading import Lost, Reading, is_unknown, is_unread
-from mmeval.metrics.judged.ueval.replies import KEY, REMARKS, met_form
+from mmeval.metrics.judged.ueval.replies import KEY, REMARKS, criterion_form
 from mmeval.metrics.judged.ueval.rows import (
     IMAGE_CRITERIA,
     TEXT_CRITERIA,
@@ -29,8 +33,8 @@ from mmeval.records import Sample, Score, Trial
 
 OUTPUTS = ("ueval_text", "ueval_image")
 WithoutMedia = Literal["not_met", "asked"]
-"""What the criteria of a side are where the answer has no text, or no picture: not met
-without a call, or asked."""
+"""Effect of an answer without text, or without a picture, on the criteria of that side:
+not met without a judge call, or asked."""
 TextPrompt = Annotated[Written, JudgePrompt("question", "answer", "criterion")]
 OpenPrompt = Annotated[
     Written, JudgePrompt("question", "answer", "criterion", "pictures")
@@ -69,27 +73,27 @@ def ueval_rubric(
     image_open_prompt: OpenPrompt = "ueval_image_open",
     image_closed_prompt: ClosedPrompt = "ueval_image_closed",
 ) -> Program[MetricScores]:
-    """The share of a row's criteria that are met: of its text, and of its pictures.
+    """The share of a row's criteria that are met, for its text and for its pictures.
 
-    Two numbers from 0 to 1, higher is better. Each criterion is asked about by itself:
+    Two numbers from 0 to 1, higher is better. Each criterion is asked separately.
     ``ueval_text`` is the share of the label ``text_rubrics`` that the judge finds met,
-    ``ueval_image`` that of ``image_rubrics``; a side without criteria is inapplicable.
-    About the text the judge sees the question and the answer's text; about the pictures
-    the question, the pictures and, of an open question, the text, too. Where in the
-    text a picture stands is not shown. ``kinds`` is where the kind of question is taken
-    from: ``labels`` is ``task`` or ``task_type``, or else ``question_type``;
-    ``released`` is ``task`` alone, and open for what it does not know.
+    and ``ueval_image`` that of ``image_rubrics``; a side without criteria is
+    inapplicable. For a text criterion the judge sees the question and the answer's
+    text. For a picture criterion it sees the question and the pictures, and for an open
+    question also the text. It does not see where a picture stands in the text. ``kinds:
+    labels`` finds the kind of question by ``task`` or ``task_type``, or else by
+    ``question_type``; ``released`` only uses ``task``, and unknown tasks are open.
 
-    The judge says true, false or "not sure", which is not met. ``reading: robust`` asks
-    again after any other reply; ``official`` reads as the released evaluator does,
-    where everything but a yes is not met. A criterion without a verdict leaves its side
-    unscored, with bounds; ``lost: wrong`` counts one as not met where replies came that
-    could not be used. ``without_media`` is for an answer without text, or without a
-    picture: its criteria of that side are ``not_met`` without a call, or ``asked``
-    about. A file that is not a picture is ignored. Evidence: ``criteria``, each with
-    the verdict, the raw value and the reply; how many are ``met`` of the ``total``, and
-    how many are not because the judge is ``not_sure``, or said something else
-    (``odd_value``) or nothing (``missing_key``); of the pictures their number and the
+    The judge answers true, false or "not sure", which counts as not met. ``reading:
+    robust`` asks again after any other reply; ``official`` reads like the released
+    evaluator, where everything but yes is not met. Unscored with bounds if a criterion
+    of the side has no verdict; with ``lost: wrong`` the criterion is not met if replies
+    came but could not be used. ``without_media`` is for an answer without text, or
+    without a picture: the criteria of that side are ``not_met`` without a judge call,
+    or ``asked``. Files that are not pictures are ignored. Evidence: ``criteria``, each
+    with the verdict, the raw value and the reply; the number ``met`` of the ``total``;
+    the numbers of criteria where the judge is ``not_sure``, or replied with something
+    else (``odd_value``) or nothing (``missing_key``); the number of pictures and the
     ``kind`` of the question.
     """
     labels, output = trial.sample.metadata, trial.output
@@ -103,7 +107,7 @@ def ueval_rubric(
         "closed": image_closed_prompt,
     }
     text, image = _sides(trial, output, kind_of(labels, kinds), prompts)
-    form = met_form(reading)
+    form = criterion_form(reading)
     questions: list[Question] = []
     for side in (text, image):
         for criterion in side.to_ask(without_media):
@@ -118,66 +122,70 @@ def ueval_rubric(
 
 
 @dataclass(frozen=True)
-class Side:
-    """One side of an answer: its criteria, the prompt about it, and what that shows.
-    ``empty``: the answer has nothing there; ``unasked``: the model was not asked for
-    it. ``noted`` is evidence."""
+class AnswerSide:
+    """One side of an answer: its criteria, and what the judge sees.
+
+    ``empty``: the answer has nothing on this side. ``not_requested``: the model was not
+    asked for it. ``evidence`` is added to that of the score.
+    """
 
     criteria: tuple[str, ...]
     prompt: Written
     values: Material
     empty: bool
-    unasked: bool
-    noted: Mapping[str, Any] = field(default_factory=dict)
+    not_requested: bool
+    evidence: Mapping[str, Any] = field(default_factory=dict)
 
     def to_ask(self, without_media: WithoutMedia) -> tuple[str, ...]:
         """The criteria that the judge is asked about."""
-        if self.unasked or (self.empty and without_media == "not_met"):
+        if self.not_requested or (self.empty and without_media == "not_met"):
             return ()
         return self.criteria
 
 
 def _sides(
     trial: Trial, output: Interleaved, kind: Kind, prompts: Mapping[str, Written]
-) -> tuple[Side, Side]:
-    """The text of an answer, and its pictures; each with what its prompt shows and
-    nothing else."""
+) -> tuple[AnswerSide, AnswerSide]:
+    """The text of an answer, and its pictures, each with the values of its prompt."""
     labels, words = trial.sample.metadata, output.words
     pictures: list[Part] = []
     for part in output.parts:
         mime = part.media.mime if part.media else ""
         if part.kind == "image" and mime.startswith("image/"):
             pictures.append(part)
-    text_values: Material = {"question": asked_of(trial.sample), "answer": words}
+    text_values: Material = {
+        "question": question_content(trial.sample),
+        "answer": words,
+    }
     image_values: Material = {**text_values, "pictures": Interleaved(tuple(pictures))}
     if kind == "closed":
         del image_values["answer"]
-    text = Side(
+    text = AnswerSide(
         criteria=criteria_of(labels, TEXT_CRITERIA),
         prompt=prompts["text"],
         values=text_values,
         empty=not words.strip(),
-        unasked="text" in trial.left_out,
+        not_requested="text" in trial.left_out,
     )
-    image = Side(
+    image = AnswerSide(
         criteria=criteria_of(labels, IMAGE_CRITERIA),
         prompt=prompts[kind],
         values=image_values,
         empty=not pictures,
-        unasked="image" in trial.left_out,
-        noted={"pictures": len(pictures), "kind": kind},
+        not_requested="image" in trial.left_out,
+        evidence={"pictures": len(pictures), "kind": kind},
     )
     return text, image
 
 
 def _score(
-    side: Side,
+    side: AnswerSide,
     verdicts: Sequence[Verdict],
     lost: Lost,
 ) -> Score:
-    """The score of one side; without verdicts the judge was not asked, and no criterion
+    """The score of one side. Without verdicts the judge was not asked, and no criterion
     is met."""
-    if side.unasked:
+    if side.not_requested:
         return Score.inapplicable("the model was not asked for this side")
     if not side.criteria:
         return Score.inapplicable("the row has no criteria for this side")
@@ -188,7 +196,7 @@ def _score(
         reason = "the answer has nothing on this side"
         return Score(0.0, evidence={"reason": reason, **_evidence(side, rows)})
     rows = []
-    values: list[Worth] = []
+    values: list[BoundedValue] = []
     unread = 0
     for criterion, verdict in zip(side.criteria, verdicts, strict=True):
         (vote,) = verdict.votes or ({},)
@@ -196,9 +204,9 @@ def _score(
         row.pop(KEY, None)
         rows.append(row)
         if is_unknown(verdict, lost):
-            values.append(unknown(verdict.lost, verdict.cause))
+            values.append(unknown_value(verdict.lost, verdict.cause))
         else:
-            values.append(worth(bool(verdict.values.get(KEY))))
+            values.append(known_value(bool(verdict.values.get(KEY))))
         unread += is_unread(verdict, lost)
     evidence = _evidence(side, rows)
     if unread:
@@ -206,12 +214,12 @@ def _score(
     return mean(values).scored(evidence)
 
 
-def _evidence(side: Side, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _evidence(side: AnswerSide, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     remarks = Counter(row.get("remark") for row in rows)
     return {
         "criteria": rows,
         "met": sum(row["met"] is True for row in rows),
         "total": len(rows),
         **{remark: remarks[remark] for remark in REMARKS},
-        **side.noted,
+        **side.evidence,
     }

@@ -71,7 +71,7 @@ def test_each_piece_is_graded_by_itself_and_a_tag_beside_its_code_is_none() -> N
         ("code1", ONE),
         ("code3", "y"),
     ]
-    done = quality(answer(f"Look:\n{FENCED}\n<<image1>>"))
+    done = quality(answer(f"PictureCase:\n{FENCED}\n<<image1>>"))
     assert done.score.status == "inapplicable"
     assert done.of("judge").calls == []
 

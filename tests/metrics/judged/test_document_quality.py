@@ -142,8 +142,8 @@ def test_the_release_has_no_number_for_other_files_than_pictures_and_counts_one_
     }
     found = ask(
         with_documents(CSV, PICTURE, PICTURE),
-        {of.OVERALL_OF_ALL: 50},
-        {of.OVERALL_OF_ALL: 104.5},
+        {of.OVERALL_100: 50},
+        {of.OVERALL_100: 104.5},
         **official,
     )
     assert found.score.status == "unscored"

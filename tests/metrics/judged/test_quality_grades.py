@@ -14,25 +14,27 @@ from tests.support.judging import driven
 from tests.support.toy import reply
 
 LIGHT_AND_SOUND = grades.Dimensions(("light", "sound"), 0, 10)
-TENTHS = grades.Scale(
+TENTHS = grades.GradeScale(
     grades.dimensions_form("all", LIGHT_AND_SOUND), "all", lambda number: number / 10
 )
 MIDDLE = grades.dimensions_form("all", grades.Dimensions(("light",), 1, 5), absent=3.0)
 PROMPT = {"name": "p", "text": "{{ thing }} {{ form }}", "sha256": ""}
 
 
-def said(text: str, scale: grades.Scale = TENTHS) -> ItemScore:
+def said(text: str, scale: grades.GradeScale = TENTHS) -> ItemScore:
     return grades.item_score(combined(scale.form, [Reply(reply(text), "0")]), scale)
 
 
-def asked(thing: str, scale: grades.Scale = TENTHS, **seen: Any) -> grades.Asked:
-    return grades.Asked(
+def asked(
+    thing: str, scale: grades.GradeScale = TENTHS, **seen: Any
+) -> grades.ItemQuestion:
+    return grades.ItemQuestion(
         Question(Role("judge"), scale.form, PROMPT, {"thing": thing}), seen
     )
 
 
 def together(
-    items: list[tuple[str, ItemScore | grades.Asked]], *says: str | Response
+    items: list[tuple[str, ItemScore | grades.ItemQuestion]], *says: str | Response
 ) -> tuple[Score, list[list[str]]]:
     """The score, and what was asked at each time."""
     waiting = list(says)
@@ -129,7 +131,7 @@ def test_a_reply_that_the_release_cannot_read_has_no_number(text: str) -> None:
     ids=["code", "document", "document by six"],
 )
 def test_a_number_in_quotes_counts_where_the_release_hands_it_on_as_it_stands(
-    scale: grades.Scale,
+    scale: grades.GradeScale,
 ) -> None:
     for number in ("85", " 85.0 "):
         found = said(json.dumps({scale.key: number}), scale)
@@ -150,7 +152,7 @@ def test_a_number_in_quotes_is_refused_where_the_release_computes_with_it() -> N
 def test_all_items_are_asked_about_at_the_same_time_and_a_lost_verdict_leaves_bounds() -> (
     None
 ):
-    items: list[tuple[str, ItemScore | grades.Asked]]
+    items: list[tuple[str, ItemScore | grades.ItemQuestion]]
     items = [("a1", asked("one")), ("a2", ItemScore(0.0)), ("a3", asked("three"))]
     score, times = together(items, '{"all": 4}', '{"all": 8}')
     assert together([("a1", ItemScore(0.5))])[1] == []

@@ -112,7 +112,7 @@ def test_a_prompt_that_would_read_the_question_is_refused_and_ours_describes_eac
 def test_an_answer_is_supposed_to_hold_as_many_items_as_the_reference_and_none_of_its_own(
     metric: str,
 ) -> None:
-    reference = interleaved("Look: <<image1>> <<image2>>")
+    reference = interleaved("PictureCase: <<image1>> <<image2>>")
     found = (
         bind(load_metric(metric))
         .supposed(answer_trial("x", reference=reference))

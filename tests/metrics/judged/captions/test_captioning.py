@@ -6,11 +6,11 @@ from typing import Any
 from mmeval.backend import TO_DESCRIBE
 from mmeval.media import Interleaved, Media, Part, PartKind, media_part, text_part
 from mmeval.metrics.judged.captions import captioning
-from mmeval.metrics.judged.captions.captioned import Captioned
+from mmeval.metrics.judged.captions.captioned import CaptionedContent
 from mmeval.metrics.judged.captions.captioning import (
     RELEASED,
     CaptionForm,
-    captioned_all,
+    caption_contents,
 )
 from mmeval.program import Call, Role
 from mmeval.program.prompt_file import PromptTexts, find_prompt
@@ -44,21 +44,21 @@ def answer(text: str, **media: Media | str) -> Interleaved:
 
 def put_data(
     content: Interleaved, says: Says = told, form: CaptionForm = "standard"
-) -> Captioned:
+) -> CaptionedContent:
     """The words of a content that the data set holds."""
     (found,), _ = driven(
-        captioned_all([], Role("captioner"), WORDS, data=[content], form=form), says
+        caption_contents([], Role("captioner"), WORDS, data=[content], form=form), says
     )
     return found
 
 
 def put(
     content: Interleaved, says: Says = told, **more: Any
-) -> tuple[Captioned, list[Call]]:
+) -> tuple[CaptionedContent, list[Call]]:
     """The words of a content, and the calls for them."""
     role, prompts = more.pop("role", Role("captioner")), more.pop("prompts", WORDS)
     (found,), steps = driven(
-        captioned_all([content], role, prompts, **{"form": "standard", **more}), says
+        caption_contents([content], role, prompts, **{"form": "standard", **more}), says
     )
     return found, [call for step in steps for call in step]
 
@@ -88,10 +88,15 @@ def test_a_medium_is_captioned_once_and_each_caption_stands_where_its_medium_sto
     assert found.lost == ""
     assert len(asked) == 1
     content = Interleaved(
-        (text_part("Look:"), *answer(" <image1>", image1=RED).parts, media_part(BLUE))
+        (
+            text_part("PictureCase:"),
+            *answer(" <image1>", image1=RED).parts,
+            media_part(BLUE),
+        )
     )
     assert (
-        put(content)[0].text == "Look: <<image1: a red dot>>\n<<image2: a blue dot>>\n"
+        put(content)[0].text
+        == "PictureCase: <<image1: a red dot>>\n<<image2: a blue dot>>\n"
     )
 
 
@@ -135,7 +140,7 @@ def test_text_code_and_the_tags_of_the_data_set_stay_and_hidden_reasoning_does_n
         == "Run <<code1: x = '<<image1>>'>>"
     )
     text = "See <audio1: two beats> and <<image9>> <3d1> <3d2>"
-    assert put_data(answer(text)) == Captioned(text)
+    assert put_data(answer(text)) == CaptionedContent(text)
     assert (
         put_data(answer(f"{text} <image1>", image1=RED)).text
         == f"{text} <<image1: a red dot>>"

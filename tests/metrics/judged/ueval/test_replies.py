@@ -5,7 +5,7 @@ import pytest
 
 from mmeval.metric.judge import ReplyError
 from mmeval.metrics.judged.reading import Reading
-from mmeval.metrics.judged.ueval.replies import met_form, official_object
+from mmeval.metrics.judged.ueval.replies import criterion_form, official_object
 
 FENCE = "```"
 LOST = None
@@ -13,10 +13,10 @@ LOST = None
 
 
 def read(text: str, reading: Reading) -> Any:
-    """Whether the criterion is met, with the remark on a no that was not said; None for
+    """Whether the criterion is met, with the remark on a no that was not read_value; None for
     a refused reply."""
     try:
-        vote = met_form(reading).read(text)
+        vote = criterion_form(reading).read(text)
     except ReplyError:
         return LOST
     return (
@@ -93,7 +93,7 @@ def test_the_object_of_a_reply_is_found_robustly_or_as_the_release_does(
 def test_a_vote_keeps_the_raw_value_the_reply_and_an_explanation() -> None:
     text = '{"explanation": "a roof", "criteria_met": "no"}'
     for reading in ("robust", "official"):
-        vote = met_form(reading).read(text)
+        vote = criterion_form(reading).read(text)
         assert vote == {
             "criteria_met": False,
             "raw": "no",
@@ -101,12 +101,16 @@ def test_a_vote_keeps_the_raw_value_the_reply_and_an_explanation() -> None:
             "explanation": "a roof",
         }
     raw = [
-        met_form("official").read(f'{{"criteria_met": {value}}}')["raw"]
+        criterion_form("official").read(f'{{"criteria_met": {value}}}')["raw"]
         for value in ("[1]", "1e999", "9" * 30, "2")
     ]
     assert raw == ["[1]", "Infinity", "9" * 30, 2]
     assert (
-        len(met_form("official").read(f'{{"criteria_met": "{"x" * 5000}"}}')["raw"])
+        len(
+            criterion_form("official").read(f'{{"criteria_met": "{"x" * 5000}"}}')[
+                "raw"
+            ]
+        )
         == 200
     )
 

@@ -211,7 +211,10 @@ def test_many_pictures_and_a_long_criterion_are_shown_whole() -> None:
     pictures = [medium(even(4, 4, (shade, 0, 0))) for shade in range(40)]
     long = "It shows a red kite. " * 1000
     done = judged(
-        trial([text_part("Look."), *map(media_part, pictures)], image_rubrics=[long]),
+        trial(
+            [text_part("PictureCase."), *map(media_part, pictures)],
+            image_rubrics=[long],
+        ),
         YES,
     )
     text, seen = shown(done.calls[-1])
