@@ -1,1 +1,1 @@
-"""ISG-Bench: answers of texts and pictures in a given order, scored on four levels."""
+"""ISG-Bench: interleaved texts and pictures in a given order, scored on four levels."""

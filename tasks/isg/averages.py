@@ -1,8 +1,8 @@
 """The averages in ISG-Bench's tables, from the values of its samples.
 
-A category's value is the mean of its samples, not of its subtasks; the average is the
-plain mean of the categories with a value (paper, tables 3 to 7). The released script
-prints no average, and its category table has a 0 where a category has no value.
+The value of a category is the mean of its samples, not of its subtasks. The average is
+the plain mean of the categories with a value (paper, tables 3 to 7). The released
+script does not print an average, and prints 0 for a category without a value.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from mmeval.aggregate import known_mean
 from mmeval.tasks.isg.subtasks import CATEGORIES, LEVELS, SEMANTIC, category_of
 
 Row = Mapping[str, Any]
-"""A sample: its ``category``, as the data spell its subtask, and its value on each
-level (None: it has none)."""
+"""A sample: its ``category`` (the subtask in the spelling of the data), and its value
+on each level, or None."""
 Levels: TypeAlias = "dict[str, float | None]"
 
 
-class Averages(TypedDict):
-    """The values of each category, in the tables' order, and their mean, by level."""
+class LevelAverages(TypedDict):
+    """The values of each category in the tables' order, and their mean, by level."""
 
     categories: dict[str, Levels]
     average: Levels
@@ -28,12 +28,12 @@ class Averages(TypedDict):
 
 def roll_up(
     rows: Sequence[Row], profile: Literal["standard", "official"] = "standard"
-) -> Averages:
-    """The averages of samples; a sample without a value on a level is left out of that
-    level's mean.
+) -> LevelAverages:
+    """The averages of samples.
 
-    Official oddities: Semantic Segmentation is left out, and a category without a value
-    has 0, which counts in the average; only that of the pictures is without VQA. Raises
+    The mean of a level leaves out samples without a value on this level. Official
+    oddities: Semantic Segmentation is left out, a category without a value has 0, and
+    this 0 counts in the average; only the image level leaves VQA out. Raises
     UnknownNameError for an unknown category.
     """
     official = profile == "official"
@@ -44,12 +44,12 @@ def roll_up(
         by_category.setdefault(category_of(row["category"]), []).append(row)
     categories: dict[str, Levels] = {}
     for name in CATEGORIES:
-        own = by_category.get(name, [])
-        if not own and not official:
+        category_rows = by_category.get(name, [])
+        if not category_rows and not official:
             continue
         means: Levels = {}
         for level in LEVELS:
-            mean = known_mean(row[level] for row in own)
+            mean = known_mean(row[level] for row in category_rows)
             if mean is None and official:
                 mean = 0.0
             means[level] = mean
@@ -61,12 +61,11 @@ def roll_up(
 
 
 def average_of(categories: Mapping[str, Levels], *, official: bool = False) -> Levels:
-    """The plain mean of the categories on each level; one without a value is left
-    out."""
+    """The plain mean of the categories with a value, on each level."""
     average: Levels = {}
     for level in LEVELS:
-        counted = dict(categories)
+        included = dict(categories)
         if official and level == "image":
-            counted.pop("vqa", None)
-        average[level] = known_mean(values[level] for values in counted.values())
+            included.pop("vqa", None)
+        average[level] = known_mean(values[level] for values in included.values())
     return average

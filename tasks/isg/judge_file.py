@@ -1,5 +1,4 @@
-"""The judge file of ISG-Bench's own scripts: the lines of the answers with the verdicts
-of the four levels."""
+"""ISG-Bench's judge file: the lines of the answers with the verdicts of the levels."""
 
 from __future__ import annotations
 
@@ -24,14 +23,14 @@ SCORES = ("isg_structural", "isg_block", "isg_image", "isg_holistic")
 
 
 def judge_file(answers: str, count: int) -> str:
-    """The name of the judge file of a file with so many answers."""
+    """The name of the judge file of a file with ``count`` answers."""
     return f"{Path(answers).stem}_0_{count}_judge.jsonl"
 
 
-def is_judged(one: ScoredTrial) -> bool:
-    """True if an answer has all four levels, each with a score or a lost verdict."""
+def is_judged(scored: ScoredTrial) -> bool:
+    """True if an answer has all four levels, each scored or with a lost verdict."""
     for name in SCORES:
-        score = one.scores.get(name)
+        score = scored.scores.get(name)
         if score is None:
             return False
         if score.status == "unscored" and "asked" not in score.evidence:
@@ -39,26 +38,29 @@ def is_judged(one: ScoredTrial) -> bool:
     return True
 
 
-def has_lost_verdict(one: ScoredTrial) -> bool:
-    """True if the line of a judged answer has null for a verdict."""
-    unscored = any(one.scores[name].status == "unscored" for name in SCORES)
-    return unscored and not _is_empty(one)
+def has_lost_verdict(scored: ScoredTrial) -> bool:
+    """True if the line of a judged answer has a null verdict."""
+    unscored = any(scored.scores[name].status == "unscored" for name in SCORES)
+    return unscored and not _is_empty(scored)
 
 
-def judged(one: ScoredTrial, line: Mapping[str, Any]) -> dict[str, Any]:
-    """The line of a judged answer, with its levels as the released judge script writes
-    them; a verdict that is lost is null. An empty answer has no result. In the official
-    profile a sample that ends there is an error, and pictures whose judging ends it are
-    null."""
-    if _is_empty(one):
+def judged(scored: ScoredTrial, line: Mapping[str, Any]) -> dict[str, Any]:
+    """The line of a judged answer, with the levels as the released judge script writes
+    them.
+
+    A lost verdict is null, and an empty answer has no result. In the official profile
+    the result is an error if the script ends at this sample, and ``image`` is null if
+    it ends at the pictures.
+    """
+    if _is_empty(scored):
         return dict(line)
-    structural, block, image, holistic = (one.scores[name] for name in SCORES)
+    structural, block, image, holistic = (scored.scores[name] for name in SCORES)
     if _ends(structural):
         return {**line, "result": {"error": structural.evidence["reason"]}}
     is_right = structural.value == 1
     result: dict[str, Any] = {"structure": is_right}
     if is_right:
-        sample = one.trial.sample
+        sample = scored.trial.sample
         result["block"] = _block_rows(sample, block)
         result["image"] = None if _ends(image) else _image_rows(sample, image)
     result["holistic"] = None
@@ -74,8 +76,8 @@ def judged(one: ScoredTrial, line: Mapping[str, Any]) -> dict[str, Any]:
     return {**line, "result": result}
 
 
-def _is_empty(one: ScoredTrial) -> bool:
-    return structure_of(one.trial.output) == ""
+def _is_empty(scored: ScoredTrial) -> bool:
+    return structure_of(scored.trial.output) == ""
 
 
 def _ends(score: Score) -> bool:
@@ -83,7 +85,7 @@ def _ends(score: Score) -> bool:
 
 
 def _questions(sample: Sample, kind: str) -> list[dict[str, Any]]:
-    """The questions of a row; one that is damaged is empty."""
+    """The questions of a row. A damaged question is empty."""
     questions = listed(predict_of(sample).get(kind))
     return [dict(row) if isinstance(row, dict) else {} for row in questions]
 
@@ -99,7 +101,7 @@ def _block_rows(sample: Sample, score: Score) -> list[dict[str, Any]]:
         reply: dict[str, Any] | None = None
         if "lost" not in verdict:
             reply = {}
-            # a reply without Judge stays without: null would count as a value
+            # a reply without Judge stays without it: null would count as a value
             if UNREADABLE not in verdict:
                 reply[VERDICT] = verdict.get(VERDICT)
             reply[REASON] = verdict.get(REASON, "")
@@ -108,10 +110,9 @@ def _block_rows(sample: Sample, score: Score) -> list[dict[str, Any]]:
 
 
 def _image_rows(sample: Sample, score: Score) -> list[dict[str, Any]]:
-    """The questions with the judge's replies; the evidence has them in the order of the
-    row."""
+    """The questions with the judge's replies. The evidence has them in row order."""
     replies = score.evidence.get("said", {})
-    unasked = score.evidence.get("not_asked", {})
+    skipped = score.evidence.get("not_asked", {})
     verdicts = score.evidence.get("verdicts", {})
     rows = []
     questions = _questions(sample, IMAGE_QUESTIONS)
@@ -121,7 +122,7 @@ def _image_rows(sample: Sample, score: Score) -> list[dict[str, Any]]:
             reason = replies.get(name, {}).get(REASON, "")
             word = "Yes" if verdict == "yes" else "No"
             reply = {"Judge": word, REASON: reason}
-        if name not in unasked:
+        if name not in skipped:
             row["judge"] = reply
         rows.append(row)
     return rows

@@ -1,5 +1,7 @@
-"""The tables of ISG-Bench's paper: each level by category; in the official profile also
-the released script's table."""
+"""The tables of ISG-Bench's paper: each level by category.
+
+In the official profile there is also the released script's table.
+"""
 
 from __future__ import annotations
 
@@ -25,42 +27,46 @@ WITHOUT_SEMANTIC = "Dec. without Semantic"
 RELEASED_ORDER = ("structural", "image", "block", "holistic")
 """The columns of the released aggregator's table."""
 SEMANTIC_NOTE = (
-    f"{WITHOUT_SEMANTIC}: without the subtask Semantic Decomposition, which the "
-    "released script forgets."
+    f"{WITHOUT_SEMANTIC}: without the subtask Semantic Decomposition, as in the "
+    "released script."
 )
 UNREAD_NOTE = (
-    "{} of {} {} verdicts cannot be read, and count as the profile or lost: wrong says."
+    "{} of {} {} verdicts cannot be read; the profile or lost: wrong decides how they "
+    "count."
 )
 
-UNKNOWN_NOTE = "Left out, as their Category is not a subtask: {:,} ({})."
+UNKNOWN_NOTE = "Answers left out because their Category is not a subtask: {:,} ({})."
 REFERENCE_NOTE = (
     "Uses reference information: the prompt stated the structure of the golden answer."
 )
-MOST_NAMED = 3
+MAX_NAMED = 3
 
 
 @dataclass
-class Found:
-    """What a run says of ISG-Bench: a row for each answer with its value on each level,
-    and what was lost."""
+class LevelAnswers:
+    """The answers of a run: a row for each answer with its value on each level.
+
+    The counters are by level: lost scores, unreadable verdicts, and judged questions.
+    """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     lost: Counter[str] = field(default_factory=Counter)
     unread: Counter[str] = field(default_factory=Counter)
-    asked: Counter[str] = field(default_factory=Counter)
+    questions: Counter[str] = field(default_factory=Counter)
     suspended: set[str] = field(default_factory=set)
-    answers: int = 0
+    count: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
-    """Answers that are left out, by a category that is none."""
-    bundled: tuple[str, ...] = ()
-    """The note on bundled samples, if they were asked."""
-    told: bool = False
-    """Whether a prompt stated the structure of the golden answer."""
+    """The number of answers that are left out, by unknown category."""
+    notes: tuple[str, ...] = ()
+    shows_structure: bool = False
+    """True if a prompt stated the structure of the golden answer."""
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
-    """Make the tables of the run's tasks of ISG-Bench, of its judges and of its judge
-    files; none without any."""
+    """Make the tables of a run's ISG-Bench tasks: judged here, and from judge files.
+
+    A run without such tasks has no tables.
+    """
     judged: list[StoredTask] = []
     recorded: list[StoredTask] = []
     official: set[str] = set()
@@ -89,39 +95,39 @@ def _tables(
     official: Collection[str],
 ) -> Iterator[Table]:
     names = {task.name for task in tasks}
-    found = Found(
-        bundled=paper_notes(run, [task.name for task in tasks]),
-        told=not names.isdisjoint(run.ours.get("uses_reference", ())),
+    answers = LevelAnswers(
+        notes=paper_notes(run, [task.name for task in tasks]),
+        shows_structure=not names.isdisjoint(run.ours.get("uses_reference", ())),
     )
     for task in tasks:
-        _add(found, run, task, numbers)
-    for row in found.rows:
-        row.update(dict.fromkeys(found.suspended))
+        _add(answers, run, task, numbers)
+    for row in answers.rows:
+        row.update(dict.fromkeys(answers.suspended))
     is_official = not names.isdisjoint(official)
-    if found.rows or found.lost:
-        yield from _level_tables(run.model, found, by, official=is_official)
-    if found.rows and is_official:
-        yield _released_table(found, by)
+    if answers.rows or answers.lost:
+        yield from _level_tables(run.model, answers, by, official=is_official)
+    if answers.rows and is_official:
+        yield _released_table(answers, by)
 
 
 def _add(
-    found: Found, run: StoredRun, task: StoredTask, numbers: Sequence[str]
+    answers: LevelAnswers, run: StoredRun, task: StoredTask, numbers: Sequence[str]
 ) -> None:
     is_counted = counted_by(run.ours.get("asked", {}).get(task.name))
     by_level = dict(zip(LEVELS, numbers, strict=True))
     for level, number in by_level.items():
         result = result_of(run, task, number)
         if result is not None and result.suspended:
-            found.suspended.add(level)
+            answers.suspended.add(level)
     for index, repeat, row, category in _scored(task):
         if not is_counted(index, repeat):
             continue
         if category not in TASKS.values():
-            found.unknown[category] += 1
+            answers.unknown[category] += 1
             continue
-        found.answers += 1
+        answers.count += 1
         if row["status"] != "ok":
-            found.lost.update(LEVELS)
+            answers.lost.update(LEVELS)
             continue
         values: dict[str, float | None] = dict.fromkeys(LEVELS)
         weights = dict.fromkeys(LEVELS, 1)
@@ -130,24 +136,24 @@ def _add(
             if score is None:
                 continue
             evidence = score.get("evidence", {})
-            found.lost[level] += score["status"] not in ("scored", "inapplicable")
-            found.asked[level] += len(evidence.get("asked", ()))
-            found.unread[level] += evidence.get(UNREAD, 0)
+            answers.lost[level] += score["status"] not in ("scored", "inapplicable")
+            answers.questions[level] += len(evidence.get("asked", ()))
+            answers.unread[level] += evidence.get(UNREAD, 0)
             values[level] = score.get("value")
             weights[level] = score.get("weight", 1)
-        # the released script counts each line of an id
+        # the released script counts each line of a repeated id
         for line in range(int(max(weights.values()))):
             counted = dict(values)
             for level, weight in weights.items():
                 if line >= weight:
                     counted[level] = None
-            found.rows.append({"category": category, **counted})
+            answers.rows.append({"category": category, **counted})
 
 
 def _scored(
     task: StoredTask,
 ) -> Iterator[tuple[int, int, Mapping[str, Any], str]]:
-    """The score rows of a task with the category of each."""
+    """The index, repeat, score row and category of each trial of a task."""
     if task.name in TASKS:
         for row in task.score_rows():
             yield row["i"], row["n"], row, TASKS[task.name]
@@ -159,42 +165,42 @@ def _scored(
 
 
 def _level_tables(
-    model: str, found: Found, by: str, *, official: bool
+    model: str, answers: LevelAnswers, by: str, *, official: bool
 ) -> Iterator[Table]:
-    categories = roll_up(found.rows)["categories"]
+    categories = roll_up(answers.rows)["categories"]
     average = average_of(categories, official=official)
-    others = [row for row in found.rows if row["category"] != SEMANTIC]
-    without_semantic = roll_up(others)["categories"].get("decomposition", {})
+    non_semantic = [row for row in answers.rows if row["category"] != SEMANTIC]
+    without_semantic = roll_up(non_semantic)["categories"].get("decomposition", {})
     columns = [names.column for names in CATEGORIES.values()]
     for level in LEVELS:
-        lost = found.lost[level]
-        is_empty = all(row[level] is None for row in found.rows)
-        if is_empty and not lost and level not in found.suspended:
+        lost = answers.lost[level]
+        is_empty = all(row[level] is None for row in answers.rows)
+        if is_empty and not lost and level not in answers.suspended:
             continue
         values = [categories.get(name, {}).get(level) for name in CATEGORIES]
-        lacks = []
+        missing = []
         for (name, names), value in zip(CATEGORIES.items(), values, strict=True):
-            # the pictures of this category have no questions
+            # the data have no picture questions in this category
             has_questions = (level, name) != ("image", "vqa")
             if value is None and has_questions:
-                lacks.append(names.column.rstrip("."))
-        notes = list(found.bundled)
-        if found.told:
+                missing.append(names.column.rstrip("."))
+        notes = list(answers.notes)
+        if answers.shows_structure:
             notes.append(REFERENCE_NOTE)
         partial = ""
-        if lacks:
+        if missing:
             partial = PARTIAL
-            notes.append(f"Partial: without {', '.join(lacks)}.")
-        if found.unknown and level == LEVELS[0]:
-            unknown = [repr(shortened(name, 40)) for name in found.unknown]
-            named = listed(unknown, MOST_NAMED)
-            notes.append(UNKNOWN_NOTE.format(found.unknown.total(), named))
-        if found.unread[level]:
-            counts = (found.unread[level], found.asked[level])
+            notes.append(f"Partial: without {', '.join(missing)}.")
+        if answers.unknown and level == LEVELS[0]:
+            unknown = [repr(shortened(name, 40)) for name in answers.unknown]
+            named = listed(unknown, MAX_NAMED)
+            notes.append(UNKNOWN_NOTE.format(answers.unknown.total(), named))
+        if answers.unread[level]:
+            counts = (answers.unread[level], answers.questions[level])
             notes.append(UNREAD_NOTE.format(*counts, level))
         if level == LEVELS[0]:
             notes.append(SEMANTIC_NOTE)
-        share = f"{lost} ({lost / found.answers:.1%})" if lost else "0"
+        share = f"{lost} ({lost / answers.count:.1%})" if lost else "0"
         row = (model, average[level], *values, without_semantic.get(level), share)
         yield Table(
             f"ISG-Bench, {level}: {by if level != 'structural' else 'no judge needed'}",
@@ -205,23 +211,23 @@ def _level_tables(
         )
 
 
-def _released_table(found: Found, by: str) -> Table:
-    averages = roll_up(found.rows, profile="official")
+def _released_table(answers: LevelAnswers, by: str) -> Table:
+    averages = roll_up(answers.rows, profile="official")
     lines = []
     for name, values in averages["categories"].items():
         lines.append((CATEGORIES[name].released, values))
     lines.append(("derived average", averages["average"]))
     rows: list[tuple[Cell, ...]] = []
     for title, values in lines:
-        shown = {**values, **dict.fromkeys(found.suspended)}
+        shown = {**values, **dict.fromkeys(answers.suspended)}
         rows.append((title, *[shown[level] for level in RELEASED_ORDER]))
     return Table(
         f"ISG-Bench, the released script's categories: {by}",
         ("Category", "structure", "image", "block", "holistic"),
         tuple(rows),
         (
-            "The released script prints no average; this one has eight categories, "
-            "and seven for the pictures.",
+            "The released script does not print an average. This one is over eight "
+            "categories, and over seven for the pictures.",
         ),
         digits=4,
     )

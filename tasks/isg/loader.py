@@ -5,14 +5,14 @@
      "Query": [{"type": "text", "content": "..."}, {"type": "image", "content": "images/0000_q1.png"}],
      "Golden": [...]}
 
-``Query`` is asked and ``Golden`` is the reference, block by block. The labels are
+``Query`` is the question and ``Golden`` the reference, block by block. The labels are
 ``category``, ``predict`` (the questions, :mod:`mmeval.metrics.judged.isg.rows`),
-``paths`` (those of the pictures, as the data write them), and ``irregularities``: what
-is odd about the row and was read all the same. With the option ``judge_file``, the name
-of a file of the released judge script or a pattern of it, ``result`` is what that file
-says of the row, and ``earlier`` what earlier lines of the same id say. With
-``questions`` the reference is the row's ``predict`` as JSON, for models that write
-questions; the label ``row`` has both sides as the data have them.
+``paths`` (of the pictures, as in the data), and ``irregularities`` (what is odd about a
+row that can be read). The option ``judge_file`` is the name or a pattern of a file of
+the released judge script. Then ``result`` is the file's result for the row, and
+``earlier`` has the results of earlier lines with the same id. With ``questions`` the
+reference is the row's ``predict`` as JSON, for models that write questions, and the
+label ``row`` has both sides as in the data.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -54,17 +54,20 @@ OPTIONS = ("data_file", "judge_file", "questions")
 
 
 def load(source: DataSource) -> InterleavedDataset:
-    """The rows. Raises MissingDataError without the file, UnknownNameError for an
-    unknown option."""
+    """Load the rows.
+
+    Raises MissingDataError if the file is missing, UnknownNameError for an unknown
+    option.
+    """
     source.check_options(OPTIONS)
-    named = {"data_file": source.options.get("data_file", FILE)}
+    options = {"data_file": source.options.get("data_file", FILE)}
     pattern = source.options.get("judge_file")
     results = None if pattern is None else _results(source.folder, str(pattern))
-    files = row_files(replace(source, options=named))
+    files = row_files(replace(source, options=options))
     root = source.folder.absolute()
     questions = source.options.get("questions") is True
     packed = not (root / FOLDER).is_dir() and (root / ARCHIVE).is_file()
-    reader = RowReader(
+    reader = IsgRowReader(
         results, unpacked(root / ARCHIVE) if packed else None, questions=questions
     )
     return InterleavedDataset(
@@ -73,16 +76,19 @@ def load(source: DataSource) -> InterleavedDataset:
 
 
 def known_labels(row: Mapping[str, Any]) -> dict[str, str]:
-    """The label by which tasks choose among rows; empty for what is not a category."""
+    """The label by which tasks select rows. It is empty for an unknown category."""
     category = row.get("Category")
     return {CATEGORY: category if isinstance(category, str) else ""}
 
 
 @dataclass(frozen=True)
-class RowReader:
-    """Makes samples of rows; ``results`` are those of a judge file by id, in the order
-    of its lines, None where there is none. ``archive`` is the folder of the pictures
-    that came packed, with the folder ``images`` in it or without."""
+class IsgRowReader:
+    """Makes samples of rows.
+
+    ``results`` are the lines of a judge file by id, in order; None without a judge
+    file. ``archive`` is the folder of the unpacked pictures, with or without a folder
+    ``images`` in it.
+    """
 
     results: Mapping[str, Sequence[Mapping[str, Any]]] | None = None
     archive: Path | None = None
@@ -92,7 +98,7 @@ class RowReader:
     def read(
         self, row: Mapping[str, Any], position: str, resolve: MediaFolder
     ) -> Sample | BadRow:
-        """One row as a sample. Raises UsageError for an id that is none."""
+        """Make a sample of a row. Raises UsageError for an invalid id."""
         category, predict = row.get("Category"), row.get("predict")
         labels: dict[str, Any] = {**known_labels(row), GRAPH: predict}
         odd: list[str] = []
@@ -134,7 +140,7 @@ class RowReader:
     def _content(
         self, row: Mapping[str, Any], key: str, resolve: MediaFolder, odd: list[str]
     ) -> Interleaved:
-        """One side of a row; ``odd`` gets what is odd about its pictures."""
+        """The content of a side of a row. Adds odd names of pictures to ``odd``."""
         blocks = row.get(key)
         if not isinstance(blocks, list) or not blocks:
             raise UsageError(f'"{key}" has no blocks')
@@ -155,10 +161,10 @@ class RowReader:
                 start = inner if inner.is_dir() else self.archive
                 resolve = MediaFolder(self.archive, start)
                 content = content.removeprefix(f"{FOLDER}/")
-            found = self._find(resolve, content, f'"{key}"', "image")
-            if found.name:
-                odd.append(f"{content} is the file {found.name}")
-            parts.append(media_part(found.media, "image"))
+            picture = self._find(resolve, content, f'"{key}"', "image")
+            if picture.name:
+                odd.append(f"{content} is the file {picture.name}")
+            parts.append(media_part(picture.media, "image"))
         return Interleaved(tuple(parts))
 
 
@@ -166,17 +172,20 @@ def _results(
     folder: Path,
     pattern: str,
 ) -> dict[str, list[dict[str, Any]]]:
-    """What the lines of a judge file say of each sample, and whether they have an
-    answer. Raises MissingDataError unless there is exactly one such file."""
+    """The results of a judge file by sample, and whether each line has an answer.
+
+    Raises MissingDataError unless exactly one file matches the pattern.
+    """
     names: list[str] = []
     if "/" not in pattern:
         files = sorted(folder.glob(pattern))
         names = [file.name for file in files if file.is_file()]
     if len(names) != 1:
-        fault = f"{listed(names, 5)}; name one of them" if names else "there is none"
+        fault = f"no judge file matches {pattern!r}"
+        if names:
+            fault = f"several judge files match {pattern!r}: {listed(names, 5)}"
         raise MissingDataError(
-            f"{folder}: a judge file {pattern!r} is needed (dataset_kwargs: "
-            f"judge_file), and {fault}"
+            f"{folder}: {fault}. Name one file with dataset_kwargs: judge_file"
         )
     lines: dict[str, list[dict[str, Any]]] = {}
     for stored in read_jsonl(path_inside(folder, names[0])):
@@ -185,7 +194,7 @@ def _results(
             continue
         output = row.get("output")
         first = output[0] if isinstance(output, list) and output else None
-        # an answer that begins with an empty text is none
+        # the released aggregator ignores an answer that begins with an empty text
         answered = isinstance(first, dict) and (
             first.get("type") != "text" or first.get("content") != ""
         )

@@ -1,5 +1,6 @@
-"""The format ``isg``: answers in the files of ISG-Bench's own scripts, and of a scored
-run their judge file.
+"""The format ``isg``: answers in the files of ISG-Bench's scripts.
+
+A scored run also has their judge file.
 
     {"id": "0000", "Category": "Prediction", "Query": [...], "Golden": [...],
      "output": [{"type": "text", "content": "..."}, {"type": "image", "content": "outputs/0000_g1.png"}]}
@@ -11,10 +12,10 @@ outputs/<id>_g<n>             the pictures of the answers; media of other kinds 
                               other/
 
 An ``output`` that is null or missing is an empty answer: the generation failed. A block
-whose file is missing keeps its place without a medium, and one of an unknown type is
-a picture whose ``raw`` is that type; the answer says so. ``Query`` and ``Golden`` are
-those of the data set; where the texts of ``Query`` differ from them the answer says so.
-All else is as :mod:`mmeval.interchange.row_layout` says.
+whose file is missing keeps its place without a medium. A block of an unknown type
+becomes a picture whose ``raw`` is the type, with a warning. ``Query`` and ``Golden`` are
+those of the data set; the answer has a warning if the texts of ``Query`` differ.
+Everything else is as in :mod:`mmeval.interchange.row_layout`.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -54,22 +55,24 @@ from mmeval.tasks.isg.judge_file import (
 from mmeval.tasks.isg.loader import PATHS
 
 OUTPUTS = "outputs.jsonl"
-MOST_NAMED = 3
-"""Odd blocks of an answer that its warning names."""
-OTHER_QUERY = "the file of answers has another query for this id than the data set"
+MAX_NAMED = 3
+"""Maximum number of odd blocks that a warning names."""
+OTHER_QUERY = "the answer file has a different query for this id than the data set"
 Block = Mapping[str, Any]
 
 
 def read_output(path: Path, media_root: MediaRoot = ()) -> RowAnswers:
-    """The answers of a file, or of a folder with ``outputs.jsonl``.
+    """Read the answers of a file, or of a folder with ``outputs.jsonl``.
+
     ``media_root``: see :class:`mmeval.interchange.MediaPaths`. Raises MissingDataError
-    without answers, UsageError for a damaged file."""
+    if there are no answers, UsageError for a damaged file.
+    """
     return RowAnswers(LAYOUT, path, media_root)
 
 
 def write_output(run: AnsweredRun, folder: Path) -> ExportSummary:
     """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises."""
-    return _Folder(folder).fill(run)
+    return _IsgFolder(folder).fill(run)
 
 
 def _query_of(sample: Sample) -> Interleaved:
@@ -113,15 +116,15 @@ def _sealed(row: Row) -> list[list[Any]]:
 
 def _warnings(row: Row, sample: Sample) -> list[str]:
     warnings = []
-    asked = row.get("Query")
-    if isinstance(asked, list):
-        texts = []
-        for block in asked:
+    row_query = row.get("Query")
+    if isinstance(row_query, list):
+        row_texts = []
+        for block in row_query:
             if isinstance(block, dict) and block.get("type") == "text":
-                texts.append(block.get("content"))
+                row_texts.append(block.get("content"))
         query = _query_of(sample).parts
-        own = [part.text or "" for part in query if part.kind == "text"]
-        if [text for text in texts if isinstance(text, str)] != own:
+        data_texts = [part.text or "" for part in query if part.kind == "text"]
+        if [text for text in row_texts if isinstance(text, str)] != data_texts:
             warnings.append(OTHER_QUERY)
     odd = []
     for block in _blocks(row):
@@ -131,7 +134,7 @@ def _warnings(row: Row, sample: Sample) -> list[str]:
         elif kind in MEDIA_KINDS and not isinstance(content, str | None):
             odd.append(f"{content!r:.80} is not a path")
     if odd:
-        warnings.append(listed(odd, MOST_NAMED))
+        warnings.append(listed(odd, MAX_NAMED))
     return warnings
 
 
@@ -164,7 +167,7 @@ def _blocks_of_data(
     sample: Sample,
     key: str,
 ) -> list[Block]:
-    """Blocks in the form of the data, pictures by the data's own paths."""
+    """Blocks in the form of the data, with the data's paths of pictures."""
     paths = iter(sample.metadata[PATHS].get(key, ()))
     blocks: list[Block] = []
     for part in content.parts:
@@ -188,24 +191,24 @@ LAYOUT = RowLayout(
 
 
 GAPS = {
-    "unjudged": "not scored on all four levels; no line in the judge file",
-    "null": "a verdict is lost, which is null in the judge file: not unknown there, "
-    "but left out, no or 1",
+    "unjudged": "not scored on all four levels, so not in the judge file",
+    "null": "a verdict is lost and null in the judge file; the released script leaves "
+    "it out or counts it as no or 1",
 }
 NOTES = {
-    "exact": f"more than texts and pictures; its parts stand under {OWN!r}",
-    "repeats": "further ones to the same question, in outputs_repeat<n>.jsonl",
+    "exact": f"they have other parts than texts and pictures, kept under {OWN!r}",
+    "repeats": "second and later answers to a question, in outputs_repeat<n>.jsonl",
 }
 
 
-class _Folder(RowFolder):
-    """Answers, and of a scored run their lines in the judge file."""
+class _IsgFolder(RowFolder):
+    """The answers of a run, and the judge file if the run is scored."""
 
     layout = LAYOUT
     benchmark = "ISG-Bench"
     entry = "line"
     scored = True
-    unanswered = f"their output is null, and {OWN!r} says why"
+    unanswered = f"the output is null, with the reason under {OWN!r}"
     gaps = GAPS
     notes = NOTES
 
@@ -213,22 +216,22 @@ class _Folder(RowFolder):
         super().__init__(path)
         self._judged: dict[str, dict[str, dict[str, Any]]] = {}
 
-    def add(self, scored_trial: ScoredTrial) -> None:
-        super().add(scored_trial)
-        self.again(scored_trial)
+    def add(self, scored: ScoredTrial) -> None:
+        super().add(scored)
+        self.again(scored)
 
-    def again(self, scored_trial: ScoredTrial) -> None:
-        trial = scored_trial.trial
-        if trial.output is None or not scored_trial.scores.keys() & set(SCORES):
+    def again(self, scored: ScoredTrial) -> None:
+        trial = scored.trial
+        if trial.output is None or not scored.scores.keys() & set(SCORES):
             return
-        if not is_judged(scored_trial):
+        if not is_judged(scored):
             self.counts["unjudged"] += 1
             return
-        self.counts["null"] += has_lost_verdict(scored_trial)
+        self.counts["null"] += has_lost_verdict(scored)
         name = self.file_of(trial)
         row = self.rows[name][trial.sample.id]
         lines = self._judged.setdefault(name, {})
-        lines[trial.sample.id] = judged(scored_trial, row)
+        lines[trial.sample.id] = judged(scored, row)
 
     def finish(self) -> Sequence[str]:
         for name, rows in self._judged.items():
@@ -239,7 +242,7 @@ class _Folder(RowFolder):
     def is_given_back(
         self, row: Row, output: Interleaved, media: Mapping[str, Media]
     ) -> bool:
-        # the scripts know texts and media alone: other blocks are also kept exactly
+        # The scripts only know texts and media. Other blocks are also kept exactly.
         for part in output.parts:
             if part.kind != "text" and part.media is None:
                 return False
@@ -247,8 +250,8 @@ class _Folder(RowFolder):
 
 
 FORMAT = AnswerFormat(
-    about="The answer files of ISG-Bench's own scripts; of a scored run also their "
-    "judge file.",
+    about="The answer files of ISG-Bench's scripts; a scored run also has their judge "
+    "file.",
     read=read_output,
     write=write_output,
 )

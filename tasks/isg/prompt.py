@@ -1,5 +1,4 @@
-"""The prompt of ISG-Bench's rows: their query, with the structure of the golden answer
-where that is asked for."""
+"""The prompt of ISG-Bench: the query, optionally with the golden answer's structure."""
 
 from __future__ import annotations
 
@@ -14,10 +13,9 @@ Structure = Annotated[Literal["none", "golden"], FromReference(("golden",))]
 
 
 def prompt(sample: Sample, *, structure: Structure = "none") -> tuple[Message, ...]:
-    """The query; with ``structure: golden`` the blocks of the golden answer stand below
-    it."""
+    """The query; with ``structure: golden`` also the blocks of the golden answer."""
     if structure == "none":
         return sample.input
     tokens = " ".join(tokens_between(Interleaved(), sample.references[0]))
-    asked = [part for message in sample.input for part in message.content.parts]
-    return (user(*asked, f"\n\nThe answer has these blocks, in this order: {tokens}"),)
+    query = [part for message in sample.input for part in message.content.parts]
+    return (user(*query, f"\n\nThe answer has these blocks, in this order: {tokens}"),)

@@ -1,5 +1,4 @@
-"""ISG-Bench's eight categories and their 21 subtasks, in the spellings of the data and
-of the released aggregator."""
+"""ISG-Bench's eight categories and 21 subtasks, as the data and scripts spell them."""
 
 from __future__ import annotations
 
@@ -10,9 +9,12 @@ from mmeval.errors import UnknownNameError
 
 
 class CategoryNames(NamedTuple):
-    """A category: its column in the paper's tables, its name in the released
-    aggregator's, and its subtasks. Of a subtask the spelling in the data, with the name
-    of its task here behind ``isg_``."""
+    """The names of a category.
+
+    ``column`` is that in the paper's tables, ``released`` that of the released
+    aggregator. ``subtasks`` maps the spelling in the data to the name of our task
+    (without ``isg_``).
+    """
 
     column: str
     released: str
@@ -81,39 +83,41 @@ CATEGORIES: Mapping[str, CategoryNames] = {
 }
 """In the order of the paper's tables."""
 SEMANTIC = "Semantic Segmentation"
-"""The subtask that the released aggregator forgets."""
+"""The subtask that the released aggregator leaves out."""
 LEVELS = ("structural", "block", "image", "holistic")
 TASKS: Mapping[str, str] = {
     f"isg_{task}": name
     for names in CATEGORIES.values()
     for name, task in names.subtasks.items()
 }
-"""The spelling in the data by the name of the task."""
+"""The spelling in the data, by the name of the task."""
 Requirement = Literal["detailed", "partial", "none"]
 _REQUIRED: Mapping[str, Requirement] = {
     "style": "detailed",
     "3d": "detailed",
     "decomposition": "detailed",
 }
-_NOTHING = ("Scientific", "Object_VQA", "Historical")
+_NO_REQUIREMENT = ("Scientific", "Object_VQA", "Historical")
 _OF_SUBTASK = {
     name: category for category, names in CATEGORIES.items() for name in names.subtasks
 }
 
 
 def requirement_of(subtask: str) -> Requirement:
-    """How much of what pictures show follows from the task: all of it, its main and
-    certain things, or nothing (released prompts). A subtask that is none counts as
-    partial."""
+    """How far the task determines the content of the pictures (released prompts).
+
+    ``detailed``: completely; ``partial``: only the main objects; ``none``: not at all.
+    An unknown subtask is ``partial``.
+    """
     return (
         "none"
-        if subtask in _NOTHING
+        if subtask in _NO_REQUIREMENT
         else _REQUIRED.get(_OF_SUBTASK.get(subtask, ""), "partial")
     )
 
 
 def category_of(subtask: str) -> str:
-    """The category of a subtask, as the data spell it. Raises UnknownNameError."""
+    """The category of a subtask in the data's spelling. Raises UnknownNameError."""
     if subtask not in _OF_SUBTASK:
         raise UnknownNameError("subtask of ISG-Bench", subtask, _OF_SUBTASK)
     return _OF_SUBTASK[subtask]

@@ -1,2 +1,1 @@
-"""ISG-Bench's question generation: a model writes the questions of a row, in five
-stages."""
+"""ISG-Bench's question generation: a model writes a row's questions in five stages."""

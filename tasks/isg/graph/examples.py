@@ -1,5 +1,4 @@
-"""The examples in the prompts of question generation: the bundled rows, which are our
-own."""
+"""Examples for the prompts of question generation, from our bundled rows."""
 
 from __future__ import annotations
 
@@ -19,13 +18,12 @@ _STAGES = (
     ("tuples", "image_tuple", "tuple"),
     ("image_questions", IMAGE_QUESTIONS, "questions"),
 )
-"""The stages after the first: the key of ``predict``, and the one of the reply."""
+"""The stages after the first: name, key under ``predict``, and key of the reply."""
 _FILE = Path(__file__).parents[1] / "bundled" / "ISG-Bench.jsonl"
 
 
 class Example(NamedTuple):
-    """A row: the texts of its task, the task with its blocks named, and the reply of
-    each stage that it has."""
+    """An example row: its texts, its query with named blocks, its replies by stage."""
 
     subtask: str
     texts: tuple[str, ...]
@@ -36,22 +34,24 @@ class Example(NamedTuple):
 def examples_for(
     stage: str, subtask: str, texts: Sequence[str], count: int
 ) -> list[Example]:
-    """Rows of the same category for a stage, of the same subtask first, without the row
-    that is asked about."""
+    """Rows of the same category for a stage, those of the same subtask first.
+
+    The row with the same texts is left out.
+    """
     category: Collection[str] = ()
     for names in CATEGORIES.values():
         if subtask in names.subtasks:
             category = names.subtasks
-    same: list[Example] = []
-    others: list[Example] = []
+    same_subtask: list[Example] = []
+    same_category: list[Example] = []
     for row in _rows():
         if stage not in row.replies or row.texts == tuple(texts):
             continue
         if row.subtask == subtask:
-            same.append(row)
+            same_subtask.append(row)
         elif row.subtask in category or not category:
-            others.append(row)
-    return [*same, *others][:count]
+            same_category.append(row)
+    return [*same_subtask, *same_category][:count]
 
 
 @cache
@@ -63,9 +63,9 @@ def _rows() -> tuple[Example, ...]:
         structure = predict.get("structure") or predict["structural"]
         replies = {"structure": json.dumps(structure)}
         for stage, key, name in _STAGES:
-            written = listed(predict[key])
-            if written:
-                replies[stage] = json.dumps({name: written})
+            rows_of_stage = listed(predict[key])
+            if rows_of_stage:
+                replies[stage] = json.dumps({name: rows_of_stage})
         texts = []
         query = []
         for token, block in zip(structure["Query"], row["Query"], strict=True):

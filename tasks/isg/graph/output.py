@@ -1,9 +1,9 @@
-"""The format ``isg_graph``: the questions that a model has written, as a file of data.
+"""The format ``isg_graph``: the questions written by a model, as a data file.
 
     {"id": "0000", "Category": "Prediction", "Query": [...], "Golden": [...], "predict": {...}}
 
-``ISG-Bench.jsonl`` has the rows of the data with the written questions as ``predict``;
-beside the pictures of the data it is a data set. Further answers to the same row are in
+``ISG-Bench.jsonl`` has the rows of the data with the written questions as ``predict``.
+Together with the pictures of the data it is a data set. Further answers to a row are in
 ``ISG-Bench_repeat1.jsonl`` and so on.
 """  # noqa: E501
 
@@ -28,18 +28,21 @@ from mmeval.system import from_line, to_line
 from mmeval.tasks.isg.loader import FILE, ROW
 
 REPEAT = "ISG-Bench_repeat{}.jsonl"
-GAPS = {"without": "without questions; no line"}
-NOTES = {"repeats": f"further ones to the same row, in {REPEAT.format('<n>')}"}
+GAPS = {"without": "without questions, so not written"}
+NOTES = {"repeats": f"second and later answers to a row, in {REPEAT.format('<n>')}"}
 
 
 def write_questions(run: AnsweredRun, folder: Path) -> ExportSummary:
-    """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises, and
-    for a run without questions."""
-    return _Writer(folder).fill(run)
+    """Fill the folder of one model.
+
+    Raises the errors of :meth:`ExportFolder.fill`, and UsageError for a run without
+    questions.
+    """
+    return _QuestionsFolder(folder).fill(run)
 
 
-class _Writer(ExportFolder):
-    """Collects the rows of each repeat."""
+class _QuestionsFolder(ExportFolder):
+    """Collects the rows of each repeat and writes a file for each."""
 
     benchmark = "isg_graph"
     entry = "line"
@@ -54,17 +57,17 @@ class _Writer(ExportFolder):
     def takes(self, sample: Sample) -> bool:
         return ROW in sample.metadata
 
-    def add(self, scored_trial: ScoredTrial) -> None:
-        trial, sample = scored_trial.trial, scored_trial.trial.sample
+    def add(self, scored: ScoredTrial) -> None:
+        trial, sample = scored.trial, scored.trial.sample
         predict = None if trial.output is None else strict_json(trial.output.text)
         if isinstance(predict, dict):
-            head = {
+            columns = {
                 "id": sample.id,
                 "Category": sample.metadata[CATEGORY],
                 **sample.metadata[ROW],
             }
-            # models write NaN, which becomes null
-            row = from_line(to_line({**head, GRAPH: predict}))
+            # models write NaN: as JSON it becomes null
+            row = from_line(to_line({**columns, GRAPH: predict}))
             self._rows.setdefault(trial.repeat, []).append(row)
         elif trial.output is not None:
             self.counts["without"] += 1
@@ -73,17 +76,13 @@ class _Writer(ExportFolder):
 
     def finish(self) -> Sequence[str]:
         if not self._rows:
-            raise UsageError(
-                "nothing of this run has a place in the layout: no answer of "
-                "isg_graph has questions"
-            )
+            raise UsageError("nothing to export: no answer of isg_graph has questions")
         for repeat, rows in self._rows.items():
             self.write_lines(REPEAT.format(repeat) if repeat else FILE, rows)
         return ()
 
 
 FORMAT = AnswerFormat(
-    about="The questions that models have written for ISG-Bench (isg_graph), as a file "
-    "of its data.",
+    about="The questions that a model wrote for ISG-Bench (isg_graph), as a data file.",
     write=write_questions,
 )

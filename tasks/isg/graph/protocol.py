@@ -1,10 +1,11 @@
-"""The protocol ``isg_graph``: five stages in which a model writes the questions of a
-row of ISG-Bench.
+"""The protocol ``isg_graph``: a model writes the questions of a row in five stages.
 
-The blocks of the answer (1); how they relate (2), and a question for each relation (3);
-what the pictures of the answer show (4), and a question for each of these, some below
-others (5). Stages 2 and 4 follow from 1 alone and are asked at once, and so are 3 and
-5. A reply with a fault is asked for again (:mod:`mmeval.tasks.isg.graph.stages`).
+1. the blocks of the answer;
+2. the relations between blocks; 3. a question for each relation;
+4. the content of the pictures; 5. a question for each tuple, some below others.
+
+Stages 2 and 4 only depend on 1 and are asked at the same time, and so are 3 and 5. The
+model is asked again after a faulty reply (:mod:`mmeval.tasks.isg.graph.stages`).
 """
 
 from __future__ import annotations
@@ -60,14 +61,14 @@ _EXAMPLES = {
         "questions": [{"image": "<gen_img1>", "Question": "Is there a lamp?", "id": 0}]
     },
 }
-"""Replies after which every stage is asked, for a dry run."""
+"""Example replies for a dry run. With them every stage is asked."""
 _TRIPLES = {"block_questions": "relations", "image_questions": "tuples"}
-"""The stages that are asked about the triples of another one."""
+"""Stages that ask about the triples of another stage."""
 
 
 @dataclass(frozen=True)
 class Stages:
-    """The calls about one row."""
+    """The calls for one row."""
 
     ask: Ask
     query: Mapping[str, Part]
@@ -76,8 +77,8 @@ class Stages:
     prompts: Mapping[str, Written]
 
     @property
-    def tells_of_pictures(self) -> bool:
-        """Whether stages 4 and 5 are asked, if the answer has pictures."""
+    def needs_picture_stages(self) -> bool:
+        """True if stages 4 and 5 are asked for an answer with pictures."""
         return requirement_of(self.subtask) != "none"
 
     def call(
@@ -87,12 +88,12 @@ class Stages:
         values: Mapping[str, Any],
         example: str = "",
     ) -> Call:
-        """The call of a stage, whose reply is one that ``read`` takes."""
+        """The call of a stage. ``read`` accepts or refuses the reply."""
         texts = [part.text or "" for part in self.query.values() if part.kind == "text"]
-        shown = []
+        shown_examples = []
         for row in examples_for(stage, self.subtask, texts, self.examples):
             triples = row.replies[_TRIPLES[stage]] if stage in _TRIPLES else ""
-            shown.append(
+            shown_examples.append(
                 {
                     "query": row.query,
                     "reply": row.replies[stage],
@@ -100,20 +101,22 @@ class Stages:
                     "triples": triples,
                 }
             )
-        given = {
+        prompt_values = {
             "query": "",
             "structure": "",
             "triples": "",
             "requirement": requirement_of(self.subtask),
             **values,
-            "examples": shown,
+            "examples": shown_examples,
             "form": FORMS[stage],
         }
-        usual = example or json.dumps(_EXAMPLES[stage])
-        return replace(self._ask(stage, given), accept=accepts(read), example=usual)
+        example_reply = example or json.dumps(_EXAMPLES[stage])
+        return replace(
+            self._ask(stage, prompt_values), accept=accepts(read), example=example_reply
+        )
 
     def captions(self) -> Program[dict[str, str]]:
-        """The pictures of the task in words, by their tokens."""
+        """Captions of the task's pictures by token."""
         tokens = []
         calls = []
         for token, part in self.query.items():
@@ -134,19 +137,25 @@ class Stages:
         about_blocks: Interleaved,
         about_pictures: Interleaved,
     ) -> Program[Interleaved]:
-        """The stages after the first, and what all have written."""
-        given = {"structure": json.dumps(structure.written)}
-        with_pictures = bool(structure.pictures) and self.tells_of_pictures
+        """Run the stages after the first. Returns the questions as JSON text."""
+        shared_values = {"structure": json.dumps(structure.written)}
+        has_pictures = bool(structure.pictures) and self.needs_picture_stages
         relations_of = partial(stages.read_relations, structure=structure)
         tuples_of = partial(stages.read_tuples, structure=structure)
-        calls = [self.call("relations", relations_of, {"query": about_blocks, **given})]
-        if with_pictures:
+        calls = [
+            self.call(
+                "relations", relations_of, {"query": about_blocks, **shared_values}
+            )
+        ]
+        if has_pictures:
             calls.append(
-                self.call("tuples", tuples_of, {"query": about_pictures, **given})
+                self.call(
+                    "tuples", tuples_of, {"query": about_pictures, **shared_values}
+                )
             )
         replies = yield from ask_all(calls)
         relations = relations_of(_text(replies[0]))
-        tuples = tuples_of(_text(replies[1])) if with_pictures else []
+        tuples = tuples_of(_text(replies[1])) if has_pictures else []
 
         block_questions_of = partial(stages.read_block_questions, relations=relations)
         image_questions_of = partial(stages.read_image_questions, tuples=tuples)
@@ -205,10 +214,10 @@ def isg_graph(
 ) -> Program[Interleaved]:
     """The questions of a row as JSON, in the form of ``predict``.
 
-    ``block_pictures`` and ``image_pictures``: whether the stages about blocks, and
-    those about pictures, see the pictures of the task; without them they read captions
-    by the same model. ``examples`` are rows of the same category in each prompt. Stages
-    4 and 5 are not asked of subtasks whose pictures nothing is required of.
+    ``block_pictures`` and ``image_pictures`` decide if the stages about blocks and
+    about pictures see the pictures of the task. Otherwise they read captions by the
+    same model. ``examples`` is the number of rows of the same category in each prompt.
+    Stages 4 and 5 are skipped for subtasks that require nothing of the pictures.
     """
     query: list[Part] = []
     for message in ask.messages:
@@ -225,16 +234,20 @@ def isg_graph(
         "caption": caption_prompt,
     }
     row = Stages(ask, blocks, subtask, examples, prompts)
-    seen_alone = block_pictures and (image_pictures or not row.tells_of_pictures)
+    needs_no_captions = block_pictures and (
+        image_pictures or not row.needs_picture_stages
+    )
     captions: dict[str, str] = {}
-    if not seen_alone:
+    if not needs_no_captions:
         captions = yield from row.captions()
     about_blocks = named_blocks(blocks, None if block_pictures else captions)
     about_pictures = named_blocks(blocks, None if image_pictures else captions)
     read_structure = partial(stages.read_structure, query=list(blocks))
-    usual = json.dumps(Structure(tuple(blocks), ("<gen_text1>", "<gen_img1>")).written)
+    example_reply = json.dumps(
+        Structure(tuple(blocks), ("<gen_text1>", "<gen_img1>")).written
+    )
     reply = yield from ask_one(
-        row.call("structure", read_structure, {"query": about_blocks}, usual)
+        row.call("structure", read_structure, {"query": about_blocks}, example_reply)
     )
     structure = read_structure(_text(reply))
     return (yield from row.questions(structure, about_blocks, about_pictures))
@@ -243,8 +256,7 @@ def isg_graph(
 def named_blocks(
     query: Mapping[str, Part], captions: Mapping[str, str] | None = None
 ) -> Interleaved:
-    """A task with its blocks named: with captions in place of its pictures, or with
-    them (None)."""
+    """A task with named blocks. ``captions`` replace its pictures (None: keep them)."""
     parts: list[Part] = []
     for token, part in query.items():
         if part.kind == "text":
@@ -259,6 +271,6 @@ def named_blocks(
 
 
 def _text(reply: Reply) -> str:
-    """Raises CallFailed without an answer."""
+    """The text of a reply. Raises CallFailed if the call failed."""
     reply.require()
     return reply.text

@@ -1,5 +1,4 @@
-"""The replies of the five stages in which the questions of a row are made, each checked
-as it is read.
+"""The replies of the five stages of question generation, read and checked.
 
     1  {"Query": ["<query_text1>"], "Answer": ["<gen_text1>", "<gen_img1>"]}
     2  {"relation": [["<gen_text1>", "<gen_img1>", "describes"]]}
@@ -8,8 +7,8 @@ as it is read.
     5  {"questions": [{"image": "<gen_img1>", "Question": "...", "id": 0, "Preliminary": []}]}
 
 A reply may have other keys (``Thought``), and prose around it. Each reader raises
-ReplyError with what is wrong. It knows what its prompt shows and no more, as a reply
-may be used for every equal request.
+ReplyError for a faulty reply. A reader only checks against what its prompt shows, since
+a reply is reused for every equal request.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -35,46 +34,49 @@ FORMS = {
     "image_questions": '{"questions": [{"image": "<gen_img1>", "Question": "<a '
     'question to answer with yes or no>", "id": 0, "Preliminary": []}, ...]}',
 }
-"""The reply of each stage, as its prompt states it."""
-_PIECES = {"entity": 3, "attribute": 4, "relation": 5}
-"""How long a tuple about a picture is, by its kind."""
+"""The reply of each stage, as stated in its prompt."""
+_TUPLE_LENGTHS = {"entity": 3, "attribute": 4, "relation": 5}
+"""The length of a tuple about a picture, by its kind."""
 
 
 class Structure(NamedTuple):
-    """Which blocks a task has, and which blocks in which order its answer has to
-    have."""
+    """The blocks of a task, and the blocks of its answer in order."""
 
     query: tuple[str, ...]
     answer: tuple[str, ...]
 
     @property
     def written(self) -> dict[str, tuple[str, ...]]:
-        """As the data have it."""
+        """The structure in the form of the data."""
         return {"Query": self.query, "Answer": self.answer}
 
     @property
     def pictures(self) -> tuple[str, ...]:
-        """Those of the answer."""
+        """The pictures of the answer."""
         return tuple(token for token in self.answer if "_img" in token)
 
 
 def read_structure(text: str, query: Sequence[str] | None = None) -> Structure:
-    """The first stage, of a task with these blocks; without them, whatever the reply
-    calls those of the task."""
+    """Read the first stage.
+
+    ``query`` are the blocks of the task. Without them, the reply may name any blocks of
+    the task.
+    """
     try:
         read_object(text, ("structure", "block_tuple"))
     except ReplyError:
-        pass  # as it should be: a reply has one stage
+        pass  # the reply is of a single stage, as it should be
     else:
         raise ReplyError(
-            "the reply is that of all stages, as --model reference gives it: ask with "
-            "--protocol single"
+            "the reply has all stages, as from --model reference; use --protocol single"
         )
-    found = read_object(text, ("Query", "Answer"))
-    asked = _texts(found["Query"], "Query")
-    answer = _texts(found["Answer"], "Answer")
-    if query is not None and sorted(asked) != sorted(query):
-        raise ReplyError(f"Query is {_short(asked)}, and the task has {_short(query)}")
+    reply = read_object(text, ("Query", "Answer"))
+    query_blocks = _texts(reply["Query"], "Query")
+    answer = _texts(reply["Answer"], "Answer")
+    if query is not None and sorted(query_blocks) != sorted(query):
+        raise ReplyError(
+            f"Query is {_short(query_blocks)}, and the task has {_short(query)}"
+        )
     counts = {"text": 0, "img": 0}
     for number, token in enumerate(answer):
         kind = "img" if token.startswith("<gen_img") else "text"
@@ -91,27 +93,25 @@ def read_structure(text: str, query: Sequence[str] | None = None) -> Structure:
             )
     if not answer:
         raise ReplyError("Answer has no blocks")
-    return Structure(asked, answer)
+    return Structure(query_blocks, answer)
 
 
 def read_relations(text: str, structure: Structure) -> list[list[str]]:
-    """The second stage: subject, object, and what the one is to the other; there may be
-    none."""
+    """Read the second stage: a list of subject, object and relation, maybe empty."""
     blocks = {*structure.query, *structure.answer, ALL}
     rows = [_texts(row, "a relation") for row in _rows(text, "relation")]
     for row in rows:
         if len(row) != 3:
-            raise ReplyError(f"{_short(row)} is no subject, object and relation")
+            raise ReplyError(f"{_short(row)} is not a subject, object and relation")
         _check_pair(row[0], row[1], blocks)
-    _check_twice(rows)
+    _check_unique(rows)
     return [list(row) for row in rows]
 
 
 def read_block_questions(
     text: str, relations: Sequence[Sequence[str]]
 ) -> list[dict[str, Any]]:
-    """The third stage: a question for each relation, about blocks of these
-    relations."""
+    """Read the third stage: a question for each relation, about their blocks."""
     blocks: set[str] = set()
     for relation in relations:
         blocks.update(relation[:2])
@@ -119,69 +119,70 @@ def read_block_questions(
     rows = [_fields(row, keys) for row in _rows(text, "questions")]
     for row in rows:
         _check_pair(row["subject"], row["object"], blocks)
-    _check_twice([tuple(row[key] for key in keys[:3]) for row in rows])
+    _check_unique([tuple(row[key] for key in keys[:3]) for row in rows])
     if not rows:
         raise ReplyError("there is no question")
     return rows
 
 
 def read_tuples(text: str, structure: Structure) -> list[list[str]]:
-    """The fourth stage: what each picture shows. An entity that only an attribute or a
-    relation names is added."""
+    """Read the fourth stage: the content of each picture.
+
+    Adds entities that only an attribute or a relation names.
+    """
     rows = [_texts(row, "a tuple") for row in _rows(text, "tuple")]
     for row in rows:
-        if not row or len(row) != _PIECES.get(row[0]):
+        if not row or len(row) != _TUPLE_LENGTHS.get(row[0]):
             raise ReplyError(
-                f"{_short(row)} is no entity, attribute or relation of a picture"
+                f"{_short(row)} is not an entity, attribute or relation of a picture"
             )
         if row[-1] not in structure.pictures:
-            raise ReplyError(f"{row[-1]!r:.40} is no picture of the answer")
-    _check_twice([tuple(map(plain_name, row)) for row in rows])
-    known = set()
+            raise ReplyError(f"{row[-1]!r:.40} is not a picture of the answer")
+    _check_unique([tuple(map(plain_name, row)) for row in rows])
+    entities = set()
     for kind, name, *_, picture in rows:
         if kind == "entity":
-            known.add((plain_name(name), picture))
-    found: list[list[str]] = []
+            entities.add((plain_name(name), picture))
+    tuples: list[list[str]] = []
     for kind, first, *names, picture in rows:
         for name in names:
             entity = (plain_name(name), picture)
-            if entity not in known:
-                known.add(entity)
-                found.append(["entity", name, picture])
-        found.append([kind, first, *names, picture])
-    return found
+            if entity not in entities:
+                entities.add(entity)
+                tuples.append(["entity", name, picture])
+        tuples.append([kind, first, *names, picture])
+    return tuples
 
 
 def read_image_questions(
     text: str, tuples: Sequence[Sequence[str]]
 ) -> list[dict[str, Any]]:
-    """The fifth stage: a question about a picture for each of these tuples, below those
-    about its entities."""
-    shown = {one[-1] for one in tuples}
+    """Read the fifth stage: a question for each tuple, below those of its entities."""
+    known_pictures = {row[-1] for row in tuples}
     rows: list[dict[str, Any]] = []
     for row in _rows(text, "questions"):
         words = _fields(row, ("image", "Question"))
-        own, parents = row.get("id"), row.get("Preliminary") or []
-        if words["image"] not in shown:
+        row_id, parents = row.get("id"), row.get("Preliminary") or []
+        if words["image"] not in known_pictures:
             raise ReplyError(
-                f"{words['image']!r:.40} is no picture of these statements"
+                f"{words['image']!r:.40} is not a picture of these statements"
             )
-        if not isinstance(parents, list) or not all(map(is_id, [own, *parents])):
+        if not isinstance(parents, list) or not all(map(is_id, [row_id, *parents])):
             raise ReplyError(
-                f"question {own!r:.40} has no id, or no list of ids as Preliminary"
+                f"question {row_id!r:.40} has no id, or no list of ids as Preliminary"
             )
-        rows.append({**words, "id": own, "Preliminary": parents})
+        rows.append({**words, "id": row_id, "Preliminary": parents})
     if not rows:
         raise ReplyError("there is no question")
     pictures = {row["id"]: row["image"] for row in rows}
     if len(pictures) < len(rows):
-        raise ReplyError("two questions have one id")
+        raise ReplyError("two questions have the same id")
     for row in rows:
         for parent in row["Preliminary"]:
             if parent == row["id"] or pictures.get(parent) != row["image"]:
                 raise ReplyError(
-                    f"question {row['id']!r} depends on {parent!r:.40}, which is no "
-                    "other one of its picture"
+                    f"question {row['id']!r} depends on {parent!r:.40}, which is not "
+                    "another question of its picture"
                 )
     try:
         TopologicalSorter({row["id"]: row["Preliminary"] for row in rows}).prepare()
@@ -191,30 +192,30 @@ def read_image_questions(
 
 
 def plain_name(name: str) -> str:
-    """An entity's name as names are compared: in small letters, with blanks."""
+    """An entity's name for comparisons: in lower case, with blanks."""
     return name.lower().replace("_", " ")
 
 
 def _rows(text: str, key: str) -> list[Any]:
-    found = read_object(text, (key,))[key]
-    if not isinstance(found, list):
-        raise ReplyError(f"{key} is no list")
-    return found
+    rows = read_object(text, (key,))[key]
+    if not isinstance(rows, list):
+        raise ReplyError(f"{key} is not a list")
+    return rows
 
 
-def _texts(value: Any, what: str) -> tuple[str, ...]:
+def _texts(value: Any, name: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(map(_is_text, value)):
-        raise ReplyError(f"{what} is {value!r:.80}, not a list of texts")
+        raise ReplyError(f"{name} is {value!r:.80}, not a list of texts")
     return tuple(value)
 
 
 def _fields(row: Any, keys: Sequence[str]) -> dict[str, Any]:
-    """The texts of an object under some keys."""
+    """The texts under some keys of an object."""
     values = {}
     if isinstance(row, Mapping):
         values = {key: row.get(key) for key in keys}
     if not values or not all(map(_is_text, values.values())):
-        raise ReplyError(f"{row!r:.80} is no question with {', '.join(keys)}")
+        raise ReplyError(f"{row!r:.80} is not a question with {', '.join(keys)}")
     return values
 
 
@@ -229,16 +230,16 @@ def _check_pair(
 ) -> None:
     for token in (subject, object_):
         if token not in blocks:
-            raise ReplyError(f"{token!r:.40} is no block")
+            raise ReplyError(f"{token!r:.40} is not a block")
     if subject.startswith("<query_") and object_.startswith("<query_"):
-        raise ReplyError(f"{subject} and {object_} are both of the task")
+        raise ReplyError(f"{subject} and {object_} are both blocks of the task")
 
 
-def _check_twice(rows: Sequence[tuple[str, ...]]) -> None:
+def _check_unique(rows: Sequence[tuple[str, ...]]) -> None:
     seen: set[tuple[str, ...]] = set()
     for row in rows:
         if row in seen:
-            raise ReplyError(f"{_short(row)} stands twice")
+            raise ReplyError(f"{_short(row)} occurs twice")
         seen.add(row)
 
 
