@@ -1,2 +1,1 @@
-"""UEval: questions whose good answer needs text and pictures, judged by criteria of
-their own."""
+"""UEval: questions whose answers need text and pictures, judged by rubrics."""

@@ -1,8 +1,8 @@
 """The averages in UEval's tables, from the values of its questions.
 
-The paper averages each side over the questions of a task, the two sides of a task, and
-then the tasks: its eight count the same, whatever their sizes (*task macro*). The
-released script prints the means of each side over all questions instead (*question
+The paper averages each side over the questions of a task, then the two sides of a task,
+and then the eight tasks, which weigh the same whatever their sizes (*task macro*). The
+released script prints the mean of each side over all questions instead (*question
 micro*).
 """
 
@@ -14,40 +14,40 @@ from typing import Any, TypedDict
 from mmeval.aggregate import known_mean
 
 Row = Mapping[str, Any]
-"""A question: its ``task``, and the share of met criteria of its ``text`` and ``image``
-(None: it has none there)."""
+"""A question: its ``task``, and the shares of met criteria of its ``text`` and its
+``image`` (None: there are no criteria)."""
 
 
-class Means(TypedDict):
-    """The means of some questions or tasks; None where none has a value."""
+class SideMeans(TypedDict):
+    """The means of some questions or tasks; None if none has a value."""
 
     text: float | None
     image: float | None
     score: float | None
 
 
-class Averages(Means):
-    """The means over tasks, those of each task, and those over all questions."""
+class TaskAverages(SideMeans):
+    """The means over tasks, of each task, and over all questions."""
 
-    tasks: dict[str, Means]
+    tasks: dict[str, SideMeans]
     question_text: float | None
     question_image: float | None
 
 
-def roll_up(rows: Sequence[Row]) -> Averages:
-    """The averages of questions; tasks in the order in which they first appear.
+def roll_up(rows: Sequence[Row]) -> TaskAverages:
+    """The averages of questions, with the tasks in the order of their first question.
 
-    A question without a value on a side is left out of that side's means, a task
-    without one of the means over tasks. The score of a task is the mean of its two
-    sides, or the one that it has.
+    A question without a value on a side is left out of that side's means. A task
+    without a value is left out of the means over tasks. The score of a task is the mean
+    of its two sides, or the value of its only side.
     """
     by_task: dict[str, list[Row]] = {}
     for row in rows:
         by_task.setdefault(str(row["task"]), []).append(row)
-    tasks: dict[str, Means] = {}
-    for name, own in by_task.items():
-        text = _mean(own, "text")
-        image = _mean(own, "image")
+    tasks: dict[str, SideMeans] = {}
+    for name, questions in by_task.items():
+        text = _mean(questions, "text")
+        image = _mean(questions, "image")
         score = known_mean((image, text))
         tasks[name] = {"text": text, "image": image, "score": score}
     return {
@@ -58,8 +58,8 @@ def roll_up(rows: Sequence[Row]) -> Averages:
     }
 
 
-def over_tasks(tasks: Collection[Means]) -> Means:
-    """The plain means over tasks; a mean skips the tasks without a value."""
+def over_tasks(tasks: Collection[SideMeans]) -> SideMeans:
+    """The plain means over tasks. Each mean leaves out tasks without a value."""
     return {
         "text": _mean(tasks, "text"),
         "image": _mean(tasks, "image"),

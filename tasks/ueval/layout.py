@@ -1,5 +1,4 @@
-"""The tables of UEval's paper, in percent: scores by task (1), sides (2), and both by
-task (4)."""
+"""The tables of UEval's paper, in percent: scores by task (1), sides (2), both (4)."""
 
 from __future__ import annotations
 
@@ -23,48 +22,49 @@ TEXT, IMAGE = OUTPUTS
 SCORE = "ueval_score"
 NUMBERS = (IMAGE, TEXT, SCORE)
 Numbers: TypeAlias = "Mapping[str, Result]"
-"""The numbers of a task as the results file has them, or their means."""
+"""The numbers of a task from the results file, or their means over tasks."""
 PREFIX = "ueval_"
-"""What the names of the tasks begin with here."""
+"""The prefix of our task names."""
 PARTIAL = " (partial)"
 OVER_TASKS, OVER_QUESTIONS = "tasks (paper)", "questions (released script)"
 NOT_SURE = (
-    "Not sure: the share of the criteria asked about of which the judge is not sure; "
-    "they count as not met."
+    "Not sure: the share of judged criteria where the judge is not sure; they count "
+    "as not met."
 )
 MIXED = (
-    "These numbers mix several judges and compare with nothing: judges differ by up "
-    "to nine points."
+    "These numbers mix several judges and are not comparable with published results: "
+    "judges differ by up to nine points."
 )
 
 
 @dataclass
-class Answers:
-    """The answers of one task: the values of each side, and what was counted of the
-    judge's replies. ``lacks`` are the statuses of sides without a value, and of trials
-    without an answer."""
+class TaskAnswers:
+    """The answers of a task: values of each side, and counts of the judge's replies.
+
+    ``missing`` counts sides without a value and trials without an answer, by status.
+    """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     pictures: list[float] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
-    lacks: Counter[str] = field(default_factory=Counter)
+    missing: Counter[str] = field(default_factory=Counter)
 
     @property
     def not_sure(self) -> float | None:
-        """A share of the criteria with a verdict; None without any."""
-        asked = self.counts["asked"]
-        return self.counts["not_sure"] / asked if asked else None
+        """The share of judged criteria where the judge is not sure."""
+        judged = self.counts["judged"]
+        return self.counts["not_sure"] / judged if judged else None
 
     @property
-    def lacking(self) -> str:
-        lacks = sorted(self.lacks.items())
-        return ", ".join(f"{count} {status}" for status, count in lacks)
+    def missing_counts(self) -> str:
+        counts = sorted(self.missing.items())
+        return ", ".join(f"{count} {status}" for status, count in counts)
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
-    """Make the three tables of the run's tasks of UEval; none without any."""
+    """Make the three tables of a run's UEval tasks; none for a run without them."""
     by_name = {task.name: task for task in run.tasks}
-    answers: dict[str, Answers] = {}
+    answers: dict[str, TaskAnswers] = {}
     tasks: dict[str, Numbers] = {}
     names = []
     for name in TASKS:
@@ -79,7 +79,7 @@ def layout(run: StoredRun) -> Iterator[Table]:
         names.append(task.name)
     if not names:
         return
-    whole = _over_tasks(tasks.values())
+    means = _over_tasks(tasks.values())
     judges = judge_names(run, names)
     by = f"judged by {' and '.join(judges)}" if judges else "no judge"
     remarks = tuple(paper_notes(run, names))
@@ -89,75 +89,77 @@ def layout(run: StoredRun) -> Iterator[Table]:
     row: list[Cell] = [run.model]
     for name in TASKS:
         row.append(_percents(tasks.get(name, {}))[-1])
-    row.append(_percents(whole)[-1])
+    row.append(_percents(means)[-1])
     yield Table(
         f"UEval, table 1 (%): {by}",
         ("Model", *map(str.capitalize, TASKS), f"Avg{mark}"),
         (tuple(row),),
-        (*_partial(tasks, whole), *remarks),
+        (*_partial_notes(tasks, means), *remarks),
         digits=1,
     )
-    sides = _sides_table(by, whole, answers, mark)
+    sides = _sides_table(by, means, answers, mark)
     yield replace(sides, notes=(*sides.notes, *remarks))
     by_task = _tasks_table(by, answers, tasks)
     yield replace(by_task, notes=(*by_task.notes, *remarks))
 
 
 def _over_tasks(tasks: Collection[Numbers]) -> Numbers:
-    """The plain means over tasks, as those of a group: a task with nothing to score is
-    left out, and one whose value is lost leaves the mean unknown."""
+    """The plain means over tasks, like those of a group of tasks.
+
+    A task with nothing to score is left out. A task with a lost value makes the mean
+    unknown.
+    """
     means = {}
     for number in NUMBERS:
-        results = [own[number] for own in tasks if number in own]
+        results = [task[number] for task in tasks if number in task]
         means[number] = combine("", number, results, weight_by_size=False)
     return means
 
 
-def _answers(run: StoredRun, task: StoredTask) -> Answers:
+def _answers(run: StoredRun, task: StoredTask) -> TaskAnswers:
     is_counted = counted_by(run.ours.get("asked", {}).get(task.name))
-    found, name = Answers(), task.name.removeprefix(PREFIX)
+    answers, name = TaskAnswers(), task.name.removeprefix(PREFIX)
     for row in task.score_rows():
         if not is_counted(row["i"], row["n"]):
             continue
         if row["status"] != "ok":
-            found.lacks[row["status"]] += 1
+            answers.missing[row["status"]] += 1
             continue
         sides: dict[str, Any] = {"task": name}
         for side, number in (("text", TEXT), ("image", IMAGE)):
             score = row["scores"].get(number) or {"status": "unscored"}
             if score["status"] not in ("scored", "inapplicable"):
-                found.lacks[score["status"]] += 1
+                answers.missing[score["status"]] += 1
             evidence = score.get("evidence", {})
             for remark in REMARKS:
-                found.counts[remark] += evidence.get(remark, 0)
+                answers.counts[remark] += evidence.get(remark, 0)
             for criterion in evidence.get("criteria", ()):
-                found.counts["asked"] += "raw" in criterion
+                answers.counts["judged"] += "raw" in criterion
             if "pictures" in evidence:
-                found.pictures.append(evidence["pictures"])
+                answers.pictures.append(evidence["pictures"])
             sides[side] = score.get("value")
-        found.rows.append(sides)
-    return found
+        answers.rows.append(sides)
+    return answers
 
 
 def _sides_table(
-    by: str, whole: Numbers, answers: Mapping[str, Answers], mark: str
+    by: str, means: Numbers, answers: Mapping[str, TaskAnswers], mark: str
 ) -> Table:
     rows = []
-    for own in answers.values():
-        rows += own.rows
+    for task_answers in answers.values():
+        rows += task_answers.rows
     questions = roll_up(rows)
-    # Where a task has lost its value, what is left of its questions is not a fair part
-    # of them either.
+    # If the value of a task is lost, its remaining questions are not a fair sample.
     image = text = None
-    if whole[IMAGE].value is not None:
+    if means[IMAGE].value is not None:
         image = _percent(questions["question_image"])
-    if whole[TEXT].value is not None:
+    if means[TEXT].value is not None:
         text = _percent(questions["question_text"])
     return Table(
         f"UEval, table 2 (%): {by}",
         ("Mean over", "Image", "Text", "Score"),
         (
-            (OVER_TASKS + mark, *_percents(whole)),
+            (OVER_TASKS + mark, *_percents(means)),
             (OVER_QUESTIONS + mark, image, text, None),
         ),
         digits=1,
@@ -165,23 +167,23 @@ def _sides_table(
 
 
 def _tasks_table(
-    by: str, found: Mapping[str, Answers], tasks: Mapping[str, Numbers]
+    by: str, answers: Mapping[str, TaskAnswers], tasks: Mapping[str, Numbers]
 ) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for title, names in (("Closed", CLOSED), ("Open", OPEN)):
-        own = [name for name in names if name in found]
-        for name in own:
-            rows.append(_row(name.capitalize(), tasks[name], found[name]))
-        if own:
-            means = _over_tasks([tasks[name] for name in own])
-            answers = _together([found[name] for name in own])
-            rows.append(_row(f"{title}{_mark(names, tasks)}", means, answers))
+        included = [name for name in names if name in answers]
+        for name in included:
+            rows.append(_row(name.capitalize(), tasks[name], answers[name]))
+        if included:
+            means = _over_tasks([tasks[name] for name in included])
+            joined = _joined([answers[name] for name in included])
+            rows.append(_row(f"{title}{_mark(names, tasks)}", means, joined))
     notes = [NOT_SURE]
-    counts = _together(found.values()).counts
+    counts = _joined(answers.values()).counts
     unread = counts["odd_value"] + counts["missing_key"]
     if unread:
         notes.append(
-            f"{unread:,} of the judge's replies say neither yes nor no; they count as "
+            f"{unread:,} of the judge's replies are neither yes nor no; they count as "
             "not met (reading: official)."
         )
     return Table(
@@ -196,7 +198,7 @@ def _tasks_table(
 def _row(
     title: str,
     numbers: Numbers,
-    answers: Answers,
+    answers: TaskAnswers,
 ) -> tuple[Cell, ...]:
     trials = str(numbers[SCORE].n) if SCORE in numbers else ""
     return (
@@ -205,52 +207,52 @@ def _row(
         trials,
         _percent(answers.not_sure),
         known_mean(answers.pictures),
-        answers.lacking,
+        answers.missing_counts,
     )
 
 
-def _together(parts: Iterable[Answers]) -> Answers:
-    whole = Answers()
+def _joined(parts: Iterable[TaskAnswers]) -> TaskAnswers:
+    joined = TaskAnswers()
     for part in parts:
-        whole.pictures += part.pictures
-        whole.counts.update(part.counts)
-        whole.lacks.update(part.lacks)
-    return whole
+        joined.pictures += part.pictures
+        joined.counts.update(part.counts)
+        joined.missing.update(part.missing)
+    return joined
 
 
 def _mark(names: Collection[str], tasks: Mapping[str, Numbers]) -> str:
-    """The mark of a mean that lacks a task, or one side of it."""
+    """The mark of a mean over fewer than all tasks or sides."""
     for name in names:
         if None in _percents(tasks.get(name, {})):
             return PARTIAL
     return ""
 
 
-def _partial(tasks: Mapping[str, Numbers], whole: Numbers) -> Iterator[str]:
-    lost, lacking, one_sided = [], [], []
+def _partial_notes(tasks: Mapping[str, Numbers], means: Numbers) -> Iterator[str]:
+    lost, missing, one_sided = [], [], []
     for name in TASKS:
         image, text, score = _percents(tasks.get(name, {}))
         title = name.capitalize()
         if score is not None:
             if image is None or text is None:
                 one_sided.append(title)
-        elif name in tasks and f"{PREFIX}{name}" in whole[SCORE].weights:
+        elif name in tasks and f"{PREFIX}{name}" in means[SCORE].weights:
             lost.append(title)
         else:
-            lacking.append(title)
+            missing.append(title)
     if lost:
         yield (
-            f"No average: the score of {', '.join(lost)} is lost, and what is lost is "
-            "no 0."
+            f"No average: the score of {', '.join(lost)} is lost, and a lost score "
+            "does not count as 0."
         )
-    if lacking:
+    if missing:
         yield (
-            f"Partial: without {', '.join(lacking)}; the paper's means are those of "
-            "eight tasks."
+            f"Partial: without {', '.join(missing)}; the paper's means are over eight "
+            "tasks."
         )
     if one_sided:
         yield (
-            "Partial: one side alone has a value, and is the score, in "
+            "Partial: only one side has a value and is the score in "
             f"{', '.join(one_sided)}."
         )
 

@@ -1,15 +1,14 @@
-"""Reads UEval's rows, in the forms of its data sets: parquet of the hub, or JSON or
-JSONL with a folder of pictures.
+"""Reads UEval's rows: parquet from the hub, or JSON or JSONL with a picture folder.
 
     id                              a text or a number
-    prompt                          the question, words alone
+    prompt                          the question, a text
     text_ref, image_ref             the reference: a text, and a list of pictures (in JSON: of their paths)
     task, or task_type              one of the eight; question_type for others
     text_rubrics, image_rubrics     the criteria (:mod:`mmeval.metrics.judged.ueval.rows`)
 
-All columns but the first four are the sample's labels as they are written. Two labels
-are added: ``ueval_task``, by which a task chooses its rows, and ``criteria``, their
-number.
+All columns but the first four become labels of the sample, unchanged. Two labels are
+added: ``ueval_task``, by which a task selects its rows, and ``criteria``, the number of
+criteria.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -42,8 +41,11 @@ _NOT_LABELS = ("id", "prompt", "text_ref", "image_ref", "media")
 
 
 def load(source: DataSource) -> InterleavedDataset:
-    """The rows of a split. Raises MissingDataError without row files, UnknownNameError
-    for an unknown option."""
+    """Load the rows of a split.
+
+    Raises MissingDataError if there are no row files, UnknownNameError for an unknown
+    option.
+    """
     source.check_options(OPTIONS)
     root = source.folder.absolute()
     return InterleavedDataset(
@@ -56,7 +58,7 @@ def load(source: DataSource) -> InterleavedDataset:
 
 
 def known_labels(row: Mapping[str, Any]) -> dict[str, str]:
-    """The label by which tasks choose among rows; empty where it is unknown."""
+    """The label by which tasks select rows; none for an unknown task."""
     task = task_of(row)
     return {TASK: task} if task in TASKS else {}
 
@@ -64,14 +66,14 @@ def known_labels(row: Mapping[str, Any]) -> dict[str, str]:
 def read_row(
     row: Mapping[str, Any], position: str, resolve: MediaFolder
 ) -> Sample | BadRow:
-    """One row as a sample. Raises UsageError for a picture that is missing."""
+    """Make a sample of a row. Raises UsageError if a picture is missing."""
     labels = {key: value for key, value in row.items() if key not in _NOT_LABELS}
     task, prompt = task_of(labels), row.get("prompt")
-    known = known_labels(row)
+    selection_labels = known_labels(row)
     if fault := row_fault(labels):
-        return BadRow("", fault, labels=known)
+        return BadRow("", fault, labels=selection_labels)
     if not isinstance(prompt, str) or not prompt.strip():
-        return BadRow("", '"prompt" is no text', labels=known)
+        return BadRow("", '"prompt" is not a text', labels=selection_labels)
     criteria = [
         *criteria_of(labels, TEXT_CRITERIA),
         *criteria_of(labels, IMAGE_CRITERIA),

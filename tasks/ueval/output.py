@@ -1,5 +1,6 @@
-"""The format ``ueval``: answers in the files of UEval's own scripts, and of a scored run
-their file of results.
+"""The format ``ueval``: answers in the files of UEval's scripts.
+
+A scored run also has their results file.
 
     [{"id": "501", "text_answer": "1. ...", "image_answer": ["images/501_1.png", "images/501_2.png"]}]
 
@@ -8,10 +9,10 @@ images/<id>_<n>    their pictures; media of other kinds are in other/
 results.json       each question with its verdicts, and the means over questions
                    (:mod:`mmeval.tasks.ueval.results_file`)
 
-``image_answer`` may be one path, null, or have empty entries. The names of both fields
-can be given, as the scripts of single models have others; an empty name is of a kind
-that the model was not asked for. All else is as
-:mod:`mmeval.interchange.row_layout` says.
+``image_answer`` may be one path, null, or have empty entries. Both field names are
+options, since the scripts of some models use others. An empty name means that the model
+was not asked for this kind. Everything else is as in
+:mod:`mmeval.interchange.row_layout`.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -55,16 +56,19 @@ def read_output(
     image_field: str = IMAGE,
     media_root: MediaRoot = (),
 ) -> RowAnswers:
-    """The answers of a file, or of a folder with ``answers.json``; the fields hold
-    texts and pictures. A model was not asked for the kind whose field is empty.
-    ``media_root``: see :class:`mmeval.interchange.MediaPaths`. Raises MissingDataError
-    without answers, UsageError for a damaged file."""
+    """Read the answers of a file, or of a folder with ``answers.json``.
+
+    ``text_field`` and ``image_field`` name the fields of the text and the pictures. An
+    empty name means that the model was not asked for this kind. ``media_root``: see
+    :class:`mmeval.interchange.MediaPaths`. Raises MissingDataError if there are no
+    answers, UsageError for a damaged file.
+    """
     return RowAnswers(_layout(_Fields(text_field, image_field)), path, media_root)
 
 
 def write_output(run: AnsweredRun, folder: Path) -> ExportSummary:
     """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises."""
-    return _Folder(folder).fill(run)
+    return _UevalFolder(folder).fill(run)
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ class _Fields:
     image: str
 
     def rows(self, file: Path) -> Iterator[PlacedRow]:
-        """The rows of a file. Raises UsageError where none has one of the fields."""
+        """The rows of a file. Raises UsageError if no row has one of the fields."""
         rows = list(rows_of_list(file))
         keys: set[str] = set()
         for _, value in rows:
@@ -83,7 +87,7 @@ class _Fields:
                 keys.update(value)
         if keys and keys.isdisjoint((self.text, self.image)):
             raise UsageError(
-                f"{file}: no entry has {self.text!r} or {self.image!r}; say "
+                f"{file}: no entry has {self.text!r} or {self.image!r}; set "
                 "text_field= and image_field="
             )
         return iter(rows)
@@ -152,31 +156,32 @@ def _layout(fields: _Fields) -> RowLayout:
 
 
 NOTES = {
-    "exact": f"more than a text and pictures after it; its parts stand under {OWN!r}",
-    "repeats": "further ones to the same question, in answers_repeat<n>.json",
+    "exact": "they are not a text with pictures after it; the parts are kept under "
+    f"{OWN!r}",
+    "repeats": "second and later answers to a question, in answers_repeat<n>.json",
 }
 
 
-class _Folder(RowFolder):
-    """Answers, and of a scored run the file of results."""
+class _UevalFolder(RowFolder):
+    """The answers of a run, and the results file if the run is scored."""
 
     layout = _layout(_Fields(TEXT, IMAGE))
     benchmark = "UEval"
     entry = "entry"
     notes = NOTES
     scored = True
-    unanswered = f"the entries are empty, and say so under {OWN!r} alone"
+    unanswered = f"the entry is empty, with the reason under {OWN!r}"
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._results: dict[str, list[dict[str, Any]]] = {}
 
-    def add(self, scored_trial: ScoredTrial) -> None:
-        super().add(scored_trial)
-        if scored_trial.scores.keys() & set(OUTPUTS):
-            name = self.file_of(scored_trial.trial)
-            row = self.rows[name][scored_trial.trial.sample.id]
-            item = item_of(scored_trial, text=row[TEXT], pictures=row[IMAGE])
+    def add(self, scored: ScoredTrial) -> None:
+        super().add(scored)
+        if scored.scores.keys() & set(OUTPUTS):
+            name = self.file_of(scored.trial)
+            row = self.rows[name][scored.trial.sample.id]
+            item = item_of(scored, text=row[TEXT], pictures=row[IMAGE])
             self._results.setdefault(name, []).append(item)
 
     def finish(self) -> Sequence[str]:
@@ -188,12 +193,12 @@ class _Folder(RowFolder):
         super().finish()
         if 0 < scored < answers:
             unscored = answers - scored
-            return [f"questions without scores, not in results.json: {unscored:,}"]
+            return [f"questions without scores, left out of results.json: {unscored:,}"]
         return []
 
 
 FORMAT = AnswerFormat(
-    about="The answer files of UEval's own scripts; of a scored run also their "
+    about="The answer files of UEval's scripts; a scored run also has their "
     "results.json.",
     read=read_output,
     write=write_output,

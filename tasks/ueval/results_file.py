@@ -1,5 +1,4 @@
-"""The file of results of UEval's own scripts: each question with its verdicts, and the
-means over questions."""
+"""UEval's results file: the verdicts of each question, and means over questions."""
 
 from __future__ import annotations
 
@@ -16,20 +15,20 @@ TEXT, IMAGE = OUTPUTS
 
 
 def results_file(answers: str) -> str:
-    """The name of the file of results of a file of answers."""
+    """The name of the results file of an answer file."""
     return answers.replace("answers", "results")
 
 
 def item_of(
-    one: ScoredTrial,
+    scored: ScoredTrial,
     text: str,
     pictures: Sequence[str],
 ) -> dict[str, Any]:
     """A question with its answer and scores."""
-    sample = one.trial.sample
+    sample = scored.trial.sample
     unscored = Score.unscored("not scored")
-    text_score = one.scores.get(TEXT, unscored)
-    image_score = one.scores.get(IMAGE, unscored)
+    text_score = scored.scores.get(TEXT, unscored)
+    image_score = scored.scores.get(IMAGE, unscored)
     return {
         "id": sample.id,
         "question": sample.question,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mmeval.metrics.judged.ueval.rows import CLOSED, OPEN, TASKS
-from mmeval.tasks.ueval.averages import Averages, Means, over_tasks, roll_up
+from mmeval.tasks.ueval.averages import SideMeans, TaskAverages, over_tasks, roll_up
 
 PUBLISHED: dict[str, dict[str, list[float]]] = json.loads(
     Path(__file__).with_name("published.json").read_text("utf-8")
@@ -45,7 +45,7 @@ def test_a_task_has_the_side_that_it_has_and_one_without_any_is_in_no_mean() -> 
     assert found["tasks"]["art"] == {"text": 0.5, "image": None, "score": 0.5}
     assert found["tasks"]["life"] == {"text": None, "image": None, "score": None}
     assert (found["text"], found["image"], found["score"]) == (0.375, 1.0, 0.5625)
-    nothing: Means = {"text": None, "image": None, "score": None}
+    nothing: SideMeans = {"text": None, "image": None, "score": None}
     assert roll_up([]) == {
         "tasks": {},
         **nothing,
@@ -54,7 +54,7 @@ def test_a_task_has_the_side_that_it_has_and_one_without_any_is_in_no_mean() -> 
     }
 
 
-def printed(model: str) -> Averages:
+def printed(model: str) -> TaskAverages:
     """``roll_up`` of a model's printed cells, a question for each task."""
     cells = PUBLISHED[model]
     return roll_up([row(task, cells[task][1], cells[task][0]) for task in TASKS])
