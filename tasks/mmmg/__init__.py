@@ -1,1 +1,1 @@
-"""MMMG: pictures, sound, speech and interleaved answers, each with its own check."""
+"""MMMG: pictures, sound, speech and interleaved answers, each with its own metric."""

@@ -1,8 +1,7 @@
 """The averages in MMMG's tables, from the values of its tasks.
 
-A task has a value for each of the four passes. The paper's interval of a category
-averages each pass over its tasks first, and then measures how much these averages
-differ.
+A task has a value for each of the four passes (repeats). The paper's interval of a
+category averages each pass over its tasks, and then takes the spread of these averages.
 """
 
 from __future__ import annotations
@@ -16,23 +15,27 @@ from mmeval.aggregate import Spread, spread
 Passes = Sequence[float]
 """The mean of a task over its rows, for each pass."""
 Absent = Literal["left out", "zero"]
-"""How a task that a model cannot do is counted: left out as in the paper, or 0 as on
+"""How a task counts that a model does not support: left out as in the paper, or 0 as on
 the leaderboard."""
 
 
 def average(
     values: Mapping[str, float], tasks: Sequence[str], *, absent: Absent = "left out"
 ) -> float | None:
-    """The unweighted mean of tasks; ``absent``: how those without a value count.
-    None if none counts."""
+    """The unweighted mean of tasks; None if no task counts.
+
+    ``absent`` decides how tasks without a value count.
+    """
     known = [values[task] for task in tasks if task in values]
     count = len(tasks) if absent == "zero" else len(known)
     return math.fsum(known) / count if count else None
 
 
 def interval(passes: Mapping[str, Passes], tasks: Sequence[str]) -> Spread | None:
-    """The mean of the tasks with passes, with the authors' standard error.
-    None where their numbers of passes differ, or none has any."""
+    """The mean of the tasks with passes, and the authors' standard error.
+
+    None if the tasks have different numbers of passes, or none has a pass.
+    """
     known = [passes[task] for task in tasks if task in passes]
     counts = {len(values) for values in known}
     if len(counts) != 1 or counts == {0}:

@@ -1,6 +1,8 @@
-"""The categories of MMMG: tasks and their averages, in the order of the paper. The
-authors average only within a category, since a model without sound is not worse at
-pictures."""
+"""The categories of MMMG with their tasks, in the order of the paper.
+
+The authors only average within a category, since a model without sound output may still
+be good at pictures.
+"""
 
 from __future__ import annotations
 

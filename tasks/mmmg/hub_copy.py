@@ -1,13 +1,14 @@
-"""The hub's copy of MMMG: parquet with instructions and media, no scoring fields.
+"""The copy of MMMG on the hub: parquet with instructions and media.
 
     category       the name of the instruction file
-    instruction    the prompt (what the instruction files call ``instruction_para``)
-    image_0, image_1, ref_image_0 .. ref_image_3, audio_0    the media of a row; null where there is none
+    instruction    the prompt (``instruction_para`` in the instruction files)
+    image_0, image_1, ref_image_0 .. ref_image_3, audio_0    the media of a row, or null
 
-Only media are taken from it, for rows whose own files are missing. A row is found by
-its category and its prompt. Rows that share both (five groups, twelve rows in all) are
-taken in the order of the copy, which is that of the instruction files.
-"""  # noqa: E501
+The copy has no fields for scoring. Only media are taken from it, for rows whose files
+are missing. A row is found by its category and prompt. Rows that share both (five
+groups, twelve rows in all) are taken in the order of the copy, which is that of the
+instruction files.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ _BATCH_ROWS = 8
 
 
 class PromptPlace(NamedTuple):
-    """A row by its prompt; ``turn`` counts earlier rows of the category with the
-    same."""
+    """A row by its prompt. ``turn`` is the number of earlier rows of the category with
+    this prompt."""
 
     prompt: str
     turn: int
@@ -44,8 +45,8 @@ class HubCopy:
 
     files: tuple[Path, ...]
 
-    def holds(self, category: str, place: PromptPlace) -> bool:
-        """Whether the copy has that row. The media are not read for this.
+    def has(self, category: str, place: PromptPlace) -> bool:
+        """True if the copy has the row. This does not read the media.
 
         Raises UsageError for a file that is not parquet or lacks the columns.
         """
@@ -58,16 +59,18 @@ class HubCopy:
         return Counter((row["category"], row["instruction"]) for row in rows)
 
     def media(self, category: str) -> CategoryMedia:
-        held: dict[PromptPlace, dict[str, bytes]] = {}
+        media: dict[PromptPlace, dict[str, bytes]] = {}
         turns: Counter[str] = Counter()
         for row in self._rows((*_KEYS, *self._media_columns)):
             if row["category"] != category:
                 continue
             prompt = row["instruction"]
             place = PromptPlace(prompt, turns[prompt])
-            held[place] = {name: row[name] for name in self._media_columns if row[name]}
+            media[place] = {
+                name: row[name] for name in self._media_columns if row[name]
+            }
             turns[prompt] += 1
-        return CategoryMedia(held)
+        return CategoryMedia(media)
 
     @cached_property
     def _media_columns(self) -> tuple[str, ...]:
@@ -102,7 +105,7 @@ class HubCopy:
 class CategoryMedia:
     """The media of one category, kept in memory while its rows are read."""
 
-    held: Mapping[PromptPlace, Mapping[str, bytes]]
+    columns: Mapping[PromptPlace, Mapping[str, bytes]]
 
     def medium(
         self,
@@ -111,10 +114,12 @@ class CategoryMedia:
         position: int,
         name: str,
     ) -> Media:
-        """The medium at a position of the list ``field`` of a row, for the file
-        ``name``. Raises MissingDataError where the copy has none."""
+        """The medium at a position of a row's list ``field``, with the given file name.
+
+        Raises MissingDataError if the copy does not have it.
+        """
         column = f"{_COLUMN[field]}_{position}"
-        data = self.held.get(place, {}).get(column)
+        data = self.columns.get(place, {}).get(column)
         if data is None:
             raise MissingDataError(
                 f"the copy of {REPOSITORY} has no {column} of this row"
@@ -123,9 +128,11 @@ class CategoryMedia:
 
 
 def find_copy(folder: Path) -> HubCopy | None:
-    """The copy in the user's folder, else in the hub's cache; None without one. In the
-    folder it is ``FOLDER/UW-FMRL2/MMMG`` as the hub's tool downloads it, or the folder
-    itself."""
+    """Find the copy in the user's folder or in the hub's cache; None if there is none.
+
+    In the user's folder it is ``FOLDER/UW-FMRL2/MMMG``, as the hub's tool downloads it,
+    or the folder itself.
+    """
     places = [
         folder / REPOSITORY,
         folder,

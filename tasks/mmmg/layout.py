@@ -1,5 +1,7 @@
 """The tables of MMMG's paper: tasks with the authors' intervals, and averages.
-The averages are those of categories and of the leaderboard's groups."""
+
+The averages are over categories and over the groups of the leaderboard.
+"""
 
 from __future__ import annotations
 
@@ -19,43 +21,42 @@ if TYPE_CHECKING:
     from mmeval.results import StoredRun, StoredTask
 
 NUMBER = "overall"
-"""The score of a trial, which every task of MMMG has."""
+"""The number that every task of MMMG has."""
 FILE = "file"
 """The label of the instruction file, for tasks with several files."""
 INTERVAL = (
-    "±: half of the authors' 95 % interval, 1.96 standard errors over the times that "
-    "all of it was answered."
+    "±: half of the authors' 95 % interval: 1.96 standard errors over the complete "
+    "passes."
 )
 PAPER = (
-    "Paper: the mean of the tasks that the model can do. Leaderboard: what it cannot "
-    "do counts 0."
+    "Paper: the mean of the tasks that the model supports. Leaderboard: unsupported "
+    "tasks count 0."
 )
 UNKNOWN = (
-    "N/A: one of its tasks has no value here (lost, unavailable or not asked), which "
-    "is not 0; the mean of the others "
-    "would be that of other tasks."
+    "N/A: a task of the category has no value here (lost, unavailable or not asked). "
+    "The mean of the other tasks would not be comparable."
 )
-NAMED: Mapping[str, str] = {
+STATE_NOTES: Mapping[str, str] = {
     "lost": "Lost",
-    "unavailable": "Unavailable, nothing here can score them",
+    "unavailable": "Unavailable, their metrics cannot run here",
 }
-"""How the state of a task is described below the table of averages."""
+"""The notes below the table of averages, by state."""
 
 State = Literal["known", "lost", "absent", "unavailable", "not asked"]
-"""States of a task: it has a value; all answers were lost; the model cannot do it; it
-cannot be scored here; it was not asked."""
+"""States of a task: it has a value; its value is lost; the model does not support it;
+its metric cannot run here; it was not asked."""
 
 
 @dataclass(frozen=True)
-class Line:
-    """The results of one task: its value, each pass's, scored and unscored trials."""
+class TaskLine:
+    """The results of a task: value, value of each pass, scored and missing trials."""
 
     alias: str
     state: State
     value: float | None = None
     passes: Passes = ()
     trials: str = ""
-    lacks: str = ""
+    missing: str = ""
 
     @property
     def half_width(self) -> float | None:
@@ -63,39 +64,39 @@ class Line:
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
-    """Make a table for each category with a task in the run, and one of averages."""
-    asked = {task.name: _line(run, task) for task in run.tasks}
-    lines = dict(asked)
+    """Make a table for each category with a task in the run, and one with averages."""
+    task_lines = {task.name: _line(run, task) for task in run.tasks}
+    lines = dict(task_lines)
     for name in run.ours.get("left_out", {}):
-        lines.setdefault(name, Line(name, "not asked", lacks="left out"))
-    shown = []
+        lines.setdefault(name, TaskLine(name, "not asked", missing="left out"))
+    categories = []
     for category in CATEGORIES:
-        if not asked.keys().isdisjoint(category.tasks):
-            shown.append(category)
+        if not task_lines.keys().isdisjoint(category.tasks):
+            categories.append(category)
             yield _tasks_table(category, lines, run)
-    if shown:
-        yield _averages_table(shown, asked)
+    if categories:
+        yield _averages_table(categories, task_lines)
 
 
-def _line(run: StoredRun, task: StoredTask) -> Line:
+def _line(run: StoredRun, task: StoredTask) -> TaskLine:
     scores = scores_of(run, task, NUMBER)
     trials = f"{scores.count('scored')}/{len(scores)}"
     result = result_of(run, task, NUMBER)
     if result is not None and result.suspended:
-        return Line(task.alias, "lost", trials=trials, lacks="scoring suspended")
-    # the numbers of trials without a value by reason, or that nothing was scored
-    lacking = []
+        return TaskLine(task.alias, "lost", trials=trials, missing="scoring suspended")
+    # the number of trials without a value by status; one word if all have the same
+    counts = []
     for status in ("failed", "unscored", "unavailable", "inapplicable", "unsupported"):
         count = scores.count(status)
         if count == len(scores):
-            lacking = [status]
+            counts = [status]
             break
         if count:
-            lacking.append(f"{count} {status}")
-    lacks = ", ".join(lacking) if len(scores) else "not scored"
+            counts.append(f"{count} {status}")
+    missing = ", ".join(counts) if len(scores) else "not scored"
     value = macro_mean(scores, by=FILE).value
     if value is not None:
-        return Line(task.alias, "known", value, _passes(scores), trials, lacks)
+        return TaskLine(task.alias, "known", value, _passes(scores), trials, missing)
     state: State = "not asked"
     if scores.count("failed") or scores.count("unscored"):
         state = "lost"
@@ -103,12 +104,14 @@ def _line(run: StoredRun, task: StoredTask) -> Line:
         state = "unavailable"
     elif scores.count("unsupported"):
         state = "absent"
-    return Line(task.alias, state, trials=trials, lacks=lacks)
+    return TaskLine(task.alias, state, trials=trials, missing=missing)
 
 
 def _passes(scores: Scores) -> Passes:
     """The mean of each pass, with equal weight for each instruction file of a task.
-    Empty where a pass has no score of one of them."""
+
+    Empty if a pass has no score of one of the files.
+    """
     files = []
     for part in scores.by_level(FILE).values():
         if part.values:
@@ -124,20 +127,22 @@ def _passes(scores: Scores) -> Passes:
 
 
 def _tasks_table(
-    category: Category, lines: Mapping[str, Line], run: StoredRun
+    category: Category, lines: Mapping[str, TaskLine], run: StoredRun
 ) -> Table:
-    known = [task for task in category.tasks if task in lines]
+    included = [task for task in category.tasks if task in lines]
     notes = [INTERVAL]
-    if len(known) < len(category.tasks):
+    if len(included) < len(category.tasks):
         notes.append(
-            f"{len(category.tasks) - len(known)} of its {len(category.tasks)} tasks "
+            f"{len(category.tasks) - len(included)} of its {len(category.tasks)} tasks "
             "are not in this run."
         )
-    notes += paper_notes(run, known)
+    notes += paper_notes(run, included)
     rows: list[tuple[Cell, ...]] = []
-    for task in known:
+    for task in included:
         line = lines[task]
-        rows.append((line.alias, line.value, line.half_width, line.trials, line.lacks))
+        rows.append(
+            (line.alias, line.value, line.half_width, line.trials, line.missing)
+        )
     return Table(
         f"MMMG, {category.title}: tasks",
         ("Task", "Value", "±", "Scored", "Lacks"),
@@ -146,18 +151,20 @@ def _tasks_table(
     )
 
 
-def _averages_table(shown: Sequence[Category], lines: Mapping[str, Line]) -> Table:
+def _averages_table(
+    categories: Sequence[Category], lines: Mapping[str, TaskLine]
+) -> Table:
     rows: list[tuple[Cell, ...]] = []
-    for category in shown:
+    for category in categories:
         rows.append(_average_row(category.title, category.tasks, lines))
         for name, tasks in category.groups.items():
             rows.append(_average_row(f"{category.title}: {name}", tasks, lines))
     notes = [PAPER]
     if any(row[1] is None for row in rows):
         notes.append(UNKNOWN)
-    for state, words in NAMED.items():
+    for state, words in STATE_NOTES.items():
         aliases = []
-        for category in shown:
+        for category in categories:
             for task in category.tasks:
                 if _state_of(task, lines) == state:
                     aliases.append(lines[task].alias)
@@ -172,18 +179,18 @@ def _averages_table(shown: Sequence[Category], lines: Mapping[str, Line]) -> Tab
 
 
 def _average_row(
-    title: str, tasks: Sequence[str], lines: Mapping[str, Line]
+    title: str, tasks: Sequence[str], lines: Mapping[str, TaskLine]
 ) -> tuple[Cell, ...]:
-    """An average, shown where each task has a value or the model cannot do it."""
+    """A row of averages. They are shown if each task has a value or is unsupported."""
     states = Counter(_state_of(task, lines) for task in tasks)
-    words: list[tuple[State, str]] = [
+    labels: list[tuple[State, str]] = [
         ("lost", "lost"),
         ("unavailable", "unavailable"),
         ("not asked", "not asked"),
         ("absent", "unsupported"),
     ]
-    lacks = ", ".join(
-        f"{states[state]} {word}" for state, word in words if states[state]
+    missing = ", ".join(
+        f"{states[state]} {word}" for state, word in labels if states[state]
     )
     values = {}
     passes = {}
@@ -194,12 +201,12 @@ def _average_row(
             passes[task] = line.passes
     counted = f"{len(values)}/{len(tasks)}"
     if states.keys() - {"known", "absent"}:
-        return (title, None, None, None, counted, lacks)
-    sure = interval(passes, tasks)
-    half = None if sure is None else sure.half_width
+        return (title, None, None, None, counted, missing)
+    spread_of_passes = interval(passes, tasks)
+    half = None if spread_of_passes is None else spread_of_passes.half_width
     leaderboard = average(values, tasks, absent="zero")
-    return (title, average(values, tasks), half, leaderboard, counted, lacks)
+    return (title, average(values, tasks), half, leaderboard, counted, missing)
 
 
-def _state_of(task: str, lines: Mapping[str, Line]) -> State:
+def _state_of(task: str, lines: Mapping[str, TaskLine]) -> State:
     return lines[task].state if task in lines else "not asked"

@@ -1,21 +1,20 @@
 """Reads MMMG's instruction files with their media.
 
     seed_instruction/<file>.jsonl                one instruction a line
-    seed_instruction/image/<file>_<k>.png        what the number k in ``image_list`` and ``ref_image_list`` means
-    seed_instruction/audio/<file>_<k>.wav        what the number k in ``audio_list`` means
+    seed_instruction/image/<file>_<k>.png        the picture of number k in ``image_list`` or ``ref_image_list``
+    seed_instruction/audio/<file>_<k>.wav        the sound of number k in ``audio_list``
 
-``dataset_kwargs: {file: a_structure}`` says which file, or which files one after the
-other; ``having: tempo`` keeps the rows that have that field. The prompt is
-``instruction_para``, followed by the pictures and sounds of the row. Those of
-``ref_image_list`` are the sample's reference, which no model is shown. Media whose
-files are not there are taken from the copy on the hub
-(:mod:`mmeval.tasks.mmmg.hub_copy`). A row may also have a field of our own,
+``dataset_kwargs: {file: a_structure}`` names the file, or a list of files. ``having:
+tempo`` keeps the rows with this field. The prompt is ``instruction_para``, followed by
+the pictures and sounds of the row. The pictures of ``ref_image_list`` are the sample's
+reference; models do not see them. Missing media are taken from the copy on the hub
+(:mod:`mmeval.tasks.mmmg.hub_copy`). A row may also have our own field ``reference``,
 
     "reference": {"response": "<audio_start><audio_0><audio_end> words", "image_list": [], "audio_list": [3]}
 
-a right answer in the form of a model's: the n-th number of a list is the file of the
-n-th placeholder, counted from zero. Published rows have none; their reference, if any,
-are the pictures that the answer is compared with.
+a right answer in the form of a model's answer: the n-th number of a list is the file of
+the n-th placeholder, counted from zero. Published rows do not have this field; their
+reference, if any, are the pictures that the answer is compared with.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -40,12 +39,12 @@ from mmeval.records import DIGEST_CHARS, Message, Sample
 from mmeval.system.wording import listed
 from mmeval.tasks.mmmg.hub_copy import CategoryMedia, HubCopy, PromptPlace, find_copy
 from mmeval.tasks.mmmg.rows import (
-    GIVEN,
     NUMBERED,
     PROMPT,
+    PROMPT_MEDIA,
     REFERENCE,
-    SHOULD_BE,
-    Line,
+    REFERENCE_PICTURES,
+    RowLine,
     labels,
     lines,
     medium_file,
@@ -56,9 +55,8 @@ from mmeval.tasks.mmmg.rows import (
 FOLDER = "seed_instruction"
 
 _FETCH = (
-    "fetch the folder seed_instruction of the repository yaojh18/MMMG, name the "
-    "folder above it with --data_dir, "
-    "or try --data bundled"
+    "fetch the folder seed_instruction of the repository yaojh18/MMMG and name its "
+    "parent folder with --data_dir, or try --data bundled"
 )
 _OPTIONS = ("file", "having")
 _NAME = re.compile(r"[a-z0-9_]+")
@@ -66,8 +64,11 @@ _NAME = re.compile(r"[a-z0-9_]+")
 
 @dataclass(frozen=True)
 class MmmgDataset:
-    """The rows of instruction files, in their order. ``media`` is the folder with
-    ``image/`` and ``audio/``; ``copy`` has the media that are missing there."""
+    """The rows of instruction files, in order.
+
+    ``media`` is the folder with ``image/`` and ``audio/``. ``copy`` has the media that
+    are missing there.
+    """
 
     files: tuple[Path, ...]
     media: Path
@@ -76,7 +77,7 @@ class MmmgDataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The digest of the instruction files' bytes, and of the selection of rows."""
+        """The digest of the instruction files and of the row selection."""
         sha256 = hashlib.sha256()
         for file in self.files:
             sha256.update(file.read_bytes())
@@ -92,13 +93,12 @@ class MmmgDataset:
 
     def __iter__(self) -> Iterator[Sample | BadRow]:
         for file in self.files:
-            reader = _Reader(file, self.media, self.copy)
+            reader = _RowReader(file, self.media, self.copy)
             for line in self._lines(file):
                 yield reader.sample(line)
 
-    def _lines(self, file: Path) -> Iterator[Line]:
-        """The lines that count; one that is not a row may have the field, so it is
-        named rather than left out."""
+    def _lines(self, file: Path) -> Iterator[RowLine]:
+        """The selected lines. Damaged lines are kept, so that they are reported."""
         return (
             line
             for line in lines(file)
@@ -106,28 +106,30 @@ class MmmgDataset:
         )
 
     def check_media(self) -> None:
-        """Raise MissingDataError before the run for media in neither folder nor copy.
-        Rows that cannot be read are skipped; they are reported when they are read."""
+        """Raise MissingDataError for media that are in neither the folder nor the copy.
+
+        Rows that cannot be read are skipped here and reported when they are read.
+        """
         missing: list[str] = []
         for file in self.files:
             for line in self._lines(file):
-                names = _lacking(file, self.media, line.row)
+                names = _missing_media(file, self.media, line.row)
                 if names and (
-                    self.copy is None or not self.copy.holds(file.stem, _place(line))
+                    self.copy is None or not self.copy.has(file.stem, _place(line))
                 ):
                     missing += names
         if missing:
             raise MissingDataError(
-                f"{self.media}: {listed(missing, 1)} missing, and no copy of the hub "
-                f"has them; {_FETCH}"
+                f"{self.media}: {listed(missing, 1)} missing, also in the copy of the "
+                f"hub; {_FETCH}"
             )
 
 
-def _place(line: Line) -> PromptPlace:
+def _place(line: RowLine) -> PromptPlace:
     return PromptPlace(str(line.row.get(PROMPT)), line.turn)
 
 
-def _lacking(
+def _missing_media(
     file: Path,
     folder: Path,
     row: Mapping[str, Any],
@@ -145,8 +147,8 @@ def _lacking(
     return missing
 
 
-class _Reader:
-    """Makes samples of one file's rows; reads the copy once, when first needed."""
+class _RowReader:
+    """Makes samples of the rows of a file. The copy is read on first use."""
 
     def __init__(
         self,
@@ -157,50 +159,53 @@ class _Reader:
         self.file, self._folder, self._copy = file, folder, copy
         self._copied: CategoryMedia | None = None
 
-    def sample(self, line: Line) -> Sample | BadRow:
+    def sample(self, line: RowLine) -> Sample | BadRow:
         sample_id = f"{self.file.stem}/{line.position}"
-        known = {**labels(line.row), "file": self.file.stem}
+        row_labels = {**labels(line.row), "file": self.file.stem}
         try:
             if line.fault:
                 raise UsageError(line.fault)
-            words, place = text(line.row, PROMPT), _place(line)
-            given = self._given(line.row, place)
-            asked = Message("user", Interleaved((text_part(words), *_beside(given))))
+            prompt, place = text(line.row, PROMPT), _place(line)
+            media = self._prompt_media(line.row, place)
+            message = Message(
+                "user", Interleaved((text_part(prompt), *_media_parts(media)))
+            )
             references: tuple[Interleaved, ...] = ()
             reference = line.row.get(REFERENCE)
             if reference is None:
-                pictures = self._listed(line.row, SHOULD_BE, place)
+                pictures = self._listed(line.row, REFERENCE_PICTURES, place)
                 if pictures:
-                    references = (Interleaved(_beside(pictures)),)
+                    references = (Interleaved(_media_parts(pictures)),)
             elif isinstance(reference, dict):
-                media = self._given(reference, None)
-                words = text(reference, "response")
-                answer = Interleaved.from_text(words, media, spellings=("span",))
+                reference_media = self._prompt_media(reference, None)
+                prompt = text(reference, "response")
+                answer = Interleaved.from_text(
+                    prompt, reference_media, spellings=("span",)
+                )
                 references = (answer,)
             else:
                 raise UsageError(
                     "'reference' must be an object with 'response' and lists of files"
                 )
-            return Sample(sample_id, (asked,), references, known)
-        except Exception as error:  # whatever is wrong with a row, the others go on
+            return Sample(sample_id, (message,), references, row_labels)
+        except Exception as error:  # any fault of a row: the others are still read
             advice = f"; {_FETCH}" if isinstance(error, MissingDataError) else ""
             where = f"{self.file}:{line.number}"
             reason = f"{message_of(error)}{advice}"
-            return BadRow(where, reason, sample_id, known)
+            return BadRow(where, reason, sample_id, row_labels)
 
-    def _given(
+    def _prompt_media(
         self, row: Mapping[str, Any], place: PromptPlace | None
     ) -> dict[str, Media]:
         media: dict[str, Media] = {}
-        for key in GIVEN:
+        for key in PROMPT_MEDIA:
             media |= self._listed(row, key, place)
         return media
 
     def _listed(
         self, row: Mapping[str, Any], key: str, place: PromptPlace | None
     ) -> dict[str, Media]:
-        """The media of a row's list by label, counted from 0 per kind like
-        placeholders."""
+        """The media of a row's list by label, numbered from 0 like placeholders."""
         kind = NUMBERED[key]
         media = {}
         for position, number in enumerate(numbers(row, key)):
@@ -217,24 +222,24 @@ class _Reader:
 
 
 def load(source: DataSource) -> MmmgDataset:
-    """The rows of instruction files of MMMG.
+    """Load the rows of MMMG's instruction files.
 
-    Raises UsageError for options that name none, MissingDataError for a file, or a
-    medium of its rows, that is missing.
+    Raises UsageError for invalid options, MissingDataError for a missing file or
+    medium.
     """
     source.check_options(_OPTIONS)
-    given = source.options.get("file")
+    file_option = source.options.get("file")
     having = source.options.get("having", "")
-    names: list[Any] = given if isinstance(given, list) else [given]
+    names: list[Any] = file_option if isinstance(file_option, list) else [file_option]
     are_named = all(isinstance(name, str) and _NAME.fullmatch(name) for name in names)
     if not names or not are_named:
         raise UsageError(
-            f"the loader 'mmmg' needs an instruction file, not {given!r}: "
+            f"the loader 'mmmg' needs an instruction file, not {file_option!r}; write "
             f"dataset_kwargs: {{file: a_structure}}"
         )
     if not isinstance(having, str):
         raise UsageError(
-            f"dataset_kwargs: having names a field of the rows, not {having!r}"
+            f"dataset_kwargs: having must name a field of the rows, not {having!r}"
         )
     root = source.folder
     for prefix in (f"{FOLDER}/", ""):
@@ -250,8 +255,8 @@ def load(source: DataSource) -> MmmgDataset:
     raise MissingDataError(f"{root}: no {FOLDER}/{named}.jsonl; {_FETCH}")
 
 
-def _beside(media: Mapping[str, Media]) -> tuple[Part, ...]:
-    """Media as parts without placeholders; the list that names one decides its kind."""
+def _media_parts(media: Mapping[str, Media]) -> tuple[Part, ...]:
+    """Media as parts without placeholders. The label decides the kind."""
     parts = []
     for label, medium in media.items():
         kind: TagKind = "image" if label.startswith("image") else "audio"

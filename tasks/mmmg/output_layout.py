@@ -1,21 +1,20 @@
-"""The layout of answers in MMMG's own scripts: the folder ``output/<model>/``.
+"""The layout of answers in MMMG's scripts: the folder ``output/<model>/``.
 
     <file>.jsonl            an answer a line; <file> is the instruction file
-    image/<file>_<k>.png    what the number k in ``image_list`` means; k counts through all answers of the file
-    audio/<file>_<k>.wav    what the number k in ``audio_list`` means
+    image/<file>_<k>.png    the picture of number k in ``image_list``; k counts through all answers of the file
+    audio/<file>_<k>.wav    the sound of number k in ``audio_list``
 
-The answers to the first instruction come first, then those to the second, as many to
-each. A line has ``response``, a text whose placeholder i
-(``<image_start><image_i><image_end>``, from 0) stands for the i-th number of the line's
-own list, ``image_list`` and ``audio_list``; ``query`` may repeat the instruction.
+The answers are in the order of the instructions, with the same number of answers to
+each. A line has ``response``, a text with placeholders. Placeholder i
+(``<image_start><image_i><image_end>``, from 0) is the i-th number of the line's
+``image_list`` or ``audio_list``. ``query`` may repeat the instruction.
 
-Everything without a place in the layout is kept where those scripts do not look, under
-our own names:
+Everything without a place in the layout is kept where the scripts do not read:
 
-    the key ``mmeval`` of a line    {"parts": [...], "of": "..."}: the parts of an answer that its line does not say by
-                                    itself; {"error": {...}}: the model failed; {"absent": true}: not asked
+    the key ``mmeval`` of a line    {"parts": [...], "of": "..."}: the parts of an answer that the line cannot express;
+                                    {"error": {...}}: the model failed; {"absent": true}: not asked
     other/<file>_<k>.<suffix>       media of other kinds
-    mmeval.json                     whose answers they are, and how many to each instruction of a file (``generations``)
+    mmeval.json                     the model, and the number of answers to each instruction of a file (``generations``)
 """  # noqa: E501
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from mmeval.records import Sample, digest
 from mmeval.tasks.mmmg.rows import SUFFIXES
 
 GENERATIONS = 4
-"""Answers to each instruction by default."""
+"""The default number of answers to each instruction."""
 OTHER: Literal["other"] = "other"
 
 _SPELLINGS = ("span",)
@@ -39,22 +38,22 @@ _LABEL = re.compile(r"(?P<kind>image|audio)(?P<number>[0-9]{1,9})")
 
 
 class RowPlace(NamedTuple):
-    """The instruction file of a sample, and its row there, counted from 0."""
+    """The instruction file of a sample, and its row, counted from 0."""
 
     file: str
     row: int
 
 
 @dataclass(frozen=True)
-class Flat:
-    """An answer as written in a line: the response, and the media of each list."""
+class LineAnswer:
+    """An answer in a line: the response, and the media of each list."""
 
     response: str
     media: Mapping[TagKind, Sequence[Media]] = field(default_factory=dict)
 
 
 def place_of(sample: Sample) -> RowPlace | None:
-    """The place of a sample; None for other benchmarks."""
+    """The place of a sample; None for a sample of another benchmark."""
     match = _ID.fullmatch(sample.id)
     if match is None or sample.metadata.get("file") != match["file"]:
         return None
@@ -62,32 +61,34 @@ def place_of(sample: Sample) -> RowPlace | None:
 
 
 def seal(response: str, numbers: Mapping[TagKind, Sequence[int]]) -> str:
-    """A digest of a line, so that parts of another answer are not used for this one."""
+    """The digest of a line. It ties the exact parts of an answer to this line."""
     lists = [list(numbers.get(kind, ())) for kind in SUFFIXES]
     return digest([response, *lists])
 
 
-def read_flat(flat: Flat) -> Interleaved:
-    """The answer in a line alone."""
+def read_line_answer(line_answer: LineAnswer) -> Interleaved:
+    """The answer that a line expresses, without exact parts."""
     labelled = {}
-    for kind, items in flat.media.items():
+    for kind, items in line_answer.media.items():
         for number, medium in enumerate(items):
             labelled[f"{kind}{number}"] = medium
-    return Interleaved.from_text(flat.response, labelled, spellings=_SPELLINGS)
+    return Interleaved.from_text(line_answer.response, labelled, spellings=_SPELLINGS)
 
 
-def flattened(output: Interleaved) -> Flat:
-    """An answer in the form of a line. It has its own words if their placeholders are
-    numbered as in the layout, else renumbered placeholders. Hidden reasoning and media
-    of other kinds are left out."""
+def line_answer_of(output: Interleaved) -> LineAnswer:
+    """An answer in the form of a line.
+
+    Placeholders are renumbered unless they are numbered as in the layout. Hidden
+    reasoning and media of other kinds are left out.
+    """
     as_written = _as_numbered(output)
-    if as_written is not None and read_flat(as_written) == output:
+    if as_written is not None and read_line_answer(as_written) == output:
         return as_written
-    return _numbered_anew(output)
+    return _renumbered(output)
 
 
-def _as_numbered(output: Interleaved) -> Flat | None:
-    """The lists by the numbers of the labels; None if these are not 0, 1, 2, ..."""
+def _as_numbered(output: Interleaved) -> LineAnswer | None:
+    """The media in the order of their numbers; None unless these are 0, 1, 2, ..."""
     numbered: dict[TagKind, dict[int, Media]] = {kind: {} for kind in SUFFIXES}
     for part in output.parts:
         if part.media is None:
@@ -104,17 +105,17 @@ def _as_numbered(output: Interleaved) -> Flat | None:
         if numbers != list(range(len(items))):
             return None
         media[kind] = [items[number] for number in numbers]
-    return Flat(output.text, media)
+    return LineAnswer(output.text, media)
 
 
-def _numbered_anew(output: Interleaved) -> Flat:
+def _renumbered(output: Interleaved) -> LineAnswer:
     media: dict[TagKind, list[Media]] = {kind: [] for kind in SUFFIXES}
     numbers: dict[tuple[str, str], int] = {}
     numbered: list[tuple[Part, int | None]] = []
-    for place, part in enumerate(output.parts):
+    for position, part in enumerate(output.parts):
         number = None
         if part.media is not None and part.kind in media:
-            key = (part.label or f"@{place}", part.media.sha256)
+            key = (part.label or f"@{position}", part.media.sha256)
             items = media[part.kind]
             if key not in numbers:
                 numbers[key] = len(items)
@@ -122,20 +123,19 @@ def _numbered_anew(output: Interleaved) -> Flat:
             number = numbers[key]
         numbered.append((part, number))
 
-    # Placeholders without a medium are numbered after all others, so that they do not
-    # get a medium.
+    # Placeholders without a medium get the last numbers, so that no medium is theirs.
     lengths = {kind: len(items) for kind, items in media.items()}
-    words = []
+    pieces = []
     for part, number in numbered:
         if part.kind == "reasoning":
             continue
         if part.kind not in SUFFIXES:
-            words.append(part.raw)
+            pieces.append(part.raw)
         elif number is not None:
-            words.append(render(part.kind, number + 1, "span"))
+            pieces.append(render(part.kind, number + 1, "span"))
         elif part.dangling and any(find(part.raw, _SPELLINGS)):
             lengths[part.kind] += 1
-            words.append(render(part.kind, lengths[part.kind], "span"))
+            pieces.append(render(part.kind, lengths[part.kind], "span"))
         else:
-            words.append(part.raw)
-    return Flat("".join(words), media)
+            pieces.append(part.raw)
+    return LineAnswer("".join(pieces), media)

@@ -1,4 +1,4 @@
-"""Reads answers in MMMG's own layout (:mod:`mmeval.tasks.mmmg.output_layout`)."""
+"""Reads answers in MMMG's layout (:mod:`mmeval.tasks.mmmg.output_layout`)."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from mmeval.records import Response, Sample
 from mmeval.tasks.mmmg.output_layout import (
     GENERATIONS,
     OTHER,
-    Flat,
+    LineAnswer,
     place_of,
-    read_flat,
+    read_line_answer,
     seal,
 )
 from mmeval.tasks.mmmg.rows import SUFFIXES, medium_file, numbers
@@ -46,13 +46,14 @@ def read_output(
     generations: int | None = None,
     any_instruction: bool = False,
     media_root: MediaRoot = (),
-) -> OutputAnswers:
-    """The answers in ``output/<model>``. ``generations`` is the number of answers to
-    each instruction; the default is in our note in the folder, else 4. With
-    ``any_instruction`` an answer is accepted even if its line repeats another
-    instruction. ``media_root``: see :class:`mmeval.interchange.MediaPaths`.
+) -> MmmgAnswers:
+    """Read the answers in ``output/<model>``.
 
-    Raises MissingDataError without answers, UsageError for damaged ones.
+    ``generations`` is the number of answers to each instruction; by default the number
+    in ``mmeval.json``, or 4. With ``any_instruction`` an answer is accepted even if its
+    line repeats another instruction. ``media_root``: see
+    :class:`mmeval.interchange.MediaPaths`. Raises MissingDataError if there are no
+    answers, UsageError for damaged answers.
     """
     if generations is not None and generations < 1:
         raise UsageError(f"generations={generations}: must be at least 1")
@@ -63,15 +64,15 @@ def read_output(
         folders = sorted({file.parent for file in path.glob("*/*.jsonl")})
     if not folders:
         raise MissingDataError(
-            f"{path}: no answers, <file>.jsonl; name the folder output/<model> with "
-            "path="
+            f"{path}: no answer files <file>.jsonl; name the folder output/<model> "
+            "with path="
         )
     if len(folders) > 1:
         raise UsageError(
             f"{path} holds answers of several models; name one with path=: "
             f"{', '.join(map(str, folders))}"
         )
-    return OutputAnswers(
+    return MmmgAnswers(
         folders[0],
         generations,
         MediaPaths(media_root),
@@ -79,8 +80,8 @@ def read_output(
     )
 
 
-class OutputAnswers:
-    """The answers of one model, checked on opening, and read again on demand."""
+class MmmgAnswers:
+    """The answers of a model. They are checked at first and read on demand."""
 
     def __init__(
         self,
@@ -94,7 +95,7 @@ class OutputAnswers:
         self._generations = generations
         self._any_instruction = any_instruction
         self._manifest = read_manifest(
-            folder, f"remove it, and say generations=N if it is not {GENERATIONS}"
+            folder, f"remove it, and set generations=N if it is not {GENERATIONS}"
         )
         self._offsets: dict[str, array[int]] = {}
         self._counts: dict[str, int] = {}
@@ -109,7 +110,7 @@ class OutputAnswers:
 
     @cached_property
     def digest(self) -> str:
-        """The digest of the lines and all media: every file that answers depend on."""
+        """The digest of all files that the answers depend on: lines and media."""
         names = [f"{file}.jsonl" for file in self._offsets]
         if (self._folder / MANIFEST).is_file():
             names.append(MANIFEST)
@@ -137,8 +138,8 @@ class OutputAnswers:
             if len(offsets) % repeats:
                 uneven.append(
                     f"{self._folder / file}.jsonl: {len(offsets)} lines are not "
-                    f"{repeats} answers to each instruction; it was cut off, or holds "
-                    "another number of them: generations=N"
+                    f"{repeats} answers to each instruction; complete the file, or set "
+                    "generations=N"
                 )
         return [*uneven, *missing_remarks(self._missing)]
 
@@ -151,7 +152,7 @@ class OutputAnswers:
         place = place_of(sample)
         if place is None:
             return MissingAnswer(
-                f"the sample {sample.id!r} is no row of an instruction file of MMMG"
+                f"the sample {sample.id!r} is not a row of MMMG's instruction files"
             )
         offsets = self._offsets.get(place.file)
         repeats = self._repeats(place.file)
@@ -160,8 +161,8 @@ class OutputAnswers:
             return MissingAnswer(f"{self._folder} has no {name}")
         if repeat >= repeats:
             return MissingAnswer(
-                f"{name} has {repeats} answers to each instruction; --repeats "
-                f"{repeats} asks for no more"
+                f"{name} has {repeats} answers to each instruction; use --repeats "
+                f"{repeats}"
             )
         number = place.row * repeats + repeat
         if number >= len(offsets):
@@ -170,17 +171,17 @@ class OutputAnswers:
                 f"repeat {repeat}"
             )
         row = line_at(self._folder / name, offsets[number])
-        answers = False
+        has_answer = False
         try:
             if own_of(row).get("absent"):
-                raise MissingDataError("the run that was exported had none")
+                raise MissingDataError("the exported run had no answer")
             self._check_instruction(row, sample)
-            answers = True
+            has_answer = True
             response = self._response(place.file, row)
         except MissingDataError as error:
             return MissingAnswer(
                 f"{sample.id!r}, repeat {repeat}: {error}",
-                AnswerPlace(place.file, number) if answers else None,
+                AnswerPlace(place.file, number) if has_answer else None,
             )
         except UsageError as error:
             raise UsageError(
@@ -189,34 +190,36 @@ class OutputAnswers:
         return StoredAnswer(AnswerPlace(place.file, number), response)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no file stays open."""
 
     def _response(self, file: str, row: Mapping[str, Any]) -> Response:
         """The response in a row.
-        Raises MissingDataError for missing media, UsageError for an invalid answer."""
-        own = own_of(row)
-        if "error" in own:
-            return error_of(own["error"])
+
+        Raises MissingDataError for missing media, UsageError for an invalid answer.
+        """
+        extra = own_of(row)
+        if "error" in extra:
+            return error_of(extra["error"])
         if _is_exact(row):
-            parts = [exact_part(part, self._medium) for part in own["parts"]]
+            parts = [exact_part(part, self._medium) for part in extra["parts"]]
             output = Interleaved(tuple(parts))
         else:
             media = {}
-            for kind, given in _listed(row).items():
-                names = [medium_file(kind, file, number) for number in given]
+            for kind, file_numbers in _listed(row).items():
+                names = [medium_file(kind, file, number) for number in file_numbers]
                 media[kind] = [self._medium(name) for name in names]
-            output = read_flat(Flat(row["response"], media))
-        return Response(output=output, left_out=kinds_of(own.get("left_out")))
+            output = read_line_answer(LineAnswer(row["response"], media))
+        return Response(output=output, left_out=kinds_of(extra.get("left_out")))
 
     def _check_instruction(self, row: Mapping[str, Any], sample: Sample) -> None:
         query = row.get("query")
-        given = query.get("instruction") if isinstance(query, dict) else None
-        if self._any_instruction or not isinstance(given, str):
+        instruction = query.get("instruction") if isinstance(query, dict) else None
+        if self._any_instruction or not isinstance(instruction, str):
             return
-        if given.split() != sample.question.split():
+        if instruction.split() != sample.question.split():
             raise MissingDataError(
-                f"the line answers another instruction, {given[:80]!r}; where it is "
-                "meant all the same, say any_instruction=true"
+                f"the line answers another instruction, {instruction[:80]!r}; accept "
+                "it with any_instruction=true"
             )
 
     def _medium(self, name: str) -> Media:
@@ -229,22 +232,24 @@ class OutputAnswers:
             try:
                 if not isinstance(row.get("response"), str):
                     raise UsageError("'response' must be a text")
-                listed = _listed(row)
-                own = own_of(row)
+                lists = _listed(row)
+                extra = own_of(row)
             except UsageError as error:
                 raise UsageError(f"{line.place}: {error}") from None
             offsets.append(line.offset)
             names: list[str] = []
-            if own.get("absent"):
+            if extra.get("absent"):
                 continue
             count += 1
-            if "error" in own:
+            if "error" in extra:
                 continue
             if _is_exact(row):
-                names = exact_files(own)
+                names = exact_files(extra)
             else:
-                for kind, given in listed.items():
-                    names += [medium_file(kind, file.stem, number) for number in given]
+                for kind, file_numbers in lists.items():
+                    names += [
+                        medium_file(kind, file.stem, number) for number in file_numbers
+                    ]
             for name in names:
                 if self._media.is_moved(name):
                     self._moved.append(name)
@@ -255,17 +260,17 @@ class OutputAnswers:
     def _repeats(self, file: str) -> int:
         if self._generations is not None:
             return self._generations
-        noted = self._manifest.get("generations")
-        found = noted.get(file) if isinstance(noted, dict) else None
-        return found if type(found) is int and found > 0 else GENERATIONS
+        generations = self._manifest.get("generations")
+        count = generations.get(file) if isinstance(generations, dict) else None
+        return count if type(count) is int and count > 0 else GENERATIONS
 
 
 def _listed(row: Mapping[str, Any]) -> dict[TagKind, list[int]]:
-    """The numbers of a line's media by kind. Raises UsageError for invalid ones."""
+    """The numbers of a line's media by kind. Raises UsageError if they are invalid."""
     return {kind: numbers(row, f"{kind}_list") for kind in SUFFIXES}
 
 
 def _is_exact(row: Mapping[str, Any]) -> bool:
-    """Whether our own key has the parts of this very answer."""
-    own = own_of(row)
-    return "parts" in own and own.get("of") == seal(row["response"], _listed(row))
+    """True if the line has the exact parts of its answer under our key."""
+    extra = own_of(row)
+    return "parts" in extra and extra.get("of") == seal(row["response"], _listed(row))

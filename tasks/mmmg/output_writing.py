@@ -1,4 +1,4 @@
-"""Writes answers in MMMG's own layout (:mod:`mmeval.tasks.mmmg.output_layout`)."""
+"""Writes answers in MMMG's layout (:mod:`mmeval.tasks.mmmg.output_layout`)."""
 
 from __future__ import annotations
 
@@ -23,30 +23,28 @@ from mmeval.records import Sample, Trial
 from mmeval.system import to_line
 from mmeval.tasks.mmmg.output_layout import (
     OTHER,
-    flattened,
+    line_answer_of,
     place_of,
-    read_flat,
+    read_line_answer,
     seal,
 )
 from mmeval.tasks.mmmg.rows import SUFFIXES, medium_file
 
 SAMPLE_RATE = 22050
-"""Hertz: those scripts treat every sound as having this rate and one channel."""
+"""In hertz. The scripts treat every sound as having this rate and one channel."""
 GAPS = {
-    "absent": "none in this run, put in so that the others keep their places; "
-    f"{OWN!r} says so"
+    "absent": "the run has no answer; an empty line keeps the other lines in place, "
+    f"with the reason under {OWN!r}"
 }
 NOTES = {
-    "reasoning": "hidden reasoning has no place in the layout; it is kept under "
-    f"{OWN!r}",
-    "other": f"no picture or sound, which the layout knows alone; kept in {OTHER}/",
-    "made rgb": "no RGB PNG, written as one without transparency; the original is in "
+    "reasoning": f"the layout has no place for hidden reasoning; kept under {OWN!r}",
+    "other": f"neither pictures nor sounds, so not in the layout; kept in {OTHER}/",
+    "made rgb": "converted to RGB PNG without transparency; the original is kept in "
     f"{OTHER}/",
-    "undecoded": "cannot be decoded, kept as the bytes that they are under a name in "
-    ".png",
-    "not 22050": f"no WAV of one channel at {SAMPLE_RATE} Hz, kept as the bytes that "
-    "they are under a name in .wav",
-    "exact": "written with placeholders as the layout numbers them; their own stand "
+    "undecoded": "they cannot be decoded; the bytes are kept unchanged in a .png file",
+    "not 22050": f"not a WAV file with one channel at {SAMPLE_RATE} Hz; the bytes are "
+    "kept unchanged in a .wav file",
+    "exact": "placeholders were renumbered for the layout; the original ones are kept "
     f"under {OWN!r}",
 }
 NOUNS = {
@@ -56,6 +54,7 @@ NOUNS = {
     "undecoded": "pictures",
     "not 22050": "sounds",
 }
+# byte 25 of a PNG file is the colour type; 2 is RGB without a palette
 _PNG_COLOUR_TYPE, _PNG_RGB = slice(25, 26), b"\x02"
 
 
@@ -66,14 +65,14 @@ class _Slot(NamedTuple):
 
 def write_output(run: AnsweredRun, folder: Path) -> ExportSummary:
     """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises."""
-    return _Writer(folder).fill(run)
+    return _MmmgFolder(folder).fill(run)
 
 
-class _Writer(ExportFolder):
-    """Collects the trials of each instruction file, and writes them in its order."""
+class _MmmgFolder(ExportFolder):
+    """Collects the trials of each instruction file and writes them in its order."""
 
     benchmark, entry, gaps, notes, nouns = "MMMG", "line", GAPS, NOTES, NOUNS
-    unanswered = f"the lines are empty, and say so under {OWN!r} alone"
+    unanswered = f"the line is empty, with the reason under {OWN!r}"
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -82,11 +81,11 @@ class _Writer(ExportFolder):
     def takes(self, sample: Sample) -> bool:
         return place_of(sample) is not None
 
-    def add(self, scored_trial: ScoredTrial) -> None:
-        place = place_of(scored_trial.trial.sample)
+    def add(self, scored: ScoredTrial) -> None:
+        place = place_of(scored.trial.sample)
         assert place is not None
         slots = self._files.setdefault(place.file, {})
-        slots[_Slot(place.row, scored_trial.trial.repeat)] = scored_trial.trial
+        slots[_Slot(place.row, scored.trial.repeat)] = scored.trial
 
     def finish(self) -> Sequence[str]:
         generations = self.manifest["generations"] = {}
@@ -97,7 +96,7 @@ class _Writer(ExportFolder):
 
 
 class _FileWriter:
-    """Writes the answers of one instruction file one by one, each with its media."""
+    """Writes the answers of an instruction file, each with its media."""
 
     def __init__(self, folder: ExportFolder, file: str) -> None:
         self._folder, self._file = folder, file
@@ -116,45 +115,47 @@ class _FileWriter:
             self._folder.counts["absent"] += 1
             return {**_EMPTY, OWN: {"absent": True}}
         query = {"query": {"instruction": trial.sample.question}}
-        own = self._folder.mmeval_fields(trial)
+        extra = self._folder.own(trial)
         if trial.output is None:
-            return {**query, **_EMPTY, OWN: own}
-        return query | self._answer(trial.output, own)
+            return {**query, **_EMPTY, OWN: extra}
+        return query | self._answer(trial.output, extra)
 
     def _answer(
         self,
         output: Interleaved,
-        own: dict[str, Any],
+        extra: dict[str, Any],
     ) -> dict[str, Any]:
-        flat = flattened(output)
+        line_answer = line_answer_of(output)
         files: dict[str, str] = {}
         numbers: dict[TagKind, list[int]] = {}
-        shown: set[str] = set()
-        for kind, items in flat.media.items():
+        listed_digests: set[str] = set()
+        for kind, items in line_answer.media.items():
             numbers[kind] = [self._put(medium, kind, files) for medium in items]
-            shown.update(medium.sha256 for medium in items)
-        line: dict[str, Any] = {"response": flat.response}
+            listed_digests.update(medium.sha256 for medium in items)
+        line: dict[str, Any] = {"response": line_answer.response}
         for kind in SUFFIXES:
             line[f"{kind}_list"] = numbers.get(kind, [])
         are_exact = all(medium.sha256 in files for medium in output.media())
-        if are_exact and read_flat(flat) == output:
-            return {**line, OWN: own} if own else line
+        if are_exact and read_line_answer(line_answer) == output:
+            return {**line, OWN: extra} if extra else line
         counts = self._folder.counts
         for medium in output.media():
             if medium.sha256 not in files:
                 self._put(medium, OTHER, files)
-                counts["other"] += medium.sha256 not in shown
+                counts["other"] += medium.sha256 not in listed_digests
         counts["reasoning"] += any(part.kind == "reasoning" for part in output.parts)
-        counts["exact"] += flat.response != output.text
-        sealed = seal(flat.response, numbers)
-        own = {**own, "of": sealed, "parts": exact_parts(output, files)}
-        return {**line, OWN: own}
+        counts["exact"] += line_answer.response != output.text
+        line_seal = seal(line_answer.response, numbers)
+        extra = {**extra, "of": line_seal, "parts": exact_parts(output, files)}
+        return {**line, OWN: extra}
 
     def _put(
         self, medium: Media, kind: TagKind | Literal["other"], files: dict[str, str]
     ) -> int:
-        """The number of a medium's file; ``files`` gets its name where it has the
-        medium's bytes."""
+        """Write a medium and return the number of its file.
+
+        ``files`` gets the name of the file if the file has the medium's bytes.
+        """
         number = self._numbers[kind]
         self._numbers[kind] += 1
         if kind == OTHER:
@@ -162,17 +163,17 @@ class _FileWriter:
         else:
             name = medium_file(kind, self._file, number)
         data = medium.read()
-        made = _rgb_png(medium, data) if kind == "image" else data
+        converted = _rgb_png(medium, data) if kind == "image" else data
         counts = self._folder.counts
-        if made is None:
+        if converted is None:
             counts["undecoded"] += 1
-        if made is None or made == data:
+        if converted is None or converted == data:
             files.setdefault(medium.sha256, name)
         else:
             counts["made rgb"] += 1
         if kind == "audio" and _wav_form(data) != (1, SAMPLE_RATE):
             counts["not 22050"] += 1
-        self._folder.write(name, made or data)
+        self._folder.write(name, converted or data)
         return number
 
 
@@ -180,9 +181,11 @@ _EMPTY = {"response": "", "image_list": [], "audio_list": []}
 
 
 def _rgb_png(picture: Media, data: bytes) -> bytes | None:
-    """A picture as an RGB PNG, its own bytes if it is one; None if it cannot be
-    decoded. Transparency is dropped without a background and nothing is turned, as
-    where those scripts make RGB themselves."""
+    """A picture as an RGB PNG; None if it cannot be decoded.
+
+    An RGB PNG is unchanged. Otherwise transparency is dropped without a background and
+    the picture is not rotated, like in the scripts.
+    """
     if data.startswith(b"\x89PNG") and data[_PNG_COLOUR_TYPE] == _PNG_RGB:
         return data
     try:
@@ -195,13 +198,13 @@ def _rgb_png(picture: Media, data: bytes) -> bytes | None:
 
 
 def _wav_form(data: bytes) -> tuple[int, int] | None:
-    """Channels and sample rate of a WAV file, by its header; None for anything else."""
+    """Channels and sample rate from the header of a WAV file; None for other files."""
     import soundfile
 
     try:
-        found = soundfile.info(io.BytesIO(data))
+        info = soundfile.info(io.BytesIO(data))
     except soundfile.SoundFileError:
         return None
-    if found.format not in ("WAV", "WAVEX"):
+    if info.format not in ("WAV", "WAVEX"):
         return None
-    return found.channels, found.samplerate
+    return info.channels, info.samplerate

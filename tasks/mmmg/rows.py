@@ -12,35 +12,38 @@ from mmeval.interchange import lines_of
 from mmeval.media import TagKind
 
 PROMPT, SEED = "instruction_para", "instruction"
-"""The fields of the prompt, and of the sentence that it was made from, which no model
-is shown."""
+"""The fields of the prompt, and of the sentence that the prompt was made from. Models
+do not see the second one."""
 
 NUMBERED: Mapping[str, TagKind] = {
     "image_list": "image",
     "audio_list": "audio",
     "ref_image_list": "image",
 }
-"""The fields with numbers of media files, each with their kind."""
+"""The fields with numbers of media files, and their kinds."""
 
-GIVEN = ("image_list", "audio_list")
-"""The media of the prompt."""
-SHOULD_BE = "ref_image_list"
-"""The pictures that the answer is compared with; no model is shown them."""
+PROMPT_MEDIA = ("image_list", "audio_list")
+"""The fields with the media of the prompt."""
+REFERENCE_PICTURES = "ref_image_list"
+"""The field with the pictures that the answer is compared with. Models do not see
+them."""
 
 SUFFIXES: Mapping[TagKind, str] = {"image": ".png", "audio": ".wav"}
-"""The kinds of numbered media files, each with the end of their names."""
+"""The suffixes of numbered media files, by kind."""
 _MAX_NUMBER = 10**9
 
 REFERENCE = "reference"
-"""A right answer, only in our own rows."""
+"""The field with a right answer, only in our own rows."""
 
 _NOT_LABELS = (PROMPT, SEED, REFERENCE, *NUMBERED)
 
 
-class Line(NamedTuple):
-    """One row: its line (``number``, from 1), its place (``position``, from 0).
-    ``turn`` counts the rows before it that have the same prompt; a line with a
-    ``fault`` has an empty row."""
+class RowLine(NamedTuple):
+    """A row with its line ``number`` (from 1) and its ``position`` (from 0).
+
+    ``turn`` is the number of earlier rows with the same prompt. A line with a ``fault``
+    has an empty row.
+    """
 
     number: int
     position: int
@@ -49,25 +52,25 @@ class Line(NamedTuple):
     fault: str = ""
 
 
-def lines(file: Path) -> Iterator[Line]:
-    """The file's rows without blank lines. Raises UsageError if one is not JSON."""
+def lines(file: Path) -> Iterator[RowLine]:
+    """The rows of a file. Blank lines are skipped; a faulty line has a ``fault``."""
     prompts: Counter[str] = Counter()
     for position, (_, number, _, row) in enumerate(
         lines_of(file, kind=None, faults=True)
     ):
         if isinstance(row, dict):
             prompt = str(row.get(PROMPT))
-            yield Line(number, position, prompts[prompt], row)
+            yield RowLine(number, position, prompts[prompt], row)
             prompts[prompt] += 1
         else:
             fault = f"the line is a {type(row).__name__}, not an object"
             if isinstance(row, UsageError):
                 fault = str(row)
-            yield Line(number, position, 0, {}, fault)
+            yield RowLine(number, position, 0, {}, fault)
 
 
 def labels(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The labels for metrics: all fields but prompts and lists of media."""
+    """The labels of a row: all fields except prompts and lists of media."""
     return {name: value for name, value in row.items() if name not in _NOT_LABELS}
 
 
@@ -80,13 +83,13 @@ def text(row: Mapping[str, Any], key: str) -> str:
 
 
 def numbers(row: Mapping[str, Any], key: str) -> list[int]:
-    """The numbers of media files in a field, if any. Raises UsageError if invalid."""
-    found = row.get(key) or []
-    if not isinstance(found, list) or not all(
-        type(n) is int and 0 <= n < _MAX_NUMBER for n in found
+    """The file numbers in a field; empty without it. Raises UsageError if invalid."""
+    values = row.get(key) or []
+    if not isinstance(values, list) or not all(
+        type(value) is int and 0 <= value < _MAX_NUMBER for value in values
     ):
         raise UsageError(f"{key!r} must be a list of file numbers, counted from 0")
-    return found
+    return values
 
 
 def medium_file(

@@ -25,7 +25,7 @@ from mmeval.media import Interleaved, Media, Part, media_part, text_part
 from mmeval.records import ErrorInfo, Response, Sample, Trial, user
 from mmeval.system import foreign_lines
 from mmeval.tasks.mmmg.output_layout import seal
-from mmeval.tasks.mmmg.output_reading import OutputAnswers, read_output
+from mmeval.tasks.mmmg.output_reading import MmmgAnswers, read_output
 from mmeval.tasks.mmmg.output_writing import write_output
 from tests.support.interchange import held, row_sample, task_of
 from tests.support.tiny_media import PLAIN_OBJ, picture, wav
@@ -96,15 +96,13 @@ def line(
     }
 
 
-def answer(
-    answers: OutputAnswers, row: int, repeat: int = 0, **sample: Any
-) -> Response:
+def answer(answers: MmmgAnswers, row: int, repeat: int = 0, **sample: Any) -> Response:
     found = answers.answer("tiny", row_sample(row, **sample), repeat)
     assert isinstance(found, StoredAnswer), found
     return found.response
 
 
-def absent(answers: OutputAnswers, row: int, repeat: int = 0, **sample: Any) -> str:
+def absent(answers: MmmgAnswers, row: int, repeat: int = 0, **sample: Any) -> str:
     found = answers.answer("tiny", row_sample(row, **sample), repeat)
     assert isinstance(found, MissingAnswer), found
     return found.reason

@@ -4,7 +4,12 @@ import pytest
 
 from mmeval.media import Interleaved, Media, Part, media_part, text_part
 from mmeval.records.sample import Sample, user
-from mmeval.tasks.mmmg.output_layout import Flat, flattened, place_of, read_flat
+from mmeval.tasks.mmmg.output_layout import (
+    LineAnswer,
+    line_answer_of,
+    place_of,
+    read_line_answer,
+)
 from tests.support.tiny_media import picture, wav
 from tests.support.toy import picture as numbered_picture
 
@@ -46,9 +51,9 @@ def spanned(text: str, **media: Media) -> Interleaved:
 def test_an_answer_in_the_layouts_own_words_comes_back_from_its_line_alone(
     output: Interleaved,
 ) -> None:
-    flat = flattened(output)
+    flat = line_answer_of(output)
     assert flat.response == output.text
-    assert read_flat(flat) == output
+    assert read_line_answer(flat) == output
 
 
 @pytest.mark.parametrize(
@@ -86,9 +91,9 @@ def test_an_answer_in_the_layouts_own_words_comes_back_from_its_line_alone(
 def test_any_other_answer_is_numbered_as_the_layout_counts(
     output: Interleaved, response: str
 ) -> None:
-    flat = flattened(output)
+    flat = line_answer_of(output)
     assert flat.response == response
-    assert [m.sha256 for m in read_flat(flat).media()] == [
+    assert [m.sha256 for m in read_line_answer(flat).media()] == [
         m.sha256 for m in output.media()
     ]
 
@@ -99,13 +104,13 @@ def test_a_placeholder_that_had_no_medium_gets_no_other_and_other_kinds_stay_out
     output = spanned(f"{FIRST} lost, {SECOND} there", image1=HARE)
     kinds = [
         (part.kind, part.dangling)
-        for part in read_flat(flattened(output)).parts
+        for part in read_line_answer(line_answer_of(output)).parts
         if part.kind == "image"
     ]
     assert kinds == [("image", True), ("image", False)]
     film = Media.from_bytes(b"\x00\x00\x00\x18ftypmp42")
-    flat = flattened(Interleaved((text_part("see "), media_part(film))))
-    assert flat == Flat("see ", {"image": [], "audio": []})
+    flat = line_answer_of(Interleaved((text_part("see "), media_part(film))))
+    assert flat == LineAnswer("see ", {"image": [], "audio": []})
 
 
 def test_only_rows_of_instruction_files_have_a_place() -> None:
