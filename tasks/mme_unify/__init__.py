@@ -1,1 +1,1 @@
-"""MME-Unify: understanding, generation, and tasks that need both at once."""
+"""MME-Unify: understanding, generation, and tasks that need both."""

@@ -1,5 +1,4 @@
-"""The scores of MME-Unify's tables, from those of its tasks, and the means over steps
-of mazes."""
+"""The averages in MME-Unify's tables, and the means over the steps of mazes."""
 
 from __future__ import annotations
 
@@ -14,10 +13,10 @@ UNDERSTANDING = ("SIPU", "MITIU", "VPU")
 GENERATION = ("CIVG", "FIR", "TIE", "TIG", "TVG", "VP")
 UNIFY = ("IEE", "CSQ", "AL", "SD", "VCoT")
 TASKS = (*UNDERSTANDING, *GENERATION, *UNIFY)
-"""In the order of the paper's tables, and in its spelling."""
+"""In the order and spelling of the paper's tables."""
 
 
-class Averages(TypedDict):
+class PartAverages(TypedDict):
     """The scores of the three parts, and their mean."""
 
     understanding: float
@@ -26,12 +25,11 @@ class Averages(TypedDict):
     mme_u: float
 
 
-def roll_up(scores: Mapping[str, float | None]) -> Averages:
-    """The averages of the scores of tasks, in their unit; a task that is not there, or
-    None, counts 0.
+def roll_up(scores: Mapping[str, float | None]) -> PartAverages:
+    """The averages of the scores of tasks, in the same unit.
 
-    The tasks of a part count the same, and so do the parts. Raises UnknownNameError for
-    another name.
+    A missing score counts 0. The tasks of a part weigh the same, and so do the parts.
+    Raises UnknownNameError for an unknown task.
 
     >>> roll_up({"SIPU": 58.5, "MITIU": 43.53, "VPU": 36.02})["mme_u"]
     15.33888888888889
@@ -55,10 +53,10 @@ def roll_up(scores: Mapping[str, float | None]) -> Averages:
 def steps(
     scores: Scores, *, profile: Literal["standard", "official"] = "standard"
 ) -> Estimate:
-    """The share of right steps over all mazes, each of which weighs as many as it has.
+    """The share of right steps over all mazes; a maze weighs its number of steps.
 
-    Official: over as many steps a maze as the longest one has, as the released script
-    divides. The ceiling is lower then: 405 of 720 steps on the whole data.
+    Official: the released script divides by the steps of the longest maze for each
+    maze. The maximum is lower then: 405 of 720 steps on the whole data.
     """
     if profile == "standard":
         return weighted_mean(scores)

@@ -1,5 +1,7 @@
-"""The tables of MME-Unify's paper, in percent: all scores (2), the unify tasks (3), and
-generation (4)."""
+"""The tables of MME-Unify's paper, in percent.
+
+Table 2 has all scores, table 3 the unify tasks, table 4 the generation tasks.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,8 @@ if TYPE_CHECKING:
     from mmeval.results import StoredRun, StoredTask
 
 SCORE, PLUS = "mme_unify_score", "mme_unify_plus"
-CANNOT = "-"
-"""In the place of a score that the model cannot have, as in the paper; it counts 0."""
+UNSUPPORTED = "-"
+"""The cell of an unsupported task, as in the paper. It counts 0."""
 UNIFY_COLUMNS: Mapping[str, Sequence[str]] = {
     "Text, action": ("mme_unify_explanation", "mme_unify_choice", "mme_unify_action"),
     "Location": ("mme_unify_location",),
@@ -43,20 +45,20 @@ GENERATION_COLUMNS: Mapping[str, Sequence[str]] = {
     "CLIP-T": ("clip_text_similarity",),
     "Score": (SCORE,),
 }
-"""The numbers in each column: a task has one of them at most."""
+"""The numbers of each column. A task has at most one of them."""
 STRICT = (
-    "Strict: what the model left out counts 0; else it is dropped from the means of "
-    "generation, as in the paper."
+    "Strict: missing outputs count 0. Otherwise the means of generation leave them "
+    "out, as in the paper."
 )
 PLUS_APART = (
-    "acc+ stands beside acc and never enters Unify or MME-U (paper, section 3.4)."
+    "acc+ is shown beside acc and is not part of Unify or MME-U (paper, section 3.4)."
 )
-_NO_SETTING = ("of", "script", "text_key")
+_NOT_SETTINGS = ("of", "script", "text_key")
 
 
-class _Piece(NamedTuple):
-    """A number of a task as the results file has it, its value, and what it is when all
-    that is missing counts 0."""
+class _TaskNumber(NamedTuple):
+    """A number of a task: its result, its value, and its value if missing outputs count
+    0."""
 
     result: Result
     value: float | None
@@ -64,57 +66,57 @@ class _Piece(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Task:
-    """The numbers of a task by their names."""
+class _TaskNumbers:
+    """The numbers of a task by name."""
 
     name: str
-    pieces: Mapping[str, _Piece]
+    numbers: Mapping[str, _TaskNumber]
 
     @property
-    def cannot(self) -> bool:
-        """Whether the model can take or give none of it."""
-        for piece in self.pieces.values():
-            result = piece.result
+    def is_unsupported(self) -> bool:
+        """True if the model supports no sample of the task."""
+        for number in self.numbers.values():
+            result = number.result
             if not 0 < result.unsupported == result.n - result.faulty:
                 return False
         return True
 
     @property
     def scored(self) -> str:
-        result = self.pieces[SCORE].result
+        result = self.numbers[SCORE].result
         return f"{result.scored}/{result.n}"
 
     def cell(self, numbers: Sequence[str], *, strict: bool = False) -> Cell:
-        """The percent of the first of these numbers that the task has; nothing without
+        """The percentage of the first of these numbers that the task has; None without
         one."""
         for name in numbers:
-            if name not in self.pieces:
+            if name not in self.numbers:
                 continue
-            if self.cannot:
-                return CANNOT
-            piece = self.pieces[name]
-            value = piece.strict if strict else piece.value
+            if self.is_unsupported:
+                return UNSUPPORTED
+            number = self.numbers[name]
+            value = number.strict if strict else number.value
             return None if value is None else 100 * value
         return None
 
     def score(self, *, strict: bool) -> float | None:
-        """In percent; 0 for what the model cannot do, None where nothing is known."""
-        if self.cannot:
+        """The score in percent: 0 if unsupported, None if unknown."""
+        if self.is_unsupported:
             return 0.0
         cell = self.cell((SCORE,), strict=strict)
         return cell if isinstance(cell, float) else None
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
-    """Make the tables of the run's tasks of MME-Unify; none without any."""
+    """Make the tables of a run's MME-Unify tasks; none for a run without them."""
     stored = {task.name: task for task in run.tasks}
-    tasks: dict[str, _Task] = {}
+    tasks: dict[str, _TaskNumbers] = {}
     names = []
     for name in TASKS:
         task_name = f"mme_unify_{name.lower()}"
         if task_name in stored:
             task = _task(run, name, stored[task_name])
-            if SCORE in task.pieces:
+            if SCORE in task.numbers:
                 tasks[name] = task
                 names.append(task_name)
     if not tasks:
@@ -137,7 +139,7 @@ def _task(
     run: StoredRun,
     name: str,
     task: StoredTask,
-) -> _Task:
+) -> _TaskNumbers:
     by_task = run.ours.get("metrics", {})
     metrics = by_task.get(task.name, {}).values()
     profiles = [entry["profile"] for entry in metrics if "profile" in entry]
@@ -148,62 +150,62 @@ def _task(
     for entry in metrics:
         for number in entry.get("outputs", ()):
             if not entry.get("of_averages"):
-                strict[number] = _strict(run, task, number, name, official=is_official)
+                strict[number] = _strict_value(
+                    run, task, number, name, official=is_official
+                )
             result = result_of(run, task, number)
             if result is not None:
                 results[number] = result
             if number == SCORE:
                 parts_of_score = entry.get("pieces", ())
     if SCORE in results:
-        # a part that does not apply to the answers, such as FID by the script to those
-        # of TVG, has no weight
+        # an inapplicable part has no weight, such as FID for TVG in the script
         parts = results[SCORE].weights or parts_of_score
         values = [strict.get(part) for part in parts]
         known = [value for value in values if value is not None]
         is_known = len(known) == len(values) > 0
         strict[SCORE] = math.fsum(known) / len(known) if is_known else None
-    pieces = {}
+    numbers = {}
     for number, result in results.items():
-        pieces[number] = _Piece(result, result.value, strict.get(number))
-    return _Task(name, pieces)
+        numbers[number] = _TaskNumber(result, result.value, strict.get(number))
+    return _TaskNumbers(name, numbers)
 
 
-def _strict(
+def _strict_value(
     run: StoredRun, task: StoredTask, number: str, name: str, *, official: bool
 ) -> float | None:
-    """The mean in which an answer that is missing counts 0; None where nothing is
-    known."""
+    """The mean in which missing answers count 0; None if it is unknown."""
     scores = scores_of(run, task, number)
     lost = scores.count("failed") + scores.count("unscored")
     if scores.count("unavailable") or lost == len(scores):
         return None
-    places = []
-    for place, row in enumerate(scores):
+    positions = []
+    for position, row in enumerate(scores):
         if row.status != "unsupported" and not row.faulty:
-            places.append(place)
-    asked = scores.take(places)
-    # what was left out is inapplicable there, and its scores have no lowest value
+            positions.append(position)
+    supported = scores.at(positions)
+    # missing outputs are inapplicable there, and these scores have no lowest value
     if name in GENERATION:
-        if not places:
+        if not positions:
             return None
-        return math.fsum(row.value or 0.0 for row in asked) / len(places)
-    filled = asked.filled(0)
+        return math.fsum(row.value or 0.0 for row in supported) / len(positions)
+    filled = supported.filled(0)
     if name == "VCoT":
         return steps(filled, profile="official" if official else "standard").value
     return mean(filled).value
 
 
-def _scores_table(run: StoredRun, tasks: Mapping[str, _Task]) -> Table:
+def _scores_table(run: StoredRun, tasks: Mapping[str, _TaskNumbers]) -> Table:
     scored = [f"{name} {task.scored}" for name, task in tasks.items()]
     notes = [STRICT, f"Scored: {', '.join(scored)}."]
-    lacking = []
+    missing = []
     for name in TASKS:
         if name not in tasks or tasks[name].score(strict=False) is None:
-            lacking.append(name)
-    if lacking:
+            missing.append(name)
+    if missing:
         notes.append(
-            f"No average of a part without a score of {', '.join(lacking)}: not "
-            "asked, not scored or lost is not 0."
+            f"A part with a missing score has no average: {', '.join(missing)} (not "
+            "asked, not scored or lost)."
         )
     notes.append(_settings(run))
     headers = (
@@ -216,16 +218,16 @@ def _scores_table(run: StoredRun, tasks: Mapping[str, _Task]) -> Table:
         "MME-U",
     )
     rows = (
-        (run.model, *_line(tasks, strict=False)),
-        ("strict", *_line(tasks, strict=True)),
+        (run.model, *_score_cells(tasks, strict=False)),
+        ("strict", *_score_cells(tasks, strict=True)),
     )
     return Table(
         "MME-Unify, table 2 (%)", ("Model", *headers), rows, tuple(notes), digits=2
     )
 
 
-def _line(tasks: Mapping[str, _Task], *, strict: bool) -> list[Cell]:
-    """The scores of each part and their average, and that of all."""
+def _score_cells(tasks: Mapping[str, _TaskNumbers], *, strict: bool) -> list[Cell]:
+    """The scores and the average of each part, and the average of all parts."""
     known = {}
     for name, task in tasks.items():
         score = task.score(strict=strict)
@@ -251,7 +253,7 @@ def _line(tasks: Mapping[str, _Task], *, strict: bool) -> list[Cell]:
 def _table(
     title: str,
     columns: Mapping[str, Sequence[str]],
-    tasks: Sequence[_Task],
+    tasks: Sequence[_TaskNumbers],
     notes: tuple[str, ...] = (),
 ) -> Table:
     rows: list[tuple[Cell, ...]] = []
@@ -264,26 +266,26 @@ def _table(
 
 
 def _settings(run: StoredRun) -> str:
-    """The switches of the metrics that decide about the numbers."""
-    found: dict[str, set[str]] = {}
+    """The switches of the metrics that change the numbers."""
+    values_of: dict[str, set[str]] = {}
     for task, metrics in run.ours.get("metrics", {}).items():
         if not task.startswith("mme_unify_"):
             continue
         for entry in metrics.values():
             profile = entry.get("profile", "standard")
-            found.setdefault("profile", set()).add(str(profile))
+            values_of.setdefault("profile", set()).add(str(profile))
             if entry.get("of_averages"):
                 continue
             switches = dict(entry.get("switches", {}))
             if switches.get("vcot") == "official":
-                # then the pictures of steps are not looked at
+                # the official variant does not use step_images
                 switches.pop("step_images", None)
             for name, value in switches.items():
-                if name in _NO_SETTING or value == "":
+                if name in _NOT_SETTINGS or value == "":
                     continue
                 if isinstance(value, str | bool | int | float):
-                    found.setdefault(name, set()).add(str(value))
+                    values_of.setdefault(name, set()).add(str(value))
     settings = []
-    for name, values in sorted(found.items()):
+    for name, values in sorted(values_of.items()):
         settings.append(f"{name} {' and '.join(sorted(values))}")
     return f"Settings: {', '.join(settings)}."

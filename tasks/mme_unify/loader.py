@@ -1,21 +1,20 @@
-"""Reads MME-Unify's rows: the authors' seven question files, beside the media of the
-hub.
+"""Reads MME-Unify's rows: the authors' seven question files, with the hub's media.
 
-``dataset_kwargs: {file: NAME}`` says which one (``FILES``); each row is of one of its
-tasks. ``mask: true`` adds the mask of an editing row to what is asked. Media paths
-start in the data folder, whatever folder a file is in.
+``dataset_kwargs: {file: NAME}`` names the file (``FILES``). Each row belongs to one of
+the file's tasks. ``mask: true`` adds the mask of an editing row to the question. Media
+paths are relative to the data folder.
 
-A sample is called ``<task>/<row>``, by its place in the file from 0, as the ids of the
-data are not unique. Its labels are the row's own keys, but for the media: their paths
-are ``paths``. Of a maze ``action`` and ``coordinate`` are as the data have them. Added
+The id of a sample is ``<task>/<row>``, with the row counted from 0, since the ids of
+the data are not unique. Its labels are the row's keys, with the paths of the media
+under ``paths``. The ``action`` and ``coordinate`` of a maze are as in the data. Added
 are ``mme_unify_task``; ``question_key``, which the two rows of a question share;
-``usable``, whether there is a medium to compare with; ``size`` of a maze, and ``last``,
-its last row; and ``irregularities``: what is odd about the row and was read all the
-same.
+``usable``, true if there is a medium to compare with; ``size`` and ``last`` of a maze
+(``last`` is its last row); and ``irregularities``, what is odd about a row that can be
+read.
 
-The candidates are the pictures to choose among, the right one first, or the states of a
+The candidates are the pictures to choose from, the right one first, or the states of a
 maze in order. A candidate whose file is missing is a part without a medium, so that
-what does not need it can still be scored.
+metrics that do not need it can still score.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from mmeval.tasks.mme_unify.mme_unify_maze import (
     cell_of,
     maze_fault,
 )
-from mmeval.tasks.mme_unify.turns import Turn, answer_of
+from mmeval.tasks.mme_unify.turns import MazeTurn, answer_of
 
 TASK = "mme_unify_task"
 KEY = "question_key"
@@ -61,7 +60,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "sd": (f"{_UNIFY}/SpotDiff/Spot_Diff.json",),
     "vcot": (f"{_UNIFY}/Visual_CoT/Visual_CoT.json",),
 }
-"""Where each question file is: the folder has two spellings, and one file two dots."""
+"""The paths of question files. The folder has two spellings, and a file two dots."""
 CATEGORIES: Mapping[str, Mapping[str, str]] = {
     "understanding": {
         "single image perception and understanding": "sipu",
@@ -77,8 +76,8 @@ CATEGORIES: Mapping[str, Mapping[str, str]] = {
         "video prediction": "vp",
     },
 }
-"""The tasks of the two files with several, by category: the data write blanks and bars,
-in either case."""
+"""The tasks of the two files with several tasks, by category. The data write blanks or
+underscores, in upper or lower case."""
 _CANDIDATES = {
     "iee": ("edited_image", "fake_image1", "fake_image2", "fake_image3"),
     "csq": ("image", "fake_image1", "fake_image2", "fake_image3"),
@@ -108,10 +107,11 @@ _log = logging.getLogger(__name__)
 
 
 def load(source: DataSource) -> InterleavedDataset:
-    """The rows of a question file.
+    """Load the rows of a question file.
 
-    Raises MissingDataError without it, UsageError where it is there twice,
-    UnknownNameError for an unknown option or file."""
+    Raises MissingDataError if it is missing, UsageError if there are two,
+    UnknownNameError for an unknown option or file.
+    """
     source.check_options(OPTIONS)
     name = str(source.options.get("file", ""))
     if name not in FILES:
@@ -127,19 +127,18 @@ def load(source: DataSource) -> InterleavedDataset:
         for pattern in FILES[name]:
             files += [file for file in sorted(folder.glob(pattern)) if file.is_file()]
     if not files:
-        wanted = FILES[name][0].replace(_UNIFY, "Uinfy_capability")
-        wanted = wanted.replace("Expla*ning", "Explaning")
+        file_name = FILES[name][0].replace(_UNIFY, "Uinfy_capability")
+        file_name = file_name.replace("Expla*ning", "Explaning")
         raise MissingDataError(
-            f"{root}: the authors' question file {wanted} is missing; put the folders "
-            "of their Unify_Dataset "
-            "beside the media, and name the folder of both with --data_dir"
+            f"{root}: the authors' question file {file_name} is missing; put their "
+            "Unify_Dataset beside the media, and name their folder with --data_dir"
         )
     if len(files) > 1:
         raise UsageError(
-            f"{root}: the question file is there {len(files)} times; keep one of "
+            f"{root}: there are {len(files)} copies of the question file; keep one of "
             f"{', '.join(map(str, files))}"
         )
-    reader = RowReader(name, mask=bool(source.options.get("mask")))
+    reader = MmeUnifyRowReader(name, mask=bool(source.options.get("mask")))
     return InterleavedDataset(
         files=(path_inside(root, files[0].relative_to(root).as_posix()),),
         root=root,
@@ -150,55 +149,55 @@ def load(source: DataSource) -> InterleavedDataset:
 
 
 class _Content(NamedTuple):
-    """What a row holds: what is asked, the reference, and the candidates."""
+    """The content of a row: the question, the reference, and the candidates."""
 
-    asked: Sequence[Part]
+    question: Sequence[Part]
     reference: Interleaved | None
     candidates: Sequence[Interleaved] = ()
 
 
 @dataclass(frozen=True)
-class RowReader:
+class MmeUnifyRowReader:
     """Makes samples of the rows of a question file."""
 
     file: str
     mask: bool = False
     _find: SameStem = field(default_factory=SameStem)
     _logged: set[str] = field(default_factory=set)
-    """The tasks of which a row was logged."""
+    """The tasks with a logged row."""
 
     def read(
         self, row: Mapping[str, Any], position: str, resolve: MediaFolder
     ) -> Sample | BadRow:
-        """One row as a sample."""
+        """Make a sample of a row."""
         number = int(position) - 1
         task = self._task(row)
         if not task:
             fault = (
-                f'"category" is {row.get("category")!r:.80}, which is no task of '
+                f'"category" is {row.get("category")!r:.80}, which is not a task of '
                 f"{self.file}"
             )
             return BadRow("", fault, f"{self.file}/{number}")
         sample_id, labels = f"{task}/{number}", _labels(row, task)
-        one = _Row(row, resolve, self._find)
+        reader = _UnifyRow(row, resolve, self._find)
         try:
-            content = one.content(task, mask=self.mask)
+            content = reader.content(task, mask=self.mask)
         except UsageError as error:
             return BadRow("", str(error), sample_id, labels)
-        if one.odd:
-            labels[IRREGULARITIES] = one.odd
-        if one.notable:
-            self._log(task, sample_id, one.notable)
+        if reader.odd:
+            labels[IRREGULARITIES] = reader.odd
+        if reader.notable:
+            self._log(task, sample_id, reader.notable)
         return Sample(
             id=sample_id,
-            input=(user(*content.asked),),
+            input=(user(*content.question),),
             references=() if content.reference is None else (content.reference,),
             metadata=labels,
             candidates=tuple(content.candidates),
         )
 
     def known_labels(self, row: Mapping[str, Any]) -> dict[str, str]:
-        """The label by which tasks choose among rows; empty where it is unknown."""
+        """The label by which tasks select rows; none for an unknown task."""
         task = self._task(row)
         return {TASK: task} if task else {}
 
@@ -213,7 +212,7 @@ class RowReader:
         sample_id: str,
         notable: Sequence[str],
     ) -> None:
-        """Log what is odd about a row: of each task the first one for everybody."""
+        """Log what is odd about a row. The first row of a task is logged as info."""
         if task in self._logged:
             _log.debug("%s: %s", sample_id, "; ".join(notable))
             return
@@ -226,8 +225,7 @@ class RowReader:
 
 
 def task_of(file: str, category: Any) -> str:
-    """The task of a row of ``understanding`` or ``generation``; empty for another
-    category."""
+    """The task of a category in ``understanding`` or ``generation``, or empty."""
     if not isinstance(category, str):
         return ""
     name = category.replace("_", " ").strip().casefold()
@@ -235,20 +233,20 @@ def task_of(file: str, category: Any) -> str:
 
 
 def question_of(labels: Mapping[str, Any]) -> dict[str, Any]:
-    """The row of the data that a sample with these labels was made of."""
+    """The row of the data that a sample was made of, from the sample's labels."""
     row = {key: value for key, value in labels.items() if key not in _ADDED}
     if isinstance(labels[PATHS], list):
         return {**row, "image": labels[PATHS]}
     data = dict(labels[PATHS])
     if ACTION in labels:
-        way = {"Action": labels[ACTION], "Coordinate": labels[COORDINATE]}
-        data = way | data
+        path = {"Action": labels[ACTION], "Coordinate": labels[COORDINATE]}
+        data = path | data
     return {**row, "data": data}
 
 
 def _labels(row: Mapping[str, Any], task: str) -> dict[str, Any]:
-    found = row.get("data")
-    data: Mapping[str, Any] = found if isinstance(found, dict) else {}
+    row_data = row.get("data")
+    data: Mapping[str, Any] = row_data if isinstance(row_data, dict) else {}
     labels = dict(row)
     labels.pop("image", None)
     labels.pop("data", None)
@@ -273,9 +271,11 @@ def _labels(row: Mapping[str, Any], task: str) -> dict[str, Any]:
 
 
 @dataclass
-class _Row:
-    """A row that is read; ``odd`` collects what is irregular, of which the ``notable``
-    is logged."""
+class _UnifyRow:
+    """Reads a row. ``odd`` collects irregularities; those in ``notable`` are logged.
+
+    The texts in ``odd`` are part of the sample's digest, so they must not change.
+    """
 
     row: Mapping[str, Any]
     resolve: MediaFolder
@@ -293,22 +293,22 @@ class _Row:
     def _understanding(self, kind: Literal["image", "video"]) -> _Content:
         paths = self.row.get("image")
         if not isinstance(paths, list) or not paths:
-            raise UsageError('"image" is no list of paths')
+            raise UsageError('"image" is not a list of paths')
         media = [self._medium(path, "image", kind) for path in paths]
-        # Media stand in the places of the markers, others before the text.
+        # Media replace the markers; extra media precede the text.
         text = "\n".join((self._text("question"), *self._choice()))
         texts = text.split(_MARKER)
-        places = len(texts) - 1
-        marked = min(places, len(media))
-        if marked and places != len(media):
-            self.odd.append(f"{places} places for {len(media)} media")
-        ahead = len(media) - marked
-        pieces = [*texts[:marked], _MARKER.join(texts[marked:])]
-        parts = [*media[:ahead], text_part(pieces[0])]
-        for medium, piece in zip(media[ahead:], pieces[1:], strict=True):
+        markers = len(texts) - 1
+        marker_count = min(markers, len(media))
+        if marker_count and markers != len(media):
+            self.odd.append(f"{markers} places for {len(media)} media")
+        leading = len(media) - marker_count
+        texts_between = [*texts[:marker_count], _MARKER.join(texts[marker_count:])]
+        parts = [*media[:leading], text_part(texts_between[0])]
+        for medium, piece in zip(media[leading:], texts_between[1:], strict=True):
             parts += [medium, text_part(piece)]
-        asked = [part for part in parts if part.media is not None or part.text]
-        return _Content(asked, Interleaved((text_part(self.row["answer"]),)))
+        question = [part for part in parts if part.media is not None or part.text]
+        return _Content(question, Interleaved((text_part(self.row["answer"]),)))
 
     def _generation(self, task: str, *, mask: bool) -> _Content:
         words = self._text(PROMPT, blank=task == "fir").strip()
@@ -324,24 +324,24 @@ class _Row:
         if task == "tig":
             return _Content(prompt, Interleaved((picture,)))
         if task == "tie":
-            shown = [picture]
+            inputs = [picture]
             if mask and self._data.get("mask_img"):
-                shown.append(self._of("mask_img"))
+                inputs.append(self._of("mask_img"))
             edited = self._of("edited_image")
-            return _Content([*shown, *prompt], Interleaved((edited,)))
+            return _Content([*inputs, *prompt], Interleaved((edited,)))
         clip = Interleaved((self._of("video", "video"),))
         return _Content([picture, *prompt], clip)
 
     def _unify(self, task: str) -> _Content:
-        shown = [self._of(key) for key in _SHOWN[task]]
-        choice, right = self._choice(), self.row["answer"]
+        inputs = [self._of(key) for key in _SHOWN[task]]
+        choice, answer = self._choice(), self.row["answer"]
         candidates = [self._candidate(key) for key in _CANDIDATES[task]]
         words = [self._text("question")] if task != "sd" else []
         reference = []
         if task == "iee":
-            # The right option stands first and the letters are out of order: the letter
-            # in front of a text is meant.
-            letter = re.compile(rf"\W*{right}\s*[:.)]")
+            # The right option comes first and the letters are out of order, so the
+            # letter before an option's text identifies it.
+            letter = re.compile(rf"\W*{answer}\s*[:.)]")
             options = [option for option in choice if letter.match(option)]
             if options:
                 reference.append(text_part(options[0]))
@@ -349,15 +349,15 @@ class _Row:
                 self.odd.append("no option has the letter of the answer")
         else:
             words += choice
-            reference.append(text_part(right))
+            reference.append(text_part(answer))
         reference += [part for part in candidates[0].parts if not part.dangling]
-        asked = [*shown, text_part("\n".join(words))]
-        return _Content(asked, Interleaved(tuple(reference)), candidates)
+        question = [*inputs, text_part("\n".join(words))]
+        return _Content(question, Interleaved(tuple(reference)), candidates)
 
     def _maze(self) -> _Content:
-        actions, places = self._data.get("Action"), self._data.get("Coordinate")
-        fault = maze_fault({ACTION: actions, COORDINATE: places})
-        if fault or actions is None or places is None:
+        actions, coordinates = self._data.get("Action"), self._data.get("Coordinate")
+        fault = maze_fault({ACTION: actions, COORDINATE: coordinates})
+        if fault or actions is None or coordinates is None:
             raise UsageError(fault)
         if not _SIZE.fullmatch(str(self.row.get("subcategory"))):
             raise UsageError(
@@ -365,10 +365,10 @@ class _Row:
                 "size, such as data_3x3"
             )
         cells = []
-        for written in places:
-            cell = cell_of(written) or (0, 0)
-            if written != list(cell):
-                self._note(f"the cell {written} is read as {list(cell)}")
+        for coordinate in coordinates:
+            cell = cell_of(coordinate) or (0, 0)
+            if coordinate != list(cell):
+                self._note(f"the cell {coordinate} is read as {list(cell)}")
             cells.append(cell)
         start = self._of("Step_0")
         states = [Interleaved((start,))]
@@ -381,12 +381,12 @@ class _Row:
             if step + 1 < len(states):
                 state = states[step + 1].parts[0]
                 picture = None if state.dangling else state
-            turns.append(Turn(step, action, [column - 1, row - 1], picture))
+            turns.append(MazeTurn(step, action, [column - 1, row - 1], picture))
         return _Content([start], answer_of(turns), states)
 
-    def _note(self, words: str) -> None:
-        self.odd.append(words)
-        self.notable.append(words)
+    def _note(self, irregularity: str) -> None:
+        self.odd.append(irregularity)
+        self.notable.append(irregularity)
 
     @property
     def _data(self) -> Mapping[str, Any]:
@@ -398,13 +398,13 @@ class _Row:
     def _text(self, key: str, *, blank: bool = False) -> str:
         text = self.row.get(key, "" if blank else None)
         if not isinstance(text, str):
-            raise UsageError(f'"{key}" is no text')
+            raise UsageError(f'"{key}" is not a text')
         return text
 
     def _choice(self) -> list[str]:
         choice, answer = self.row.get("choice"), self.row.get("answer")
         if not are_texts(choice) or not choice:
-            raise UsageError('"choice" is no list of texts')
+            raise UsageError('"choice" is not a list of texts')
         letters = [chr(ord("A") + number) for number in range(len(choice))]
         if answer not in letters:
             raise UsageError(
@@ -430,7 +430,7 @@ class _Row:
     ) -> Part:
         if not isinstance(path, str) or not path:
             raise UsageError(f'"{key}" is no path')
-        found = self.find(self.resolve, path, f'"{key}"', kind)
-        if found.name:
-            self.odd.append(f"{path} is the file {found.name}")
-        return media_part(found.media, kind)
+        file = self.find(self.resolve, path, f'"{key}"', kind)
+        if file.name:
+            self.odd.append(f"{path} is the file {file.name}")
+        return media_part(file.media, kind)

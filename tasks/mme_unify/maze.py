@@ -1,4 +1,4 @@
-"""The protocol ``maze``: a way through a maze, turn by turn."""
+"""The protocol ``maze``: a path through a maze, turn by turn."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from mmeval.media import Interleaved, text_part
 from mmeval.program import Ask, Program, ask_one
 from mmeval.records import Message
 from mmeval.tasks.mme_unify.mme_unify_maze import ACTION
-from mmeval.tasks.mme_unify.turns import Turn, answer_of, turns_of
+from mmeval.tasks.mme_unify.turns import MazeTurn, answer_of, turns_of
 
 _FINISH = "finish"
+# A line of the reply, also in Markdown: "**Action**: Right" or "- Action: Right".
 _LINE = r"(?im)^[^\S\n]*+[*_#>`-]*+[^\S\n]*+{}[*_`]*+[^\S\n]*+:[*_`]*+[^\S\n]*+(.*)$"
 _ACTION = re.compile(_LINE.format("action"))
 _LOCATION = re.compile(_LINE.format("location"))
@@ -25,20 +26,20 @@ def maze(
     later: str = "This is step {step}. Choose Left, Right, Up or Down, or Finish when "
     "you are at the goal.",
 ) -> Program[Interleaved]:
-    """One request a turn, which shows the sample's prompt and the model's own turns so
-    far.
+    """Ask the model for one turn after the other.
 
-    It ends with the action Finish, and at the latest after as many turns as the sample
-    has actions. The answer is the turns (:mod:`mmeval.tasks.mme_unify.turns`); of a
-    turn's reply its last action, its last location and its first picture count.
+    Each request shows the sample's prompt and the model's earlier turns. The protocol
+    ends with the action Finish, at the latest after as many turns as the sample has
+    actions. The answer consists of the turns (:mod:`mmeval.tasks.mme_unify.turns`). A
+    turn is the last action, the last location and the first picture of a reply.
     """
     *before, prompt = ask.messages
-    turns: list[Turn] = []
+    turns: list[MazeTurn] = []
     for step in range(len(ask.sample.metadata[ACTION])):
-        words = later if step else first
-        now = text_part(words.format(step=step))
-        past = answer_of(turns).parts
-        content = Interleaved((*prompt.content.parts, *past, now))
+        instruction = later if step else first
+        current = text_part(instruction.format(step=step))
+        earlier = answer_of(turns).parts
+        content = Interleaved((*prompt.content.parts, *earlier, current))
         message = Message(prompt.role, content)
         reply = yield from ask_one(ask.call((*before, message)))
         turns.append(turn_in(reply.require(), step))
@@ -47,9 +48,11 @@ def maze(
     return answer_of(turns)
 
 
-def turn_in(reply: Interleaved, step: int) -> Turn:
-    """The turn in a reply. One that is written as a record of steps, as the past is
-    shown, holds that of its step."""
+def turn_in(reply: Interleaved, step: int) -> MazeTurn:
+    """The turn in a reply.
+
+    If the reply lists steps in the form of earlier turns, the one of this step counts.
+    """
     stated = turns_of(reply).get(step)
     if stated is not None and stated.action:
         return stated
@@ -71,4 +74,4 @@ def turn_in(reply: Interleaved, step: int) -> Turn:
         pair = _PAIR.search(locations[-1])
         if pair:
             location = [int(pair[1]), int(pair[2])]
-    return Turn(step, action, location, picture)
+    return MazeTurn(step, action, location, picture)

@@ -1,4 +1,4 @@
-"""MME-Unify: does the answer choose the right option?"""
+"""MME-Unify: the choice of an option."""
 
 from __future__ import annotations
 
@@ -14,23 +14,22 @@ from mmeval.records import Sample, Score, Trial
 Script: TypeAlias = Literal["understanding", "csq", "al", "sd"]
 
 CHOICE, ANSWER = "choice", "answer"
-"""The labels of a sample: its options, each behind its letter, and the letter of the
-right one."""
+"""Labels of a sample: its options, each after its letter, and the right letter."""
 _PREFIX = re.compile(r"\A\s*(?:\([A-Z]\)|[A-Z][.:)])\s*")
 
 
 def _fault(sample: Sample, _switches: object = None) -> str:
-    """Why no answer to a sample could be scored, or an empty text."""
+    """Why a sample cannot be scored; empty if it can."""
     options, right = sample.metadata.get(CHOICE), sample.metadata.get(ANSWER)
     if not are_texts(options):
-        return f"metadata {CHOICE!r} is no list of texts"
+        return f"metadata {CHOICE!r} is not a list of texts"
     if right not in _letters(len(options)):
-        return f"metadata {ANSWER!r} is no letter of an option"
+        return f"metadata {ANSWER!r} is not the letter of an option"
     return ""
 
 
 def are_texts(options: Any) -> TypeGuard[list[str]]:
-    """Whether the options of a question are a list of texts."""
+    """True if the options are a list of texts."""
     return isinstance(options, list) and all(isinstance(text, str) for text in options)
 
 
@@ -49,10 +48,11 @@ def mme_unify_choice(
 ) -> Score:
     """1 when the answer chooses the right option, else 0.
 
-    An answer that names no option is wrong; results count such answers. ``reading:
-    letter`` finds the option in a sentence, as the metric ``choice`` does; ``released``
-    compares the words of the answer as the authors' script of the task does, to which
-    ``script`` belongs. Evidence ``found``: the letter, None for none.
+    Range 0 to 1, higher is better. An answer that names no option is wrong, and results
+    report the number of such answers. ``reading: letter`` finds the option in a
+    sentence, like the metric ``choice``. ``reading: released`` compares the words of
+    the answer like the authors' script of the task, which ``script`` names. Unscored
+    without options or a right letter. Evidence ``found``: the letter, or None.
     """
     if fault := _fault(trial.sample):
         return Score.unscored(fault)
@@ -60,9 +60,8 @@ def mme_unify_choice(
         return Score.unscored("there is no answer to score")
     words, right = trial.output.words, trial.sample.metadata[ANSWER]
     if reading == "released":
-        # What the authors' scripts count as right: an equal text; in CSQ one that has
-        # the letter somewhere, so that "Answer: B" is right where A is; in SD one that
-        # is equal when stripped.
+        # The authors' scripts require an equal text. In CSQ the letter may be anywhere,
+        # so "Answer: B" is right if A is. In SD the text is stripped first.
         if script == "sd":
             words = words.strip()
         return Score(float(right in words if script == "csq" else words == right))
@@ -71,8 +70,9 @@ def mme_unify_choice(
 
 
 def letter_of(answer: str, options: Sequence[str]) -> str | None:
-    """The letter of the option that an answer chooses; None for not exactly one. Each
-    option has its letter before its text.
+    """The letter of the option that an answer chooses; None unless it is exactly one.
+
+    Each option has its letter before its text.
 
     >>> letter_of("The answer is (B), a barn.", ["A. a bridge", "B. a barn"])
     'B'
@@ -81,7 +81,7 @@ def letter_of(answer: str, options: Sequence[str]) -> str | None:
 
 
 def _by_letter(options: Sequence[str]) -> dict[str, str]:
-    """The options' texts by letter. The letters run from A, whatever a text has."""
+    """The options' texts by letter. Letters are counted from A, not read from texts."""
     texts = {}
     for letter, option in zip(_letters(len(options)), options, strict=False):
         text = unicodedata.normalize("NFKC", option)

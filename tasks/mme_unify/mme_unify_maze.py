@@ -1,4 +1,4 @@
-"""MME-Unify: are the actions and locations of a way through a maze right?"""
+"""MME-Unify: the actions and locations of a path through a maze."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from typing import Any, Literal
 from mmeval.metric import metric
 from mmeval.records import Sample, Score, Trial
 from mmeval.tasks.mme_unify.mme_unify_choice import are_texts
-from mmeval.tasks.mme_unify.turns import Turn, turns_of
+from mmeval.tasks.mme_unify.turns import MazeTurn, turns_of
 
 ACTION, COORDINATE = "action", "coordinate"
-"""The labels of a maze as the data have them: its actions, of which the last is Finish,
-and the [row, column], counted from 1, before each."""
+"""Labels of a maze as in the data: the actions, of which the last is Finish, and the
+[row, column] before each action, counted from 1."""
 OUTPUTS = ("mme_unify_action", "mme_unify_location", "mme_unify_finish")
 _MISTYPED = re.compile(r"([0-9]+)\.([0-9]+)")
 
 
-def cell_of(written: Any) -> tuple[int, int] | None:
-    """A cell of the data as (row, column); of the mistyped ``[1.3]`` too. None for
+def cell_of(value: Any) -> tuple[int, int] | None:
+    """A cell of the data as (row, column), also for a mistyped ``[1.3]``; None for
     anything else."""
-    match written:
+    match value:
         case [row, column] if type(row) is type(column) is int:
             return row, column
         case [float(mistyped)]:
-            found = _MISTYPED.fullmatch(repr(mistyped))
-            return (int(found[1]), int(found[2])) if found else None
+            parts = _MISTYPED.fullmatch(repr(mistyped))
+            return (int(parts[1]), int(parts[2])) if parts else None
     return None
 
 
 def maze_fault(labels: Mapping[str, Any]) -> str:
-    """Why no way through a maze could be scored, or an empty text."""
+    """Why a maze cannot be scored; empty if it can."""
     actions, cells = labels.get(ACTION), labels.get(COORDINATE)
     if not are_texts(actions) or not actions:
-        return f"{ACTION!r} is no list of words"
+        return f"{ACTION!r} is not a list of words"
     if not isinstance(cells, list) or len(cells) != len(actions):
-        return f"{COORDINATE!r} is no list of a cell for each action"
+        return f"{COORDINATE!r} is not a list with a cell for each action"
     for cell in cells:
         if cell_of(cell) is None:
             return f"{COORDINATE!r} has the cell {cell!r:.80}; write [row, column]"
@@ -58,16 +58,20 @@ def _fault(sample: Sample, _switches: object) -> str:
 def mme_unify_maze(
     trial: Trial, *, vcot: Literal["paper", "official"] = "paper"
 ) -> dict[str, Score]:
-    """The shares of the steps of a maze with the right action, and with the right
-    location; and whether it finishes.
+    """The shares of a maze's steps with the right action and location, and the finish.
 
-    ``vcot: paper``: the steps are the moves. An action is compared whatever its case, a
-    location [x, y], counted from 0, with the cell after the move. ``official``, as the
-    released script: the steps are all actions, Finish among them. An action must be
-    equal in case, too, and a location to the data's own [row, column] before it.
+    ``mme_unify_action``, ``mme_unify_location`` and ``mme_unify_finish`` have the range
+    0 to 1, higher is better. A missing turn is wrong.
 
-    A turn that was not taken is wrong. The weight of a share is the number of its
-    steps. A maze without a move has no share of ``paper``.
+    ``vcot: paper``: the steps are the moves. The case of an action does not matter, and
+    a location [x, y], counted from 0, is compared with the cell after the move. ``vcot:
+    official``, as in the released script: the steps are all actions, including Finish.
+    The case of an action matters, and a location is compared with the data's [row,
+    column] before the action.
+
+    The weight of a share is the number of its steps. A maze without a move is
+    inapplicable with ``paper``. Unscored without valid labels. Evidence: the ``wrong``
+    steps.
     """
     if fault := maze_fault(trial.sample.metadata):
         return dict.fromkeys(OUTPUTS, Score.unscored(fault))
@@ -75,37 +79,39 @@ def mme_unify_maze(
         return dict.fromkeys(OUTPUTS, Score.unscored("there is no answer to score"))
     turns, actions = turns_of(trial.output), trial.sample.metadata[ACTION]
     cells = trial.sample.metadata[COORDINATE]
-    taken = [turns.get(step, Turn(step)) for step in range(len(actions))]
-    right = []
-    there = []
+    steps = [turns.get(step, MazeTurn(step)) for step in range(len(actions))]
+    right_actions = []
+    right_locations = []
     if vcot == "official":
-        for turn, action, cell in zip(taken, actions, cells, strict=True):
-            right.append(turn.action == action)
+        for turn, action, cell in zip(steps, actions, cells, strict=True):
+            right_actions.append(turn.action == action)
             # Lists are equal in length and element by element, as in the released
             # script: mistyped cells stay as they are.
-            there.append(turn.location == cell)
-        moves = right
+            right_locations.append(turn.location == cell)
+        moves = right_actions
     else:
-        for turn, action in zip(taken, actions, strict=True):
+        for turn, action in zip(steps, actions, strict=True):
             is_right = turn.action.strip().casefold() == action.strip().casefold()
-            right.append(is_right)
-        for turn, cell in zip(taken, cells[1:], strict=False):
+            right_actions.append(is_right)
+        for turn, cell in zip(steps, cells[1:], strict=False):
             row, column = cell_of(cell) or (0, 0)
-            is_there = turn.location == [column - 1, row - 1]
+            is_right_location = turn.location == [column - 1, row - 1]
             # true and false are equal to 1 and 0
-            there.append(is_there and bool not in map(type, turn.location))
-        moves = right[:-1]
+            right_locations.append(
+                is_right_location and bool not in map(type, turn.location)
+            )
+        moves = right_actions[:-1]
     action_output, location_output, finish_output = OUTPUTS
     return {
         action_output: _share(moves),
-        location_output: _share(there),
-        finish_output: Score(float(right[-1])),
+        location_output: _share(right_locations),
+        finish_output: Score(float(right_actions[-1])),
     }
 
 
-def _share(right: Sequence[bool]) -> Score:
-    if not right:
+def _share(are_right: Sequence[bool]) -> Score:
+    if not are_right:
         return Score.inapplicable("the maze has no move")
-    wrong = [step for step, is_right in enumerate(right) if not is_right]
-    share = sum(right) / len(right)
-    return Score(share, evidence={"wrong": wrong}, weight=len(right))
+    wrong = [step for step, is_right in enumerate(are_right) if not is_right]
+    share = sum(are_right) / len(are_right)
+    return Score(share, evidence={"wrong": wrong}, weight=len(are_right))

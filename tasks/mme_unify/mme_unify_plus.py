@@ -1,4 +1,4 @@
-"""MME-Unify: is everything about an answer right (acc+)?"""
+"""MME-Unify: acc+, whether all scores of an answer are 1."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def mme_unify_plus(
     *,
     of: Sequence[str] = (),
 ) -> Score:
-    """1 when each of the scores that ``of`` names is 1, else 0: the answer's part in
-    ``acc+``.
+    """1 when each score that ``of`` names is 1, else 0: the answer's part in ``acc+``.
 
-    A score that is inapplicable is passed over, such as that of pictures for a maze of
-    one move. Unscored where one is and the others are 1, unavailable where one is.
-    Evidence: the scores below 1.
+    Range 0 to 1, higher is better. Inapplicable scores are skipped, such as that of
+    pictures for a maze of one move; inapplicable if all are. Unavailable if a score is
+    unavailable. Unscored if a score is unscored and the others are 1. Evidence: the
+    scores ``below`` 1.
     """
     below = []
     reasons = []

@@ -1,11 +1,11 @@
-"""An answer to a maze as turns: its form, read and written.
+"""The turns of an answer to a maze, read and written.
 
     Step 0
     Action: Right
     Location: [1, 0]
     Image:
 
-and then the picture. A turn may lack any of these; one that was not taken is not there.
+and then the picture. A turn may lack any of these. A missing turn is not written.
 """
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ _BREAK = re.compile(r"[^\S ]")
 _ACTION, _LOCATION, _IMAGE = "Action:", "Location:", "Image:"
 
 
-class Turn(NamedTuple):
-    """A turn as it was given: ``action`` is a word, ``location`` the value of the JSON
-    (None: none, or unreadable).
+class MazeTurn(NamedTuple):
+    """A turn of an answer.
 
-    ``picture`` is a part; it dangles where a file is named that is not there, and is
-    None where none was given.
+    ``action`` is a word, ``location`` a JSON value (None if missing or unreadable).
+    ``picture`` is a part, or None; it has no medium if its file is missing.
     """
 
     step: int
@@ -37,14 +36,14 @@ class Turn(NamedTuple):
     picture: Part | None = None
 
 
-def turns_of(answer: Interleaved | None) -> Mapping[int, Turn]:
-    """The turns of an answer by their steps, which count from 0.
+def turns_of(answer: Interleaved | None) -> Mapping[int, MazeTurn]:
+    """The turns of an answer by step, counted from 0.
 
-    Of a step that stands twice the later one counts, of several pictures in a turn the
-    first. What stands before the first step is passed over.
+    If a step occurs twice, the later one counts. The first picture of a turn counts.
+    Everything before the first step is skipped.
     """
-    turns: dict[int, Turn] = {}
-    turn: Turn | None = None
+    turns: dict[int, MazeTurn] = {}
+    turn: MazeTurn | None = None
     for part in answer.parts if answer else ():
         if part.kind == "image" and turn is not None and turn.picture is None:
             turn = turns[turn.step] = turn._replace(picture=part)
@@ -53,7 +52,7 @@ def turns_of(answer: Interleaved | None) -> Mapping[int, Turn]:
         for line in (part.text or "").splitlines():
             step = _STEP.fullmatch(line.strip())
             if step:
-                turn = Turn(int(step[1]))
+                turn = MazeTurn(int(step[1]))
             elif turn is None:
                 continue
             elif line.startswith(_ACTION):
@@ -65,9 +64,11 @@ def turns_of(answer: Interleaved | None) -> Mapping[int, Turn]:
     return turns
 
 
-def turn_parts(turn: Turn) -> tuple[Part, ...]:
-    """A turn as parts of an answer; :func:`turns_of` reads it again. Line breaks in an
-    action become blanks."""
+def turn_parts(turn: MazeTurn) -> tuple[Part, ...]:
+    """A turn as parts of an answer, which :func:`turns_of` can read.
+
+    Line breaks in an action become blanks.
+    """
     lines = [f"Step {turn.step}"]
     if turn.action:
         lines.append(f"{_ACTION} {_BREAK.sub(' ', turn.action)}")
@@ -77,8 +78,8 @@ def turn_parts(turn: Turn) -> tuple[Part, ...]:
     return (words,) if turn.picture is None else (words, turn.picture)
 
 
-def answer_of(turns: Iterable[Turn]) -> Interleaved:
-    """An answer that consists of turns."""
+def answer_of(turns: Iterable[MazeTurn]) -> Interleaved:
+    """The answer that consists of the turns."""
     parts: list[Part] = []
     for turn in turns:
         parts += turn_parts(turn)
@@ -93,7 +94,7 @@ def _json(text: str) -> Any:
 
 
 def _finite(text: str) -> float:
-    """Raises ValueError for what no JSON can hold."""
+    """Raises ValueError for numbers that JSON cannot hold."""
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(text)

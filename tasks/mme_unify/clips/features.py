@@ -1,4 +1,4 @@
-"""What a network sees in the frames of a clip, and the score of a distance."""
+"""Features of the frames of a clip, and the score of a distance."""
 
 from __future__ import annotations
 
@@ -28,14 +28,17 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels
 
 RANGE = (float("-inf"), WORST / (WORST - BEST))
-"""Of the score of a distance, which is 0 at least."""
+"""The range of the score of a distance; the distance is at least 0."""
 NEEDS = ("av:video", "torch:hf", "safetensors:hf")
 Model = str | Mapping[str, Any]
 
 
 class Network(NamedTuple):
-    """A network of convolutions: how it is loaded, what it gives for pictures, and
-    their ``side``."""
+    """A convolutional network.
+
+    ``load`` loads it, ``features`` computes its features of pictures, and ``side`` is
+    the width and height of the pictures in pixels.
+    """
 
     load: Callable[[Path, str], Layers]
     features: Callable[[Layers, Sequence[Pixels]], list[Vector]]
@@ -43,15 +46,14 @@ class Network(NamedTuple):
 
 
 class Features(NamedTuple):
-    """Of some pictures: the mean of their features, and the mean squared distance from
-    it."""
+    """The mean features of some pictures, and the mean squared distance from them."""
 
     mean: Vector
     spread: float
     pictures: int
 
     def distance(self, other: Vector) -> float:
-        """The squared distance of the mean from other features."""
+        """The squared distance between the mean and other features."""
         import numpy as np
 
         return float(np.square(self.mean - other).sum())
@@ -63,25 +65,27 @@ def features_of(
     key: tuple[Hashable, ...],
     pictures: Callable[[], Sequence[Pixels]],
 ) -> Features:
-    """The features of pictures, of ``side`` pixels each; computed once in a process.
-    ``key`` says which pictures these are; they are made only where they are needed."""
+    """The features of pictures with ``side`` pixels, computed once in a process.
+
+    ``key`` identifies the pictures. ``pictures`` is only called if they are needed.
+    """
 
     def features(_: object) -> list[Features]:
         import numpy as np
 
         layers = loaded(settings, network.load)
-        shown = pictures()
+        images = pictures()
         rows: list[Vector] = []
-        for start in range(0, len(shown), AT_ONCE):
-            rows += network.features(layers, shown[start : start + AT_ONCE])
+        for start in range(0, len(images), AT_ONCE):
+            rows += network.features(layers, images[start : start + AT_ONCE])
         table = np.stack(rows).astype(np.float64)
         mean = table.mean(0)
         distances = np.square(table - mean).sum(1)
         return [Features(mean, float(distances.mean()), len(rows))]
 
     settings = bound(model)
-    whole = (settings["fingerprint"], network.load, *key)
-    return embedded_once([whole], features)[0]
+    full_key = (settings["fingerprint"], network.load, *key)
+    return embedded_once([full_key], features)[0]
 
 
 def key_features(
@@ -94,12 +98,12 @@ def key_features(
         network,
         model,
         (clip.sha256, "key"),
-        lambda: [squeezed(pixels_of(one), network.side) for one in key_frames(clip)],
+        lambda: [squeezed(pixels_of(jpeg), network.side) for jpeg in key_frames(clip)],
     )
 
 
 def reference_clip(sample: Sample) -> Media | Score:
-    """The first clip of the first reference."""
+    """The first clip of the first reference, or an unscored score without one."""
     for reference in sample.references[:1]:
         for clip in media_of(reference, "video"):
             return clip
@@ -109,8 +113,10 @@ def reference_clip(sample: Sample) -> Media | Score:
 def scored_clip(
     trial: Trial, missing: Missing, score: Callable[[Media], Score]
 ) -> Score:
-    """The score of an answer's only clip; that of an answer without one by the switch
-    ``missing``."""
+    """The score of an answer's only clip.
+
+    The switch ``missing`` decides the score of an answer without exactly one clip.
+    """
     clip = the_only_medium(trial, "video", "clips")
     if isinstance(clip, Score):
         return counted(clip, missing)

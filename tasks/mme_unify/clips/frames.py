@@ -1,5 +1,4 @@
-"""The frames of clips that are compared: key frames of the answer, even ones of the
-reference."""
+"""Frames of clips for comparison: key frames, and evenly spaced frames."""
 
 from __future__ import annotations
 
@@ -16,48 +15,48 @@ from mmeval.tasks.mme_unify.video import even_indices
 if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels
 
-MOST = 16
-"""Key frames of a clip."""
+MAX_KEY_FRAMES = 16
+"""Maximum number of key frames of a clip."""
 CHANGE = 20.0
-"""A frame is a key frame where its shades of grey differ by more than this, in the
-mean, from the frame before."""
+"""A frame is a key frame if its grey values differ by more than this, on average, from
+the previous frame."""
 _QUALITY = 95
-"""Of the JPEG that the scripts store a key frame as; theirs is the default of
-OpenCV."""
-_HELD = 4 * MOST
-"""Key frames that are held until their number is known; of a clip with more some are
-decoded again."""
+"""The JPEG quality of a key frame. The scripts use the default of OpenCV."""
+_MAX_STORED = 4 * MAX_KEY_FRAMES
+"""Maximum number of key frames that are stored until their number is known. In a clip
+with more, some are decoded again."""
 
 T = TypeVar("T")
 
 
 def key_frames(clip: Media) -> list[bytes]:
-    """Up to 16 frames of a clip in order, as JPEG files; found once for all metrics of
-    a trial.
+    """Up to 16 key frames of a clip in order, as JPEG files.
 
-    These are the first frame and those that differ from the one before; of fewer than
-    16 such frames none counts, and 16 evenly spaced ones take their place; more are
-    thinned evenly. A clip of fewer frames gives all. Raises the errors of
-    ``mmeval.media.decode``.
+    Candidates are the first frame and the frames that differ from the previous one. If
+    there are fewer than 16 candidates, 16 evenly spaced frames replace them; if there
+    are more, 16 are chosen evenly. A clip of fewer frames gives all of them. The result
+    is cached for all metrics of a trial. Raises the errors of ``mmeval.media.decode``.
     """
-    found = remembered_all(
+    key_frames_of_clips = remembered_all(
         [clip], "mme_unify key frames", lambda clips: [_key_frames(clips[0])]
     )
-    return found[0]
+    return key_frames_of_clips[0]
 
 
 def even_frames(
     clip: Media,
-    wanted: int,
+    count: int,
     make: Callable[[Pixels], T],
 ) -> list[T]:
-    """What ``make`` gives for evenly spaced frames of a clip; of a clip with fewer
-    frames some twice."""
+    """The results of ``make`` for evenly spaced frames of a clip.
+
+    A frame may occur twice if the clip has fewer frames.
+    """
     return _chosen(
         clip,
-        even_indices(_declared(clip), wanted),
+        even_indices(_declared(clip), count),
         lambda _, __: False,
-        lambda n: even_indices(n, wanted),
+        lambda frames: even_indices(frames, count),
         make,
     )
 
@@ -70,12 +69,14 @@ def pixels_of(jpeg: bytes) -> Pixels:
     return numpy.asarray(Image.open(io.BytesIO(jpeg)))
 
 
-def chosen_places(changed: Sequence[int], count: int) -> list[int]:
-    """The places of the key frames of a clip of ``count`` frames, of which some have
-    ``changed``."""
-    if len(changed) < MOST:
-        return sorted(set(even_indices(count, MOST)))
-    return [changed[at] for at in even_indices(len(changed), MOST)]
+def key_frame_indices(changed: Sequence[int], count: int) -> list[int]:
+    """The indices of the key frames of a clip with ``count`` frames.
+
+    ``changed`` are the indices of the candidates.
+    """
+    if len(changed) < MAX_KEY_FRAMES:
+        return sorted(set(even_indices(count, MAX_KEY_FRAMES)))
+    return [changed[number] for number in even_indices(len(changed), MAX_KEY_FRAMES)]
 
 
 def _key_frames(clip: Media) -> list[bytes]:
@@ -90,13 +91,13 @@ def _key_frames(clip: Media) -> list[bytes]:
         if index > 0 and change <= CHANGE:
             return False
         changed.append(index)
-        return len(changed) <= _HELD
+        return len(changed) <= _MAX_STORED
 
     return _chosen(
         clip,
-        even_indices(_declared(clip), MOST),
+        even_indices(_declared(clip), MAX_KEY_FRAMES),
         is_key,
-        lambda count: chosen_places(changed, count),
+        lambda count: key_frame_indices(changed, count),
         as_jpeg,
     )
 
@@ -104,31 +105,32 @@ def _key_frames(clip: Media) -> list[bytes]:
 def _chosen(
     clip: Media,
     likely: Sequence[int],
-    candidate: Callable[[int, float], bool],
-    places: Callable[[int], Sequence[int]],
+    is_candidate: Callable[[int, float], bool],
+    choose: Callable[[int], Sequence[int]],
     make: Callable[[Pixels], T],
 ) -> list[T]:
-    """What is made of the frames at some ``places``, which are known when the clip has
-    been decoded.
+    """The results of ``make`` for chosen frames of a clip.
 
-    Those that are ``likely``, or a ``candidate``, are held meanwhile, so that the clip
-    is mostly decoded once.
+    ``choose`` gives their indices once the number of frames is known. Likely frames and
+    candidates are kept until then, so that most clips are decoded once.
     """
-    guessed, count = frozenset(likely), 0
+    likely_indices, count = frozenset(likely), 0
 
-    def wanted(index: int, change: float) -> bool:
+    def is_kept(index: int, change: float) -> bool:
         nonlocal count
         count = index + 1
-        return candidate(index, change) or index in guessed
+        return is_candidate(index, change) or index in likely_indices
 
-    held = {frame.index: make(frame.rgb) for frame in frames_by_change(clip, wanted)}
-    chosen = places(count)
-    for frame in frames_at(clip, set(chosen) - held.keys()):
-        held[frame.index] = make(frame.rgb)
-    return [held[index] for index in chosen]
+    results = {
+        frame.index: make(frame.rgb) for frame in frames_by_change(clip, is_kept)
+    }
+    indices = choose(count)
+    for frame in frames_at(clip, set(indices) - results.keys()):
+        results[frame.index] = make(frame.rgb)
+    return [results[index] for index in indices]
 
 
 def _declared(clip: Media) -> int:
-    """How many frames the clip says that it has."""
+    """The number of frames by the clip's frame rate and duration."""
     info = video_info(clip)
     return round(info.rate * info.seconds)

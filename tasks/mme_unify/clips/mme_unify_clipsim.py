@@ -1,5 +1,4 @@
-"""MME-Unify: how well the frames of a clip fit the words that asked for it
-(CLIPSIM)."""
+"""MME-Unify: how well the frames of a clip fit the words of the prompt (CLIPSIM)."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ from mmeval.tasks.mme_unify.clips.frames import key_frames, pixels_of
 from mmeval.tasks.mme_unify.pictures.verdict import Model
 
 WORDS = 70
-"""Of a longer text the first ones count, and of these 77 tokens."""
+"""Number of words of a text that count; of these, the first 77 tokens."""
 
 
 def _needs(switches: Mapping[str, Any]) -> tuple[str, ...]:
@@ -54,15 +53,14 @@ def mme_unify_clipsim(
     missing: Missing = "dropped",
     vectors: PathOrName = "",
 ) -> Score:
-    """The mean cosine of CLIP's embeddings of a clip's frames and of the words that
-    asked for it.
+    """The mean cosine of CLIP's embeddings of a clip's frames and the prompt's words.
 
-    Range -1 to 1, higher is better. Up to 16 key frames of the answer count, and of a
-    text the first 70 words, of these 77 tokens. An answer that has not exactly one
-    clip, or one that is damaged, stands in no mean, or with ``missing: zero`` is
-    0, with the reason as evidence. Unscored without the text under ``text_key``.
-    ``model`` and ``vectors`` are as for ``clip_image_similarity``; a clip's line has a
-    vector for each frame in ``vector``. Evidence: each cosine.
+    Range -1 to 1, higher is better. Up to 16 key frames of the answer count, and the
+    first 70 words (77 tokens) of the text under ``text_key``. An answer that does not
+    have exactly one clip, or whose clip is damaged, is left out of the mean; with
+    ``missing: zero`` it is 0, with the reason as evidence. Unscored without the text.
+    ``model`` and ``vectors`` are as for ``clip_image_similarity``; a line of a clip has
+    a vector for each frame in ``vector``. Evidence: each cosine.
     """
     if fault := _fault(trial.sample, {"text_key": text_key}):
         return Score.unscored(fault)
@@ -70,27 +68,28 @@ def mme_unify_clipsim(
     def score(clip: Media) -> Score:
         import numpy as np
 
-        shown = []
+        pictures = []
         if vectors:
             # the file has the vectors of all frames under the clip
-            shown.append(Shown(clip, (), lambda: pixels_of(key_frames(clip)[0])))
+            pictures.append(Shown(clip, (), lambda: pixels_of(key_frames(clip)[0])))
         else:
             for number, frame in enumerate(key_frames(clip)):
-                shown.append(Shown(clip, ("key", number), partial(pixels_of, frame)))
+                pictures.append(Shown(clip, ("key", number), partial(pixels_of, frame)))
         embed = embedder(model, vectors)
         words = embed.texts([shortened(trial.sample.metadata[text_key])])[0]
-        found = []
-        for seen in embed.pictures(shown):
-            if isinstance(seen, ContentError):
-                raise seen
-            found += cosines(words, list(np.atleast_2d(seen)))
-        return Score(sum(found) / len(found), evidence={"cosines": found})
+        similarities = []
+        for vectors_of_picture in embed.pictures(pictures):
+            if isinstance(vectors_of_picture, ContentError):
+                raise vectors_of_picture
+            similarities += cosines(words, list(np.atleast_2d(vectors_of_picture)))
+        mean = sum(similarities) / len(similarities)
+        return Score(mean, evidence={"cosines": similarities})
 
     return scored_clip(trial, missing, score)
 
 
 def shortened(text: str) -> str:
-    """The first 70 words of a text; one that has no more stays as it is.
+    """The first 70 words of a text. A shorter text is unchanged.
 
     >>> shortened("a  b"), len(shortened("word " * 71).split())
     ('a  b', 70)

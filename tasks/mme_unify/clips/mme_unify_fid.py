@@ -1,4 +1,4 @@
-"""MME-Unify: how near the frames of a clip are to a picture, to Inception-v3 (FID)."""
+"""MME-Unify: the distance of a clip's frames from a picture, by Inception-v3 (FID)."""
 
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ def mme_unify_fid(
     tvg_fid: Tvg = "first_ref_frame",
     missing: Missing = "dropped",
 ) -> Score:
-    """What the distance of a clip's frames from the input's picture is worth: 1 at 1, 0
-    at 1000, not cut at either end.
+    """A score for the distance of a clip's frames from the picture of the input.
 
-    Higher is better. The distance is the mean squared one of the features of up to 16
-    key frames from those of the picture, to Inception-v3; the usual FID is another.
-    Each is squeezed to 299 x 299 pixels. An answer that has not exactly one clip, or
-    one that is damaged, stands in no mean, or with ``missing: zero`` is 0, with
-    the reason as evidence. Unscored where the picture cannot be decoded.
+    1 at the distance 1, 0 at 1000, linear and not clamped; higher is better. The
+    distance is the mean squared distance of Inception-v3 features of up to 16 key
+    frames from those of the picture, which differs from the usual FID. Frames and
+    picture are resized to 299 x 299 pixels. An answer that does not have exactly one
+    clip, or whose clip is damaged, is left out of the mean; with ``missing: zero`` it
+    is 0, with the reason as evidence. Unscored if the picture cannot be decoded.
 
-    ``tvg_fid``: of an input without a picture the frames are compared with the first
-    one of the reference's clip (``first_ref_frame``), or not at all (``none``,
-    inapplicable), as in the released scripts, which compute no FID of TVG. Evidence:
-    the ``distance`` and the number of ``frames``.
+    ``tvg_fid`` is for an input without a picture. The frames are compared with the
+    first frame of the reference's clip (``first_ref_frame``), or the score is
+    inapplicable (``none``), as in the released scripts. Evidence: the ``distance`` and
+    the number of ``frames``.
     """
 
     def score(clip: Media) -> Score:
@@ -76,10 +76,10 @@ def mme_unify_fid(
             anchor, pixels = reference_clip(trial.sample), first_frame
             if isinstance(anchor, Score):
                 return anchor
-        found = key_features(_NETWORK, model, clip)
+        answer = key_features(_NETWORK, model, clip)
         picture = anchor
         try:
-            wanted = features_of(
+            reference = features_of(
                 _NETWORK,
                 model,
                 (picture.sha256,),
@@ -87,14 +87,14 @@ def mme_unify_fid(
             )
         except ContentError as error:
             return Score.unscored(str(error))
-        distance = found.distance(wanted.mean) + found.spread
-        return distance_score(distance, found.pictures)
+        distance = answer.distance(reference.mean) + answer.spread
+        return distance_score(distance, answer.pictures)
 
     return scored_clip(trial, missing, score)
 
 
 def first_frame(clip: Media) -> Pixels:
-    """Raises CorruptMediaError for a clip without a frame."""
+    """The first frame of a clip. Raises CorruptMediaError if there is none."""
     for frame in frames_at(clip, [0]):
         return frame.rgb
-    raise CorruptMediaError(f"{clip.label}: no picture in it can be decoded")
+    raise CorruptMediaError(f"{clip.label}: no frame can be decoded")

@@ -1,4 +1,4 @@
-"""MME-Unify: how near a clip is to the reference, by its frames to ResNet-50 (FVD)."""
+"""MME-Unify: the distance of a clip from the reference, by ResNet-50 (FVD)."""
 
 from __future__ import annotations
 
@@ -45,34 +45,34 @@ def mme_unify_fvd(
     model: Annotated[str | Mapping[str, Any], RESNET50] = RESNET50_NAME,
     missing: Missing = "dropped",
 ) -> Score:
-    """What the distance of the answer's clip from the reference is worth: 1 at 1, 0 at
-    1000, not cut at either end.
+    """A score for the distance of the answer's clip from the reference's clip.
 
-    Higher is better. The distance is the squared one of the mean features of frames to
-    ResNet-50; the usual FVD is another. Up to 16 key frames of the answer are compared
-    with as many even ones of the reference, each squeezed to 224 x 224 pixels. An
-    answer that has not exactly one clip, or one that is damaged, stands in no
-    mean, or with ``missing: zero`` is 0, with the reason as evidence. Unscored without
-    the reference's clip, and where that cannot be decoded. Evidence: the ``distance``
-    and the number of ``frames``.
+    1 at the distance 1, 0 at 1000, linear and not clamped; higher is better. The
+    distance is the squared distance of the mean ResNet-50 features of frames, which
+    differs from the usual FVD. Up to 16 key frames of the answer are compared with as
+    many evenly spaced frames of the reference, each resized to 224 x 224 pixels. An
+    answer that does not have exactly one clip, or whose clip is damaged, is left out of
+    the mean; with ``missing: zero`` it is 0, with the reason as evidence. Unscored if
+    the reference's clip is missing or cannot be decoded. Evidence: the ``distance`` and
+    the number of ``frames``.
     """
 
     def score(clip: Media) -> Score:
         reference = reference_clip(trial.sample)
         if isinstance(reference, Score):
             return reference
-        found = key_features(_NETWORK, model, clip)
+        answer = key_features(_NETWORK, model, clip)
         try:
-            wanted = features_of(
+            target = features_of(
                 _NETWORK,
                 model,
-                (reference.sha256, "even", found.pictures),
+                (reference.sha256, "even", answer.pictures),
                 lambda: even_frames(
-                    reference, found.pictures, lambda pixels: squeezed(pixels, SIDE)
+                    reference, answer.pictures, lambda pixels: squeezed(pixels, SIDE)
                 ),
             )
         except ContentError as error:
             return Score.unscored(f"the reference: {error}")
-        return distance_score(found.distance(wanted.mean), found.pictures)
+        return distance_score(answer.distance(target.mean), answer.pictures)
 
     return scored_clip(trial, missing, score)

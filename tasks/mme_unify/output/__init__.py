@@ -1,1 +1,1 @@
-"""Answers in the result files of MME-Unify's own scripts: read and written."""
+"""Answers in the result files of MME-Unify's scripts, read and written."""

@@ -1,5 +1,4 @@
-"""The fields of a result row that hold the answer, by task: read as an answer, and made
-of one."""
+"""The fields of a result row that hold the answer, by task, read and written."""
 
 from __future__ import annotations
 
@@ -10,21 +9,21 @@ from mmeval.interchange import FindMedium
 from mmeval.media import Interleaved, Part, PartKind, text_part
 from mmeval.tasks.mme_unify.loader import CATEGORIES
 from mmeval.tasks.mme_unify.mme_unify_choice import letter_of
-from mmeval.tasks.mme_unify.turns import Turn, answer_of, turn_parts, turns_of
+from mmeval.tasks.mme_unify.turns import MazeTurn, answer_of, turn_parts, turns_of
 
 
-class _Keys(NamedTuple):
-    """The keys in ``output`` of a text and of a picture."""
+class _OutputKeys(NamedTuple):
+    """The keys of the text and the picture in ``output``."""
 
     text: str
     picture: str
 
 
 UNIFY = {
-    "iee": _Keys("output_explanation", "output_image"),
-    "csq": _Keys("output_choice", "output_image"),
-    "al": _Keys("output_choice", "output_image"),
-    "sd": _Keys("selected_answer", "difference_image"),
+    "iee": _OutputKeys("output_explanation", "output_image"),
+    "csq": _OutputKeys("output_choice", "output_image"),
+    "al": _OutputKeys("output_choice", "output_image"),
+    "sd": _OutputKeys("selected_answer", "difference_image"),
 }
 VIDEO = ("civg", "tvg", "vp")
 OUTPUT, FRAMES, TURNS = "output", "output2", "outputs"
@@ -36,8 +35,11 @@ def parts_in(
     row: Mapping[str, Any],
     find: FindMedium,
 ) -> Iterator[Part]:
-    """The answer in a row. A file that is named and not there is a part without a
-    medium; a value of another kind than the scripts write is not an answer."""
+    """The parts of the answer in a row.
+
+    A missing file is a part without a medium. Values of a type that the scripts do not
+    write are ignored.
+    """
     output = row.get(OUTPUT)
     if task == "vcot":
         turns = row.get(TURNS)
@@ -48,13 +50,13 @@ def parts_in(
             if not step.isascii() or not step.isdigit() or not isinstance(turn, dict):
                 continue
             action = turn.get("output_action")
-            made = Turn(
+            maze_turn = MazeTurn(
                 int(step[:9]),
                 action if isinstance(action, str) else "",
                 turn.get("output_location"),
                 next(_medium(turn.get("output_image"), find), None),
             )
-            yield from turn_parts(made)
+            yield from turn_parts(maze_turn)
     elif task in CATEGORIES["understanding"].values():
         yield from _text(output)
     elif task in VIDEO:
@@ -68,7 +70,7 @@ def parts_in(
         if isinstance(output, dict):
             yield from _text(output.get(keys.text))
             if task == "iee" and keys.picture in output and not output[keys.picture]:
-                # the script asks whether the key is there, not for its value
+                # the script tests if the key is there and ignores its value
                 yield Part("image")
             yield from _medium(output.get(keys.picture), find)
     else:
@@ -93,9 +95,11 @@ def _medium(
 def fields_of(
     task: str, output: Interleaved, files: Mapping[str, str], options: Sequence[str]
 ) -> dict[str, Any]:
-    """The fields of an answer; ``files`` are those of its media by digest. A letter is
-    written bare, since the scripts read no other; an answer without one has an empty
-    text."""
+    """The fields of an answer. ``files`` are the files of its media by digest.
+
+    A choice is a bare letter, since the scripts do not read other texts; it is empty if
+    the answer has no letter.
+    """
     if task == "vcot":
         turns = {}
         for turn in turns_of(output).values():
@@ -116,7 +120,7 @@ def fields_of(
         return {OUTPUT: {"output_image": picture}}
     fields: dict[str, Any] = {}
     if task == "iee":
-        # its script asks whether a key is there
+        # the script tests if a key is there
         kinds = {part.kind for part in output.parts}
         if "text" in kinds:
             fields[UNIFY[task].text] = output.words

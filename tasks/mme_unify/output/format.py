@@ -1,5 +1,6 @@
-"""The format ``mme_unify``: answers in the result files of MME-Unify's own scripts, a
-question file whose rows have the answer in fields of their own.
+"""The format ``mme_unify``: answers in the result files of MME-Unify's scripts.
+
+A result file is a question file whose rows have further fields for the answer.
 
     {"id": 4, "category": "Text-Image_Generation", ..., "output": {"output_image": "media/tig_4_1.png"}}
 
@@ -7,14 +8,14 @@ Visual_CoT.json and others      the question files, with the answers in their ro
 media/<task>_<row>_<n>          the media of the answers
 media/<task>_<row>_frame<n>     up to 16 key frames of a clip
 
-What is in which field, :mod:`mmeval.tasks.mme_unify.output.fields` says. A row's task
-follows from its own keys, so that files may have any name; all ``*.json`` of the
-folder, and of the released folders below it, are read. An answer is found by the
-question that stands in its row, since ids are not unique: by its id, and by its words
-and the names of its media as far as they are there. A file that is missing is a part
-without a medium. A row without a field for the answer, or with an ``error``, has an
-empty one: wrong in understanding and the unify tasks, whose scripts count all rows, and
-dropped in generation. All else is as :mod:`mmeval.interchange.row_layout` says.
+The fields are described in :mod:`mmeval.tasks.mme_unify.output.fields`. The keys of a
+row show its task, so files may have any name. All ``*.json`` files of the folder, and of
+the released folders below it, are read. Ids are not unique, so an answer is found by the
+question in its row: its id, its words, and the names of its media, as far as they are
+there. A missing file is a part without a medium. A row without a field for the answer,
+or with an ``error``, is an empty answer: wrong in understanding and in the unify tasks,
+whose scripts count all rows, and left out in generation. Everything else is as in
+:mod:`mmeval.interchange.row_layout`.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -65,19 +66,21 @@ NAMES: Mapping[str, str] = {
     "sd": "Spot_Diff.json",
     "vcot": "Visual_CoT.json",
 }
-"""The file of each task, as the released one is called."""
+"""The file of each task, with the name of the released file."""
 
 
 def read_output(path: Path, media_root: MediaRoot = ()) -> RowAnswers:
-    """The answers of a file, or of all result files of a folder.
+    """Read the answers of a file, or of all result files of a folder.
+
     ``media_root``: see :class:`mmeval.interchange.MediaPaths`. Raises MissingDataError
-    without answers, UsageError for a damaged file."""
+    if there are no answers, UsageError for a damaged file.
+    """
     return RowAnswers(LAYOUT, path, media_root)
 
 
 def write_output(run: AnsweredRun, folder: Path) -> ExportSummary:
     """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises."""
-    return _Folder(folder).fill(run)
+    return _MmeUnifyFolder(folder).fill(run)
 
 
 def _answer(row: Row, find: FindMedium) -> Interleaved:
@@ -110,7 +113,7 @@ LAYOUT = RowLayout(
     labels=frozenset({TASK}),
     key=question_in,
     keys=questions_of,
-    keyless="rows of no task",
+    keyless="rows without a known task",
     unique=False,
     answer=_answer,
     row=_row,
@@ -118,24 +121,24 @@ LAYOUT = RowLayout(
     media="media/{}_{}",
 )
 GAPS = {
-    "unframed": "its clip cannot be decoded here; without its frames (output2), which "
-    "the scripts read",
+    "unframed": "the clip cannot be decoded here, so its frames (output2) are missing; "
+    "the scripts read them",
 }
 NOTES = {
-    "exact": f"more than the fields of the layout hold; its parts stand under {OWN!r}",
-    "repeats": "further ones to the same question, in *_repeat<n>.json",
+    "exact": f"the fields cannot hold all parts; the parts are kept under {OWN!r}",
+    "repeats": "second and later answers to a question, in *_repeat<n>.json",
 }
 
 
-class _Folder(RowFolder):
-    """Answers, and the key frames of clips."""
+class _MmeUnifyFolder(RowFolder):
+    """The answers of a run, with the key frames of clips."""
 
     layout = LAYOUT
     benchmark = "MME-Unify"
     entry = "row"
     gaps = GAPS
     notes = NOTES
-    unanswered = f"the row has no answer, and says so under {OWN!r} alone"
+    unanswered = f"the row has no answer, with the reason under {OWN!r}"
 
     def stem(self, trial: Trial) -> str:
         return stem_of(trial.sample.id.replace("/", "_"), trial.repeat)
@@ -147,11 +150,11 @@ class _Folder(RowFolder):
         clips = output.media("video")
         if not clips or row.get(FRAMES) != []:
             return row
-        # the scripts read frames in place of the clip
+        # the scripts read frames instead of the clip
         try:
             frames = key_frames(clips[0])
         except (ContentError, MissingExtraError):
-            # it cannot be decoded, or nothing here can
+            # the clip is damaged, or no decoder is installed
             self.counts["unframed"] += 1
             return row
         for number, frame in enumerate(frames, 1):
@@ -161,8 +164,8 @@ class _Folder(RowFolder):
 
 
 FORMAT = AnswerFormat(
-    about="The result files of MME-Unify's own scripts, a question file with the "
-    "answers in its rows.",
+    about="The result files of MME-Unify's scripts: question files with the answers in "
+    "their rows.",
     read=read_output,
     write=write_output,
 )

@@ -1,5 +1,4 @@
-"""Rows of MME-Unify's result files: which files there are, and the question that a row
-answers."""
+"""MME-Unify's result files, and the question that a row answers."""
 
 from __future__ import annotations
 
@@ -17,9 +16,11 @@ _FOLDERS = ("", "Understanding/", "Generation/", "U[in][in]fy_[Cc]apability/*/")
 _TASK_BY_FIELD = {"Action": "vcot", "img_a": "sd", "image_Auxiliary_lines": "al"}
 
 
-class Question(NamedTuple):
-    """What names a question, since ids are not unique; None for what a row does not
-    have. ``media`` are the names of its media."""
+class QuestionKey(NamedTuple):
+    """The key of a question, since ids are not unique.
+
+    ``media`` are the names of its media. Fields that a row does not have are None.
+    """
 
     task: str
     id: str
@@ -28,9 +29,11 @@ class Question(NamedTuple):
 
 
 def result_files(path: Path) -> list[AnswerFile]:
-    """The file ``path``, or all result files of a folder and of the released folders
-    below it. Raises MissingDataError without any, UsageError for a link that leads out
-    of the folder."""
+    """Find a file, or all result files of a folder and its released subfolders.
+
+    Raises MissingDataError if there are none, UsageError for a link that leads out of
+    the folder.
+    """
     files: list[Path] = []
     if path.is_file():
         files.append(path)
@@ -47,9 +50,9 @@ def result_files(path: Path) -> list[AnswerFile]:
 
 
 def task_in(row: Row) -> str:
-    """The task of a row, by its keys; empty for none."""
-    found = row.get("data")
-    data: Mapping[str, Any] = found if isinstance(found, dict) else {}
+    """The task of a row by its keys; empty if it is unknown."""
+    row_data = row.get("data")
+    data: Mapping[str, Any] = row_data if isinstance(row_data, dict) else {}
     for field, task in _TASK_BY_FIELD.items():
         if field in data:
             return task
@@ -59,24 +62,24 @@ def task_in(row: Row) -> str:
     return task_of("understanding", category) or task_of("generation", category)
 
 
-def question_in(row: Row) -> Question | None:
-    """The question of a row; None for a row of no task."""
+def question_in(row: Row) -> QuestionKey | None:
+    """The question of a row; None if its task is unknown."""
     task = task_in(row)
-    return _question(task, row) if task else None
+    return _key(task, row) if task else None
 
 
-def questions_of(sample: Sample) -> Iterator[Question]:
-    """The question of a sample, then with less and less of what names it."""
+def questions_of(sample: Sample) -> Iterator[QuestionKey]:
+    """The key of a sample's question, then keys with fewer fields."""
     if TASK not in sample.metadata:
         return
-    question = _question(sample.metadata[TASK], question_of(sample.metadata))
-    yield question
-    yield question._replace(media=None)
-    yield question._replace(words=None)
-    yield question._replace(words=None, media=None)
+    key = _key(sample.metadata[TASK], question_of(sample.metadata))
+    yield key
+    yield key._replace(media=None)
+    yield key._replace(words=None)
+    yield key._replace(words=None, media=None)
 
 
-def _question(task: str, row: Row) -> Question:
+def _key(task: str, row: Row) -> QuestionKey:
     words, data = row.get("question", row.get(PROMPT)), row.get("data")
     paths = row.get("image")
     if "image" not in row and isinstance(data, dict):
@@ -84,7 +87,7 @@ def _question(task: str, row: Row) -> Question:
     media = None
     if isinstance(paths, list):
         media = tuple(PurePath(path).stem for path in paths if isinstance(path, str))
-    return Question(
+    return QuestionKey(
         task=task,
         id=str(row.get("question_id", row.get("id"))),
         words=words if isinstance(words, str) else None,

@@ -1,2 +1,1 @@
-"""MME-Unify's metrics that compare with CLIP: pictures among candidates, and
-explanations among options."""
+"""MME-Unify's metrics with CLIP, of pictures and of explanations."""

@@ -1,4 +1,4 @@
-"""MME-Unify: is the answer's explanation nearest to the right option?"""
+"""MME-Unify: whether the explanation is nearest to the right option."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def _fault(sample: Sample, _switches: object = None) -> str:
-    """Why no answer to a sample could be scored, or an empty text."""
+    """Why a sample cannot be scored; empty if it can."""
     options, right = sample.metadata.get(CHOICE), sample.metadata.get(ANSWER)
     if not are_texts(options):
-        return f"metadata {CHOICE!r} is no list of texts"
+        return f"metadata {CHOICE!r} is not a list of texts"
     if right not in _letters_of(options):
-        return f"metadata {ANSWER!r} is no letter before an option"
+        return f"metadata {ANSWER!r} is not the letter before an option"
     return ""
 
 
@@ -49,33 +49,39 @@ def mme_unify_explanation(
 ) -> list[Score]:
     """1 when the answer's text is nearest to the right option, by CLIP, else 0.
 
-    The options are compared whole, with the letters before them; of each text the first
-    77 tokens count. An answer without a text is wrong.
+    Range 0 to 1, higher is better. An answer without a text is wrong. The options are
+    compared with the letters before them; the first 77 tokens of each text count.
+    Unscored without options or a right letter.
 
-    Switches: ``model``, ``tie`` and ``vectors`` as for ``mme_unify_image``;
-    ``letters``: an option has the letter that is ``written`` before it, or, as in the
-    released script, that of its place in the list, which is another one in most rows;
-    ``sides: both``, as there: an answer without a picture is wrong too. Evidence: the
-    cosine with each option.
+    ``model``, ``tie`` and ``vectors`` are as for ``mme_unify_image``. ``letters:
+    written`` takes the letter that is written before an option. ``letters: places``
+    takes that of its place in the list, as in the released script; in most rows it is
+    another letter. ``sides: both``: an answer without a picture is wrong, too, as in
+    the released script. Evidence: the cosine with each option.
     """
     embed = embedder(model, vectors)
-    asked = [_words(trial, both=sides == "both") for trial in trials]
+    answers = [_words(trial, both=sides == "both") for trial in trials]
     texts: list[str] = []
-    for trial, words in zip(trials, asked, strict=True):
-        if not isinstance(words, Score):
-            texts += [words, *trial.sample.metadata[CHOICE]]
-    read = iter(embed.texts(texts))
+    for trial, answer in zip(trials, answers, strict=True):
+        if not isinstance(answer, Score):
+            texts += [answer, *trial.sample.metadata[CHOICE]]
+    vectors_of_texts = iter(embed.texts(texts))
     scores = []
-    for trial, words in zip(trials, asked, strict=True):
-        if isinstance(words, Score):
-            scores.append(words)
+    for trial, answer in zip(trials, answers, strict=True):
+        if isinstance(answer, Score):
+            scores.append(answer)
             continue
-        options, right = trial.sample.metadata[CHOICE], trial.sample.metadata[ANSWER]
-        answer = next(read)
-        found = cosines(answer, list(islice(read, len(options))))
+        options, right_letter = (
+            trial.sample.metadata[CHOICE],
+            trial.sample.metadata[ANSWER],
+        )
+        answer_vector = next(vectors_of_texts)
+        similarities = cosines(
+            answer_vector, list(islice(vectors_of_texts, len(options)))
+        )
         names = _letters_of(options) if letters == "written" else _LETTERS
-        is_right = wins(found, names.index(right), tie)
-        scores.append(Score(float(is_right), evidence={"cosines": found}))
+        is_right = wins(similarities, names.index(right_letter), tie)
+        scores.append(Score(float(is_right), evidence={"cosines": similarities}))
     return scores
 
 
@@ -89,7 +95,7 @@ def _letters_of(options: Sequence[str]) -> list[str]:
 
 
 def _words(trial: Trial, *, both: bool) -> str | Score:
-    """The text of the answer, or the score of a trial without one."""
+    """The text of the answer, or the score of a trial without a text."""
     if fault := _fault(trial.sample):
         return Score.unscored(fault)
     if trial.output is None:

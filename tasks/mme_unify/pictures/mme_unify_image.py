@@ -1,4 +1,4 @@
-"""MME-Unify: is the answer's picture the right one among wrong ones?"""
+"""MME-Unify: whether the picture is nearest to the right candidate."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from mmeval.records import Sample, Score, Trial
 from mmeval.system import PathOrName
 from mmeval.tasks.mme_unify.pictures.verdict import (
     Model,
-    Seen,
     Tie,
+    VectorOrError,
     candidates_of,
+    embedded_together,
     first_unknown,
     pictures_in,
-    seen_together,
     similarities,
     wins,
 )
@@ -53,36 +53,37 @@ def mme_unify_image(
 ) -> list[Score]:
     """1 when the answer's picture is nearest to the first candidate, by CLIP, else 0.
 
-    An answer that has not exactly one picture, or one that is damaged, is wrong,
-    with the reason as evidence. Unscored where a candidate's picture is missing or
-    damaged.
+    Range 0 to 1, higher is better. An answer that does not have exactly one picture, or
+    whose picture is damaged, is wrong, with the reason as evidence. Unscored if a
+    candidate's picture is missing or damaged.
 
-    Switches: ``model`` and ``vectors`` as for ``clip_image_similarity``; ``tie``: where
-    the first candidate and another are equally near, it is ``wrong``, or the ``first``
-    wins; ``files: released``, as the authors' script of the task does, to which
-    ``script`` belongs: a picture that is damaged has the similarity 0 to all
-    candidates, so that the first wins (not in ``iee``), and so does one whose file is
-    missing in ``al``. A candidate that is damaged has the similarity 0. One
-    whose file is missing makes the answer wrong, in ``csq`` only the first; the others
-    are left out there. In ``iee`` an answer without a text is wrong. Evidence: the
-    cosine with each candidate.
+    ``model`` and ``vectors`` are as for ``clip_image_similarity``. ``tie`` decides if
+    the first candidate and another are equally near: it is ``wrong``, or the ``first``
+    wins. ``files: released`` treats bad files like the authors' script of the task,
+    which ``script`` names. A damaged picture has the similarity 0 to all candidates, so
+    that the first wins (not in ``iee``); in ``al`` a missing picture does, too. A
+    damaged candidate has the similarity 0. A missing candidate makes the answer wrong;
+    in ``csq`` only the first does, and other missing candidates are left out. In
+    ``iee`` an answer without a text is wrong. Evidence: the cosine with each
+    candidate.
     """
     embed = embedder(model, vectors)
-    asked = [_asked(trial, script, released=files == "released") for trial in trials]
-    groups = [one.media for one in asked if isinstance(one, _Asked)]
-    seen = iter(seen_together(embed, groups))
+    is_released = files == "released"
+    items = [_comparison(trial, script, released=is_released) for trial in trials]
+    groups = [item.media for item in items if isinstance(item, _Comparison)]
+    embeddings = iter(embedded_together(embed, groups))
     scores = []
-    for one in asked:
-        if isinstance(one, _Asked):
-            scores.append(_score(one, next(seen), script, tie, files))
+    for item in items:
+        if isinstance(item, _Comparison):
+            scores.append(_score(item, next(embeddings), script, tie, files))
         else:
-            scores.append(one)
+            scores.append(item)
     return scores
 
 
-class _Asked(NamedTuple):
-    """``answer`` is None where its file is missing, and the script compares it
-    nevertheless."""
+class _Comparison(NamedTuple):
+    """The pictures to compare. ``answer`` is None if its file is missing and the script
+    compares it nevertheless."""
 
     answer: Media | None
     candidates: Sequence[Media]
@@ -94,12 +95,12 @@ class _Asked(NamedTuple):
         return [self.answer, *self.candidates]
 
 
-def _asked(
+def _comparison(
     trial: Trial,
     script: Script,
     *,
     released: bool,
-) -> _Asked | Score:
+) -> _Comparison | Score:
     """The pictures to compare, or the score of a trial without them."""
     fault = _fault(trial.sample)
     if trial.output is None or fault:
@@ -119,23 +120,27 @@ def _asked(
         return wrong(f"the answer has {len(pictures)} pictures, not exactly one")
     if pictures[0] is None and not (released and script == "al"):
         return wrong("the file of the answer's picture is missing")
-    return _Asked(pictures[0], known)
+    return _Comparison(pictures[0], known)
 
 
 def _score(
-    asked: _Asked, seen: Sequence[Seen], script: Script, tie: Tie, files: str
+    comparison: _Comparison,
+    embeddings: Sequence[VectorOrError],
+    script: Script,
+    tie: Tie,
+    files: str,
 ) -> Score:
-    if asked.answer is None:
-        found = [0.0] * len(asked.candidates)
-        return Score(float(wins(found, 0, tie)), evidence={"cosines": found})
-    answer, *candidates = seen
+    if comparison.answer is None:
+        cosines = [0.0] * len(comparison.candidates)
+        return Score(float(wins(cosines, 0, tie)), evidence={"cosines": cosines})
+    answer, *candidates = embeddings
     is_followed = files == "released" and script != "iee"
     if isinstance(answer, ContentError):
         is_damaged = isinstance(answer, CorruptMediaError)
         if not (is_damaged and is_followed):
-            return undecodable(asked.answer, answer)
-    lost = first_unknown(candidates, damaged=files == "strict")
-    if lost is not None:
-        return Score.unscored(f"a candidate: {lost}")
-    found = similarities(answer, candidates)
-    return Score(float(wins(found, 0, tie)), evidence={"cosines": found})
+            return undecodable(comparison.answer, answer)
+    error = first_unknown(candidates, damaged=files == "strict")
+    if error is not None:
+        return Score.unscored(f"a candidate: {error}")
+    cosines = similarities(answer, candidates)
+    return Score(float(wins(cosines, 0, tie)), evidence={"cosines": cosines})

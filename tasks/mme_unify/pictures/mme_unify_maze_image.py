@@ -1,4 +1,4 @@
-"""MME-Unify: do the pictures of a way through a maze show its states?"""
+"""MME-Unify: whether the pictures of a path through a maze show its states."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from mmeval.system import PathOrName
 from mmeval.tasks.mme_unify.mme_unify_maze import ACTION
 from mmeval.tasks.mme_unify.pictures.verdict import (
     Model,
-    Seen,
     Tie,
+    VectorOrError,
     candidates_of,
+    embedded_together,
     first_unknown,
-    seen_together,
     similarities,
     wins,
 )
@@ -29,13 +29,13 @@ StepImages: TypeAlias = Literal["before", "after"]
 
 
 def _fault(sample: Sample, _switches: object = None) -> str:
-    """Why no way through a maze could be scored, or an empty text."""
+    """Why a maze cannot be scored; empty if it can."""
     actions = sample.metadata.get(ACTION)
     if not isinstance(actions, list) or not actions:
-        return f"{ACTION!r} is no list of words"
+        return f"{ACTION!r} is not a list of words"
     count = len(sample.candidates)
     if count != len(actions) - 1:
-        return f"it has {count} states of the maze for {len(actions)} actions"
+        return f"the sample has {count} states of the maze for {len(actions)} actions"
     return ""
 
 
@@ -57,111 +57,122 @@ def mme_unify_maze_image(
     tie: Tie = "wrong",
     vectors: PathOrName = "",
 ) -> list[Score]:
-    """The share of the steps of a maze whose picture is nearest, by CLIP, to the right
-    one among all its states.
+    """The share of a maze's steps whose picture is nearest to the right state, by CLIP.
 
-    ``vcot: paper``: the steps are the moves, and the picture shows the maze after the
-    move. Where the data's pictures show the states ``before`` the moves, that is the
-    next one, and the last move, after which the maze is not drawn, is left out; a maze
-    of one move has no share then. With ``step_images: after`` it is the one of the move
-    itself. A turn without a picture, or with one that is missing or damaged,
-    is wrong.
+    Range 0 to 1, higher is better. Each picture is compared with all states of the
+    maze.
 
-    ``official``, as the released script: the steps are all actions, Finish among them,
-    whose picture is never right; that of a step is right where it is nearest to the
-    state of the same number. One that is missing or damaged has the
-    similarity 0 to all, so that it is right in the first step, and so has such a state.
+    ``vcot: paper``: the steps are the moves, and a picture shows the maze after the
+    move. With ``step_images: before`` the data's pictures show the states before the
+    moves. The right state of a move is then the next one, and the last move is left
+    out, since the maze is not drawn after it; a maze of one move is inapplicable. With
+    ``step_images: after`` the right state is that of the move itself. A turn is wrong
+    if its picture is missing or damaged.
 
-    The weight of a share is the number of its steps. Unscored where a state is missing
-    or damaged, unless ``official``, and where a picture or a state is not read here or
-    is above the limits of decoding. Switches: ``model``, ``tie`` and ``vectors`` as for
-    ``mme_unify_image``. Evidence: the wrong steps.
+    ``vcot: official``, as in the released script: the steps are all actions. Finish is
+    never right. The picture of a step is right if it is nearest to the state of the
+    same number. A missing or damaged picture or state has the similarity 0 to all, so
+    such a picture is right in the first step.
+
+    The weight of a share is the number of its steps. Unscored if a state is missing or
+    damaged (not with ``official``), and if a picture or a state is unsupported or above
+    the limits of decoding. ``model``, ``tie`` and ``vectors`` are as for
+    ``mme_unify_image``. Evidence: the ``wrong`` steps.
     """
     embed = embedder(model, vectors)
-    asked = [_asked(trial, vcot, step_images) for trial in trials]
+    items = [_comparison(trial, vcot, step_images) for trial in trials]
     groups = []
-    for one in asked:
-        if isinstance(one, _Asked):
-            groups.append([*one.pictures.values(), *one.states.values()])
-    seen = iter(seen_together(embed, groups))
+    for item in items:
+        if isinstance(item, _MazeComparison):
+            groups.append([*item.pictures.values(), *item.states.values()])
+    embeddings = iter(embedded_together(embed, groups))
     scores = []
-    for one in asked:
-        if isinstance(one, _Asked):
-            scores.append(_score(one, next(seen), vcot, tie))
+    for item in items:
+        if isinstance(item, _MazeComparison):
+            scores.append(_score(item, next(embeddings), vcot, tie))
         else:
-            scores.append(one)
+            scores.append(item)
     return scores
 
 
-class _Asked(NamedTuple):
-    """``wanted`` is the number of the right state by step; a picture whose file is
-    ``missing`` is none of ``pictures``."""
+class _MazeComparison(NamedTuple):
+    """The pictures and states to compare, by step.
 
-    wanted: Mapping[int, int]
+    ``right_states`` are the numbers of the right states. ``missing`` are the steps
+    whose picture has no file; they are not in ``pictures``.
+    """
+
+    right_states: Mapping[int, int]
     pictures: Mapping[int, Media]
     missing: frozenset[int]
-    drawn: int
+    state_count: int
     states: Mapping[int, Media]
 
 
-def _asked(
+def _comparison(
     trial: Trial,
     vcot: Vcot,
     step_images: StepImages,
-) -> _Asked | Score:
+) -> _MazeComparison | Score:
     if fault := _fault(trial.sample):
         return Score.unscored(fault)
     if trial.output is None:
         return Score.unscored("there is no answer to score")
     states = candidates_of(trial.sample)
-    # the steps that are looked at, each with the number of the right state
+    # the scored steps, with the number of the right state
     if vcot == "official":
-        wanted = {step: step for step in range(len(states) + 1)}
+        right_states = {step: step for step in range(len(states) + 1)}
     else:
         shift = 1 if step_images == "before" else 0
-        wanted = {step: step + shift for step in range(len(states) - shift)}
-    if not wanted:
+        right_states = {step: step + shift for step in range(len(states) - shift)}
+    if not right_states:
         return Score.inapplicable("the maze is not drawn after its only move")
     if None in states and vcot == "paper":
         return Score.unscored(
-            "the file of a state of the maze is missing", weight=len(wanted)
+            "the file of a state of the maze is missing", weight=len(right_states)
         )
     pictures = {}
     missing = set()
     for step, turn in turns_of(trial.output).items():
-        if step not in wanted or turn.picture is None:
+        if step not in right_states or turn.picture is None:
             continue
         if turn.picture.media is None:
             missing.add(step)
         else:
             pictures[step] = turn.picture.media
-    drawn = {at: media for at, media in enumerate(states) if media is not None}
-    return _Asked(wanted, pictures, frozenset(missing), len(states), drawn)
+    known_states = {
+        number: media for number, media in enumerate(states) if media is not None
+    }
+    return _MazeComparison(
+        right_states, pictures, frozenset(missing), len(states), known_states
+    )
 
 
 def _score(
-    asked: _Asked,
-    seen: Sequence[Seen],
+    comparison: _MazeComparison,
+    embeddings: Sequence[VectorOrError],
     vcot: Vcot,
     tie: Tie,
 ) -> Score:
-    pictures = dict(zip(asked.pictures, seen, strict=False))
-    drawn = dict(zip(asked.states, seen[len(pictures) :], strict=True))
-    weight = len(asked.wanted)
-    lost = first_unknown(drawn.values(), damaged=vcot == "paper")
-    if lost is not None:
-        return Score.unscored(f"a state of the maze: {lost}", weight=weight)
-    unknown = first_unknown(pictures.values(), damaged=False)
-    if unknown is not None:
-        return Score.unscored(str(unknown), weight=weight)
-    nothing = CorruptMediaError("the file is missing")
-    states = [drawn.get(at, nothing) for at in range(asked.drawn)]
+    pictures = dict(zip(comparison.pictures, embeddings, strict=False))
+    state_embeddings = embeddings[len(pictures) :]
+    known_states = dict(zip(comparison.states, state_embeddings, strict=True))
+    weight = len(comparison.right_states)
+    state_error = first_unknown(known_states.values(), damaged=vcot == "paper")
+    if state_error is not None:
+        return Score.unscored(f"a state of the maze: {state_error}", weight=weight)
+    picture_error = first_unknown(pictures.values(), damaged=False)
+    if picture_error is not None:
+        return Score.unscored(str(picture_error), weight=weight)
+    missing = CorruptMediaError("the file is missing")
+    numbers = range(comparison.state_count)
+    states = [known_states.get(number, missing) for number in numbers]
     if vcot == "official":
-        pictures |= dict.fromkeys(asked.missing, nothing)
+        pictures |= dict.fromkeys(comparison.missing, missing)
     wrong = []
-    for step, state in asked.wanted.items():
-        picture = pictures.get(step, nothing)
-        # official: what cannot be seen has the similarity 0 to all
+    for step, state in comparison.right_states.items():
+        picture = pictures.get(step, missing)
+        # official: a missing or damaged picture has the similarity 0 to all states
         is_damaged = vcot != "official" and isinstance(picture, ContentError)
         is_right = False
         if step in pictures and states and not is_damaged:

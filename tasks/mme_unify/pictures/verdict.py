@@ -1,4 +1,4 @@
-"""Which of several candidates is nearest, and whether that is the right one."""
+"""The nearest of several candidates, and whether it is the right one."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 Model = Annotated[str | Mapping[str, Any], CLIP]
 Tie: TypeAlias = Literal["wrong", "first"]
-"""A switch: where the right candidate and another are the nearest, that is wrong, or
-the first of them wins."""
-Seen: TypeAlias = "Vector | ContentError"
+"""A switch for a tie between the right candidate and another: it is wrong, or the first
+of them wins."""
+VectorOrError: TypeAlias = "Vector | ContentError"
 
 
 def wins(
@@ -26,7 +26,7 @@ def wins(
     right: int,
     tie: Tie,
 ) -> bool:
-    """Whether the right candidate is the nearest one."""
+    """True if the right candidate is the nearest one."""
     top = max(similarities)
     if tie == "wrong" and similarities.count(top) > 1:
         return False
@@ -34,12 +34,12 @@ def wins(
 
 
 def pictures_in(parts: Sequence[Part]) -> list[Part]:
-    """The parts that are pictures, those among them whose file is missing too."""
+    """The picture parts, including those whose file is missing."""
     return [part for part in parts if part.kind == "image"]
 
 
 def candidates_of(sample: Sample) -> list[Media | None]:
-    """The picture of each candidate; None where its file is missing."""
+    """The picture of each candidate; None if its file is missing."""
     media = []
     for content in sample.candidates:
         pictures = pictures_in(content.parts)
@@ -47,37 +47,43 @@ def candidates_of(sample: Sample) -> list[Media | None]:
     return media
 
 
-def seen_together(
+def embedded_together(
     embed: Embedder, groups: Sequence[Sequence[Media]]
-) -> list[list[Seen]]:
-    """The embeddings of groups of pictures, computed in one go."""
+) -> list[list[VectorOrError]]:
+    """The embeddings of groups of pictures, computed together."""
     shown: list[Shown] = []
     for group in groups:
         shown += map(Shown.of, group)
-    seen = iter(embed.pictures(shown))
-    return [list(islice(seen, len(group))) for group in groups]
+    embeddings = iter(embed.pictures(shown))
+    return [list(islice(embeddings, len(group))) for group in groups]
 
 
-def first_unknown(seen: Iterable[Seen], *, damaged: bool) -> ContentError | None:
-    """Why the first picture that was not seen is unknown: it is not read here, or is
-    above the limits; with ``damaged`` also where it is damaged."""
-    for one in seen:
-        if isinstance(one, CorruptMediaError) and not damaged:
+def first_unknown(
+    items: Iterable[VectorOrError], *, damaged: bool
+) -> ContentError | None:
+    """The first error: an unsupported picture, or one above the limits of decoding.
+
+    Damaged pictures only count with ``damaged``.
+    """
+    for item in items:
+        if isinstance(item, CorruptMediaError) and not damaged:
             continue
-        if isinstance(one, ContentError):
-            return one
+        if isinstance(item, ContentError):
+            return item
     return None
 
 
-def similarities(answer: Seen, candidates: Sequence[Seen]) -> list[float]:
-    """The cosine with each candidate; 0 where one of both is damaged, as in the
-    released scripts."""
-    found = []
+def similarities(
+    answer: VectorOrError, candidates: Sequence[VectorOrError]
+) -> list[float]:
+    """The cosine with each candidate; 0 if either is damaged, as in the released
+    scripts."""
+    values = []
     for candidate in candidates:
         cosine = 0.0
         if not isinstance(answer, ContentError) and not isinstance(
             candidate, ContentError
         ):
             cosine = cosines(answer, [candidate])[0]
-        found.append(cosine)
-    return found
+        values.append(cosine)
+    return values

@@ -391,7 +391,7 @@ def test_a_file_that_is_missing_or_there_twice_or_elsewhere_is_named(
     with pytest.raises(MissingDataError, match=r"Auxiliary_Lines\.\.json"):
         load(DataSource("t", tmp_path, options={"file": "al"}))
     samples(tmp_path, "csq", CSQ)
-    with pytest.raises(UsageError, match="2 times"):
+    with pytest.raises(UsageError, match="2 copies"):
         samples(
             tmp_path,
             "csq",

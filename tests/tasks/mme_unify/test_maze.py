@@ -12,7 +12,7 @@ from mmeval.program.calls import Call, Reply, Role
 from mmeval.program.protocols import Ask
 from mmeval.records import GenerationParams, Sample, answered, message, user
 from mmeval.tasks.mme_unify.maze import maze
-from mmeval.tasks.mme_unify.turns import Turn, turns_of
+from mmeval.tasks.mme_unify.turns import MazeTurn, turns_of
 
 START, FIRST, SECOND = (
     media_part(Media.from_bytes(b"\x89PNG\r\n\x1a\n" + name))
@@ -24,7 +24,7 @@ SAMPLE = Sample(
 PROMPT = (message("system", "Be brief."), user(START, text_part("the rules")))
 
 
-def played(*replies: Sequence[Part | str]) -> tuple[list[Turn], list[list[str]]]:
+def played(*replies: Sequence[Part | str]) -> tuple[list[MazeTurn], list[list[str]]]:
     """The turns that are recorded, and the parts of each request's last message."""
     program = maze(
         Ask(SAMPLE, PROMPT, ("text", "image"), GenerationParams(), Role("model"))
@@ -57,10 +57,10 @@ def test_each_turn_shows_the_rules_the_start_and_the_models_own_past() -> None:
         ["Action: Left"],
     )
     assert turns == [
-        Turn(0, "Up", [0, 1], FIRST),
-        Turn(1, "down", [0, 2]),
-        Turn(2, "Right", [1, 2], SECOND),
-        Turn(3, "Left"),
+        MazeTurn(0, "Up", [0, 1], FIRST),
+        MazeTurn(1, "down", [0, 2]),
+        MazeTurn(2, "Right", [1, 2], SECOND),
+        MazeTurn(3, "Left"),
     ]
     past = [
         "Step 0\nAction: Up\nLocation: [0, 1]\nImage:\n",
@@ -84,7 +84,7 @@ def test_finish_ends_the_way_early() -> None:
     turns, _ = played(
         ["Action: Up"], ["Action: finish\nLocation: [0, 0]\nImage:", FIRST]
     )
-    assert turns == [Turn(0, "Up"), Turn(1, "finish", [0, 0], FIRST)]
+    assert turns == [MazeTurn(0, "Up"), MazeTurn(1, "finish", [0, 0], FIRST)]
 
 
 @pytest.mark.parametrize(
@@ -92,29 +92,31 @@ def test_finish_ends_the_way_early() -> None:
     [
         (
             ["**Action:** Right.\n**Location:** [1, 0]\n**Image:**", FIRST],
-            Turn(0, "Right", [1, 0], FIRST),
+            MazeTurn(0, "Right", [1, 0], FIRST),
         ),
         (
             [
                 "I could go\nAction: Up\nor, better,\n- action : LEFT, as\nlocation: "
                 "at (2,1)"
             ],
-            Turn(0, "LEFT", [2, 1]),
+            MazeTurn(0, "LEFT", [2, 1]),
         ),
-        (["Action: jump\nLocation: here"], Turn(0, "jump")),
-        ([FIRST, "Location: [3, 3]", SECOND], Turn(0, "", [3, 3], FIRST)),
+        (["Action: jump\nLocation: here"], MazeTurn(0, "jump")),
+        ([FIRST, "Location: [3, 3]", SECOND], MazeTurn(0, "", [3, 3], FIRST)),
         (
             ["Step 0\nAction: Down\nLocation: [0, 1]\nImage:\n", FIRST],
-            Turn(0, "Down", [0, 1], FIRST),
+            MazeTurn(0, "Down", [0, 1], FIRST),
         ),
-        (["Step 1\nAction: Left\nStep 0\nAction: Down"], Turn(0, "Down")),
-        (["nothing"], Turn(0)),
-        (["Action: Up", *[SECOND] * 100], Turn(0, "Up", None, SECOND)),
-        ([], Turn(0)),
+        (["Step 1\nAction: Left\nStep 0\nAction: Down"], MazeTurn(0, "Down")),
+        (["nothing"], MazeTurn(0)),
+        (["Action: Up", *[SECOND] * 100], MazeTurn(0, "Up", None, SECOND)),
+        ([], MazeTurn(0)),
         (["Action:" + " *" * 50_000 + "\nLocation:" + " [" * 50_000], None),
     ],
 )
-def test_a_reply_is_read_as_a_turn(reply: list[Part | str], turn: Turn | None) -> None:
+def test_a_reply_is_read_as_a_turn(
+    reply: list[Part | str], turn: MazeTurn | None
+) -> None:
     turns, _ = played(reply, ["Action: Finish"])
     assert len(turns) == 2
     assert turn is None or turns[0] == turn

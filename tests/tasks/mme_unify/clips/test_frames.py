@@ -8,8 +8,8 @@ from PIL import Image
 from mmeval.errors import CorruptMediaError
 from mmeval.tasks.mme_unify.clips import frames as module
 from mmeval.tasks.mme_unify.clips.frames import (
-    chosen_places,
     even_frames,
+    key_frame_indices,
     key_frames,
     pixels_of,
 )
@@ -61,7 +61,7 @@ def test_a_clip_that_changes_often_enough_gives_the_frames_that_change(
     assert len(shades(key_frames(clip_of(greys(*shown[:45]))))) == 16
     thinned = shades(key_frames(clip_of(greys(*STEPS * 2))))
     assert thinned == pytest.approx(
-        [(STEPS * 2)[at] for at in chosen_places(range(18), 18)], abs=1
+        [(STEPS * 2)[at] for at in key_frame_indices(range(18), 18)], abs=1
     )
 
 
@@ -69,7 +69,7 @@ def test_more_changes_than_are_held_are_decoded_again(decoded: list[str]) -> Non
     shown = [shade for shade in STEPS * 10 for _ in range(2)]
     found = shades(key_frames(clip_of(greys(*shown))))
     assert found == pytest.approx(
-        [shown[at] for at in chosen_places(range(0, 180, 2), 180)], abs=1
+        [shown[at] for at in key_frame_indices(range(0, 180, 2), 180)], abs=1
     )
     assert decoded == ["frames_by_change", "frames_at"]
 
@@ -118,7 +118,7 @@ def test_a_key_frame_is_stored_in_the_quality_of_the_scripts() -> None:
 
 
 def test_a_frame_counts_from_a_mean_difference_above_twenty() -> None:
-    assert chosen_places([0, 3], 4) == [0, 1, 2, 3]
-    assert chosen_places(range(16), 99) == [*range(16)]
-    assert chosen_places(range(0, 62, 2), 62)[:3] == [0, 4, 8]
+    assert key_frame_indices([0, 3], 4) == [0, 1, 2, 3]
+    assert key_frame_indices(range(16), 99) == [*range(16)]
+    assert key_frame_indices(range(0, 62, 2), 62)[:3] == [0, 4, 8]
     assert module.CHANGE == 20

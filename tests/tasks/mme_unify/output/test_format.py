@@ -16,7 +16,7 @@ from mmeval.records import ErrorInfo, Sample, Trial
 from mmeval.tasks import mme_unify
 from mmeval.tasks.mme_unify.loader import FILES, load
 from mmeval.tasks.mme_unify.output.format import read_output, write_output
-from mmeval.tasks.mme_unify.turns import Turn, answer_of
+from mmeval.tasks.mme_unify.turns import MazeTurn, answer_of
 from tests.support.interchange import held, task_of
 from tests.support.tiny_media import picture
 
@@ -62,7 +62,7 @@ TRIALS = [
     trial("sd/0", "A"),
     Trial(
         SAMPLES["vcot/0"],
-        output=answer_of([Turn(0, "Right", [1, 0], RED), Turn(1, "Finish")]),
+        output=answer_of([MazeTurn(0, "Right", [1, 0], RED), MazeTurn(1, "Finish")]),
     ),
     Trial(SAMPLES["vcot/1"], error=ErrorInfo("timeout", "late")),
 ]

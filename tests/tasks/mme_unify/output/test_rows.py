@@ -12,7 +12,7 @@ from mmeval.interchange.row_answers import RowAnswers
 from mmeval.media import Interleaved, Part, text_part
 from mmeval.records import Sample
 from mmeval.tasks.mme_unify.output.format import read_output
-from mmeval.tasks.mme_unify.turns import Turn, turns_of
+from mmeval.tasks.mme_unify.turns import MazeTurn, turns_of
 from tests.support.tiny_media import picture
 
 Row = dict[str, Any]
@@ -285,5 +285,5 @@ def test_a_folder_without_result_files_is_said(tmp_path: Path) -> None:
 
 def test_a_turns_answer_of_parts_is_the_same() -> None:
     assert turns_of(Interleaved((text_part("Step 0\n"), Part("image")))) == {
-        0: Turn(0, picture=Part("image"))
+        0: MazeTurn(0, picture=Part("image"))
     }

@@ -12,7 +12,7 @@ from mmeval.metric import bind
 from mmeval.metrics.image.networks.clip import CLIP
 from mmeval.records import Sample, Score, Trial
 from mmeval.tasks.mme_unify.pictures.mme_unify_maze_image import mme_unify_maze_image
-from mmeval.tasks.mme_unify.turns import Turn, answer_of
+from mmeval.tasks.mme_unify.turns import MazeTurn, answer_of
 from tests.support.models import tiny
 from tests.support.pictures import candidates, picture, vectors_file
 from tests.support.trials import score_of, scored_together
@@ -26,7 +26,7 @@ def asked(*pictures: str | None, states: tuple[str, ...] = STATES) -> Trial:
     """A turn for each picture; without a name a turn without one."""
     actions = [*["Up"] * len(states), "Finish"]
     turns = [
-        Turn(step, "Up", [0, 0], None if one is None else picture(one))
+        MazeTurn(step, "Up", [0, 0], None if one is None else picture(one))
         for step, one in enumerate(pictures)
     ]
     sample = Sample(
@@ -108,7 +108,7 @@ def test_a_picture_above_the_limits_leaves_the_maze_unscored(
     trial = replace(
         asked(),
         output=answer_of(
-            [Turn(0, "Up", [0, 0], huge), Turn(1, "Up", [0, 0], picture("red"))]
+            [MazeTurn(0, "Up", [0, 0], huge), MazeTurn(1, "Up", [0, 0], picture("red"))]
         ),
     )
     score = score_of(mme_unify_maze_image, trial, profile, model=tiny("clip", CLIP))
