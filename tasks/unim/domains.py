@@ -1,7 +1,7 @@
-"""The domains of UniM: the paper's numbers, names, fields, instances by level.
+"""The domains of UniM: the paper's numbers, names, fields, and instances by level.
 
-The data have their own words for domains, of which few are known. Each domain therefore
-lists the likely spellings; any other word is kept and counts as another domain.
+Only some of the data's words for domains are known. Each domain therefore lists likely
+spellings. Any other word is kept as a domain of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ LEVELS = ("easy", "medium", "hard")
 @dataclass(frozen=True)
 class Domain:
     """A domain: the paper's ``number``, ``title`` and ``counts`` by level (table 13).
-    ``words`` are the spellings that the data may have, ours first."""
+
+    ``words`` are the spellings that the data may have, ours first.
+    """
 
     number: int
     title: str
@@ -39,7 +41,7 @@ class Domain:
 
 
 def domain_of(word: str) -> Domain | None:
-    """The domain of a word of the data; None for an unknown one."""
+    """The domain of a word of the data; None for an unknown word."""
     return _by_word().get(word)
 
 

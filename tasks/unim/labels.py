@@ -1,4 +1,4 @@
-"""UniM labels (field, domain, difficulty, capabilities); reports unreadable ones."""
+"""Reads the labels of UniM: field, domain, difficulty and capabilities."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mmeval.tasks.unim.domains import FIELDS
 
 DIFFICULTIES = {"1": "easy", "2": "medium", "3": "hard"}
 CAPABILITY_KEYS = ("capabilities", "capability", "capability_labels")
-"""The key of the capabilities is not published, so the likely ones are read."""
+"""Likely keys of the capabilities; the real key is not published."""
 CAPABILITIES: Mapping[str, str] = {
     "C1": "perceptual understanding",
     "C2": "spatial understanding",
@@ -24,7 +24,7 @@ CAPABILITIES: Mapping[str, str] = {
     "C9": "structural analysis",
     "C10": "planning",
 }
-"""The ten capabilities by the ids of the paper (its table 10)."""
+"""The ten capabilities by the ids of the paper (table 10)."""
 
 _FIELD_ALIASES = {"general_domain": "general_area"}
 _DOMAIN = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
@@ -33,24 +33,26 @@ _CAPABILITY_IDS = {
     name.replace(" ", "_"): number for number, name in CAPABILITIES.items()
 }
 _HEAVIEST = 1e9
-"""The largest valid weight: numbers in JSON may be too large for any sum."""
+"""The largest valid weight, since JSON numbers may be too large to add up."""
 _SHOWN = 80
-"""Characters of an invalid value that a message shows."""
+"""Maximum number of characters of an invalid value in a message."""
 
 
-class Names(NamedTuple):
-    """Field and domain in the paper's terms, empty if unknown.
-    The data call them ``domain`` and ``subdomain``."""
+class FieldDomain(NamedTuple):
+    """Field and domain in the paper's terms; empty if unknown.
+
+    The data call them ``domain`` and ``subdomain``.
+    """
 
     field: str = ""
     domain: str = ""
 
 
-ANY = Names()
+ANY = FieldDomain()
 
 
 def word(value: object) -> str:
-    """A name in lower snake case, without a folder's running number (``1_math``)."""
+    """A name in lower snake case, without the number of a folder (``1_math``)."""
     return _word(str(value))
 
 
@@ -61,41 +63,41 @@ def _word(name: str) -> str:
 
 
 def field_of(name: object) -> str:
-    """The field of a word of the data or of a folder; empty for other words."""
+    """The field of a word in the data or a folder name; empty for an unknown word."""
     field = word(name)
     field = _FIELD_ALIASES.get(field, field)
     return field if field in FIELDS else ""
 
 
 def field_words(field: str) -> tuple[str, ...]:
-    """The spellings of a field in data and folders."""
+    """The spellings of a field in data and folder names."""
     aliases = [alias for alias, name in _FIELD_ALIASES.items() if name == field]
     return (field, *aliases)
 
 
 def names_of(
     row: Mapping[str, Any], folders: Sequence[str], faults: list[str]
-) -> Names:
-    """Field and domain of a record, from the record or else from its folders."""
-    said = row.get("domain") or (folders[0] if folders else "")
-    field = field_of(said)
+) -> FieldDomain:
+    """Field and domain of a record, from the record or from its folders."""
+    value = row.get("domain") or (folders[0] if folders else "")
+    field = field_of(value)
     if not field:
         faults.append(
-            f"'domain' is {_shown(said)}; it must be one of {', '.join(FIELDS)}"
+            f"'domain' is {_shown(value)}; it must be one of {', '.join(FIELDS)}"
         )
-    said = row.get("subdomain") or "".join(folders[1:2])
-    domain = word(said)
+    value = row.get("subdomain") or "".join(folders[1:2])
+    domain = word(value)
     if not _DOMAIN.fullmatch(domain):
         faults.append(
-            f"'subdomain' is {_shown(said)}; it must be a name such as "
+            f"'subdomain' is {_shown(value)}; it must be a name such as "
             "'computer_science'"
         )
         domain = ""
-    return Names(field, domain)
+    return FieldDomain(field, domain)
 
 
 def number_of(row: Mapping[str, Any], faults: list[str]) -> str:
-    """The id of a record, empty without one."""
+    """The id of a record; empty if it is missing."""
     number = row.get("id")
     text = ""
     if isinstance(number, str | int) and not isinstance(number, bool):
@@ -107,8 +109,8 @@ def number_of(row: Mapping[str, Any], faults: list[str]) -> str:
 
 def difficulty_of(row: Mapping[str, Any], faults: list[str]) -> str:
     level = row.get("difficulty_level")
-    said = str(level).strip().lower()
-    difficulty = DIFFICULTIES.get(said, said)
+    text = str(level).strip().lower()
+    difficulty = DIFFICULTIES.get(text, text)
     if difficulty in DIFFICULTIES.values():
         return difficulty
     faults.append(
@@ -120,13 +122,15 @@ def difficulty_of(row: Mapping[str, Any], faults: list[str]) -> str:
 
 def capabilities_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """The labels ``capabilities`` (maybe empty) and ``capability_weights`` (if any).
-    Known ids and names become the ids of the paper; others stay as they are. A
-    capability of weight 0 is left out."""
-    found: object = []
+
+    Known ids and names become the ids of the paper; others are unchanged. A capability
+    of weight 0 is left out.
+    """
+    value: object = []
     for key in CAPABILITY_KEYS:
-        found = found or row.get(key) or []
-    if isinstance(found, dict):
-        weights = {_capability(name): weight for name, weight in found.items()}
+        value = value or row.get(key) or []
+    if isinstance(value, dict):
+        weights = {_capability(name): weight for name, weight in value.items()}
         are_valid = True
         for weight in weights.values():
             is_number = isinstance(weight, int | float)
@@ -134,8 +138,8 @@ def capabilities_of(row: Mapping[str, Any]) -> dict[str, Any]:
         if are_valid:
             chosen = {name: float(weights[name]) for name in weights if weights[name]}
             return {"capabilities": list(chosen), "capability_weights": chosen}
-        found = list(found)
-    items = found if isinstance(found, list) else [found]
+        value = list(value)
+    items = value if isinstance(value, list) else [value]
     return {"capabilities": list(dict.fromkeys(map(_capability, items)))}
 
 
@@ -143,8 +147,8 @@ def _capability(item: object) -> str:
     name = str(item).strip()
     lowered = re.sub(r"[\s\-]+", "_", name.lower())
     number = _CAPABILITY.fullmatch(lowered)
-    known = f"C{number[1]}" if number else _CAPABILITY_IDS.get(lowered, "")
-    return known if known in CAPABILITIES else name
+    capability = f"C{number[1]}" if number else _CAPABILITY_IDS.get(lowered, "")
+    return capability if capability in CAPABILITIES else name
 
 
 def _shown(value: object) -> str:

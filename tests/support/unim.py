@@ -18,7 +18,7 @@ from mmeval.interchange import (
 from mmeval.media import Interleaved, Media
 from mmeval.records import ErrorInfo, Response, Sample, Trial, user
 from mmeval.tasks.unim.loader import UnimDataset, load
-from mmeval.tasks.unim.output.reading import OutputAnswers, read_output
+from mmeval.tasks.unim.output.reading import UnimAnswers, read_output
 from mmeval.tasks.unim.output.writing import write_output
 from tests.support.interchange import task_of
 from tests.support.tiny_media import PLAIN_OFF, picture, wav
@@ -159,7 +159,7 @@ def there_and_back(folder: Path, *answers: Interleaved) -> list[Response]:
 
 
 def response_to(
-    answers: OutputAnswers, number: str = "1", repeat: int = 0, **sample: str
+    answers: UnimAnswers, number: str = "1", repeat: int = 0, **sample: str
 ) -> Response:
     found = answers.answer("unim", unim_sample(number, **sample), repeat)
     assert isinstance(found, StoredAnswer), found

@@ -1,1 +1,1 @@
-"""The published data of UniM: its folders, records and media as samples."""
+"""The published data of UniM: folders, records and media, read as samples."""

@@ -1,4 +1,4 @@
-"""Meshes over several tags: an OBJ, its materials and texture, a tag for each."""
+"""Meshes with several tags: an OBJ file, its materials and its textures."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ _MESH = "model/obj"
 
 
 def bundles_of(shapes: Mapping[str, Media]) -> dict[str, list[str]]:
-    """The tags of each OBJ's files, by the OBJ's tag, among one side's 3D media.
+    """The tags of each OBJ's files, by the tag of the OBJ.
 
-    Materials and pictures belong to the OBJ that has their file's stem, else to the OBJ
-    before them, else to the first one. Without an OBJ there is no bundle.
+    ``shapes`` are the 3D media of one side. Materials and pictures belong to the OBJ
+    with the same file stem, else to the previous OBJ, else to the first one. Without an
+    OBJ there is no bundle.
     """
     bundles: dict[str, list[str]] = {}
     stems: dict[str, str] = {}
@@ -23,12 +24,14 @@ def bundles_of(shapes: Mapping[str, Media]) -> dict[str, list[str]]:
         if medium.mime == _MESH:
             bundles[tag] = []
             stems.setdefault(_stem(medium), tag)
-    before = next(iter(bundles), "")
+    previous = next(iter(bundles), "")
     for tag, medium in shapes.items():
         if tag in bundles:
-            before = tag
-        elif before and (medium.mime == MATERIALS or kind_for(medium.mime) == "image"):
-            bundles[stems.get(_stem(medium), before)].append(tag)
+            previous = tag
+        elif previous and (
+            medium.mime == MATERIALS or kind_for(medium.mime) == "image"
+        ):
+            bundles[stems.get(_stem(medium), previous)].append(tag)
     return {tag: tags for tag, tags in bundles.items() if tags}
 
 

@@ -1,4 +1,4 @@
-"""The caption variant of the data: the same records, captions in place of media."""
+"""The caption variant of the data: the same records with captions for media."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import TypeAlias
 
 from mmeval.media import find
 from mmeval.tasks.unim.data.concatenated_json import Record, read_records
-from mmeval.tasks.unim.data.files import Place
+from mmeval.tasks.unim.data.files import RecordFile
 from mmeval.tasks.unim.data.folders import may_hold
-from mmeval.tasks.unim.data.sample import Caption, Identity, identity_of
+from mmeval.tasks.unim.data.sample import CaptionedTexts, Identity, identity_of
 
 log = logging.getLogger(__name__)
 
-Index: TypeAlias = Mapping[str, Sequence[Caption]]
-"""The captions of one or more files by the identity of their records, in the order of
-the files."""
+Index: TypeAlias = Mapping[str, Sequence[CaptionedTexts]]
+"""The captions of some files by the identity of the records, in file order."""
 
-_KEPT = 32
-"""Indices that are kept in memory, since files of one folder are read one after the
-other."""
+_CACHED = 32
+"""Number of indices in memory. The files of a folder are read one after the other."""
 
 
 class Captions:
-    """A data set's caption records; ``root`` is its folder, ``folder`` the
-    captions'."""
+    """The caption records of a data set.
+
+    ``root`` is the folder of the data set, ``folder`` that of the captions.
+    """
 
     def __init__(
         self,
@@ -38,48 +38,50 @@ class Captions:
     ) -> None:
         self._root, self._folder, self._files = root, folder, tuple(files)
         self._paths = {file.relative_to(folder): file for file in files}
-        self._lacking: list[str] = []
-        self._index = lru_cache(maxsize=_KEPT)(self._read)
+        self._missing: list[str] = []
+        self._index = lru_cache(maxsize=_CACHED)(self._read)
 
     def find(
-        self, record: Record, place: Place, identity: Identity, nth: int
-    ) -> Caption | None:
-        """The captions of a record: the ``nth`` (from 0) of its identity in its file.
-        That file has the same relative path. Without such a file, or an entry there,
-        the one of its identity in its domain's folder with the same words outside of
-        the tags, since there an identity may be in several files."""
+        self, record: Record, place: RecordFile, identity: Identity, nth: int
+    ) -> CaptionedTexts | None:
+        """The captions of a record: the ``nth`` record (from 0) with its identity.
+
+        They are in the caption file with the same relative path. Otherwise they are in
+        another file of the domain: the only record with this identity and the same
+        words outside of tags, since several files may have the identity.
+        """
         name = str(identity)
         file = self._paths.get(place.file.relative_to(place.records))
         if file is not None:
-            same = self._index((file,)).get(name, ())
-            if nth < len(same):
-                return same[nth]
-        near = []
+            same_identity = self._index((file,)).get(name, ())
+            if nth < len(same_identity):
+                return same_identity[nth]
+        domain_files = []
         for other in self._files:
             if may_hold(other.relative_to(self._folder), identity.names):
-                near.append(other)
-        own = _texts_of(record)
-        fitting = set()
-        for caption in self._index(tuple(near)).get(name, ()):
-            if own is not None and _follows(own, caption):
-                fitting.add(caption)
-        if len(fitting) == 1:
-            return fitting.pop()
-        self._lacking.append(name)
+                domain_files.append(other)
+        texts = _texts_of(record)
+        matches = set()
+        for caption in self._index(tuple(domain_files)).get(name, ()):
+            if texts is not None and _matches(texts, caption):
+                matches.add(caption)
+        if len(matches) == 1:
+            return matches.pop()
+        self._missing.append(name)
         return None
 
-    def tell_missing(self) -> None:
-        """Warn about the records without captions, where there is a caption variant."""
-        if self._files and self._lacking:
+    def warn_missing(self) -> None:
+        """Warn about records without captions if the data have a caption variant."""
+        if self._files and self._missing:
             _warn(
-                f"{self._folder}: no captions of {len(self._lacking):,} records, the "
-                f"first is {self._lacking[0]}"
+                f"{self._folder}: {len(self._missing):,} records have no captions; the "
+                f"first is {self._missing[0]}"
             )
 
     def _read(self, files: tuple[Path, ...]) -> Index:
-        index: dict[str, list[Caption]] = {}
+        index: dict[str, list[CaptionedTexts]] = {}
         for file in files:
-            place = Place(self._root, self._folder, file)
+            place = RecordFile(self._root, self._folder, file)
             unread: list[int] = []
             for record in read_records(file):
                 identity, caption = identity_of(record, place), caption_of(record)
@@ -89,18 +91,18 @@ class Captions:
                     unread.append(record.line)
             if unread:
                 _warn(
-                    f"{file}: {len(unread):,} caption records cannot be used, the "
-                    f"first is at line {unread[0]}; repair them"
+                    f"{file}: {len(unread):,} caption records cannot be used; repair "
+                    f"them, the first is at line {unread[0]}"
                 )
         return index
 
 
-def caption_of(record: Record) -> Caption | None:
-    """The texts of a caption record; None where it has none."""
+def caption_of(record: Record) -> CaptionedTexts | None:
+    """The texts of a caption record; None if it has none."""
     return None if record.fault else _texts_of(record)
 
 
-def _texts_of(record: Record) -> Caption | None:
+def _texts_of(record: Record) -> CaptionedTexts | None:
     texts = []
     for side in ("input", "output"):
         block = record.row.get(side)
@@ -108,7 +110,7 @@ def _texts_of(record: Record) -> Caption | None:
         if not isinstance(text, str):
             return None
         texts.append(text)
-    return Caption(*texts)
+    return CaptionedTexts(*texts)
 
 
 @lru_cache(maxsize=1024)
@@ -117,23 +119,22 @@ def _warn(message: str) -> None:
     log.warning(message)
 
 
-def _follows(own: Caption, captioned: Caption) -> bool:
-    """Whether a record's words outside of tags are, in order, in the captioned
-    texts."""
+def _matches(original: CaptionedTexts, captioned: CaptionedTexts) -> bool:
+    """True if the captioned texts have a record's words outside of tags, in order."""
     for text, caption in (
-        (own.question, captioned.question),
-        (own.answer, captioned.answer),
+        (original.question, captioned.question),
+        (original.answer, captioned.answer),
     ):
-        words, start, place = _plain(caption), 0, 0
+        words, start, position = _plain(caption), 0, 0
         pieces = []
         for tag in find(text, ("tag",)):
             pieces.append(text[start : tag.start])
             start = tag.end
         for piece in map(_plain, (*pieces, text[start:])):
-            place = words.find(piece, place)
-            if place < 0:
+            position = words.find(piece, position)
+            if position < 0:
                 return False
-            place += len(piece)
+            position += len(piece)
     return True
 
 

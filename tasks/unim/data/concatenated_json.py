@@ -9,27 +9,27 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.tasks.unim.data.pointers import TOLD, is_pointer
+from mmeval.tasks.unim.data.pointers import POINTER_FAULT, is_pointer
 from mmeval.tasks.unim.data.stretches import legible_keys, pieces, stretch_end
 
 MAX_FILE_BYTES = 256 * 2**20
-"""The largest file, since files are read into memory; the published ones are much
-smaller."""
+"""The maximum size of a file, since files are read into memory. The published files are
+much smaller."""
 
 _BETWEEN = re.compile(r"[ \t\r\n,\[\]]*+")
-"""The text between two objects: blanks, and the marks of a list."""
+"""The text between two objects: blanks, and the commas and brackets of a list."""
 _HALF_ESCAPED = re.compile(r"\\u[dD]")
-"""Possibly an escape of half a character."""
+"""The beginning of an escape that may be half a surrogate pair."""
 _BROKEN_TEXT = (
-    "a text in it is no Unicode: bytes that are not UTF-8, or half a character"
+    "a text in it is not Unicode: bytes that are not UTF-8, or half a surrogate pair"
 )
 
 
 class Record(NamedTuple):
-    """One object of a file. ``line`` counts from 1 and is where the object begins.
+    """An object of a file. It begins at ``line``, counted from 1.
 
-    Where it cannot be read, ``fault`` says why, and ``row`` has those of its keys id,
-    domain, subdomain and difficulty_level that are still readable.
+    If the object cannot be read, ``fault`` says why, and ``row`` only has the readable
+    ones of its keys id, domain, subdomain and difficulty_level.
     """
 
     row: dict[str, Any]
@@ -43,18 +43,18 @@ class Record(NamedTuple):
 
 
 def read_records(file: Path) -> Iterator[Record]:
-    """A file's objects in order, decoded one by one; also those in a list at the top.
+    """The objects of a file in order, decoded one by one, also from a list.
 
-    An unreadable object is given with its fault, and reading goes on with the next
-    object, in linear time. Raises MissingDataError when the file cannot be opened or is
-    only a pointer, UsageError when it is too large.
+    An unreadable object has a fault, and reading continues with the next object, in
+    linear time. Raises MissingDataError if the file cannot be opened or is a pointer,
+    UsageError if it is too large.
     """
     try:
         size = file.stat().st_size
         if size > MAX_FILE_BYTES:
             raise UsageError(
-                f"{file}: {size} bytes are more than the {MAX_FILE_BYTES} that are "
-                "read; split the file"
+                f"{file}: the file has {size} bytes, more than {MAX_FILE_BYTES}; split "
+                "the file"
             )
         data = file.read_bytes()
     except OSError as error:
@@ -63,7 +63,7 @@ def read_records(file: Path) -> Iterator[Record]:
             "again"
         ) from None
     if is_pointer(data):
-        raise MissingDataError(f"{file} {TOLD}")
+        raise MissingDataError(f"{file} {POINTER_FAULT}")
     text = data.decode("utf-8-sig", errors="surrogateescape")
     line, counted = 1, 0
     for row, start, fault in _objects(text):
@@ -72,20 +72,23 @@ def read_records(file: Path) -> Iterator[Record]:
         yield Record(row, file, line, fault)
 
 
-class _Found(NamedTuple):
+class _ObjectAt(NamedTuple):
     row: dict[str, Any]
     start: int
     fault: str
 
 
 class _Unreadable(Exception):
-    """Why a stretch of text is not a JSON object."""
+    """Raised for a stretch of text that is not a JSON object."""
 
 
-def _objects(text: str) -> Iterator[_Found]:
-    """The objects; from the first bad one on, each stretch is bounded before decoding.
-    Without errors the decoder finds where an object ends; after a bad one it would read
-    repeatedly through the text."""
+def _objects(text: str) -> Iterator[_ObjectAt]:
+    """The objects of a text.
+
+    Without errors the decoder finds the end of an object. After a bad object it would
+    read through the text again and again, so from then on the end of each stretch is
+    found before it is decoded.
+    """
     is_careful = False
     position = 0
     while (start := _after(text, position)) < len(text):
@@ -95,7 +98,7 @@ def _objects(text: str) -> Iterator[_Found]:
             except _Unreadable:
                 is_careful = True
             else:
-                yield _found(row, text, start, position)
+                yield _checked(row, text, start, position)
         if is_careful:
             position = stretch_end(text, start)
             yield from _in_stretch(text, start, position)
@@ -105,15 +108,14 @@ def _in_stretch(
     text: str,
     start: int,
     end: int,
-) -> Iterator[_Found]:
-    """The object in a stretch, or if it is not one, the objects and bad pieces in
-    it."""
+) -> Iterator[_ObjectAt]:
+    """The object of a stretch; if it is not one, the objects and bad pieces in it."""
     try:
         row, length = _decoded(text[start:end], 0)
     except _Unreadable as error:
         fault = str(error)
     else:
-        yield _found(row, text, start, start + length)
+        yield _checked(row, text, start, start + length)
         return
     bad = start
     for begin, close in pieces(text, start, end):
@@ -123,24 +125,24 @@ def _in_stretch(
             continue
         if bad < begin:
             yield _unreadable(text, bad, begin, fault)
-        yield _found(row, text, begin, begin + length)
+        yield _checked(row, text, begin, begin + length)
         bad = _after(text, begin + length)
     if bad < end:
         yield _unreadable(text, bad, end, fault)
 
 
 def _after(text: str, position: int) -> int:
-    """The place after what stands between two objects."""
+    """The position after the text between two objects."""
     match = _BETWEEN.match(text, position)
     return match.end() if match else position
 
 
-def _found(
+def _checked(
     row: dict[str, Any],
     text: str,
     start: int,
     end: int,
-) -> _Found:
+) -> _ObjectAt:
     piece = text[start:end]
     try:
         piece.encode()
@@ -148,7 +150,7 @@ def _found(
             json.dumps(row, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return _unreadable(text, start, end, _BROKEN_TEXT)
-    return _Found(row, start, "")
+    return _ObjectAt(row, start, "")
 
 
 def _unreadable(
@@ -156,12 +158,12 @@ def _unreadable(
     start: int,
     end: int,
     reason: str,
-) -> _Found:
+) -> _ObjectAt:
     fault = (
-        f"the record cannot be read: {reason}. Repair or remove it; the records "
-        "around it are read"
+        f"the record cannot be read: {reason}. Repair or remove it; the other records "
+        "are read"
     )
-    return _Found(legible_keys(text[start:end]), start, fault)
+    return _ObjectAt(legible_keys(text[start:end]), start, fault)
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -188,5 +190,5 @@ def _decoded(text: str, start: int) -> tuple[dict[str, Any], int]:
     except ValueError as error:
         raise _Unreadable(str(error)) from None
     if not isinstance(row, dict):
-        raise _Unreadable("it is no JSON object")
+        raise _Unreadable("it is not a JSON object")
     return row, end

@@ -1,4 +1,4 @@
-"""The media files of UniM: finds them, and checks their kind against the tag."""
+"""Finds the media files of UniM, and checks their kind against the tag."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from stat import S_ISLNK, S_ISREG
 
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.media import UNKNOWN_MIME, Media, may_be, path_inside
-from mmeval.tasks.unim.data.pointers import MAX_BYTES, TOLD, is_pointer
-from mmeval.tasks.unim.labels import Names, field_words
+from mmeval.tasks.unim.data.pointers import MAX_BYTES, POINTER_FAULT, is_pointer
+from mmeval.tasks.unim.labels import FieldDomain, field_words
 
 MATERIALS = "model/mtl"
 _LONGEST_PATH = 512
@@ -22,15 +22,14 @@ _PATH_WITH_BLANKS = re.compile(
     r"txt|obj|mtl|off|ply)",
     re.IGNORECASE,
 )
-"""A path or an address with blanks: no caption begins or ends like that."""
+"""A path or web address with blanks. Captions do not begin or end like this."""
 _FIRM_SUFFIXES = (".pdf", ".doc", ".docx")
 """Suffixes of documents whose content is never plain text."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """A record file's place: the data set's folder, the path under the record
-    folder."""
+class RecordFile:
+    """A record file, with the folder of the data set and the folder of the records."""
 
     root: Path
     records: Path
@@ -42,20 +41,20 @@ class Place:
 
     @property
     def name(self) -> str:
-        """The file's name in messages, without the machine's folders."""
+        """The name of the file in messages, relative to the folder of the records."""
         return self.file.relative_to(self.records).as_posix()
 
-    def media_folders(self, names: Names) -> tuple[str, ...]:
-        """A record's possible media folders, relative to the data set's, in trial
-        order."""
-        own = self.file.parent.relative_to(self.root).as_posix()
+    def media_folders(self, names: FieldDomain) -> tuple[str, ...]:
+        """The folders where a record's media may be, relative to the data set's folder,
+        in search order."""
+        file_folder = self.file.parent.relative_to(self.root).as_posix()
         nested = []
         for field in field_words(names.field):
             for domain in (names.domain, *self.folders[1:2]):
                 if field and domain:
                     nested.append(f"{field}/{domain}")
         below = [f"data/{pair}" for pair in nested]
-        return tuple(dict.fromkeys((own, *below, ".", *nested)))
+        return tuple(dict.fromkeys((file_folder, *below, ".", *nested)))
 
 
 def find_medium(
@@ -63,29 +62,27 @@ def find_medium(
     root: Path,
     folders: Sequence[str],
 ) -> Media | None:
-    """The file named by a value; None for a caption, as in early records.
+    """The file that a value names; None for a caption, as in early records.
 
-    A value with white space between its words is a caption, unless it is a file inside
-    the data set or looks like a path; a caption is never opened. Raises
-    MissingDataError for a missing file and for a web address, UsageError for a path
-    that leads out of the folder.
+    A value with white space between words is a caption, unless it is a file of the data
+    set or looks like a path. Raises MissingDataError for a missing file and for a web
+    address, UsageError for a path that leads out of the folder.
     """
     value = value.strip()
     looks_like_path = len(value) <= _LONGEST_PATH and _PATH_WITH_BLANKS.fullmatch(value)
-    caption = any(map(str.isspace, value)) and not looks_like_path
+    is_caption = any(map(str.isspace, value)) and not looks_like_path
     try:
-        found = _locate(value, root, folders)
+        medium = _locate(value, root, folders)
     except UsageError:
-        if caption:
+        if is_caption:
             return None
         raise
-    if found is not None or caption:
-        return found
+    if medium is not None or is_caption:
+        return medium
     if "://" in value:
         raise MissingDataError(
-            f"it is a web address ({value[:200]}), and nothing is fetched from there; "
-            "fetch the file yourself, put it "
-            f"under {root / folders[0]}, and write its path instead"
+            f"web addresses are not fetched ({value[:200]}); put the file under "
+            f"{root / folders[0]}, and write its path instead"
         )
     raise MissingDataError(
         f"no file {value[:200]!r}; fetch the media, or repair the path (tried "
@@ -94,33 +91,35 @@ def find_medium(
 
 
 def kind_fault(medium: Media, kind: str) -> str:
-    """Why a file, by its first bytes, is not of its tag's kind; empty when it is.
-    Raises MissingDataError when it cannot be opened."""
+    """Why a file is not of its tag's kind, by its first bytes; empty if it is.
+
+    Raises MissingDataError if the file cannot be opened.
+    """
     mime = medium.mime
     if not medium.size:
         return f"{medium.path} is empty; fetch it again"
     if mime == UNKNOWN_MIME:
-        return f"{medium.path} is of no known type; fetch it again, or repair it"
+        return f"{medium.path} has an unknown type; fetch it again, or repair it"
     if mime == MATERIALS:
         return (
-            f"{medium.path} is the material of a mesh, and there is no OBJ file "
-            "beside it; fetch that, or repair it"
+            f"{medium.path} is the material of a mesh, and its OBJ file is missing; "
+            "fetch the OBJ file, or repair it"
         )
     is_text = mime.startswith("text/")
     if is_text and medium.size <= MAX_BYTES and is_pointer(medium.read()):
-        return f"{medium.path} {TOLD}"
+        return f"{medium.path} {POINTER_FAULT}"
     is_kind = may_be(kind, mime)
-    announced = kind
+    expected = kind
     if kind == "document":
         suffix = PurePosixPath(medium.name).suffix.lower()
-        announced = f"{kind} ({suffix})"
-        # HTML is a failed download
+        expected = f"{kind} ({suffix})"
+        # HTML is the page of a failed download
         if mime == "text/html" or (is_text and suffix in _FIRM_SUFFIXES):
             is_kind = False
     if is_kind:
         return ""
     return (
-        f"{medium.path} is announced as {announced}, its content is {mime}; fetch it "
+        f"{medium.path} should be {expected}, but its content is {mime}; fetch it "
         "again, or repair it"
     )
 
@@ -130,7 +129,7 @@ def _locate(
     root: Path,
     folders: Sequence[str],
 ) -> Media | None:
-    """The first file of that name. Raises UsageError for one outside of ``root``."""
+    """The first file with this name. Raises UsageError for a file outside ``root``."""
     if not value or len(value) > _LONGEST_PATH or not value.isprintable():
         return None
     if value.startswith("/") or ".." in PurePosixPath(value).parts:
@@ -149,6 +148,7 @@ def _locate(
             continue
         if not S_ISREG(state.st_mode):
             continue
+        # a link may lead out of the folder, and a backslash separates folders elsewhere
         if is_link or "\\" in relative:
             path = path_inside(root, relative)
         else:
@@ -160,5 +160,5 @@ def _locate(
 
 @lru_cache(maxsize=4096)
 def _folder_inside(root: Path, folder: str) -> Path:
-    """``path_inside``, which is slow, once for all files of a folder."""
+    """Cached ``path_inside``, which is slow: once for all files of a folder."""
     return path_inside(root, folder)

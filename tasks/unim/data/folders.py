@@ -1,4 +1,4 @@
-"""The folders of a UniM data set: record files, their fields, domains and content."""
+"""The folders of a UniM data set: record files with their fields and domains."""
 
 from __future__ import annotations
 
@@ -14,108 +14,114 @@ from typing import NamedTuple, TypeVar
 from mmeval.errors import MissingDataError
 from mmeval.media import path_inside
 from mmeval.tasks.unim.data.concatenated_json import read_records
-from mmeval.tasks.unim.data.files import Place
+from mmeval.tasks.unim.data.files import RecordFile
 from mmeval.tasks.unim.data.sample import identity_of
 from mmeval.tasks.unim.domains import domain_of
-from mmeval.tasks.unim.labels import Names, difficulty_of, field_of, word
+from mmeval.tasks.unim.labels import FieldDomain, difficulty_of, field_of, word
 
 RECORD_FOLDER = "qapairs_placeholder"
 CAPTION_FOLDER = "qapairs_caption"
-_OTHER_FOLDERS = (RECORD_FOLDER, CAPTION_FOLDER, "data")
+_SKIPPED_FOLDERS = (RECORD_FOLDER, CAPTION_FOLDER, "data")
 _SUFFIXES = (".jsonl", ".json")
 _T = TypeVar("_T")
-_Of = TypeVar("_Of")
-_SETTLED_NS = 2 * 10**9
-"""Nanoseconds: a file that changed more recently may change again and keep its time
+_Source = TypeVar("_Source")
+_MIN_AGE_NS = 2 * 10**9
+"""In nanoseconds. A file that changed more recently may change again and keep its time
 stamp."""
 
 
 def record_files(folder: Path) -> list[Path]:
-    """The record files under a folder in the order of their paths. Hidden ones, media
-    and the other variant are left out. Raises UsageError for a link that leads out of
-    the folder."""
+    """The record files under a folder, ordered by path.
+
+    Hidden files, media and the other variant are left out. Raises UsageError for a link
+    that leads out of the folder.
+    """
     files = []
-    for here, folders, names in os.walk(folder):
-        others = _OTHER_FOLDERS if Path(here) == folder else ()
+    for current, folders, names in os.walk(folder):
+        skipped = _SKIPPED_FOLDERS if Path(current) == folder else ()
         folders[:] = [
-            name for name in folders if name not in others and not name.startswith(".")
+            name for name in folders if name not in skipped and not name.startswith(".")
         ]
         for name in names:
-            path = Path(here, name)
+            path = Path(current, name)
             is_record_file = path.suffix.lower() in _SUFFIXES and path.is_file()
             if is_record_file and not name.startswith("."):
                 files.append(path_inside(folder, str(path.relative_to(folder))))
     return sorted(files, key=Path.as_posix)
 
 
-def wanted_names(name: str) -> Names:
-    """The field or the domain of a ``dataset_name``; empty for all."""
+def selected_names(name: str) -> FieldDomain:
+    """The field or the domain of a ``dataset_name``; empty for all records."""
     field = field_of(name) if name else ""
-    return Names(field, "" if field or not name else word(name))
+    return FieldDomain(field, "" if field or not name else word(name))
 
 
-def may_hold(file: PurePath, wanted: Names) -> bool:
-    """Whether a file, by its relative folders, may hold records of a field and domain.
-    A folder with another name may hold any: the records decide."""
+def may_hold(file: PurePath, selected: FieldDomain) -> bool:
+    """True if a file may have records of a field and domain, by its relative folders.
+
+    A folder with an unknown name may have any records.
+    """
     folders = file.parent.parts
     field = field_of(folders[0]) if folders else ""
     domain = word("".join(folders[1:2] if field else folders[:1]))
     if domain_of(domain) is None:
         domain = ""
-    return belongs(Names(field, domain), wanted)
+    return belongs(FieldDomain(field, domain), selected)
 
 
-def belongs(names: Names, wanted: Names) -> bool:
-    """Whether a record is of the wanted field and domain; unknown ones are."""
-    if wanted.field and names.field and names.field != wanted.field:
+def belongs(names: FieldDomain, selected: FieldDomain) -> bool:
+    """True if a record has the selected field and domain, or an unknown one."""
+    if selected.field and names.field and names.field != selected.field:
         return False
-    if not wanted.domain or not names.domain or names.domain == wanted.domain:
+    if not selected.domain or not names.domain or names.domain == selected.domain:
         return True
     known = domain_of(names.domain)
-    return known is not None and known is domain_of(wanted.domain)
+    return known is not None and known is domain_of(selected.domain)
 
 
 def sha256_of(file: Path) -> str:
-    """The digest of a file. Raises MissingDataError when it cannot be read."""
+    """The SHA-256 of a file. Raises MissingDataError if it cannot be read."""
     return _read_once(_sha256, file, file)
 
 
 class RecordKind(NamedTuple):
-    """What records are counted by; ``difficulty`` is empty where it is unknown."""
+    """The labels by which records are counted. Unknown labels are empty."""
 
-    names: Names
+    names: FieldDomain
     difficulty: str
 
 
-def counts_of(place: Place) -> Mapping[RecordKind, int]:
-    """The numbers of records in a file by field, domain and difficulty. Raises
-    MissingDataError."""
+def counts_of(place: RecordFile) -> Mapping[RecordKind, int]:
+    """The number of records in a file by field, domain and difficulty.
+
+    Raises MissingDataError if the file cannot be read.
+    """
     return _read_once(_counts, place.file, place)
 
 
 def _read_once(
-    read: Callable[[_Of], _T],
+    read: Callable[[_Source], _T],
     file: Path,
-    of: _Of,
+    source: _Source,
 ) -> _T:
-    """Read a file once in a process for all tasks, and again when it has changed."""
+    """Read a file once in a process for all tasks, and again if it has changed."""
     try:
         state = file.stat()
     except OSError as error:
         raise _unreadable(file, error) from None
-    if time.time_ns() - state.st_mtime_ns < _SETTLED_NS:
-        return read(of)
-    found: _T = _kept(read, of, (state.st_ino, state.st_size, state.st_mtime_ns))
-    return found
+    if time.time_ns() - state.st_mtime_ns < _MIN_AGE_NS:
+        return read(source)
+    result: _T = _cached(read, source, (state.st_ino, state.st_size, state.st_mtime_ns))
+    return result
 
 
 @lru_cache(maxsize=16384)
-def _kept(
-    read: Callable[[_Of], _T],
-    of: _Of,
+def _cached(
+    read: Callable[[_Source], _T],
+    source: _Source,
     _state: tuple[int, int, int],
 ) -> _T:
-    return read(of)
+    return read(source)
 
 
 def _sha256(file: Path) -> str:
@@ -126,7 +132,7 @@ def _sha256(file: Path) -> str:
         raise _unreadable(file, error) from None
 
 
-def _counts(place: Place) -> Mapping[RecordKind, int]:
+def _counts(place: RecordFile) -> Mapping[RecordKind, int]:
     counts = Counter[RecordKind]()
     for record in read_records(place.file):
         names = identity_of(record, place).names

@@ -1,4 +1,4 @@
-"""Makes a sample of a UniM record: question, gold answer, labels for breakdowns."""
+"""Makes a sample of a UniM record: question, reference, labels for breakdowns."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from mmeval.dataset import BadRow
 from mmeval.media import PART_KINDS, Interleaved, PartKind, text_part
 from mmeval.records import Message, Sample
 from mmeval.tasks.unim.data.concatenated_json import Record
-from mmeval.tasks.unim.data.files import Place
-from mmeval.tasks.unim.data.sides import Side, read_side
+from mmeval.tasks.unim.data.files import RecordFile
+from mmeval.tasks.unim.data.sides import SideContent, read_side
 from mmeval.tasks.unim.labels import (
-    Names,
+    FieldDomain,
     capabilities_of,
     difficulty_of,
     names_of,
@@ -28,14 +28,14 @@ _LETTERS: Mapping[PartKind, str] = {
     "code": "C",
     "3d": "3D",
 }
-"""The paper's letters for modalities in a combination, in the order that we use."""
-_MOST_NAMED = 4
-"""The most faults of one record that are named; the others are counted."""
+"""The paper's letters for the modalities of a combination, in our order."""
+_MAX_NAMED = 4
+"""Maximum number of faults of a record that are named. The others are counted."""
 
 
 @dataclass(frozen=True)
-class Caption:
-    """A caption record's texts: question and answer with captions in place of media."""
+class CaptionedTexts:
+    """The texts of a caption record: question and answer with captions for media."""
 
     question: str
     answer: str
@@ -43,9 +43,9 @@ class Caption:
 
 @dataclass(frozen=True)
 class Identity:
-    """The identity of a record. ``faults`` say why a part of it is empty."""
+    """The identity of a record. ``faults`` are the reasons for empty parts."""
 
-    names: Names
+    names: FieldDomain
     number: str
     faults: tuple[str, ...] = ()
 
@@ -54,13 +54,12 @@ class Identity:
         return bool(self.names.field and self.names.domain and self.number)
 
     def __str__(self) -> str:
-        """The id of its sample, with field and domain: numbers repeat across
-        domains."""
+        """The id of the sample. It has field and domain, since numbers repeat."""
         return f"{self.names.field}/{self.names.domain}/{self.number}"
 
 
-def identity_of(record: Record, place: Place) -> Identity:
-    """The record's own field and domain come first, the folder's names fill in."""
+def identity_of(record: Record, place: RecordFile) -> Identity:
+    """The identity by the record's field and domain, or by its folders."""
     faults: list[str] = []
     names = names_of(record.row, place.folders, faults)
     return Identity(names, number_of(record.row, faults), tuple(faults))
@@ -68,17 +67,17 @@ def identity_of(record: Record, place: Place) -> Identity:
 
 def sample_of(
     record: Record,
-    place: Place,
+    place: RecordFile,
     identity: Identity,
-    caption: Caption | None = None,
+    caption: CaptionedTexts | None = None,
     *,
     as_captions: bool = False,
 ) -> Sample | BadRow:
-    """The sample of a record. ``caption`` is its caption variant, whose question is
-    asked in place of its own with ``as_captions``.
+    """Make a sample of a record.
 
-    A record that cannot be read, breaks the layout or names a missing medium is a bad
-    row with the known labels, and with every reason.
+    ``caption`` is the caption variant; with ``as_captions`` its question is asked. A
+    record that cannot be read, breaks the layout or names a missing medium is a bad row
+    with the known labels and all reasons.
     """
     faults: list[str] = []
     labels: dict[str, Any] = {
@@ -87,84 +86,87 @@ def sample_of(
         "difficulty": difficulty_of(record.row, faults),
     }
     labels = {name: label for name, label in labels.items() if label}
-    asked = expected = Interleaved()
+    question = reference = Interleaved()
     if record.fault:
         faults = [record.fault]
     else:
         faults = [*identity.faults, *faults]
         folders = place.media_folders(identity.names)
-        # The media of a question are not needed when it is asked with captions.
-        faults_of_question = [] if as_captions else faults
-        given = read_side(record.row, "input", place.root, folders, faults_of_question)
+        # a question with captions does not need its media
+        question_faults = [] if as_captions else faults
+        input = read_side(record.row, "input", place.root, folders, question_faults)
         answer = read_side(record.row, "output", place.root, folders, faults)
-        labels |= {**_of_sides(given, answer), **capabilities_of(record.row)}
-        asked, expected = given.content, answer.content
+        labels |= {**_side_labels(input, answer), **capabilities_of(record.row)}
+        question, reference = input.content, answer.content
         if as_captions:
-            # Captions are plain text: their tags are not placeholders.
-            given, asked = Side(), Interleaved()
+            # captions are plain text: their tags are not placeholders
+            input, question = SideContent(), Interleaved()
             if caption is None:
                 faults.append(
                     "qapairs_caption has no record of this field, domain and id; fetch "
                     "it, or leave out variant: caption"
                 )
             elif caption.question:
-                asked = Interleaved((text_part(caption.question),))
-        # Reported only for an otherwise valid record: an unreadable entry is named
-        # already.
-        faults = faults or _lacking(given, answer)
+                question = Interleaved((text_part(caption.question),))
+        # Missing media are only reported for an otherwise valid record, since an
+        # unreadable entry also lacks its medium.
+        faults = faults or _missing_media(input, answer)
         if not faults and not any(
-            part.kind != "text" or part.raw.strip() for part in asked.parts
+            part.kind != "text" or part.raw.strip() for part in question.parts
         ):
             faults.append(
-                "there is nothing in its question, neither words nor media; repair or "
-                "remove it"
+                "the question has neither words nor media; repair or remove it"
             )
     if caption is not None and caption.answer:
         labels["captioned_reference"] = caption.answer
     sample_id = str(identity) if identity.known else f"{place.name}:{record.line}"
     if faults:
         return BadRow(record.where, _reason(record, faults), sample_id, labels)
-    return Sample(sample_id, (Message("user", asked),), (expected,), labels)
+    return Sample(sample_id, (Message("user", question),), (reference,), labels)
 
 
-def _of_sides(given: Side, answer: Side) -> dict[str, Any]:
-    """The labels by the modalities on both sides."""
+def _side_labels(input: SideContent, answer: SideContent) -> dict[str, Any]:
+    """The labels of the modalities and bundles of both sides."""
     kinds = {part.kind for part in answer.content.parts} - {"text"}
     labels: dict[str, Any] = {
-        "combination": f"{_letters(given.content)}->{_letters(answer.content)}",
+        "combination": f"{_letters(input.content)}->{_letters(answer.content)}",
         "output_modalities": ["text", *[kind for kind in PART_KINDS if kind in kinds]],
     }
-    if given.bundles or answer.bundles:
+    if input.bundles or answer.bundles:
         bundles: dict[str, list[str]] = {}
-        # the numbers of an answer may begin again
-        for side in (given, answer):
+        # tags of the answer may have the same numbers as those of the question
+        for side in (input, answer):
             for tag, names in side.bundles.items():
                 bundles[tag] = [*bundles.get(tag, ()), *names]
         labels["bundles"] = bundles
-        labels["bundled_tags"] = [*given.bundled_tags, *answer.bundled_tags]
+        labels["bundled_tags"] = [*input.bundled_tags, *answer.bundled_tags]
     return labels
 
 
-def _lacking(given: Side, answer: Side) -> list[str]:
-    """The tags without a medium, here or on the other side, and without a caption."""
-    known = given.tags | answer.tags
+def _missing_media(input: SideContent, answer: SideContent) -> list[str]:
+    """The faults of tags that have neither a medium on any side nor a caption."""
+    known_tags = input.tags | answer.tags
     faults = []
-    for side, content in (("input", given.content), ("output", answer.content)):
+    for side, content in (("input", input.content), ("output", answer.content)):
         for part in content.parts:
-            if part.dangling and part.label not in known and not part.raw.endswith(":"):
+            if (
+                part.dangling
+                and part.label not in known_tags
+                and not part.raw.endswith(":")
+            ):
                 faults.append(
-                    f"'{side}.content' has the tag {part.raw}, and '{side}.modal' has "
-                    "nothing for it; add it there"
+                    f"'{side}.content' has the tag {part.raw}, and '{side}.modal' "
+                    "lacks it; add it there"
                 )
     return faults
 
 
 def _reason(record: Record, faults: list[str]) -> str:
-    more = len(faults) - _MOST_NAMED
+    more = len(faults) - _MAX_NAMED
     number = record.row.get("id")
-    named = "" if number is None else f"record {str(number)[:80]!r}: "
+    prefix = "" if number is None else f"record {str(number)[:80]!r}: "
     rest = f"; and {more:,} more" if more > 0 else ""
-    return f"{named}{'; '.join(faults[:_MOST_NAMED])}{rest}"
+    return f"{prefix}{'; '.join(faults[:_MAX_NAMED])}{rest}"
 
 
 def _letters(content: Interleaved) -> str:

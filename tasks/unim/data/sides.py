@@ -1,4 +1,4 @@
-"""A UniM record's input or output: its text with the content of ``modal``."""
+"""The input or output of a UniM record: its text with the entries of ``modal``."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ _SPELLINGS = ("tag",)
 
 
 @dataclass(frozen=True)
-class Side:
-    """One side; ``tags`` are the labels that ``modal`` has an entry for. ``bundles``
-    names by the key of an OBJ the files that belong to it; the tags of these are
-    ``bundled_tags``."""
+class SideContent:
+    """A side of a record.
+
+    ``tags`` are the labels with an entry in ``modal``. ``bundles`` are the names of the
+    files that belong to an OBJ, by the OBJ's key, and ``bundled_tags`` their tags.
+    """
 
     content: Interleaved = field(default_factory=Interleaved)
     tags: frozenset[str] = frozenset()
@@ -30,7 +32,7 @@ class Side:
 
 @dataclass
 class _Modal:
-    """The entries of ``modal`` by their tags' labels."""
+    """The entries of ``modal`` by the label of their tag."""
 
     keys: dict[str, str] = field(default_factory=dict)
     media: dict[str, Media] = field(default_factory=dict)
@@ -44,13 +46,15 @@ def read_side(
     root: Path,
     folders: Sequence[str],
     faults: list[str],
-) -> Side:
-    """Read the content of one side; faults are added to ``faults``.
-    Media are searched in ``folders`` under ``root``."""
+) -> SideContent:
+    """Read a side of a record. Faults are added to ``faults``.
+
+    Media are searched in ``folders`` under ``root``.
+    """
     block = row.get(side)
     if not isinstance(block, dict) or not isinstance(block.get("content"), str):
         faults.append(f"'{side}' must be an object with a text under 'content'")
-        return Side()
+        return SideContent()
     entries = block.get("modal") or {}
     if not isinstance(entries, dict):
         faults.append(f"'{side}.modal' must be an object that maps tags to files")
@@ -68,18 +72,18 @@ def read_side(
     for mesh, labels in bundles_of(shapes).items():
         bundles[modal.keys[mesh]] = [media[label].name for label in labels]
         bundled += labels
-    shown: dict[str, Media | str] = {}
+    contents: dict[str, Media | str] = {}
     for label, medium in media.items():
         if label in bundled:
             continue
-        shown[label] = medium
+        contents[label] = medium
         fault = kind_fault(medium, label.rstrip("0123456789"))
         if fault:
             faults.append(f"'{side}.modal.{modal.keys[label]}': {fault}")
-    shown |= modal.code
+    contents |= modal.code
     text = with_captions(block["content"], modal.captions)
-    return Side(
-        Interleaved.from_text(text, shown, spellings=_SPELLINGS),
+    return SideContent(
+        Interleaved.from_text(text, contents, spellings=_SPELLINGS),
         frozenset(modal.keys),
         bundles,
         tuple(bundled),
@@ -90,15 +94,17 @@ def _read_entry(
     key: str, value: object, modal: _Modal, root: Path, folders: Sequence[str]
 ) -> None:
     """Read an entry into ``modal``.
-    Raises UsageError and MissingDataError with a message that follows the key."""
+
+    Raises UsageError and MissingDataError. Their messages continue after the key.
+    """
     if not isinstance(value, str):
-        raise UsageError(f" must be a text, and is of type {type(value).__name__}")
+        raise UsageError(f" must be a text, not of type {type(value).__name__}")
     if re.fullmatch(r"text\d*", key):
-        return  # it has no tag, and is also in ``content``
+        return  # it has no tag, and its text is also in ``content``
     tag = next(find(f"<{key}>", _SPELLINGS), None)
     if tag is None or tag.raw != f"<{key}>":
         raise UsageError(
-            " is no tag; write a kind and a number, such as image1 or threeD2"
+            " is not a tag; write a kind and a number, such as image1 or threeD2"
         )
     if tag.label in modal.keys:
         raise UsageError(
@@ -113,7 +119,7 @@ def _read_entry(
         if medium is None:
             modal.captions[tag.label] = value
             return
-        medium.mime  # noqa: B018  read here, so that a file that cannot be opened is named
+        medium.mime  # noqa: B018  raises if the file cannot be opened
         modal.media[tag.label] = medium
     except MissingDataError as error:
         raise MissingDataError(f": {error}") from None
@@ -122,21 +128,23 @@ def _read_entry(
 
 
 def with_captions(content: str, captions: Mapping[str, str]) -> str:
-    """The text with each tag's caption (``<audio1: words>``), as in published scorers.
-    It still counts as a tag, and the model reads the words. A caption without a tag is
-    left out."""
+    """The text with captions in its tags (``<audio1: words>``), as in released scorers.
+
+    A tag with a caption is still a tag, and the model reads the words. A caption
+    without a tag is left out.
+    """
     if not captions:
         return content
-    out: list[str] = []
-    at = 0
+    pieces: list[str] = []
+    position = 0
     for tag in find(content, _SPELLINGS):
         words = captions.get(tag.label)
         if words is None or tag.raw.endswith(":"):
             continue
         opening = tag.raw.rstrip("> \t")
-        out.append(
-            f"{content[at : tag.start]}{opening}: "
+        pieces.append(
+            f"{content[position : tag.start]}{opening}: "
             f"{words}{tag.raw[len(opening) :].lstrip()}"
         )
-        at = tag.end
-    return "".join(out) + content[at:]
+        position = tag.end
+    return "".join(pieces) + content[position:]

@@ -1,4 +1,4 @@
-"""Finds records in undecodable text, by brackets, quotes and lines."""
+"""Finds records in text that cannot be decoded, by brackets, quotes and lines."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from itertools import pairwise
 from typing import Any
 
 KEYS = ("id", "domain", "subdomain", "difficulty_level")
-"""The keys of a record that identify a broken one."""
+"""The keys that identify a broken record."""
 
 _TEXT = r'"(?:[^"\\\n]|\\[^\n])*+"'
-# A string that is not closed ends with its line, since no JSON string holds a line end.
-# Each character is read at most twice.
+# An unclosed string ends with its line, since JSON strings do not hold line ends. Each
+# character is read at most twice.
 _MARK = re.compile(rf'{_TEXT}|"[^\n]*+|[\[{{]|[\]}}]|\n[ \t\r]*+\{{')
 _BEGINNING = re.compile(rf'\{{\s*+"(?:{"|".join(KEYS)})"\s*+:')
 _VALUES = {
@@ -26,8 +26,8 @@ _WIDEST_INDENT = 64
 def stretch_end(text: str, start: int) -> int:
     """The end of the stretch that begins at ``start``.
 
-    An object ends where its brackets are closed (except those inside of strings), or
-    before a line with another object that is not indented further; other text ends
+    An object ends where its brackets are closed (brackets in strings do not count), or
+    before a line with another object that is not indented further. Other text ends
     before the next opening brace.
     """
     if text[start] != "{":
@@ -57,15 +57,17 @@ def pieces(
     start: int,
     end: int,
 ) -> Iterator[tuple[int, int]]:
-    """Cut a stretch where a record may begin: at a brace before a key of a record.
-    A truncated record may have the next one on its line."""
+    """Cut a stretch at each brace before a key of a record, where a record may begin.
+
+    The next record may be on the line of a truncated record.
+    """
     cuts = [match.start() for match in _BEGINNING.finditer(text, start + 1, end)]
     return pairwise([start, *cuts, end])
 
 
 def legible_keys(text: str) -> dict[str, Any]:
-    """The readable values of a record's keys."""
-    found = {}
+    """The readable values of the keys of a record."""
+    values = {}
     for key, pattern in _VALUES.items():
         match = pattern.search(text)
         if match is None:
@@ -75,5 +77,5 @@ def legible_keys(text: str) -> dict[str, Any]:
             str(value).encode()
         except ValueError:  # an invalid escape, or invalid Unicode
             continue
-        found[key] = value
-    return found
+        values[key] = value
+    return values

@@ -1,4 +1,4 @@
-"""The format ``unim``: answers as UniM's released scripts read them."""
+"""The format ``unim``: answers in the layout of UniM's released scripts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from mmeval.tasks.unim.output.reading import read_output
 from mmeval.tasks.unim.output.writing import write_output
 
 FORMAT = AnswerFormat(
-    about="Records of UniM's released scripts, with their media.",
+    about="The records of UniM's released scripts, with their media.",
     read=read_output,
     write=write_output,
 )

@@ -27,7 +27,7 @@ from mmeval.media import path_inside
 from mmeval.records import Sample
 from mmeval.system import to_line
 from mmeval.tasks.unim.data.concatenated_json import read_records
-from mmeval.tasks.unim.labels import Names
+from mmeval.tasks.unim.labels import FieldDomain
 from mmeval.tasks.unim.output.layout import (
     AnswerKey,
     key_of,
@@ -46,22 +46,21 @@ _SUFFIXES = (".jsonl", ".json")
 
 def read_output(
     path: Path, any_instruction: bool = False, media_root: MediaRoot = ()
-) -> OutputAnswers:
-    """The answers of a folder with everything below it, or of one file. With
-    ``any_instruction`` an answer is accepted even if its record repeats another
-    question. ``media_root``: see :class:`mmeval.interchange.MediaPaths`.
+) -> UnimAnswers:
+    """Read the answers of a folder and its subfolders, or of one file.
 
-    Raises MissingDataError without answers, UsageError for files that must not be read.
+    With ``any_instruction`` an answer is accepted even if its record repeats another
+    question. ``media_root``: see :class:`mmeval.interchange.MediaPaths`. Raises
+    MissingDataError if there are no answers, UsageError for files that must not be
+    read.
     """
     media = MediaPaths(media_root)
     path = path.resolve()
     if path.is_file():
-        return OutputAnswers(
-            path.parent, [path], media, any_instruction=any_instruction
-        )
+        return UnimAnswers(path.parent, [path], media, any_instruction=any_instruction)
     folder = path
     if not (path / MANIFEST).is_file():
-        # our only export right below it; models are never mixed
+        # the only export right below the folder: answers of models are never mixed
         exports = sorted(file.parent for file in path.glob(f"*/{MANIFEST}"))
         if len(exports) > 1:
             raise UsageError(
@@ -79,26 +78,26 @@ def read_output(
             files.append(file)
     if not files and not read_manifest(folder).get("failed"):
         raise MissingDataError(
-            f"{path}: no answers, <field>/<domain>/<name>.jsonl; name their folder "
+            f"{path}: no answer files <field>/<domain>/<name>.jsonl; name their folder "
             "with path="
         )
-    return OutputAnswers(folder, files, media, any_instruction=any_instruction)
+    return UnimAnswers(folder, files, media, any_instruction=any_instruction)
 
 
 _Key = tuple[AnswerKey, int]
-"""The question, and the number of this answer to it, from 0."""
+"""The question, and the repeat of this answer to it, from 0."""
 
 
-class _Kept(NamedTuple):
-    """A record's place among the kept ones, and its number among all answers."""
+class _StoredRecord(NamedTuple):
+    """The place of a stored record, and its number among all answers."""
 
     span: LineSpan
     number: int
     where: str
 
 
-class OutputAnswers:
-    """Answers of one model, checked on opening with their files, later read singly."""
+class UnimAnswers:
+    """The answers of a model. They are checked at first and read one by one later."""
 
     def __init__(
         self,
@@ -111,17 +110,17 @@ class OutputAnswers:
         self._folder, self._media = folder, media
         self._any_instruction = any_instruction
         self._manifest = read_manifest(folder)
-        self._records = TemporaryLines()
-        self._kept: dict[_Key, _Kept] = {}
+        self._records = KeptLines()
+        self._stored: dict[_Key, _StoredRecord] = {}
         self._broken: dict[_Key, tuple[str, int]] = {}
         self._failed: dict[_Key, tuple[Any, int]] = {}
         self._count = 0
-        self._lost: list[str] = []
+        self._missing: list[str] = []
         self._remarks: list[str] = []
         for file in files:
             self._index(path_inside(folder, file.relative_to(folder).as_posix()))
         self._index_failures()
-        self._remarks += missing_remarks(self._lost)
+        self._remarks += missing_remarks(self._missing)
 
     @property
     def model(self) -> str:
@@ -131,7 +130,7 @@ class OutputAnswers:
     def digest(self) -> str:
         """The digest of the answers in order, their files, and the failures."""
         names: set[str] = set()
-        for key in self._kept:
+        for key in self._stored:
             names.update(self._read(key).files)
         return files_digest(self._folder, sorted(names), self._heads())
 
@@ -151,9 +150,9 @@ class OutputAnswers:
     ) -> StoredAnswer | MissingAnswer:
         name = key_of_sample(sample)
         if name is None:
-            return MissingAnswer(f"the sample {sample.id!r} is none of UniM's")
+            return MissingAnswer(f"the sample {sample.id!r} is not a sample of UniM")
         key = (name, repeat)
-        if key in self._kept:
+        if key in self._stored:
             return self._answer(key, sample)
         if key in self._failed:
             error, number = self._failed[key]
@@ -166,18 +165,17 @@ class OutputAnswers:
         )
 
     def _answer(self, key: _Key, sample: Sample) -> StoredAnswer | MissingAnswer:
-        kept, record = self._kept[key], self._read(key)
-        place = AnswerPlace(self._group, kept.number)
+        stored, record = self._stored[key], self._read(key)
+        place = AnswerPlace(self._group, stored.number)
         if not (self._any_instruction or same_question(record.question, sample)):
             return MissingAnswer(
-                f"{kept.where}: the record answers another question, "
-                f"{record.question[:80]!r}; where it is meant all "
-                "the same, say any_instruction=true"
+                f"{stored.where}: the record answers another question, "
+                f"{record.question[:80]!r}; accept it with any_instruction=true"
             )
         try:
             return StoredAnswer(place, record.response(self._folder, self._media))
         except (UsageError, MissingDataError) as error:
-            return MissingAnswer(f"{kept.where}: {error}", place)
+            return MissingAnswer(f"{stored.where}: {error}", place)
 
     def close(self) -> None:
         self._records.close()
@@ -187,11 +185,11 @@ class OutputAnswers:
         return str(self._folder)
 
     def _read(self, key: _Key) -> AnswerRecord:
-        return AnswerRecord.from_json(self._records.get(self._kept[key].span))
+        return AnswerRecord.from_json(self._records.get(self._stored[key].span))
 
     def _heads(self) -> Iterator[bytes]:
-        for key in sorted(self._kept):
-            line = self._records.line(self._kept[key].span)
+        for key in sorted(self._stored):
+            line = self._records.line(self._stored[key].span)
             yield to_line([*key[0], key[1]]) + line
             for name in self._read(key).moved:
                 yield to_line([name, self._media.sha256(name, ())])
@@ -203,14 +201,14 @@ class OutputAnswers:
     def _index(self, file: Path) -> None:
         place = place_in(self._folder, file)
         faults: list[str] = []
-        again: list[str] = []
+        duplicates: list[str] = []
         count = 0
         for record in read_records(file):
             count += 1
             key = read_key(record, place)
-            if key is not None and key in self._kept:
-                again.append(
-                    f"{record.where} answers what {self._kept[key].where} has answered"
+            if key is not None and key in self._stored:
+                duplicates.append(
+                    f"{record.where} repeats the question of {self._stored[key].where}"
                 )
                 continue
             answer = read_answer(record, place, self._media)
@@ -218,8 +216,7 @@ class OutputAnswers:
                 faults.append(answer.fault)
             elif key is None:
                 faults.append(
-                    f"{record.where}: it does not say by field, domain and id what it "
-                    "answers"
+                    f"{record.where}: field, domain and id do not name a question"
                 )
             if key is None:
                 continue
@@ -227,8 +224,8 @@ class OutputAnswers:
                 broken = self._broken.pop(key, None)
                 span = self._records.put(answer.to_json())
                 number = self._next() if broken is None else broken[1]
-                self._kept[key] = _Kept(span, number, record.where)
-                self._lost += answer.lost
+                self._stored[key] = _StoredRecord(span, number, record.where)
+                self._missing += answer.missing
             elif key not in self._broken:
                 self._broken[key] = (answer.fault, self._next())
         if faults:
@@ -236,10 +233,10 @@ class OutputAnswers:
                 f"records without an answer: {len(faults):,} of {count:,}; the first: "
                 f"{faults[0]}"
             )
-        if again:
+        if duplicates:
             self._remarks.append(
-                f"records left out, as the first answer counts: {len(again):,}; the "
-                f"first: {again[0]}"
+                f"repeated answers that are left out: {len(duplicates):,}; the first: "
+                f"{duplicates[0]}"
             )
 
     def _next(self) -> int:
@@ -247,15 +244,17 @@ class OutputAnswers:
         return self._count - 1
 
     def _index_failures(self) -> None:
-        """Read an export's failures from its manifest. Raises UsageError if it is
-        damaged."""
+        """Read the failures of an export from its manifest.
+
+        Raises UsageError if they are damaged.
+        """
         rows = self._manifest.get("failed", [])
         try:
             for row in rows:
-                names = Names(str(row["field"]), str(row["domain"]))
+                names = FieldDomain(str(row["field"]), str(row["domain"]))
                 key = (key_of(names, str(row["id"])), int(row["repeat"]))
                 error_of(row["error"])
-                if key not in self._kept and key not in self._broken:
+                if key not in self._stored and key not in self._broken:
                     self._failed[key] = (row["error"], self._next())
         except (TypeError, KeyError, ValueError, AttributeError, UsageError):
             raise UsageError(

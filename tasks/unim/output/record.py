@@ -1,4 +1,4 @@
-"""A record of answers, checked once with its files, to be read without a search."""
+"""A record of an answer file: checked once with its files, later read directly."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ from mmeval.interchange import (
 from mmeval.media import Interleaved, Media, PartKind
 from mmeval.records import Response
 from mmeval.tasks.unim.data.concatenated_json import Record
-from mmeval.tasks.unim.data.files import Place, find_medium
+from mmeval.tasks.unim.data.files import RecordFile, find_medium
 from mmeval.tasks.unim.labels import field_of, names_of, number_of
 from mmeval.tasks.unim.output.layout import (
     AnswerKey,
-    Flat,
+    RecordAnswer,
     key_of,
-    read_flat,
+    read_record_answer,
     seal,
     tag_of,
 )
 
 _TEXT_KEY = "text"
-_SHOWN = 120
+_MAX_SHOWN = 120
 _MOVED = "/"
-"""The path of a file that ``media_root`` names: no file below a folder has it."""
+"""Marks a file that is found by ``media_root``. No other file has this path."""
 
 
 @dataclass(frozen=True)
 class AnswerRecord:
-    """A record's question and answer; with a ``fault`` (no answer) all else is empty.
+    """The question and answer of a record. With a ``fault`` everything else is empty.
 
-    ``paths`` are files below the folder of the answers by their names in the record,
-    None for a missing one; they say of others only that ``media_root`` names them, so
-    that a record does not depend on the place of its media. ``items`` are label, kind,
-    the name of a file or text, and whether it is a file.
+    ``paths`` are files below the folder of the answers, by their names in the record;
+    None for a missing file. A file found by ``media_root`` has a mark instead of a
+    path, so that a record does not depend on the place of its media. ``items`` have a
+    label, a kind, a file name or text, and whether it is a file.
     """
 
     fault: str = ""
@@ -60,18 +60,18 @@ class AnswerRecord:
     left_out: tuple[PartKind, ...] = ()
 
     @property
-    def lost(self) -> list[str]:
+    def missing(self) -> list[str]:
         """The names of missing files."""
         return [name for name, path in self.paths.items() if path is None]
 
     @property
     def files(self) -> list[str]:
-        """Every file below the folder that the answer depends on."""
+        """All files below the folder that the answer depends on."""
         return [path for path in self.paths.values() if path not in (None, _MOVED)]
 
     @property
     def moved(self) -> list[str]:
-        """The names of the files that ``media_root`` names."""
+        """The names of the files that are found by ``media_root``."""
         return [name for name, path in self.paths.items() if path == _MOVED]
 
     def to_json(self) -> list[Any]:
@@ -92,8 +92,7 @@ class AnswerRecord:
         return cls(fault, question, content, entries, paths, parts, tuple(left_out))
 
     def response(self, root: Path, media: MediaPaths) -> Response:
-        """The answer. Raises UsageError or MissingDataError for changed or damaged
-        data."""
+        """The answer. Raises UsageError or MissingDataError for changed data."""
 
         def find(name: str) -> Media | None:
             path = self.paths.get(name)
@@ -108,22 +107,22 @@ class AnswerRecord:
             output = Interleaved(tuple(parts))
         else:
             modal: dict[str, Media | str] = {}
-            lost: dict[str, PartKind] = {}
+            missing: dict[str, PartKind] = {}
             for label, kind, value, is_file in self.items:
                 item = find(value) if is_file else value
                 if item is None:
-                    lost[label] = kind
+                    missing[label] = kind
                 else:
                     modal[label] = item
-            output = read_flat(Flat(self.content, modal), lost)
+            output = read_record_answer(RecordAnswer(self.content, modal), missing)
         warnings = []
-        for name in self.lost:
-            warnings.append(f"a file of the answer is missing: {name[:_SHOWN]!r}")
+        for name in self.missing:
+            warnings.append(f"a file of the answer is missing: {name[:_MAX_SHOWN]!r}")
         return Response(output=output, left_out=self.left_out, warnings=tuple(warnings))
 
 
-def read_key(record: Record, place: Place) -> tuple[AnswerKey, int] | None:
-    """A record's question and its repeat, from 0; None where either is missing."""
+def read_key(record: Record, place: RecordFile) -> tuple[AnswerKey, int] | None:
+    """A record's question and its repeat, from 0; None if either is missing."""
     faults: list[str] = []
     names = names_of(record.row, place.folders, faults)
     number, repeat = number_of(record.row, faults), record.row.get("repeat", 0)
@@ -134,32 +133,34 @@ def read_key(record: Record, place: Place) -> tuple[AnswerKey, int] | None:
 
 def read_answer(
     record: Record,
-    place: Place,
+    place: RecordFile,
     media: MediaPaths,
 ) -> AnswerRecord:
-    """The answer of a record; with a fault where it is invalid."""
+    """The answer of a record, with a fault if it is invalid."""
     try:
         return _read(record, place, media)
     except UsageError as error:
         return AnswerRecord(fault=f"{record.where}: {error}")
 
 
-def place_in(root: Path, file: Path) -> Place:
-    """The field and domain of a file of answers, by its folders. The field is the
-    folder named like one, the domain the one below, even above the folder of the
-    answers."""
+def place_in(root: Path, file: Path) -> RecordFile:
+    """An answer file with the folder of the records, for its field and domain.
+
+    The field is the nearest folder with the name of a field, and the domain is the
+    folder below. Both may be above the folder of the answers.
+    """
     for folder in file.parents:
         if field_of(folder.name):
-            return Place(root, folder.parent, file)
-    return Place(root, root, file)
+            return RecordFile(root, folder.parent, file)
+    return RecordFile(root, root, file)
 
 
 def _read(
     record: Record,
-    place: Place,
+    place: RecordFile,
     media: MediaPaths,
 ) -> AnswerRecord:
-    """A record's answer. Raises UsageError for one that is missing or invalid."""
+    """The answer of a record. Raises UsageError if it is missing or invalid."""
     if record.fault:
         raise UsageError(record.fault)
     block = record.row.get("output")
@@ -170,23 +171,22 @@ def _read(
         isinstance(value, str) for value in modal.values()
     ):
         raise UsageError(
-            "'output.modal' must be an object that maps tags to files and words, "
-            "which are texts"
+            "'output.modal' must be an object that maps tags to file names or texts"
         )
-    asked = record.row.get("input")
-    question = asked.get("content") if isinstance(asked, dict) else None
+    input = record.row.get("input")
+    question = input.get("content") if isinstance(input, dict) else None
     if not isinstance(question, str):
         question = ""
-    own = own_of(record.row, parts=str)
-    left_out = kinds_of(own.get("left_out"))
+    extra = own_of(record.row, parts=str)
+    left_out = kinds_of(extra.get("left_out"))
     folders = place.media_folders(names_of(record.row, place.folders, []))
     search = _Search(place, folders, media)
-    if own.get("parts") and own.get("of") == seal(content, modal):
-        parts = _rows(own["parts"])
-        named = {str(part["file"]) for part in parts if "file" in part}
-        paths = {name: search.path(name, OWN) for name in sorted(named)}
+    if extra.get("parts") and extra.get("of") == seal(content, modal):
+        parts = _rows(extra["parts"])
+        names = {str(part["file"]) for part in parts if "file" in part}
+        paths = {name: search.path(name, OWN) for name in sorted(names)}
         return AnswerRecord(
-            question=question, paths=paths, parts=own["parts"], left_out=left_out
+            question=question, paths=paths, parts=extra["parts"], left_out=left_out
         )
     items: list[tuple[str, PartKind, str, bool]] = []
     texts = []
@@ -198,8 +198,8 @@ def _read(
         tag = tag_of(key)
         if tag is None:
             raise UsageError(
-                f"'output.modal.{key[:_SHOWN]}' is no tag; write a kind and a number, "
-                "such as image1"
+                f"'output.modal.{key[:_MAX_SHOWN]}' is not a tag; write a kind and a "
+                "number, such as image1"
             )
         items.append((tag.label, tag.kind, value, tag.kind != "code"))
     for label, _, value, is_file in items:
@@ -218,15 +218,18 @@ def _read(
 
 
 class _Search(NamedTuple):
-    """Where the files of a record are looked for."""
+    """The folders in which the files of a record are searched."""
 
-    place: Place
+    place: RecordFile
     folders: Sequence[str]
     media: MediaPaths
 
     def path(self, name: str, label: str) -> str | None:
-        """A file's path below the folder of answers; None for one that is missing or
-        leads out. Raises UsageError for one that is too large."""
+        """The path of a file below the folder of the answers.
+
+        None if the file is missing or outside of the folder. Raises UsageError if it is
+        too large.
+        """
         if self.media.is_moved(name):
             return _MOVED
         root = self.place.root
@@ -240,14 +243,14 @@ class _Search(NamedTuple):
             return None
         if medium.path.stat().st_size > MAX_MEDIUM_BYTES:
             raise UsageError(
-                f"{label}: {name[:_SHOWN]} is larger than {MAX_MEDIUM_BYTES >> 20} "
-                "MiB, which no answer is"
+                f"{label}: {name[:_MAX_SHOWN]} is larger than the limit of "
+                f"{MAX_MEDIUM_BYTES >> 20} MiB"
             )
         return medium.path.relative_to(root).as_posix()
 
 
 def _rows(parts: str) -> list[dict[str, Any]]:
-    """The parts in our own key. Raises UsageError for invalid ones."""
+    """The parts under our key. Raises UsageError if they are invalid."""
     try:
         rows = json.loads(parts)
     except (ValueError, RecursionError):

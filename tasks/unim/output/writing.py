@@ -25,29 +25,27 @@ from mmeval.tasks.unim.labels import DIFFICULTIES
 from mmeval.tasks.unim.output.layout import (
     SHORT,
     WORDS,
-    flattened,
     names_of_sample,
-    read_flat,
+    read_record_answer,
+    record_answer_of,
     seal,
     to_text,
     whole_text,
 )
 
 MAX_FILE_BYTES = 2**27
-"""A larger file of answers is continued in another one, since readers decode a file as
-a whole."""
+"""Maximum size of an answer file, since readers decode a file as a whole. Further
+answers are written to another file."""
 
 NOTES = {
-    "reasoning": "hidden reasoning has no place in the layout; it is kept under "
-    f"{OWN!r}",
-    "rewritten": "written with tags as the scripts know them; their own stand under "
-    f"{OWN!r}",
-    "halves": f"halves of characters are written as U+FFFD; they stand under {OWN!r}",
-    "untagged": "no tag of the answer names them; they are listed, and the text is "
-    "left as it is",
-    "dangling": "there is no medium, so that they stand in the text alone",
-    "repeats": "further ones to the same question, in files answers_repeat<n>.jsonl "
-    "of their own",
+    "reasoning": f"the layout has no place for hidden reasoning; kept under {OWN!r}",
+    "rewritten": "tags were rewritten for the scripts; the original ones are kept "
+    f"under {OWN!r}",
+    "halves": f"lone surrogates are written as U+FFFD; the text is kept under {OWN!r}",
+    "untagged": "the answer has no tag for them; they are listed, and the text is "
+    "unchanged",
+    "dangling": "they have no medium, so they are only in the text",
+    "repeats": "second and later answers to a question, in answers_repeat<n>.jsonl",
 }
 NOUNS = {"untagged": "media files", "dangling": "tags"}
 _LEVELS = {word: int(level) for level, word in DIFFICULTIES.items()}
@@ -56,32 +54,32 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,3}")
 
 def write_output(run: AnsweredRun, folder: Path) -> ExportSummary:
     """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises."""
-    return _Writer(folder).fill(run)
+    return _UnimFolder(folder).fill(run)
 
 
-class _Writer(ExportFolder):
-    """Writes answers one by one, each medium before its record."""
+class _UnimFolder(ExportFolder):
+    """Writes the answers one by one, each medium before its record."""
 
     benchmark, entry, notes, nouns = "UniM", "record", NOTES, NOUNS
-    unanswered = f"there is no record of it, and {MANIFEST} says why"
+    unanswered = f"there is no record, and the reason is in {MANIFEST}"
 
     def takes(self, sample: Sample) -> bool:
         return names_of_sample(sample) is not None
 
-    def add(self, scored_trial: ScoredTrial) -> None:
-        sample, output = scored_trial.trial.sample, scored_trial.trial.output
+    def add(self, scored: ScoredTrial) -> None:
+        sample, output = scored.trial.sample, scored.trial.output
         names = names_of_sample(sample)
         assert names is not None
         id = sample.id.removeprefix(f"{names.field}/{names.domain}/")
-        repeat = scored_trial.trial.repeat
-        own = self.mmeval_fields(scored_trial.trial)
+        repeat = scored.trial.repeat
+        extra = self.own(scored.trial)
         if output is None:
-            failure = {**names._asdict(), "id": id, "repeat": repeat, **own}
+            failure = {**names._asdict(), "id": id, "repeat": repeat, **extra}
             self.manifest.setdefault("failed", []).append(failure)
             return
-        place = self.path / names.field / names.domain
-        files = _Files(place, id, repeat, sample)
-        answer = _answer(output, sample.question, files, self.counts, own)
+        domain_folder = self.path / names.field / names.domain
+        files = _Files(domain_folder, id, repeat, sample)
+        answer = _answer(output, sample.question, files, self.counts, extra)
         row: dict[str, Any] = {
             "domain": names.field,
             "subdomain": names.domain,
@@ -95,12 +93,12 @@ class _Writer(ExportFolder):
             row["repeat"] = repeat
             name = f"answers_repeat{repeat}"
         line = to_text({**row, "input": _question(sample), **answer})
-        place.mkdir(parents=True, exist_ok=True)
-        file = place / f"{name}.jsonl"
-        # the file of answers that has room
+        domain_folder.mkdir(parents=True, exist_ok=True)
+        file = domain_folder / f"{name}.jsonl"
+        # the first answer file with enough space
         while file.exists() and file.stat().st_size + len(line) > MAX_FILE_BYTES:
             number += 1
-            file = place / f"{name}_part{number}.jsonl"
+            file = domain_folder / f"{name}_part{number}.jsonl"
         with file.open("ab") as out:
             out.write(line)
         self.counts["media"] += files.written
@@ -110,8 +108,8 @@ class _Writer(ExportFolder):
 
 
 def _question(sample: Sample) -> dict[str, Any]:
-    """The question as in the data set, with the names of its media, which stay
-    there."""
+    """The question as in the data set, with the names of its media. The media are not
+    copied."""
     modal: dict[str, str] = {}
     for message in sample.input:
         for part in message.content.parts:
@@ -127,7 +125,7 @@ def _question(sample: Sample) -> dict[str, Any]:
 
 
 class _Files:
-    """The media of one answer: each written once, under the next free name."""
+    """The media of an answer. Each is written once, under the next free name."""
 
     def __init__(
         self,
@@ -148,7 +146,7 @@ class _Files:
                     self._numbers[part.kind] += 1
 
     def put(self, medium: Media, kind: str) -> str:
-        """The name of a medium's file, relative to the answers."""
+        """Write a medium. Returns the name of its file, relative to the answers."""
         if medium.sha256 not in self.names:
             data = medium.read()
             folder = self._place / WORDS[kind]
@@ -170,13 +168,13 @@ def _answer(
     question: str,
     files: _Files,
     counts: Counter[str],
-    own: dict[str, Any],
+    extra: dict[str, Any],
 ) -> dict[str, Any]:
-    """``output`` of a record, and our own key for what it cannot hold, with ``own``."""
-    flat = flattened(output, question)
+    """``output`` of a record, and our key with ``extra`` and everything else."""
+    record_answer = record_answer_of(output, question)
     kinds = {word: kind for kind, word in WORDS.items()}
     modal = {}
-    for name, item in flat.modal.items():
+    for name, item in record_answer.modal.items():
         if isinstance(item, str):
             modal[name] = item
         else:
@@ -184,16 +182,16 @@ def _answer(
     for part in output.parts:
         counts["untagged"] += part.raw == "" and part.media is not None
         counts["dangling"] += part.dangling
-    row: dict[str, Any] = {"output": {"modal": modal, "content": flat.content}}
-    if read_flat(flat) == output:
-        return {**row, OWN: own} if own else row
+    row: dict[str, Any] = {"output": {"modal": modal, "content": record_answer.content}}
+    if read_record_answer(record_answer) == output:
+        return {**row, OWN: extra} if extra else row
     for part in output.parts:
         if part.media is not None:
             files.put(part.media, part.kind if part.kind in WORDS else part.media.kind)
-    whole = whole_text(output.text)
+    full_text = whole_text(output.text)
     counts["reasoning"] += any(part.kind == "reasoning" for part in output.parts)
-    counts["rewritten"] += flat.content != whole
-    counts["halves"] += whole != output.text
+    counts["rewritten"] += record_answer.content != full_text
+    counts["halves"] += full_text != output.text
     parts = json.dumps(exact_parts(output, files.names), allow_nan=False)
-    own = {**own, "of": seal(flat.content, modal), "parts": parts}
-    return {**row, OWN: own}
+    extra = {**extra, "of": seal(record_answer.content, modal), "parts": parts}
+    return {**row, OWN: extra}

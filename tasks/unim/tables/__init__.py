@@ -1,1 +1,1 @@
-"""The tables of UniM's paper, and the numbers that they are made of."""
+"""The tables of UniM's paper, and the numbers in them."""

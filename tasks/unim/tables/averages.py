@@ -1,13 +1,13 @@
 """The averages of UniM: over the instances that a model supports, and over all.
 
-An instance is *supported* when the model takes every modality of its input; ``tau`` is
-the share of those. A score is published *absolute*, the mean over supported instances,
-and *relative*, ``tau`` times that. Fields are published mostly as unweighted means of
-their domains (*macro*), in part as means of instances (*micro*).
+An instance is *supported* if the model takes every modality of its input. ``tau`` is
+the share of supported instances. The *absolute* score is the mean over supported
+instances, and the *relative* score is ``tau`` times that. The paper's numbers of fields
+are mostly unweighted means of domains (*macro*), and partly means of instances
+(*micro*).
 
-An instance whose answer or verdict was lost is supported and has no value: it counts in
-``tau``, and the absolute mean is that of the others. One that could not be asked
-because of its own data counts nowhere.
+An instance with a lost answer or verdict is supported but has no value. It counts in
+``tau``, and the absolute mean leaves it out. A bad instance counts nowhere.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from mmeval.aggregate import (
 
 
 class Sums(NamedTuple):
-    """The weighted sums of one number over a slice.
-    They are of all instances, supported ones, ones with a value, and these values."""
+    """The weighted sums of a number over a slice: all instances, supported instances,
+    instances with a value, and the sum of the values."""
 
     asked: float = 0.0
     supported: float = 0.0
@@ -40,31 +40,36 @@ class Sums(NamedTuple):
         return Sums(*map(sum, zip(self, other, strict=True)))
 
 
-class Means(NamedTuple):
-    """The three numbers of a slice; None: unknown, or of an empty slice."""
+class SliceMeans(NamedTuple):
+    """The three means of a slice; None if unknown or if the slice is empty."""
 
     tau: float | None = None
     absolute: float | None = None
     relative: float | None = None
 
 
-def micro(sums: Sums) -> Means:
-    """The means over instances. A slice without supported instances has no absolute
-    mean, and its relative one is 0; a slice where all values were lost has neither."""
+def micro(sums: Sums) -> SliceMeans:
+    """The means over instances.
+
+    Without supported instances the absolute mean is None, and the relative mean is 0.
+    If all values are lost, both are None.
+    """
     if not sums.asked:
-        return Means()
+        return SliceMeans()
     tau = sums.supported / sums.asked
     absolute = sums.total / sums.scored if sums.scored else None
     if not sums.supported:
-        return Means(tau, None, 0.0)
-    return Means(tau, absolute, None if absolute is None else tau * absolute)
+        return SliceMeans(tau, None, 0.0)
+    return SliceMeans(tau, absolute, None if absolute is None else tau * absolute)
 
 
-def macro(parts: Iterable[Sums]) -> Means:
-    """The unweighted means over the parts with instances. Each number is over the parts
-    that have it. The absolute mean is over parts with a value; ``tau`` and the relative
-    mean also over parts without supported instances, so that the relative mean is not
-    the product of the two others. Where all values were lost there is neither."""
+def macro(parts: Iterable[Sums]) -> SliceMeans:
+    """The unweighted means over the parts with instances.
+
+    The absolute mean is over the parts with a value. ``tau`` and the relative mean are
+    also over parts without supported instances, so the relative mean is not the product
+    of the other two. If all values are lost, the absolute and relative means are None.
+    """
     means = []
     is_supported = False
     for part in parts:
@@ -74,7 +79,7 @@ def macro(parts: Iterable[Sums]) -> Means:
     relative = known_mean(mean.relative for mean in means)
     if absolute is None and is_supported:
         relative = None
-    return Means(known_mean(mean.tau for mean in means), absolute, relative)
+    return SliceMeans(known_mean(mean.tau for mean in means), absolute, relative)
 
 
 def unim(
@@ -84,27 +89,32 @@ def unim(
     kind: Literal["absolute", "relative"] = "absolute",
     by: str = "domain",
 ) -> Estimate:
-    """The mean of UniM's tables, absolute or relative.
+    """The absolute or relative mean of UniM's tables.
 
-    ``macro`` weighs every value of the label ``by`` the same, which ``breakdown`` has
-    to name; trials without the label are left out, unless none has it. ``micro`` weighs
-    every trial the same. The standard error treats the parts as independent, with
-    clusters within each; None where a part has fewer than two clusters.
+    ``macro`` weighs each value of the label ``by`` the same; the task's ``breakdown``
+    must name this label. Trials without the label are left out, unless none has it.
+    ``micro`` weighs each trial the same. The standard error treats the parts as
+    independent, with clusters within each part. It is None if a part has fewer than two
+    clusters.
     """
     parts = [scores]
     if average == "macro":
         parts = list(scores.by_level(by).values()) or parts
-    clustered = [_Part.of(part) for part in parts]
-    means = macro(part.whole for part in clustered)
+    clustered_parts = [_ClusteredPart.of(part) for part in parts]
+    means = macro(part.whole for part in clustered_parts)
     value = means.absolute if kind == "absolute" else means.relative
     if value is None:
         return Estimate(None)
-    known = [part for part in clustered if part.value(kind) is not None]
+    parts_with_value = [
+        part for part in clustered_parts if part.value(kind) is not None
+    ]
     terms = []
     errors = []
-    for part in known:
+    for part in parts_with_value:
         if part.whole.scored:
-            term = part.term(kind, scores.range)._replace(share=1 / len(known))
+            term = part.term(kind, scores.range)._replace(
+                share=1 / len(parts_with_value)
+            )
             terms.append(term)
             if term.stderr is not None:
                 errors.append(term.share * term.stderr)
@@ -112,27 +122,27 @@ def unim(
     return Estimate(value, stderr, resample=False, terms=tuple(terms))
 
 
-class _Part(NamedTuple):
-    """A part of the scores by clusters: the repeats of a sample are not independent."""
+class _ClusteredPart(NamedTuple):
+    """A part of the scores by cluster, since repeats of a sample are dependent."""
 
     clusters: Mapping[str, Sums]
-    means: Means
+    means: SliceMeans
     whole: Sums
 
     @classmethod
-    def of(cls, scores: Scores) -> _Part:
-        found: dict[str, Sums] = {}
+    def of(cls, scores: Scores) -> _ClusteredPart:
+        sums_of: dict[str, Sums] = {}
         for row in scores:
             if row.faulty:
                 continue
             value = row.value
-            taken = float(row.status != "unsupported")
-            one = Sums(1.0, taken, float(value is not None), value or 0.0)
-            before = found.get(row.cluster)
-            found[row.cluster] = one if before is None else before.plus(one)
-        columns = zip(*found.values(), strict=True)
+            is_supported = float(row.status != "unsupported")
+            sums = Sums(1.0, is_supported, float(value is not None), value or 0.0)
+            previous = sums_of.get(row.cluster)
+            sums_of[row.cluster] = sums if previous is None else previous.plus(sums)
+        columns = zip(*sums_of.values(), strict=True)
         whole = Sums(*map(math.fsum, columns))
-        return cls(found, micro(whole), whole)
+        return cls(sums_of, micro(whole), whole)
 
     def value(self, kind: Literal["absolute", "relative"]) -> float | None:
         return self.means.absolute if kind == "absolute" else self.means.relative
@@ -140,11 +150,11 @@ class _Part(NamedTuple):
     def term(
         self, kind: Literal["absolute", "relative"], range: tuple[float, float]
     ) -> Term:
-        """The mean as it is linear in what each cluster adds to it. Without losses,
-        unsupported instances are 0 in the relative one.
+        """The linear term of the mean, by cluster, for its standard error.
 
-        It is that of a part with scored instances. With no supported one the relative
-        mean is 0 by rule, whatever the clusters are.
+        The part must have scored instances. Without losses, unsupported instances are 0
+        in the relative mean. Without supported instances the relative mean is 0 by
+        definition.
         """
         tau, absolute = self.means.tau or 0.0, self.means.absolute or 0.0
         whole, clusters = self.whole, self.clusters

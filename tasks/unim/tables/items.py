@@ -1,8 +1,8 @@
 """The items of a run's answers by modality: their number and their quality.
 
-The quality of an answer (GQ) is a mean over all of its items. Here each modality is
-separate, to show what a model makes well. Items are read from the evidence of the
-metrics of quality; an answer that is scored 0 for a missing output has none.
+The quality of an answer (GQ) is the mean over all its items. Here each modality is
+separate, to show where a model is good. Items are read from the evidence of the quality
+metrics. An answer with the score 0 for a missing output has no items.
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ TITLES: Mapping[str, str] = {
     "quality_3d": "3D",
     "video_quality": "video",
 }
-"""Modalities by the number that scores them."""
+"""The names of modalities by the number that scores them."""
 
 
 class Items(NamedTuple):
-    """The items of some answers: counts and the sum of qualities. Counted are answers
-    with items, items with a quality, items without one, and unavailable items."""
+    """The items of some answers.
+
+    The fields are the numbers of answers with items and of items with a quality, the
+    sum of the qualities, and the numbers of unscored and unavailable items.
+    """
 
     answers: int = 0
     known: int = 0
@@ -47,34 +50,38 @@ class Items(NamedTuple):
 
 @dataclass
 class ItemPool:
-    """The items of all answers, by modality and the number of the trial.
+    """The items of all answers, by modality and index of the trial.
 
-    ``partial`` counts the answers whose GQ lacks a piece, by piece, ``partial_answers``
-    those that lack any; ``unavailable`` are the numbers that no answer has here.
+    ``partial`` counts the answers whose GQ lacks a modality, by modality.
+    ``partial_answers`` counts the answers that lack any. ``unavailable`` are the
+    numbers that cannot be computed here.
     """
 
     columns: dict[str, dict[int, Items]] = field(default_factory=dict)
     partial: Counter[str] = field(default_factory=Counter)
     partial_answers: int = 0
     unavailable: dict[str, None] = field(default_factory=dict)
-    _seen: bytearray = field(default_factory=bytearray)
+    _is_added: bytearray = field(default_factory=bytearray)
 
     def add(
         self,
         trial: int,
         scores: Mapping[str, Mapping[str, Any]],
-        given: Mapping[str, str],
+        exclusions: Mapping[str, str],
         gq: str,
     ) -> None:
-        """Add an answer's scores; of several tasks with it, the first with items
-        counts. ``given``: its task's numbers, with reasons where they do not count;
-        ``gq``: the number that pools items."""
-        new = trial + 1 - len(self._seen)
-        self._seen.extend(bytes(max(0, new)))
-        if self._seen[trial]:
+        """Add the scores of an answer.
+
+        If several tasks have the answer, the first one with items counts.
+        ``exclusions`` are the numbers of the task, each with the reason why it does not
+        count, or an empty text. ``gq`` is the number that pools items.
+        """
+        new = trial + 1 - len(self._is_added)
+        self._is_added.extend(bytes(max(0, new)))
+        if self._is_added[trial]:
             return
         for name in TITLES:
-            if name not in scores or given.get(name) != "":
+            if name not in scores or exclusions.get(name) != "":
                 continue
             score = scores[name]
             if score["status"] == "unavailable":
@@ -84,33 +91,35 @@ class ItemPool:
                 continue
             counted = [item for item in listed if not item.get(LEFT_OUT)]
             qualities = [item.get(QUALITY) for item in counted]
-            known = [float(quality) for quality in qualities if quality is not None]
+            known_qualities = [
+                float(quality) for quality in qualities if quality is not None
+            ]
             self.columns.setdefault(name, {})[trial] = Items(
                 answers=1,
-                known=len(known),
-                total=sum(known),
-                unscored=len(counted) - len(known),
+                known=len(known_qualities),
+                total=sum(known_qualities),
+                unscored=len(counted) - len(known_qualities),
                 left_out=len(listed) - len(counted),
             )
-            self._seen[trial] = True
+            self._is_added[trial] = True
         evidence = scores.get(gq, {}).get("evidence", {})
-        without = evidence.get(WITHOUT, ())
-        if without:
-            self.partial.update(map(str, without))
+        missing = evidence.get(WITHOUT, ())
+        if missing:
+            self.partial.update(map(str, missing))
             self.partial_answers += 1
-            self._seen[trial] = True
+            self._is_added[trial] = True
 
     def sums(
         self,
         name: str,
         groups: Iterable[int],
-        many: int,
+        count: int,
     ) -> list[Items]:
-        """A modality's items in ``many`` groups; ``groups`` has each trial's (-1:
-        none)."""
-        own = list(groups)
-        found = [Items()] * many
+        """The items of a modality in ``count`` groups. ``groups`` are the groups of the
+        trials (-1: none)."""
+        group_of_trial = list(groups)
+        sums = [Items()] * count
         for trial, items in self.columns.get(name, {}).items():
-            if own[trial] >= 0:
-                found[own[trial]] = found[own[trial]].plus(items)
-        return found
+            if group_of_trial[trial] >= 0:
+                sums[group_of_trial[trial]] = sums[group_of_trial[trial]].plus(items)
+        return sums

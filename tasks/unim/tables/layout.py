@@ -9,7 +9,7 @@ from mmeval.metrics.quality.sqcs import ETA
 from mmeval.results import Cell, Table
 from mmeval.tasks.unim.domains import DOMAINS, FIELDS, LEVELS, domain_of
 from mmeval.tasks.unim.labels import CAPABILITIES
-from mmeval.tasks.unim.tables.averages import Means, macro, micro
+from mmeval.tasks.unim.tables.averages import SliceMeans, macro, micro
 from mmeval.tasks.unim.tables.items import TITLES
 from mmeval.tasks.unim.tables.pool import (
     GQ,
@@ -20,30 +20,36 @@ from mmeval.tasks.unim.tables.pool import (
     SH,
     SQCS,
     STS,
-    Place,
+    DomainPlace,
     Pool,
     pooled,
 )
 from mmeval.tasks.unim.tables.remarks import OF_ITEMS, OF_MEANS_NEEDS, remarks
-from mmeval.tasks.unim.tables.slices import Columns, Rows, Slice, in_order, together
+from mmeval.tasks.unim.tables.slices import (
+    Columns,
+    Slice,
+    SliceCodes,
+    in_order,
+    together,
+)
 
 if TYPE_CHECKING:
     from mmeval.results import StoredRun
 
 
-class Column(NamedTuple):
-    """A column: its header, its number, and the mean that it shows."""
+class TableColumn(NamedTuple):
+    """A column: its header, its number, and the kind of mean."""
 
     header: str
     number: str
     kind: Literal["tau", "absolute", "relative", "of means"] = "absolute"
 
 
-class Family(NamedTuple):
-    """Columns that the paper prints in one table."""
+class ColumnFamily(NamedTuple):
+    """The columns of one of the paper's tables."""
 
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -51,38 +57,38 @@ class Family(NamedTuple):
 
 
 FAMILIES = (
-    Family(
+    ColumnFamily(
         "meaning and quality",
         (
-            Column("tau", SC, "tau"),
-            Column("SC", SC),
-            Column("GQ", GQ),
-            Column("SQCS abs", SQCS),
-            Column("SQCS rel", SQCS, "relative"),
-            Column("SQCS of means", SQCS, "of means"),
+            TableColumn("tau", SC, "tau"),
+            TableColumn("SC", SC),
+            TableColumn("GQ", GQ),
+            TableColumn("SQCS abs", SQCS),
+            TableColumn("SQCS rel", SQCS, "relative"),
+            TableColumn("SQCS of means", SQCS, "of means"),
         ),
     ),
-    Family(
+    ColumnFamily(
         "structure",
         (
-            Column("StS abs", STS),
-            Column("LeS abs", LES),
-            Column("StS rel", STS, "relative"),
-            Column("LeS rel", LES, "relative"),
+            TableColumn("StS abs", STS),
+            TableColumn("LeS abs", LES),
+            TableColumn("StS rel", STS, "relative"),
+            TableColumn("LeS rel", LES, "relative"),
         ),
     ),
-    Family(
+    ColumnFamily(
         "coherence",
         (
-            Column("HC", HC),
-            Column("SH", SH),
-            Column("ICS abs", ICS),
-            Column("ICS rel", ICS, "relative"),
+            TableColumn("HC", HC),
+            TableColumn("SH", SH),
+            TableColumn("ICS abs", ICS),
+            TableColumn("ICS rel", ICS, "relative"),
         ),
     ),
 )
 MODALITIES = "UniM: quality of items by modality (%)"
-ALL = Family(
+ALL = ColumnFamily(
     "",
     tuple(
         column
@@ -101,14 +107,17 @@ SHORT: Mapping[str, str] = {
     SH: "SH",
     ICS: "ICS",
 }
-"""Numbers by the paper's letters."""
+"""The paper's abbreviations of the numbers."""
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
-    """Tables by field and domain for each family of numbers, and by other labels. The
-    first family is always there, with tau. One table each is by difficulty, capability
-    and combination, and one has the items by modality. A number without any trial has
-    no column. Empty where the run has no trial of UniM."""
+    """Make the tables of a run's UniM tasks; none for a run without them.
+
+    Each family of numbers has a table by field and one by domain. The first family,
+    with tau, is always there. There is one table each by difficulty, capability and
+    combination, and one with the items by modality. A number without trials has no
+    column.
+    """
     pool = pooled(run)
     if not len(pool):
         return
@@ -119,14 +128,14 @@ def layout(run: StoredRun) -> Iterator[Table]:
             eta = float(switch)
             break
     tables = _Tables(pool, Columns(pool), eta)
-    notes = remarks(run, pool, SHORT, tables.given)
+    notes = remarks(run, pool, SHORT, tables.numbers)
     families = [FAMILIES[0]]
     for family in FAMILIES[1:]:
-        if not tables.given.isdisjoint(family.numbers):
+        if not tables.numbers.isdisjoint(family.numbers):
             families.append(family)
     for family in families:
         yield tables.by_field(family, notes)
-        notes = ()  # they are about all tables, so they are written once
+        notes = ()  # the notes are about all tables: only the first one has them
     if pool.items.columns:
         yield tables.by_modality()
     for family in families:
@@ -138,18 +147,17 @@ def layout(run: StoredRun) -> Iterator[Table]:
         yield tables.by_combination()
 
 
-class Line(NamedTuple):
-    """A row of a table: each number's means, instances or domains, what they lack."""
+class TableLine(NamedTuple):
+    """A row of a table: the means of each number, and counts of scored and missing."""
 
     title: str
-    means: Mapping[str, Means]
+    means: Mapping[str, SliceMeans]
     scored: str
-    lacks: str = ""
+    missing: str = ""
 
 
 class _Tables:
-    """The tables of a pool; numbers that are not ``given`` by any trial are left
-    out."""
+    """The tables of a pool, with the ``numbers`` that some trial has."""
 
     def __init__(
         self,
@@ -157,28 +165,30 @@ class _Tables:
         columns: Columns,
         eta: float,
     ) -> None:
-        self.given = frozenset(columns.given())
+        self.numbers = frozenset(columns.scored_numbers())
         self._pool, self._columns, self._eta = pool, columns, eta
         self._places = in_order(pool.places)
         self._fields = list(dict.fromkeys(place.field for place in self._places))
-        # the number of each place's field, by the number of the place
+        # the index of each place's field, by the code of the place
         self._field_codes = [self._fields.index(place.field) for place in pool.places]
 
-    def by_field(self, family: Family, notes: Sequence[str]) -> Table:
-        """The fields by the mean of domains and of instances, and the mean of all."""
+    def by_field(self, family: ColumnFamily, notes: Sequence[str]) -> Table:
+        """The mean of domains and of instances for each field, and for all fields."""
         parts = self._by_place(family)
         total = 0
-        lines: list[Line] = []
+        lines: list[TableLine] = []
         for field in dict.fromkeys((*FIELDS, *self._fields)):
-            own = [part for place, part in parts.items() if place.field == field]
-            # the paper's number of domains, or more if the data name more
+            field_parts = [
+                part for place, part in parts.items() if place.field == field
+            ]
+            # the paper's number of domains, or more if the data have more
             domains = [domain for domain in DOMAINS if domain.field == field]
-            count = max(len(own), len(domains))
+            count = max(len(field_parts), len(domains))
             total += count
-            if own:
+            if field_parts:
                 title = FIELDS.get(field, field)
-                whole = together(own)
-                lines += self._field_lines(title, family, own, count, whole)
+                whole = together(field_parts)
+                lines += self._field_lines(title, family, field_parts, count, whole)
         (whole,) = self._slices(family, self._columns.everything(), 1)
         lines += self._field_lines("All", family, list(parts.values()), total, whole)
         title = f"UniM by field: {family.title} (%)"
@@ -187,16 +197,16 @@ class _Tables:
     def _field_lines(
         self,
         title: str,
-        family: Family,
+        family: ColumnFamily,
         parts: Sequence[Slice],
         domains: int,
         whole: Slice,
-    ) -> list[Line]:
-        """A field's two lines; ``parts`` are its domains, ``whole`` its instances."""
+    ) -> list[TableLine]:
+        """Two lines of a field: ``parts`` are its domains, ``whole`` its instances."""
         means = {}
         for number in family.numbers:
             means[number] = macro(part.sums[number] for part in parts)
-        numbers = [number for number in family.numbers if number in self.given]
+        numbers = [number for number in family.numbers if number in self.numbers]
         scored = unsupported = lost = bad = 0
         for part in parts:
             sums = part.sums[family.numbers[0]]
@@ -207,18 +217,17 @@ class _Tables:
                 unsupported += 1
             elif not all(part.sums[number].scored for number in numbers):
                 lost += 1
-        lacks = _lacking(
+        missing = _counts(
             {"unsupported": unsupported, "without a value": lost, "bad": bad}
         )
         count = f"{scored}/{domains} domains"
         return [
-            Line(f"{title}: mean of domains", means, count, lacks),
+            TableLine(f"{title}: mean of domains", means, count, missing),
             self._line(f"{title}: mean of instances", family, whole),
         ]
 
     def by_modality(self) -> Table:
-        """The mean quality of the items of each modality, over the items of all
-        answers."""
+        """The mean quality of the items of each modality."""
         groups = []
         for code in self._pool.codes["place"]:
             groups.append(-1 if code < 0 else self._field_codes[code])
@@ -232,26 +241,25 @@ class _Tables:
             means = []
             for part in (whole, *items.sums(name, groups, len(fields))):
                 means.append(None if part.mean is None else 100 * part.mean)
-            lacks = _lacking({"unscored": whole.unscored, "left out": whole.left_out})
+            missing = _counts({"unscored": whole.unscored, "left out": whole.left_out})
             if name not in items.columns:
-                lacks = "unavailable"
+                missing = "unavailable"
             rows.append(
-                (title, f"{whole.known:,}", f"{whole.answers:,}", *means, lacks)
+                (title, f"{whole.known:,}", f"{whole.answers:,}", *means, missing)
             )
         headers = ("Modality", "Items", "Answers", "Mean", *fields, "Lacks")
         return Table(MODALITIES, headers, tuple(rows), (OF_ITEMS,), digits=1)
 
-    def by_domain(self, family: Family) -> Table:
-        """The run's domains; those of fields without instances of its levels are
-        unknown."""
-        lines: list[tuple[int, Line]] = []
-        known = set()
+    def by_domain(self, family: ColumnFamily) -> Table:
+        """The domains of the run, and domains without instances of the run's levels."""
+        lines: list[tuple[int, TableLine]] = []
+        domains_in_run = set()
         for place, part in self._by_place(family).items():
             domain = domain_of(place.domain)
-            # unknown ones come last
+            # unknown domains come last
             number, title, field = len(DOMAINS) + 1, place.domain, ""
             if domain is not None:
-                known.add(domain)
+                domains_in_run.add(domain)
                 number, field = domain.number, domain.field
                 title = f"{number} {domain.title}"
             if field != place.field:
@@ -259,12 +267,12 @@ class _Tables:
             lines.append((number, self._line(title, family, part)))
         levels = [level for level in LEVELS if level in self._pool.levels]
         for domain in DOMAINS:
-            if domain in known or domain.field not in self._fields:
+            if domain in domains_in_run or domain.field not in self._fields:
                 continue
             if levels and not any(map(domain.count, levels)):
                 title = f"{domain.number} {domain.title}"
-                lacks = f"has no {' or '.join(levels)} instance"
-                lines.append((domain.number, Line(title, {}, "0/0", lacks)))
+                missing = f"has no {' or '.join(levels)} instance"
+                lines.append((domain.number, TableLine(title, {}, "0/0", missing)))
         lines.sort(key=lambda numbered: (numbered[0], numbered[1].title))
         title = f"UniM by domain: {family.title} (%)"
         return self._table("Domain", title, family, [line for _, line in lines])
@@ -276,7 +284,7 @@ class _Tables:
         rows = self._columns.by_difficulty_and(self._field_codes)
         crossed = self._slices(ALL, rows, len(numbered) * len(self._fields))
         others = [level for level in numbered if level not in LEVELS]
-        lines: list[Line] = []
+        lines: list[TableLine] = []
         for level in (*LEVELS, *others):
             if level not in numbered:
                 continue
@@ -291,13 +299,13 @@ class _Tables:
     def by_capability(self) -> Table:
         numbered = self._pool.capabilities
         rows = self._columns.by_capability(soft=False)
-        ways = {"": self._slices(ALL, rows, len(numbered))}
+        variants = {"": self._slices(ALL, rows, len(numbered))}
         notes = ["An instance counts in each of its capabilities, with weight 1."]
         if self._pool.weighted:
             rows = self._columns.by_capability(soft=True)
-            ways[", by weight"] = self._slices(ALL, rows, len(numbered))
+            variants[", by weight"] = self._slices(ALL, rows, len(numbered))
             notes.append(
-                "By weight: with the weight that the data give the capability."
+                "By weight: each instance has the capability's weight in the data."
             )
         others = sorted(name for name in numbered if name not in CAPABILITIES)
         lines = []
@@ -305,8 +313,8 @@ class _Tables:
             if name not in numbered:
                 continue
             title = f"{name} {CAPABILITIES.get(name, '')}".strip()
-            for way, parts in ways.items():
-                lines.append(self._line(title + way, ALL, parts[numbered[name]]))
+            for variant, parts in variants.items():
+                lines.append(self._line(title + variant, ALL, parts[numbered[name]]))
         return self._table("Capability", "UniM by capability (%)", ALL, lines, notes)
 
     def by_combination(self) -> Table:
@@ -316,73 +324,74 @@ class _Tables:
         for name in sorted(codes):
             lines.append(self._line(name, ALL, parts[codes[name]]))
         notes = [
-            "Input->output, besides text: I image, V video, A audio, D document, C "
-            "code, 3D."
+            "Input->output besides text: I image, V video, A audio, D document, "
+            "C code, 3D."
         ]
         return self._table(
             "Combination", "UniM by combination of modalities (%)", ALL, lines, notes
         )
 
-    # --- the slices behind them -------------------------------------------------------
+    # --- slices and lines -------------------------------------------------------------
 
     def _slices(
         self,
-        family: Family,
-        rows: Rows,
-        many: int,
+        family: ColumnFamily,
+        codes: SliceCodes,
+        count: int,
     ) -> list[Slice]:
-        given = [number for number in family.numbers if number in self.given]
-        return self._columns.slices(rows, many, family.numbers, given or family.numbers)
+        required = [number for number in family.numbers if number in self.numbers]
+        required = required or list(family.numbers)
+        return self._columns.slices(codes, count, family.numbers, required)
 
-    def _by_place(self, family: Family) -> dict[Place, Slice]:
+    def _by_place(self, family: ColumnFamily) -> dict[DomainPlace, Slice]:
         parts = self._slices(family, self._columns.by_label("place"), len(self._places))
         return {place: parts[self._pool.places[place]] for place in self._places}
 
     def _line(
         self,
         title: str,
-        family: Family,
+        family: ColumnFamily,
         part: Slice,
-    ) -> Line:
+    ) -> TableLine:
         means = {number: micro(part.sums[number]) for number in family.numbers}
         states = ("unsupported", "failed", "unscored", "unavailable", "bad")
-        lacks = _lacking({state: getattr(part, state) for state in states})
-        return Line(title, means, f"{part.whole}/{part.trials}", lacks)
+        missing = _counts({state: getattr(part, state) for state in states})
+        return TableLine(title, means, f"{part.whole}/{part.trials}", missing)
 
     def _table(
         self,
         header: str,
         title: str,
-        family: Family,
-        lines: Sequence[Line],
+        family: ColumnFamily,
+        lines: Sequence[TableLine],
         notes: Sequence[str] = (),
     ) -> Table:
         columns = []
         for column in family.columns:
-            # a note below the first table says which numbers the run does not have
+            # a note below the first table lists the numbers that the run does not have
             if column.kind == "of means":
-                is_shown = self.given >= OF_MEANS_NEEDS
+                is_shown = self.numbers >= OF_MEANS_NEEDS
             else:
-                is_shown = column.kind == "tau" or column.number in self.given
+                is_shown = column.kind == "tau" or column.number in self.numbers
             if is_shown:
                 columns.append(column)
         rows: list[tuple[Cell, ...]] = []
         for line in lines:
             cells: list[Cell] = [line.title]
-            meaning = line.means.get(SC, Means()).absolute
-            quality = line.means.get(GQ, Means()).absolute
+            meaning = line.means.get(SC, SliceMeans()).absolute
+            quality = line.means.get(GQ, SliceMeans()).absolute
             for column in columns:
                 value: float | None = None
                 if column.kind != "of means":
-                    of_number = line.means.get(column.number, Means())
+                    of_number = line.means.get(column.number, SliceMeans())
                     value = getattr(of_number, column.kind)
                 elif meaning is not None and quality is not None:
                     value = meaning * (self._eta + (1 - self._eta) * quality)
                 cells.append(None if value is None else 100 * value)
-            rows.append((*cells, line.scored, line.lacks))
+            rows.append((*cells, line.scored, line.missing))
         headers = (header, *[column.header for column in columns], "Scored", "Lacks")
         return Table(title, headers, tuple(rows), tuple(notes), digits=1)
 
 
-def _lacking(counts: Mapping[str, int]) -> str:
+def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {state}" for state, count in counts.items() if count)

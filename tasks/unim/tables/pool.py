@@ -1,8 +1,8 @@
-"""The trials of a run's UniM tasks as columns, which the paper's tables sum up.
+"""The trials of a run's UniM tasks in columns, for the paper's tables.
 
-Tasks overlap (a level and a domain hold the same samples), so each trial counts once,
-by its sample's id and its repeat. Trials are read once from the score rows; only the
-soft labels of capabilities come from the samples.
+Tasks overlap: a level and a domain have the same samples. Each trial counts once, by
+the id of its sample and its repeat. Trials are read once from the score rows. Only the
+weights of capabilities come from the samples.
 """
 
 from __future__ import annotations
@@ -34,33 +34,32 @@ NUMBERS = SC, GQ, SQCS, STS, LES, HC, SH, ICS = (
 )
 """The numbers of a trial, in the order of the paper's tables."""
 UNIM = "unim"
-"""The loader and the layout of its tasks."""
+"""The name of the loader and the layout of UniM's tasks."""
 MAX_REASON = 400
-"""The most characters of a reason that are shown."""
+"""Maximum number of characters of a reason."""
 MAX_REASONS = 1000
-"""The most different reasons that are counted, since a judge may give another one each
-time."""
+"""Maximum number of different reasons that are counted. A judge may give a new reason
+each time."""
 
 SCORED, INAPPLICABLE, UNSCORED, UNAVAILABLE, NO_ANSWER = range(5)
-"""The states of a number of a trial; if two tasks have the trial, the first of these
-counts."""
+"""The states of a number of a trial. If two tasks have the trial, the lower one counts.
+"""
 OK, FAILED, UNSUPPORTED, BAD = range(4)
-"""The states of a trial; if two tasks have it, the first of these counts."""
+"""The states of a trial. If two tasks have the trial, the lower one counts."""
 _LABELS = ("place", "difficulty", "combination")
 _NOT_YET = {"status": "unscored", "reason": "not scored yet"}
 _TRIAL: Mapping[str, int] = {"ok": OK, "unsupported": UNSUPPORTED}
 
 
-class Lack(NamedTuple):
+class MissingReason(NamedTuple):
     """Why a number of a trial has no value."""
 
     number: str
     reason: str
 
 
-class Place(NamedTuple):
-    """The words of a sample's field and domain; known spellings of a domain are
-    equal."""
+class DomainPlace(NamedTuple):
+    """The field and domain of a sample. Known spellings of a domain are equal."""
 
     field: str
     domain: str
@@ -68,38 +67,38 @@ class Place(NamedTuple):
 
 @dataclass
 class Pool:
-    """The trials in columns. Those that could not be asked because of their own data
-    are ``BAD``, with known labels; ``bad`` are the samples.
+    """The trials in columns.
 
-    ``places``, ``levels``, ``combinations`` and ``capabilities`` number the values of
-    labels in their order. ``trials`` has the state of each trial, ``states`` and
-    ``values`` those of its numbers; ``codes`` are the numbers of its labels (-1: none),
-    ``capable`` are trial, capability and weight of each label of a capability.
-    ``lacks`` counts the reasons of missing values, ``items`` are those of the answers
-    by modality.
+    Trials of bad samples are ``BAD``, with known labels, and ``bad`` are the samples.
+    ``places``, ``levels``, ``combinations`` and ``capabilities`` map the values of
+    labels to codes, in order. ``trials`` has the state of each trial, ``states`` and
+    ``values`` have those of its numbers, and ``codes`` those of its labels (-1: none).
+    ``capability_labels`` has the trial, capability and weight of each capability label.
+    ``missing`` counts the reasons of missing values, and ``items`` has the items of the
+    answers by modality.
     """
 
-    places: dict[Place, int] = field(default_factory=dict)
+    places: dict[DomainPlace, int] = field(default_factory=dict)
     levels: dict[str, int] = field(default_factory=dict)
     combinations: dict[str, int] = field(default_factory=dict)
     capabilities: dict[str, int] = field(default_factory=dict)
-    lacks: Counter[Lack] = field(default_factory=Counter)
+    missing: Counter[MissingReason] = field(default_factory=Counter)
     items: ItemPool = field(default_factory=ItemPool)
     bad: dict[str, None] = field(default_factory=dict)
     shared: int = 0
     """The number of trials that several tasks share."""
     weighted: bool = False
-    """Whether the data give weights to capabilities."""
+    """True if the data give weights to capabilities."""
     trials: bytearray = field(default_factory=bytearray)
     states: bytearray = field(default_factory=bytearray)
     values: array[float] = field(default_factory=lambda: array("d"))
     codes: dict[str, array[int]] = field(
         default_factory=lambda: {name: array("q") for name in _LABELS}
     )
-    capable: tuple[array[int], array[int], array[float]] = field(
+    capability_labels: tuple[array[int], array[int], array[float]] = field(
         default_factory=lambda: (array("q"), array("q"), array("d"))
     )
-    _at: dict[tuple[str, int], int] = field(default_factory=dict)
+    _index_of: dict[tuple[str, int], int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.trials)
@@ -107,36 +106,39 @@ class Pool:
     def add(
         self,
         row: Mapping[str, Any],
-        given: Mapping[str, str],
+        exclusions: Mapping[str, str],
         weights: Mapping[str, Mapping[str, Any]],
     ) -> None:
-        """Add a score row. ``weights`` are those of capabilities by sample. ``given``
-        has the numbers of its task, with a reason for those that do not count."""
+        """Add a score row.
+
+        ``exclusions`` are the numbers of its task, each with the reason why it does not
+        count, or an empty text. ``weights`` are the weights of capabilities by sample.
+        """
         key = (str(row["s"]), int(row["n"]))
         trial = BAD if _is_bad(row) else _TRIAL.get(row["status"], FAILED)
-        known = self._at.setdefault(key, len(self))
-        if known == len(self):
+        index = self._index_of.setdefault(key, len(self))
+        if index == len(self):
             self._append(row.get("labels") or {}, weights.get(key[0]))
             self.trials.append(trial)
         else:
             self.shared += 1
-            self.trials[known] = min(self.trials[known], trial)
-        if trial == BAD and self.trials[known] == BAD:
+            self.trials[index] = min(self.trials[index], trial)
+        if trial == BAD and self.trials[index] == BAD:
             self.bad[key[0]] = None
-        # the numbers that another task has scored stay
-        first = known * len(NUMBERS)
+        # numbers that another task has scored are kept
+        first = index * len(NUMBERS)
         is_new = len(self.states) == first
-        for place, name in enumerate(NUMBERS, first):
+        for position, name in enumerate(NUMBERS, first):
             state, value = NO_ANSWER, 0.0
             if trial == OK:
-                state, value = self._read(name, row["scores"], given.get(name))
+                state, value = self._read(name, row["scores"], exclusions.get(name))
             if is_new:
                 self.states.append(state)
                 self.values.append(value)
-            elif state < self.states[place]:
-                self.states[place], self.values[place] = state, value
+            elif state < self.states[position]:
+                self.states[position], self.values[position] = state, value
         if trial == OK:
-            self.items.add(known, row["scores"], given, GQ)
+            self.items.add(index, row["scores"], exclusions, GQ)
 
     def _append(
         self, labels: Mapping[str, Any], weights: Mapping[str, Any] | None
@@ -144,7 +146,7 @@ class Pool:
         """Add the labels of a new trial."""
         domain = str(labels.get("domain") or "")
         known = domain_of(domain)
-        place = Place(
+        place = DomainPlace(
             str(labels.get("field") or ""), domain if known is None else known.name
         )
         code = -1
@@ -158,14 +160,14 @@ class Pool:
             word = str(labels.get(name) or "")
             code = numbered.setdefault(word, len(numbered)) if word else -1
             self.codes[name].append(code)
-        found = labels.get("capabilities")
-        if not isinstance(found, list):
+        names = labels.get("capabilities")
+        if not isinstance(names, list):
             return
-        trials, capabilities, soft = self.capable
-        for capability in dict.fromkeys(map(str, found)):
+        trials, codes, label_weights = self.capability_labels
+        for capability in dict.fromkeys(map(str, names)):
             code = self.capabilities.setdefault(capability, len(self.capabilities))
             trials.append(len(self))
-            capabilities.append(code)
+            codes.append(code)
             weight = (weights or {}).get(capability)
             if (
                 isinstance(weight, int | float)
@@ -173,15 +175,17 @@ class Pool:
                 and 0 <= weight < math.inf
             ):
                 self.weighted = True
-                soft.append(float(weight))
+                label_weights.append(float(weight))
             else:
-                soft.append(1.0)
+                label_weights.append(1.0)
 
     def _read(
         self, name: str, scores: Mapping[str, Any], fault: str | None
     ) -> tuple[int, float]:
-        """The state and the value of a number; ``fault`` says why it does not count
-        (None: the task does not have it)."""
+        """The state and the value of a number.
+
+        ``fault`` is the reason why it does not count (None: the task does not have it).
+        """
         if fault is None:
             return UNAVAILABLE, 0.0
         score: Mapping[str, Any] = scores.get(name) or _NOT_YET
@@ -197,32 +201,35 @@ class Pool:
             if status == "unavailable":
                 state = UNAVAILABLE
             fault = shortened(str(score.get("reason", "")), MAX_REASON)
-        lack = Lack(name, fault)
-        if lack in self.lacks or len(self.lacks) < MAX_REASONS:
-            self.lacks[lack] += 1
+        reason = MissingReason(name, fault)
+        if reason in self.missing or len(self.missing) < MAX_REASONS:
+            self.missing[reason] += 1
         return state, 0.0
 
 
 def pooled(run: StoredRun) -> Pool:
-    """The trials of a run's UniM tasks, bad ones last.
-    If another task could ask for the sample, its labels are complete there."""
+    """The trials of a run's UniM tasks.
+
+    Bad trials are last: if another task has the sample without a fault, its labels are
+    complete there.
+    """
     pool = Pool()
     bad: list[Mapping[str, Any]] = []
     for task in unim_tasks(run):
-        given = _given(run, task)
+        exclusions = _exclusions(run, task)
         is_counted = counted_by(run.ours.get("asked", {}).get(task.name))
         weights = {}
         for sample in task.samples():
-            found = (sample.get("metadata") or {}).get("capability_weights")
-            if isinstance(found, dict) and found:
-                weights[str(sample.get("id"))] = found
+            sample_weights = (sample.get("metadata") or {}).get("capability_weights")
+            if isinstance(sample_weights, dict) and sample_weights:
+                weights[str(sample.get("id"))] = sample_weights
         for row in task.score_rows():
             if not is_counted(row["i"], row["n"]):
                 continue
             if _is_bad(row):
                 bad.append(row)
             else:
-                pool.add(row, given, weights)
+                pool.add(row, exclusions, weights)
     for row in bad:
         pool.add(row, {}, {})
     return pool
@@ -233,7 +240,7 @@ def _is_bad(row: Mapping[str, Any]) -> bool:
 
 
 def unim_tasks(run: StoredRun) -> list[StoredTask]:
-    """The tasks of a run whose samples are UniM's, or that name its layout."""
+    """The tasks of a run with UniM's samples or UniM's layout."""
     return [
         task
         for task in run.tasks
@@ -241,17 +248,24 @@ def unim_tasks(run: StoredRun) -> list[StoredTask]:
     ]
 
 
-def _given(run: StoredRun, task: StoredTask) -> dict[str, str]:
-    """The numbers of a task, each with a reason why it does not count, or empty.
-    All of them without a results file; none counts where scoring was suspended."""
+def _exclusions(run: StoredRun, task: StoredTask) -> dict[str, str]:
+    """The numbers of a task, each with the reason why it does not count, or empty.
+
+    Without a results file all numbers count. A number with suspended scoring does not
+    count.
+    """
     metrics = run.ours.get("metrics", {}).get(task.name)
-    given = {}
+    exclusions = {}
     if metrics is None:
-        given = dict.fromkeys((*NUMBERS, *TITLES), "")
+        exclusions = dict.fromkeys((*NUMBERS, *TITLES), "")
     else:
         for metric in metrics.values():
-            given |= dict.fromkeys(metric.get("outputs", ()), "")
+            exclusions |= dict.fromkeys(metric.get("outputs", ()), "")
     for row in run.ours.get("results", ()):
-        if row["task"] == task.name and row.get("suspended") and row["metric"] in given:
-            given[row["metric"]] = "scoring was suspended"
-    return given
+        if (
+            row["task"] == task.name
+            and row.get("suspended")
+            and row["metric"] in exclusions
+        ):
+            exclusions[row["metric"]] = "scoring was suspended"
+    return exclusions

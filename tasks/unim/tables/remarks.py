@@ -1,4 +1,4 @@
-"""The notes below UniM's tables: how to read them, and the basis of their numbers."""
+"""The notes below UniM's tables: how to read them, and what their numbers rest on."""
 
 from __future__ import annotations
 
@@ -16,47 +16,49 @@ if TYPE_CHECKING:
     from mmeval.results import StoredRun
 
 READ = (
-    "tau: the instances whose input the model takes. abs, and every column that is "
-    "not rel: the mean over these. rel: "
-    "tau times abs; 0 where the model takes nothing."
+    "tau: the share of instances whose input the model supports. rel: tau times abs, "
+    "or 0 if tau is 0. All other columns: the mean over supported instances."
 )
 MEANS = (
-    "Mean of domains: every domain the same; abs over the domains that have a value, "
-    "tau and rel over all, so that rel "
-    "is not tau times abs. The published rows mix both means."
+    "Mean of domains: every domain weighs the same; abs is over domains with a value, "
+    "tau and rel are over all, so rel is not tau times abs. The published rows mix "
+    "both means."
 )
 CUT = (
     "Numbers and slices are those of the paper's tables 3-5 (fields) and 25-30 "
-    "(domains); how exactly these cut their "
-    "rows is not known."
+    "(domains). The paper does not say how it slices the rows."
 )
 OF_MEANS = (
-    "SQCS of means: its formula on the row's SC and GQ, as some published rows have it."
+    "SQCS of means: its formula on the row's SC and GQ, as in some published rows."
 )
 OF_MEANS_NEEDS = frozenset({"semantic_correctness", "unim_gq"})
 """The numbers that the SQCS of means needs."""
 OF_ITEMS = (
-    "Items: those that have a quality; Answers: those that have an item of the "
-    "modality. Every item counts the same. "
-    "An answer that was not given, or is empty, has none."
+    "Items: the number of items with a quality; Answers: the number of answers with "
+    "such items. Every item weighs the same. Missing and empty answers have no items."
 )
 SCORED = (
-    "Scored: the instances that have every number of the row that this run gives, of "
-    "all. One that lacks some counts "
-    "in the others."
+    "Scored: the instances with every number of the row that this run has, of all "
+    "instances. An instance that lacks some numbers counts in the others."
 )
-UNKNOWN = "N/A: not known, or of no instance; it is not 0."
-SHOWN = 3
-"""The most names that a remark lists."""
+UNKNOWN = "N/A: the value is unknown, or there are no instances; it is not 0."
+MAX_NAMES = 3
+"""Maximum number of names in a remark."""
 
 
 def remarks(
-    run: StoredRun, pool: Pool, letters: Mapping[str, str], given: Collection[str]
+    run: StoredRun,
+    pool: Pool,
+    abbreviations: Mapping[str, str],
+    numbers: Collection[str],
 ) -> tuple[str, ...]:
-    """The notes of a run; ``letters`` are the paper's names of the numbers.
-    ``given`` are the numbers that some trial has."""
+    """The notes of a run.
+
+    ``abbreviations`` are the paper's names of the numbers. ``numbers`` are those that
+    some trial has.
+    """
     notes = [READ, MEANS]
-    if OF_MEANS_NEEDS.issubset(given):
+    if OF_MEANS_NEEDS.issubset(numbers):
         notes.append(OF_MEANS)
     notes += [CUT, SCORED, UNKNOWN]
     tasks = {task.name: task.alias for task in unim_tasks(run)}
@@ -67,49 +69,51 @@ def remarks(
         if note:
             notes.append(f"{alias}, {note} samples.")
         if name in run.ours.get("unfinished", {}):
-            notes.append(f"The data of {alias} could not be read to their end.")
+            notes.append(f"The data of {alias} could not be read to the end.")
     left_out = [str(name) for name in run.ours.get("left_out", {})]
     if left_out:
-        notes.append(f"Left out, no data here: {listed(left_out, SHOWN)}.")
-    return (*notes, *_about_numbers(pool, letters, given), *_about_trials(pool))
+        notes.append(f"Left out without data: {listed(left_out, MAX_NAMES)}.")
+    return (*notes, *_about_numbers(pool, abbreviations, numbers), *_about_trials(pool))
 
 
 def _about_numbers(
-    pool: Pool, letters: Mapping[str, str], given: Collection[str]
+    pool: Pool, abbreviations: Mapping[str, str], numbers: Collection[str]
 ) -> Iterator[str]:
     """The numbers without a value, grouped by their most frequent reason."""
-    alike: dict[str, list[str]] = {}
-    for number, short in letters.items():
+    numbers_by_reason: dict[str, list[str]] = {}
+    for number, abbreviation in abbreviations.items():
         reasons = Counter[str]()
-        for lack, count in pool.lacks.items():
+        for lack, count in pool.missing.items():
             if lack.number == number:
                 reasons[lack.reason] = count
         if reasons:
             ((reason, _),) = reasons.most_common(1)
-            why = reason or "no reason is given"
-        elif number not in given:
-            why = "these results have it of no task"
+            reason_text = reason or "no reason was reported"
+        elif number not in numbers:
+            reason_text = "no task of these results has it"
         else:
             continue
         if len(reasons) > 1:
-            why += f" and {len(reasons) - 1} more"
-        share = f"{reasons.total():,}" if number in given else "all"
-        alike.setdefault(why, []).append(f"{short} of {share}")
-    for reason, shorts in alike.items():
-        yield f"Lacking: {', '.join(shorts)}: {reason}."
+            reason_text += f" and {len(reasons) - 1} more"
+        share = f"{reasons.total():,}" if number in numbers else "all"
+        numbers_by_reason.setdefault(reason_text, []).append(
+            f"{abbreviation} of {share}"
+        )
+    for reason, shares in numbers_by_reason.items():
+        yield f"Missing: {', '.join(shares)}: {reason}."
 
 
 def _about_trials(pool: Pool) -> Iterator[str]:
     if pool.bad:
         yield (
-            f"bad: {len(pool.bad):,}, not asked because of the data, and neither in "
-            f"tau nor in any mean: {listed(list(pool.bad), SHOWN)}."
+            f"bad: {len(pool.bad):,} samples with faulty data, in neither tau nor any "
+            f"mean: {listed(list(pool.bad), MAX_NAMES)}."
         )
     if pool.items.partial_answers:
         pieces = [f"{name} ({count:,})" for name, count in pool.items.partial.items()]
         yield (
-            f"GQ is partial in {pool.items.partial_answers:,} answers, without the "
-            f"items that they may have for {', '.join(pieces)}."
+            f"GQ is partial in {pool.items.partial_answers:,} answers, which leave out "
+            f"items of {', '.join(pieces)}."
         )
     if pool.shared:
         yield f"{pool.shared:,} trials belong to several tasks and count once."
@@ -118,9 +122,9 @@ def _about_trials(pool: Pool) -> Iterator[str]:
         unplaced += code < 0 and trial != BAD
     if unplaced:
         yield (
-            f"{unplaced:,} instances have no field or domain and count in the mean of "
-            "all instances alone."
+            f"{unplaced:,} instances have no field or domain and only count in the "
+            "mean of all instances."
         )
     unknown = [place.domain for place in pool.places if domain_of(place.domain) is None]
     if unknown:
-        yield f"Domains that the paper does not name: {listed(unknown, SHOWN)}."
+        yield f"Domains that are not in the paper: {listed(unknown, MAX_NAMES)}."

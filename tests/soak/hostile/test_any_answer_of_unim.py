@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mmeval.media import Interleaved, Media, Part, PartKind, TagKind, find
-from mmeval.tasks.unim.output.layout import flattened, whole_text
+from mmeval.tasks.unim.output.layout import record_answer_of, whole_text
 from tests.support.interchange import held
 from tests.support.tiny_media import PLAIN_OBJ, PLAIN_OFF, picture, wav
 from tests.support.unim import by_counted_braces, by_gathered_lines, there_and_back
@@ -139,9 +139,9 @@ def test_any_answer_comes_back_byte_for_byte_and_the_scripts_find_every_record_a
 def test_the_scripts_caption_every_tag_with_a_medium_and_count_the_tags_of_the_model(
     output: Interleaved,
 ) -> None:
-    flat = flattened(output)
+    record_answer = record_answer_of(output)
     captioned = with_captions_put_in(
-        flat.content, {name: f"caption of {name}" for name in flat.modal}
+        record_answer.content, {name: f"caption of {name}" for name in record_answer.modal}
     )
     tagged = [
         part
@@ -151,7 +151,7 @@ def test_the_scripts_caption_every_tag_with_a_medium_and_count_the_tags_of_the_m
     assert captioned.count(":caption of ") >= sum(
         part.text != part.raw for part in tagged
     )
-    assert kinds_in(flat.content) == kinds_in(whole_text(output.text))
+    assert kinds_in(record_answer.content) == kinds_in(whole_text(output.text))
 
 
 def kinds_in(text: str) -> Counter[str]:

@@ -108,6 +108,6 @@ def test_domains_without_bundled_samples_are_left_out_of_a_field(
     assert done.code == 0, done.err
     said = " ".join(done.err.split())
     assert "missing data unim_finance" in said
-    assert "no records of finance are among the data missing data" in said
+    assert "the data have no records of finance missing data" in said
     assert {"unim_philosophy", "unim_law"} <= set(ours["left_out"])
     assert "UniM by field: structure (%)" in done.out

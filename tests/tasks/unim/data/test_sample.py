@@ -169,7 +169,7 @@ def test_a_medium_that_is_elsewhere_or_missing_is_named(
             "'input.modal.3d1' .* 'threeD1'",
         ),
         ({"input": side("See <image7>.")}, "'input.content' .* <image7>"),
-        ({"input": side(" \n")}, "nothing in its question"),
+        ({"input": side(" \n")}, "question has neither"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -209,10 +209,10 @@ def test_a_record_with_several_faults_has_four_of_them_and_no_label_that_cannot_
         ("image1", "a.png", PAGE, "text/html"),
         ("audio1", "a.wav", b"\x89PNG\r\n\x1a\n", "image/png"),
         ("video1", "a.mp4", b"", "empty"),
-        ("document1", "a.pdf", b"\0\1\2", "no known type"),
+        ("document1", "a.pdf", b"\0\1\2", "unknown type"),
         ("document1", "a.txt", PAGE, r"\(\.txt\), .* text/html"),
         ("document1", "a.csv", POINTER, "git-lfs"),
-        ("threeD1", "a.mtl", b"newmtl a\n", "no OBJ file"),
+        ("threeD1", "a.mtl", b"newmtl a\n", "OBJ file"),
         ("threeD1", "a.jpg", None, "3d, .* image/jpeg"),
     ],
 )

@@ -6,9 +6,9 @@ from mmeval.media import Interleaved, Media, Part, media_part, text_part
 from mmeval.records import Sample, user
 from mmeval.tasks.unim.output.layout import (
     AnswerKey,
-    flattened,
     key_of_sample,
-    read_flat,
+    read_record_answer,
+    record_answer_of,
     tag_of,
     to_text,
 )
@@ -41,8 +41,11 @@ FOX, SCRIPT = Media.from_bytes(picture(colour=9)), Media.from_bytes(b"x = 1")
 def test_an_answer_in_the_scripts_own_tags_comes_back_from_its_record_alone(
     output: Interleaved,
 ) -> None:
-    flat = flattened(output)
-    assert (flat.content, read_flat(flat)) == (output.text, output)
+    record_answer = record_answer_of(output)
+    assert (record_answer.content, read_record_answer(record_answer)) == (
+        output.text,
+        output,
+    )
 
 
 NUMBERED = [
@@ -108,15 +111,15 @@ NUMBERED = [
 def test_any_other_answer_in_the_scripts_form(
     output: Interleaved, content: str, modal: dict[str, Media | str]
 ) -> None:
-    flat = flattened(output)
-    assert (flat.content, dict(flat.modal)) == (content, modal)
+    record_answer = record_answer_of(output)
+    assert (record_answer.content, dict(record_answer.modal)) == (content, modal)
 
 
 def test_what_is_lost_is_a_part_without_a_medium_at_its_tag_or_behind_the_text() -> (
     None
 ):
-    output = read_flat(
-        flattened(tagged("see <image1>")), {"image1": "image", "audio1": "audio"}
+    output = read_record_answer(
+        record_answer_of(tagged("see <image1>")), {"image1": "image", "audio1": "audio"}
     )
     found = [(part.kind, part.raw, part.dangling) for part in output.parts]
     assert found == [

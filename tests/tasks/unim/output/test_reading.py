@@ -10,7 +10,7 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import MANIFEST, MissingAnswer
 from mmeval.media import Interleaved, Part, text_part
 from mmeval.records import ErrorInfo
-from mmeval.tasks.unim.output.reading import OutputAnswers, read_output
+from mmeval.tasks.unim.output.reading import UnimAnswers, read_output
 from tests.support.interchange import row_sample
 from tests.support.tiny_media import picture
 from tests.support.unim import (
@@ -25,7 +25,7 @@ from tests.support.unim import (
 
 
 def why_absent(
-    answers: OutputAnswers, number: str = "1", repeat: int = 0, **sample: str
+    answers: UnimAnswers, number: str = "1", repeat: int = 0, **sample: str
 ) -> str:
     found = answers.answer("unim", unim_sample(number, **sample), repeat)
     assert isinstance(found, MissingAnswer), found
@@ -144,7 +144,7 @@ def test_the_first_good_answer_counts_in_all_files(place: Path) -> None:
     assert answers.counts == {str(place): 1}
     broken, again = answers.remarks
     assert broken.startswith("records without an answer: 1 of ")
-    assert again.startswith("records left out, as the first answer counts: 2;")
+    assert again.startswith("repeated answers that are left out: 2;")
     assert "b.jsonl:1 " in again
 
 

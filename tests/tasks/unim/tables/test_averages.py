@@ -6,7 +6,7 @@ import pytest
 from mmeval.aggregate import Estimate, Scores, macro_mean, mean, summarise
 from mmeval.aggregate.scores import load_aggregator
 from mmeval.records import Score
-from mmeval.tasks.unim.tables.averages import Means, Sums, macro, micro, unim
+from mmeval.tasks.unim.tables.averages import SliceMeans, Sums, macro, micro, unim
 
 LOST = Score.lost("the judge is gone")
 NO_JUDGE = Score.unavailable("no judge")
@@ -35,28 +35,30 @@ def column(**domains: list[float | str | Score]) -> Scores:
     [
         (
             micro(Sums(asked=4, supported=2, scored=2, total=1.5)),
-            Means(tau=0.5, absolute=0.75, relative=0.375),
+            SliceMeans(tau=0.5, absolute=0.75, relative=0.375),
         ),
         # nothing is supported
-        (micro(Sums(asked=4)), Means(tau=0.0, absolute=None, relative=0.0)),
+        (micro(Sums(asked=4)), SliceMeans(tau=0.0, absolute=None, relative=0.0)),
         # everything was lost
         (
             micro(Sums(asked=4, supported=2)),
-            Means(tau=0.5, absolute=None, relative=None),
+            SliceMeans(tau=0.5, absolute=None, relative=None),
         ),
-        (micro(Sums()), Means()),
+        (micro(Sums()), SliceMeans()),
         # The relative mean is not the product of the others.
         (
             macro([Sums(2, 2, 2, 2.0), Sums(2, 1, 1, 0.5), Sums(2, 0, 0, 0.0)]),
-            Means(0.5, 0.75, 1.25 / 3),
+            SliceMeans(0.5, 0.75, 1.25 / 3),
         ),
         # a domain without an instance counts nowhere
-        (macro([Sums(1, 1, 1, 0.5), Sums()]), Means(1.0, 0.5, 0.5)),
-        (macro([Sums(1, 0, 0, 0.0), Sums(1, 1, 0, 0.0)]), Means(0.5, None, None)),
-        (macro([Sums()]), Means()),
+        (macro([Sums(1, 1, 1, 0.5), Sums()]), SliceMeans(1.0, 0.5, 0.5)),
+        (macro([Sums(1, 0, 0, 0.0), Sums(1, 1, 0, 0.0)]), SliceMeans(0.5, None, None)),
+        (macro([Sums()]), SliceMeans()),
     ],
 )
-def test_means_of_instances_and_of_domains(found: Means, means: Means) -> None:
+def test_means_of_instances_and_of_domains(
+    found: SliceMeans, means: SliceMeans
+) -> None:
     assert found == means
 
 

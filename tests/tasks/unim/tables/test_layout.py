@@ -153,7 +153,7 @@ def test_domains_stand_in_the_order_of_the_paper_and_one_without_hard_instances_
         "astrology (natural_science)",
     ]
     assert list(domain(tmp_path / "c", rows)) == names
-    assert "not name: astrology." in notes(tmp_path / "d", rows)
+    assert "not in the paper: astrology." in notes(tmp_path / "d", rows)
 
 
 def test_an_instance_counts_in_each_of_its_other_slices(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_samples_whose_data_are_broken_are_in_no_mean(tmp_path: Path) -> None:
         "1/2",
         "1 bad",
     ]
-    assert ("bad: 2," in notes, ": b, row 7." in notes, "no field" in notes) == (
+    assert ("bad: 2 samples" in notes, ": b, row 7." in notes, "no field" in notes) == (
         True,
         True,
         False,
@@ -300,7 +300,7 @@ def test_what_is_lost_or_unavailable_is_no_0(
     line = domain(tmp_path / "a", rows, MEANING, **more)["1 Math"]
     note = notes(tmp_path / "b", rows, **more)
     assert some(line, names) == wanted
-    assert noted in note and ("Lacking" in note) is bool(noted)
+    assert noted in note and ("Missing:" in note) is bool(noted)
     if rows is UNAVAILABLE:
         assert ",".join(line) == "tau,SC,Scored,Lacks"
         assert "SQCS of means" not in note
