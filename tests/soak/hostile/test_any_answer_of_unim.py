@@ -141,7 +141,8 @@ def test_the_scripts_caption_every_tag_with_a_medium_and_count_the_tags_of_the_m
 ) -> None:
     record_answer = record_answer_of(output)
     captioned = with_captions_put_in(
-        record_answer.content, {name: f"caption of {name}" for name in record_answer.modal}
+        record_answer.content,
+        {name: f"caption of {name}" for name in record_answer.modal},
     )
     tagged = [
         part
