@@ -316,9 +316,9 @@ class _UnifyRow:
         if task == "tvg":
             clip = None
             if self._data.get("image"):
-                clip = Interleaved((self._of("image", "video"),))
+                clip = Interleaved((self._part("image", "video"),))
             return _Content(prompt, clip)
-        picture = self._of("image")
+        picture = self._part("image")
         if task == "fir":
             return _Content([picture], Interleaved((picture,)))
         if task == "tig":
@@ -326,14 +326,14 @@ class _UnifyRow:
         if task == "tie":
             inputs = [picture]
             if mask and self._data.get("mask_img"):
-                inputs.append(self._of("mask_img"))
-            edited = self._of("edited_image")
+                inputs.append(self._part("mask_img"))
+            edited = self._part("edited_image")
             return _Content([*inputs, *prompt], Interleaved((edited,)))
-        clip = Interleaved((self._of("video", "video"),))
+        clip = Interleaved((self._part("video", "video"),))
         return _Content([picture, *prompt], clip)
 
     def _unify(self, task: str) -> _Content:
-        inputs = [self._of(key) for key in _SHOWN[task]]
+        inputs = [self._part(key) for key in _SHOWN[task]]
         choice, answer = self._choice(), self.row["answer"]
         candidates = [self._candidate(key) for key in _CANDIDATES[task]]
         words = [self._text("question")] if task != "sd" else []
@@ -370,7 +370,7 @@ class _UnifyRow:
             if coordinate != list(cell):
                 self._note(f"the cell {coordinate} is read as {list(cell)}")
             cells.append(cell)
-        start = self._of("Step_0")
+        start = self._part("Step_0")
         states = [Interleaved((start,))]
         for step in range(1, len(actions) - 1):
             states.append(self._candidate(f"Step_{step}"))
@@ -414,12 +414,12 @@ class _UnifyRow:
 
     def _candidate(self, key: str) -> Interleaved:
         try:
-            return Interleaved((self._of(key),))
+            return Interleaved((self._part(key),))
         except UsageError as error:
             self._note(f"candidate: {error}")
             return Interleaved((Part("image"),))
 
-    def _of(self, key: str, kind: Literal["image", "video"] = "image") -> Part:
+    def _part(self, key: str, kind: Literal["image", "video"] = "image") -> Part:
         return self._medium(self._data.get(key), key, kind)
 
     def _medium(

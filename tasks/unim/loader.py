@@ -83,7 +83,7 @@ class UnimDataset:
 
     def _counts(self) -> Iterator[tuple[RecordKind, int]]:
         for file in self.files:
-            for kind, count in counts_of(self._place(file)).items():
+            for kind, count in counts_of(self._record_file(file)).items():
                 if belongs(kind.names, self.selected):
                     yield kind, count
 
@@ -95,10 +95,10 @@ class UnimDataset:
         id_counts = Counter[str]()
         captions = Captions(self.root, self.root / CAPTION_FOLDER, self.captions)
         for file in self.files:
-            place = self._place(file)
+            record_file = self._record_file(file)
             identity_counts = Counter[str]()
             for record in read_records(file):
-                identity = identity_of(record, place)
+                identity = identity_of(record, record_file)
                 if not belongs(identity.names, self.selected):
                     continue
                 caption = None
@@ -108,9 +108,9 @@ class UnimDataset:
                 elif identity.known:
                     nth = identity_counts[str(identity)]
                     identity_counts[str(identity)] += 1
-                    caption = captions.find(record, place, identity, nth)
+                    caption = captions.find(record, record_file, identity, nth)
                 sample = sample_of(
-                    record, place, identity, caption, as_captions=self.as_captions
+                    record, record_file, identity, caption, as_captions=self.as_captions
                 )
                 unique_id = sample.id
                 while id_counts[unique_id]:
@@ -121,7 +121,7 @@ class UnimDataset:
                 yield sample if is_new else replace(sample, id=unique_id)
         captions.warn_missing()
 
-    def _place(self, file: Path) -> RecordFile:
+    def _record_file(self, file: Path) -> RecordFile:
         return RecordFile(self.root, self.records, file)
 
 

@@ -42,7 +42,7 @@ class Captions:
         self._index = lru_cache(maxsize=_CACHED)(self._read)
 
     def find(
-        self, record: Record, place: RecordFile, identity: Identity, nth: int
+        self, record: Record, record_file: RecordFile, identity: Identity, nth: int
     ) -> CaptionedTexts | None:
         """The captions of a record: the ``nth`` record (from 0) with its identity.
 
@@ -51,7 +51,7 @@ class Captions:
         words outside of tags, since several files may have the identity.
         """
         name = str(identity)
-        file = self._paths.get(place.file.relative_to(place.records))
+        file = self._paths.get(record_file.file.relative_to(record_file.records))
         if file is not None:
             same_identity = self._index((file,)).get(name, ())
             if nth < len(same_identity):
@@ -81,10 +81,10 @@ class Captions:
     def _read(self, files: tuple[Path, ...]) -> Index:
         index: dict[str, list[CaptionedTexts]] = {}
         for file in files:
-            place = RecordFile(self._root, self._folder, file)
+            record_file = RecordFile(self._root, self._folder, file)
             unread: list[int] = []
             for record in read_records(file):
-                identity, caption = identity_of(record, place), caption_of(record)
+                identity, caption = identity_of(record, record_file), caption_of(record)
                 if identity.known and caption is not None:
                     index.setdefault(str(identity), []).append(caption)
                 else:

@@ -91,12 +91,12 @@ class RecordKind(NamedTuple):
     difficulty: str
 
 
-def counts_of(place: RecordFile) -> Mapping[RecordKind, int]:
+def counts_of(record_file: RecordFile) -> Mapping[RecordKind, int]:
     """The number of records in a file by field, domain and difficulty.
 
     Raises MissingDataError if the file cannot be read.
     """
-    return _read_once(_counts, place.file, place)
+    return _read_once(_counts, record_file.file, record_file)
 
 
 def _read_once(
@@ -132,10 +132,10 @@ def _sha256(file: Path) -> str:
         raise _unreadable(file, error) from None
 
 
-def _counts(place: RecordFile) -> Mapping[RecordKind, int]:
+def _counts(record_file: RecordFile) -> Mapping[RecordKind, int]:
     counts = Counter[RecordKind]()
-    for record in read_records(place.file):
-        names = identity_of(record, place).names
+    for record in read_records(record_file.file):
+        names = identity_of(record, record_file).names
         counts[RecordKind(names, difficulty_of(record.row, []))] += 1
     return counts
 

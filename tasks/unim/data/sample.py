@@ -58,16 +58,16 @@ class Identity:
         return f"{self.names.field}/{self.names.domain}/{self.number}"
 
 
-def identity_of(record: Record, place: RecordFile) -> Identity:
+def identity_of(record: Record, record_file: RecordFile) -> Identity:
     """The identity by the record's field and domain, or by its folders."""
     faults: list[str] = []
-    names = names_of(record.row, place.folders, faults)
+    names = names_of(record.row, record_file.folders, faults)
     return Identity(names, number_of(record.row, faults), tuple(faults))
 
 
 def sample_of(
     record: Record,
-    place: RecordFile,
+    record_file: RecordFile,
     identity: Identity,
     caption: CaptionedTexts | None = None,
     *,
@@ -91,11 +91,13 @@ def sample_of(
         faults = [record.fault]
     else:
         faults = [*identity.faults, *faults]
-        folders = place.media_folders(identity.names)
+        folders = record_file.media_folders(identity.names)
         # a question with captions does not need its media
         question_faults = [] if as_captions else faults
-        input = read_side(record.row, "input", place.root, folders, question_faults)
-        answer = read_side(record.row, "output", place.root, folders, faults)
+        input = read_side(
+            record.row, "input", record_file.root, folders, question_faults
+        )
+        answer = read_side(record.row, "output", record_file.root, folders, faults)
         labels |= {**_side_labels(input, answer), **capabilities_of(record.row)}
         question, reference = input.content, answer.content
         if as_captions:
@@ -119,7 +121,7 @@ def sample_of(
             )
     if caption is not None and caption.answer:
         labels["captioned_reference"] = caption.answer
-    sample_id = str(identity) if identity.known else f"{place.name}:{record.line}"
+    sample_id = str(identity) if identity.known else f"{record_file.name}:{record.line}"
     if faults:
         return BadRow(record.where, _reason(record, faults), sample_id, labels)
     return Sample(sample_id, (Message("user", question),), (reference,), labels)

@@ -36,9 +36,9 @@ from mmeval.tasks.unim.output.layout import (
 )
 from mmeval.tasks.unim.output.record import (
     AnswerRecord,
-    place_in,
     read_answer,
     read_key,
+    record_file_in,
 )
 
 _SUFFIXES = (".jsonl", ".json")
@@ -199,19 +199,19 @@ class UnimAnswers:
             yield to_line([*key[0], key[1], reason])
 
     def _index(self, file: Path) -> None:
-        place = place_in(self._folder, file)
+        record_file = record_file_in(self._folder, file)
         faults: list[str] = []
         duplicates: list[str] = []
         count = 0
         for record in read_records(file):
             count += 1
-            key = read_key(record, place)
+            key = read_key(record, record_file)
             if key is not None and key in self._stored:
                 duplicates.append(
                     f"{record.where} repeats the question of {self._stored[key].where}"
                 )
                 continue
-            answer = read_answer(record, place, self._media)
+            answer = read_answer(record, record_file, self._media)
             if answer.fault:
                 faults.append(answer.fault)
             elif key is None:

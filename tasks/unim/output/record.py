@@ -121,10 +121,10 @@ class AnswerRecord:
         return Response(output=output, left_out=self.left_out, warnings=tuple(warnings))
 
 
-def read_key(record: Record, place: RecordFile) -> tuple[AnswerKey, int] | None:
+def read_key(record: Record, record_file: RecordFile) -> tuple[AnswerKey, int] | None:
     """A record's question and its repeat, from 0; None if either is missing."""
     faults: list[str] = []
-    names = names_of(record.row, place.folders, faults)
+    names = names_of(record.row, record_file.folders, faults)
     number, repeat = number_of(record.row, faults), record.row.get("repeat", 0)
     if faults or type(repeat) is not int or repeat < 0:
         return None
@@ -133,17 +133,17 @@ def read_key(record: Record, place: RecordFile) -> tuple[AnswerKey, int] | None:
 
 def read_answer(
     record: Record,
-    place: RecordFile,
+    record_file: RecordFile,
     media: MediaPaths,
 ) -> AnswerRecord:
     """The answer of a record, with a fault if it is invalid."""
     try:
-        return _read(record, place, media)
+        return _read(record, record_file, media)
     except UsageError as error:
         return AnswerRecord(fault=f"{record.where}: {error}")
 
 
-def place_in(root: Path, file: Path) -> RecordFile:
+def record_file_in(root: Path, file: Path) -> RecordFile:
     """An answer file with the folder of the records, for its field and domain.
 
     The field is the nearest folder with the name of a field, and the domain is the
@@ -157,7 +157,7 @@ def place_in(root: Path, file: Path) -> RecordFile:
 
 def _read(
     record: Record,
-    place: RecordFile,
+    record_file: RecordFile,
     media: MediaPaths,
 ) -> AnswerRecord:
     """The answer of a record. Raises UsageError if it is missing or invalid."""
@@ -179,8 +179,8 @@ def _read(
         question = ""
     extra = own_of(record.row, parts=str)
     left_out = kinds_of(extra.get("left_out"))
-    folders = place.media_folders(names_of(record.row, place.folders, []))
-    search = _Search(place, folders, media)
+    folders = record_file.media_folders(names_of(record.row, record_file.folders, []))
+    search = _Search(record_file, folders, media)
     if extra.get("parts") and extra.get("of") == seal(content, modal):
         parts = _rows(extra["parts"])
         names = {str(part["file"]) for part in parts if "file" in part}
@@ -220,7 +220,7 @@ def _read(
 class _Search(NamedTuple):
     """The folders in which the files of a record are searched."""
 
-    place: RecordFile
+    record_file: RecordFile
     folders: Sequence[str]
     media: MediaPaths
 
@@ -232,7 +232,7 @@ class _Search(NamedTuple):
         """
         if self.media.is_moved(name):
             return _MOVED
-        root = self.place.root
+        root = self.record_file.root
         try:
             medium = find_medium(path_below(name.strip(), root), root, self.folders)
         except (MissingDataError, UsageError):
