@@ -193,7 +193,7 @@ def _scores(
         evidence[dimension.name] = dimension.verdict.values.get(dimension.name)
     evidence |= {"weight": weight, **captions}
     combined_value = weighted_sum([coherence.value, style.value], [weight, 1 - weight])
-    # a reply counts once, even if it lacks both grades
+    # the lengths only differ without ``lowest``, where no vote is unreadable
     votes = zip(coherence.verdict.votes, style.verdict.votes, strict=False)
     unread = 0
     for first, second in votes:
