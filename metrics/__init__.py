@@ -1,1 +1,1 @@
-"""mmeval.metrics"""
+"""Metrics: what they measure, by kind of content."""

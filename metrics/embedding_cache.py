@@ -1,8 +1,8 @@
-"""Embeddings of fixed data in mmeval's cache: each is computed once on a machine.
+"""Embeddings of fixed data in mmeval's cache: each is computed once per machine.
 
-A file holds one table of numbers. A file that is damaged or cannot be read is made
-again; a cache that cannot be written only costs time. When there are too many files,
-the least recently used are deleted.
+A file holds one table of numbers. A damaged or unreadable file is computed again. A
+cache that cannot be written only costs time. If there are too many files, the least
+recently used are deleted.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ def cached_vectors(
     count: int,
     make: Callable[[], Vectors],
 ) -> Vectors:
-    """The table of a key with ``count`` rows, from the cache or made and kept there.
-    ``key`` names everything that the table depends on."""
+    """The table of a key with ``count`` rows, from the cache or computed and stored.
+
+    ``key`` names everything that the table depends on.
+    """
     import numpy as np
 
     try:
@@ -40,12 +42,12 @@ def cached_vectors(
     except StorageError:  # there is no home folder
         return make()
     path = folder / f"{key}.npy"
-    kept = _read(path, count)
-    if kept is not None:
-        return kept
-    made = make()
+    cached = _read(path, count)
+    if cached is not None:
+        return cached
+    vectors = make()
     file = io.BytesIO()
-    np.save(file, made, allow_pickle=False)
+    np.save(file, vectors, allow_pickle=False)
     try:
         write_atomic(path, file.getvalue())
         files = sorted(
@@ -54,12 +56,12 @@ def cached_vectors(
         for old in files[MOST_FILES:]:
             old.unlink(missing_ok=True)
     except (StorageError, OSError) as error:
-        log.info("embeddings are not kept: %s", error)
-    return made
+        log.info("embeddings are not cached: %s", error)
+    return vectors
 
 
 def _read(path: Path, count: int) -> Vectors | None:
-    """The table in a file; None where it is missing or damaged."""
+    """The table in a file; None if the file is missing or damaged."""
     import numpy as np
 
     with contextlib.suppress(OSError, ValueError, EOFError):

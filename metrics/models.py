@@ -22,14 +22,14 @@ def bound(model: str | Mapping[str, Any]) -> Mapping[str, Any]:
     """The value of a bound model switch. Raises UsageError for a bare name."""
     if isinstance(model, str):
         raise UsageError(
-            f"the model {model!r} was not looked for: score with "
+            f"the model {model!r} is not bound; score with "
             "score_one(bind(METRIC, SWITCHES), TRIAL)"
         )
     return model
 
 
 _UNUSED = ("masked_spec_embed", "num_batches_tracked")
-"""Weights that only training uses: released files may lack them."""
+"""Weights that only training uses. Released files may lack them."""
 
 
 def network_of(
@@ -44,27 +44,27 @@ def network_of(
     Raises WeightsError for files that are damaged, of another kind of model, or
     incomplete: the library would fill missing weights with random numbers.
     """
-    chosen = getattr(need("transformers", "hf"), kind)
-    # The library would load the weights of any kind of model.
-    wanted = chosen.config_class.model_type
+    model_class = getattr(need("transformers", "hf"), kind)
+    # transformers would load the weights of any kind of model.
+    model_type = model_class.config_class.model_type
     with opening(folder):
         settings = json.loads((folder / "config.json").read_text("utf-8"))
-        given = settings.get("model_type", wanted)
-    if given != wanted:
+        stored_type = settings.get("model_type", model_type)
+    if stored_type != model_type:
         raise WeightsError(
             folder,
-            f"is of the kind {given!r}, where one of the kind {wanted!r} is needed",
+            f"is of the kind {stored_type!r}, not {model_type!r}, which is needed",
         )
     with opening(folder), quietly():
-        network, told = chosen.from_pretrained(
+        network, loading_info = model_class.from_pretrained(
             folder,
             local_files_only=True,
             dtype="float32",
             output_loading_info=True,
             ignore_mismatched_sizes=True,
         )
-    if lacks := gaps(told, _UNUSED):
-        raise WeightsError(folder, f"cannot be used: {lacks}")
+    if missing := gaps(loading_info, _UNUSED):
+        raise WeightsError(folder, f"cannot be used: {missing}")
     return network.to(device).eval()
 
 
@@ -82,16 +82,16 @@ def opening(
         yield
     except (MmevalError, ImportError):
         raise
-    # a library raises what it likes over files that it cannot read
+    # transformers and torch may raise anything for files that they cannot read
     except Exception as error:
         if isinstance(error, passing) or is_out_of_memory(error):
             raise
         damaged = ", ".join(path.name for path in damaged_files(folder))
         words = " ".join(str(error).split())[:_MOST_WORDS]
-        what = f": {damaged} is damaged or cut short" if damaged else ""
+        damage = f": {damaged} is damaged or cut short" if damaged else ""
         raise WeightsError(
             folder,
-            f"{fault}{what} ({type(error).__name__}: {words})",
+            f"{fault}{damage} ({type(error).__name__}: {words})",
             how_to_fix=how_to_fix,
         ) from error
 
@@ -113,12 +113,12 @@ def of_length_one(vectors: Vectors) -> Vectors:
 def quietly() -> Iterator[None]:
     """Switch off the library's progress bars and its hints to programmers."""
     library = need("transformers.utils.logging", "hf")
-    shown, level = library.is_progress_bar_enabled(), library.get_verbosity()
+    had_progress_bar, level = library.is_progress_bar_enabled(), library.get_verbosity()
     library.disable_progress_bar()
     library.set_verbosity_error()
     try:
         yield
     finally:
         library.set_verbosity(level)
-        if shown:
+        if had_progress_bar:
             library.enable_progress_bar()

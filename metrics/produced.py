@@ -1,4 +1,4 @@
-"""The media of one kind in an answer, and the score of an answer without them."""
+"""An answer's media of one kind, and the scores of answers without usable ones."""
 
 from __future__ import annotations
 
@@ -11,38 +11,39 @@ from mmeval.records import Score, Trial
 
 T = TypeVar("T")
 Missing = Literal["zero", "dropped"]
-"""A switch: an answer without the media that it should have counts 0, or stands in no
-mean."""
+"""A switch: an answer without the required media counts 0, or is inapplicable."""
 
 
 def media_of(content: Interleaved, kind: PartKind) -> tuple[Media, ...]:
-    """The media of a kind in order; those named twice by the same number count once."""
-    found: list[Media] = []
+    """The media of a kind in order. A medium named twice by one number counts once."""
+    media: list[Media] = []
     for _, part in labelled(content, kind):
         if part.media is not None:
-            found.append(part.media)
-    return tuple(found)
+            media.append(part.media)
+    return tuple(media)
 
 
 def labelled(content: Interleaved, kind: PartKind) -> list[tuple[str, Part]]:
-    """The parts of a kind in order, by the number of their tag or else by place
-    (``image1``). One named twice by the same number counts once; a tag alone is a part,
-    too, unless there is one with its number."""
-    found: dict[tuple[str, str], tuple[str, Part]] = {}
-    for at, part in enumerate(content.parts):
+    """The parts of a kind in order, labelled by tag or else by position (``image1``).
+
+    A part named twice by one number counts once. A tag without a file is a part too,
+    unless another part has its number.
+    """
+    parts: dict[tuple[str, str], tuple[str, Part]] = {}
+    for position, part in enumerate(content.parts):
         if part.kind != kind:
             continue
         if part.label[-1:].isdigit():
             body = part.media.sha256 if part.media is not None else part.text or ""
-            found.setdefault((part.label, body), (part.label, part))
+            parts.setdefault((part.label, body), (part.label, part))
         else:
-            found["", str(at)] = f"{kind}{len(found) + 1}", part
-    whole = {label for label, part in found.values() if not part.dangling}
-    kept: list[tuple[str, Part]] = []
-    for label, part in found.values():
-        if not part.dangling or label not in whole:
-            kept.append((label, part))
-    return kept
+            parts["", str(position)] = f"{kind}{len(parts) + 1}", part
+    complete = {label for label, part in parts.values() if not part.dangling}
+    result: list[tuple[str, Part]] = []
+    for label, part in parts.values():
+        if not part.dangling or label not in complete:
+            result.append((label, part))
+    return result
 
 
 def the_only_medium(
@@ -50,21 +51,24 @@ def the_only_medium(
     kind: PartKind,
     called: str,
 ) -> Media | Score:
-    """An answer's medium, not decoded, if it has exactly one of a kind; else a score:
-    0 with the reason, where ``called`` is the plural; unscored without an answer."""
+    """An answer's only medium of a kind, not decoded, or a score.
+
+    The score of another number of media is 0, with the reason, in which ``called`` is
+    the plural. Without an answer it is unscored.
+    """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
-    found = media_of(trial.output, kind)
-    if len(found) == 1:
-        return found[0]
-    return wrong(f"the answer has {len(found)} {called}, not exactly one")
+    media = media_of(trial.output, kind)
+    if len(media) == 1:
+        return media[0]
+    return wrong(f"the answer has {len(media)} {called}, not exactly one")
 
 
 def decoded(media: Media, decode: Callable[[Media], T]) -> T | Score:
     """A decoded medium of the answer, or its score.
 
-    A damaged medium is a wrong answer: 0. One that is not read here, or is above the
-    limits, is unscored, since nobody knows what it shows.
+    A damaged medium is a wrong answer: 0. One that is unsupported, or above the limits,
+    is unscored, since its content is unknown.
     """
     try:
         return decode(media)
@@ -73,22 +77,23 @@ def decoded(media: Media, decode: Callable[[Media], T]) -> T | Score:
 
 
 def undecodable(media: Media, error: ContentError) -> Score:
-    """The score of an answer whose medium cannot be decoded, as ``decoded`` gives
-    it."""
+    """The score of an answer whose medium cannot be decoded, as in ``decoded``."""
     if not isinstance(error, CorruptMediaError):
         return Score.unscored(str(error))
-    media.read()  # raises where the file is not the one that was produced
+    media.read()  # raises if the file differs from the one that was produced
     return wrong(str(error))
 
 
 def wrong(reason: str, **evidence: object) -> Score:
-    """The score 0 of an answer that cannot be measured by its own fault."""
+    """The score 0 of an answer that cannot be measured because of its own fault."""
     return Score(0.0, evidence={"reason": reason, **evidence})
 
 
 def counted(score: Score, missing: Missing) -> Score:
-    """A score by the switch: that of an answer at fault (``wrong``) is inapplicable
-    where it is dropped."""
+    """The score under the switch ``missing``.
+
+    With ``dropped`` the score of an answer at fault (``wrong``) is inapplicable.
+    """
     if missing == "dropped" and score.value == 0 and "reason" in score.evidence:
         return Score.inapplicable(str(score.evidence["reason"]))
     return score

@@ -11,13 +11,13 @@ from mmeval.metrics.audio.quality.combination import (
     FINAL_POWER,
     NOT_REPORTED,
     Combination,
-    Heard,
+    SoundTerms,
     combined,
     factors_of,
     scores_of,
 )
-from mmeval.metrics.audio.quality.listening import heard_in
 from mmeval.metrics.audio.quality.loudness import SHORTEST
+from mmeval.metrics.audio.quality.measuring import sound_terms_of
 from mmeval.metrics.audio.quality.recording import RATE, recording
 from mmeval.metrics.quality.items import (
     ItemScore,
@@ -30,11 +30,11 @@ from mmeval.records import Score, Trial
 from mmeval.system import Checked
 
 WIDEST_MARGIN = 1000.0
-"""The widest margin of the separation of music: a wider one leaves no harmonic or
+"""The widest margin of the separation of music. A wider one leaves no harmonic or
 percussive sound."""
 
 
-class Combining(NamedTuple):
+class CombinationSwitches(NamedTuple):
     """The switches that combine the measured terms into one number."""
 
     combination: Combination
@@ -121,40 +121,43 @@ def audio_quality(
     power, ``quality_0_100`` after it. ``snr_db_hpss`` with a margin of 1 is rounding
     noise. ``lufs`` is null for silence.
     """
-    how = Combining(combination, apply_b_per, final_power, rounding)
+    switches = CombinationSwitches(combination, apply_b_per, final_power, rounding)
 
-    def quality(media: Media) -> ItemScore:
+    def item_score(media: Media) -> ItemScore:
         samples = recording(media)
         seconds = len(samples) / RATE
         if seconds < SHORTEST:
             return ItemScore.none(
-                f"{math.floor(1000 * seconds) / 1000:g} seconds of sound, without the "
-                "silence around it: "
-                f"{SHORTEST:g} are the least whose loudness is defined"
+                f"{math.floor(1000 * seconds) / 1000:g} seconds of sound without the "
+                f"silence around it: its loudness needs at least {SHORTEST:g}"
             )
-        return quality_of(heard_in(samples, hpss_margin), how)
+        return quality_of(sound_terms_of(samples, hpss_margin), switches)
 
-    return quality_of_media(trial, "audio", quality, unreadable=unreadable)
+    return quality_of_media(trial, "audio", item_score, unreadable=unreadable)
 
 
-def quality_of(heard: Heard, how: Combining) -> ItemScore:
+def quality_of(terms: SoundTerms, switches: CombinationSwitches) -> ItemScore:
     """The quality of a recording from its measured terms, which are the evidence."""
-    scores = scores_of(heard)
-    factors = factors_of(heard, scores)
-    whole = combined(
-        heard, scores, factors, combination=how.combination, apply_b_per=how.apply_b_per
+    scores = scores_of(terms)
+    factors = factors_of(terms, scores)
+    unpowered = combined(
+        terms,
+        scores,
+        factors,
+        combination=switches.combination,
+        apply_b_per=switches.apply_b_per,
     )
-    power = how.final_power
+    power = switches.final_power
     if power is None:
-        power = FINAL_POWER[how.combination]
-    quality = exact = whole**power
-    if how.rounding == "released":
+        power = FINAL_POWER[switches.combination]
+    quality = exact = unpowered**power
+    if switches.rounding == "released":
         quality = in_released_digits(exact)
     evidence: dict[str, Any] = {}
-    for name, term in heard._asdict().items():
+    for name, term in terms._asdict().items():
         if name not in NOT_REPORTED:
             # The loudness of silence is minus infinity, which JSON does not have.
             is_number = term is not None and not math.isinf(term)
             evidence[name] = term if is_number else None
-    evidence |= {**scores, **factors, "q01": whole, "quality_0_100": 100 * exact}
+    evidence |= {**scores, **factors, "q01": unpowered, "quality_0_100": 100 * exact}
     return ItemScore(quality, evidence)

@@ -26,7 +26,7 @@ CLAP = HubModel(
 CLAP_NAME = "laion/clap-htsat-unfused"
 NEAREST = 10
 _AT_ONCE = 16
-"""Clips that go through the encoder in one batch."""
+"""Clips in one batch of the encoder."""
 
 
 class _Encoder(NamedTuple):
@@ -51,12 +51,12 @@ def embeddings(clips: Sequence[Samples], model: Mapping[str, Any]) -> Vectors:
         return np.zeros((0, 0), np.float32)
     torch, encoder = need("torch", "hf"), loaded(model, _encoder)
     rate, vectors = encoder.features.sampling_rate, []
-    for at in range(0, len(clips), _AT_ONCE):
-        heard: list[Samples] = []
-        for samples in clips[at : at + _AT_ONCE]:
-            heard.append(_cropped(resampled(samples, RATE, rate), encoder))
+    for start in range(0, len(clips), _AT_ONCE):
+        batch: list[Samples] = []
+        for samples in clips[start : start + _AT_ONCE]:
+            batch.append(_cropped(resampled(samples, RATE, rate), encoder))
         inputs = encoder.features(
-            heard,
+            batch,
             sampling_rate=rate,
             padding="pad",
             truncation="rand_trunc",
@@ -64,8 +64,8 @@ def embeddings(clips: Sequence[Samples], model: Mapping[str, Any]) -> Vectors:
         )["input_features"]
         with torch.inference_mode():
             inputs = torch.from_numpy(np.asarray(inputs, np.float32)).to(encoder.device)
-            found = encoder.network.get_audio_features(input_features=inputs)
-        pooled = getattr(found, "pooler_output", found).float().cpu()
+            features = encoder.network.get_audio_features(input_features=inputs)
+        pooled = getattr(features, "pooler_output", features).float().cpu()
         vectors.append(of_length_one(np.asarray(pooled, np.float32)))
     return np.concatenate(vectors)
 
@@ -134,10 +134,12 @@ def _similarity(
         clips = list(map(clip, sounds))
     except MmevalError as error:
         return Score.unscored(f"a reference: {error}")
-    found = embeddings([answer, *clips], bound(model))
-    own, references = found[0], found[1:]
-    value = nearest_mean(own, references, nearest)
-    return Score(value, evidence={"cosines": (references @ own).tolist()})
+    vectors = embeddings([answer, *clips], bound(model))
+    answer_vector, reference_vectors = vectors[0], vectors[1:]
+    value = nearest_mean(answer_vector, reference_vectors, nearest)
+    return Score(
+        value, evidence={"cosines": (reference_vectors @ answer_vector).tolist()}
+    )
 
 
 def _encoder(folder: Path, device: str) -> _Encoder:
@@ -150,8 +152,8 @@ def _encoder(folder: Path, device: str) -> _Encoder:
         )
     if config.audio_config.enable_fusion:
         raise UsageError(
-            f"{folder}: this CLAP model has feature fusion; name one without, such as "
-            f"{CLAP_NAME}"
+            f"{folder}: this CLAP model has feature fusion; name a model without it, "
+            f"such as {CLAP_NAME}"
         )
     network = network_of("ClapModel", folder, device)
     return _Encoder(network, features, device)
@@ -161,10 +163,10 @@ def _cropped(samples: Samples, encoder: _Encoder) -> Samples:
     """The part of a clip that fits the encoder; the clip seeds its random start."""
     import numpy as np
 
-    most = int(encoder.features.nb_max_samples)
-    if len(samples) <= most:
+    max_samples = int(encoder.features.nb_max_samples)
+    if len(samples) <= max_samples:
         return samples
     digest = hashlib.sha256(np.ascontiguousarray(samples).tobytes()).digest()
     random = np.random.default_rng(int.from_bytes(digest[:8], "big"))
-    start = int(random.integers(0, len(samples) - most + 1))
-    return samples[start : start + most]
+    start = int(random.integers(0, len(samples) - max_samples + 1))
+    return samples[start : start + max_samples]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 RATE = 22050
 """Hz."""
 MODEL_NEEDS = ("torch:hf", "transformers:hf")
-"""What a metric that gives the clip to a model imports, for ``@metric(needs=...)``."""
+"""``@metric(needs=...)`` of a metric that passes clips to a model."""
 
 
 def _size(samples: Samples) -> int:
@@ -54,26 +54,26 @@ def the_only_clip(trial: Trial) -> Samples | Score:
     Without exactly one sound, or with a damaged one, it is 0 with the reason. Without
     an answer, or above the limits of decoding, it is unscored.
     """
-    found = the_only_medium(trial, "audio", "sounds")
-    if isinstance(found, Score):
-        return found
-    return produced(found)
+    sound = the_only_medium(trial, "audio", "sounds")
+    if isinstance(sound, Score):
+        return sound
+    return answer_clip(sound)
 
 
-def produced(sound: Media) -> Samples | Score:
+def answer_clip(sound: Media) -> Samples | Score:
     """The clip of an answer's sound; 0 if it is damaged, unscored beyond the limits."""
     return decoded(sound, clip)
 
 
 def decodable(sound: Media, called: str = "") -> Media | Score:
     """A decodable sound of the answer, or its score. ``called`` begins the reason."""
-    found = produced(sound)
-    if not isinstance(found, Score):
+    clip_or_score = answer_clip(sound)
+    if not isinstance(clip_or_score, Score):
         return sound
     before = f"{called}: " if called else ""
-    if found.status == "unscored":
-        return Score.unscored(f"{before}{found.reason}")
-    return wrong(f"{before}{found.evidence['reason']}")
+    if clip_or_score.status == "unscored":
+        return Score.unscored(f"{before}{clip_or_score.reason}")
+    return wrong(f"{before}{clip_or_score.evidence['reason']}")
 
 
 def the_only_decodable(trial: Trial) -> Media | Score:
@@ -87,15 +87,15 @@ def the_only_decodable(trial: Trial) -> Media | Score:
 def resampled(
     samples: Samples,
     rate: int,
-    wanted: int,
+    target_rate: int,
 ) -> Samples:
     """One channel at another rate, as librosa resamples: the length is rounded up."""
-    if rate == wanted:
+    if rate == target_rate:
         return samples
     import numpy
     import soxr
 
-    found: Samples = soxr.resample(samples, rate, wanted, quality="soxr_hq")
-    count = math.ceil(len(samples) * wanted / rate)
-    lacking = max(0, count - len(found))
-    return numpy.pad(found[:count], (0, lacking))
+    result: Samples = soxr.resample(samples, rate, target_rate, quality="soxr_hq")
+    count = math.ceil(len(samples) * target_rate / rate)
+    missing = max(0, count - len(result))
+    return numpy.pad(result[:count], (0, missing))

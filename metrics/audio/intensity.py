@@ -21,23 +21,23 @@ EDGES: tuple[Edge, ...] = ("start", "end")
 TRENDS: tuple[Trend, ...] = ("fade in", "fade out")
 
 
-class Line(NamedTuple):
-    """A straight line through points: its slope, and the standard error of that."""
+class FittedLine(NamedTuple):
+    """A straight line through points: its slope, and the slope's standard error."""
 
     slope: float
     stderr: float
 
 
-class Asked(NamedTuple):
+class RequestedFade(NamedTuple):
     edge: Edge
     trend: Trend
 
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     key = switches["intensity_key"]
-    if _asked(sample, key):
+    if _requested_fade(sample, key):
         return ""
-    return f"the label {key!r} is no pair such as ['start', 'fade in']"
+    return f"the label {key!r} must be a pair such as ['start', 'fade in']"
 
 
 @metric(
@@ -93,39 +93,33 @@ def intensity(
     clip = the_only_clip(trial)
     if isinstance(clip, Score):
         return clip
-    asked = _asked(trial.sample, intensity_key)
-    if asked is None:
+    fade = _requested_fade(trial.sample, intensity_key)
+    if fade is None:
         fault = _sample_fault(trial.sample, {"intensity_key": intensity_key})
         return Score.unscored(fault)
-    heard = window(
-        trimmed(clip, top_db), asked.edge, longest=seconds, short_end=short_end
+    part = window(
+        trimmed(clip, top_db), fade.edge, longest=seconds, short_end=short_end
     )
-    levels = rms(heard, frame=frame, hop=hop)
+    levels = rms(part, frame=frame, hop=hop)
     line = line_of_peaks(levels, distance=distance, margin=margin, hop=hop)
     if line is None:
-        if not len(heard):
-            why = (
-                "less than two seconds are left without the silence at both ends: "
-                "there is nothing to look at"
-            )
+        if not len(part):
+            reason = "less than two seconds are left without the silence at both ends"
         elif levels.min() == levels.max():
-            why = "it is equally loud throughout: its loudness has no peaks"
+            reason = "it is equally loud throughout, so its loudness has no peaks"
         else:
-            why = (
-                "its loudness has fewer than two peaks, through which no line can be "
-                "laid"
-            )
-        return wrong(why, slope=None, stderr=None, trend="<none>")
+            reason = "its loudness has fewer than two peaks, too few to fit a line"
+        return wrong(reason, slope=None, stderr=None, trend="<none>")
     trend: Trend = "<none>"
     if abs(line.slope) > steepness and line.stderr < error:
         trend = "fade in" if line.slope > 0 else "fade out"
     evidence = {**line._asdict(), "trend": trend}
-    return Score(float(trend == asked.trend), evidence=evidence)
+    return Score(float(trend == fade.trend), evidence=evidence)
 
 
 def line_of_peaks(
     levels: Samples, *, distance: int = 4, margin: int = 5, hop: int = HOP
-) -> Line | None:
+) -> FittedLine | None:
     """The line through the peaks of levels scaled to 0..1, over seconds, or None."""
     import numpy
     from scipy.signal import find_peaks
@@ -146,15 +140,15 @@ def line_of_peaks(
     if len(points) < 2:
         return None
     fit = linregress(numpy.asarray(points) * hop / RATE, scaled[points])
-    return Line(float(fit.slope), float(fit.stderr))
+    return FittedLine(float(fit.slope), float(fit.stderr))
 
 
-def _asked(sample: Sample, key: str) -> Asked | None:
-    """What the row asks for; None where its label is not valid."""
+def _requested_fade(sample: Sample, key: str) -> RequestedFade | None:
+    """The fade that the row requests; None if its label is not valid."""
     label: Any = sample.metadata.get(key)
     if not isinstance(label, (list, tuple)) or len(label) != 2:
         return None
     edge, trend = label
     if edge not in EDGES or trend not in TRENDS:
         return None
-    return Asked(edge, trend)
+    return RequestedFade(edge, trend)

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 TABLES = ("meta/esc50.csv", "esc50.csv", "dataset.csv")
 MOST = 100
-"""The most clips of a class where the classes are folders."""
+"""The most clips of a class in a folder of classes."""
 _SOUNDS = (".wav", ".mp3", ".ogg", ".flac")
 _RECIPE = "clap clips 2"
-"""Raised when the same clips and model would give other embeddings."""
+"""Part of the cache key. Raise it if clips and model give other embeddings."""
 
 REFERENCE_SOUNDS = HubModel(
     ("|".join((*TABLES, "")), "audio/*.wav|*/*.mp3|*/*.wav|*/*.ogg|*/*.flac"),
@@ -51,42 +51,43 @@ def class_name(label: str) -> str:
 def classes(folder: Path) -> Mapping[str, Sequence[Path]]:
     """The clips of each class. Raises MissingDataError for a folder of neither form."""
     tables = [folder / name for name in TABLES if (folder / name).is_file()]
-    found = _by_table(folder, tables[0]) if tables else _by_folder(folder)
-    if not found:
+    clips_by_class = _by_table(folder, tables[0]) if tables else _by_folder(folder)
+    if not clips_by_class:
         raise MissingDataError(
             f"{folder} has no clips by class; mmeval ls metrics sound_class describes "
             "the folder"
         )
-    return found
+    return clips_by_class
 
 
 def _by_table(folder: Path, table: Path) -> dict[str, list[Path]]:
-    found: dict[str, list[Path]] = {}
+    clips_by_class: dict[str, list[Path]] = {}
     with table.open(encoding="utf-8-sig", newline="") as file:
         for row in csv.DictReader(file):
             name, category = row.get("filename"), row.get("category")
             if not name or not category:
                 raise UsageError(f"{table}: it needs the columns filename and category")
-            # The name alone, so that a table cannot lead out of its folder.
+            # only the name, so that a table cannot lead out of its folder
             path = folder / "audio" / Path(name).name
-            found.setdefault(class_name(category), []).append(path)
-    return {name: sorted(paths) for name, paths in found.items()}
+            clips_by_class.setdefault(class_name(category), []).append(path)
+    return {name: sorted(paths) for name, paths in clips_by_class.items()}
 
 
 def _by_folder(folder: Path) -> dict[str, list[Path]]:
     def place(path: Path) -> tuple[int, str]:
-        """By the numbers, those without a number last."""
+        """Order by number; files without a number come last."""
         number = int(path.stem) if path.stem.isdecimal() else 10**9
         return number, path.name
 
-    found: dict[str, list[Path]] = {}
+    clips_by_class: dict[str, list[Path]] = {}
     for inner in sorted(folder.iterdir()):
         if inner.is_dir():
             files = [path for path in inner.iterdir() if path.is_file()]
             sounds = [path for path in files if path.suffix.lower() in _SOUNDS]
             if sounds:
-                found[class_name(inner.name)] = sorted(sounds, key=place)[:MOST]
-    return found
+                sounds.sort(key=place)
+                clips_by_class[class_name(inner.name)] = sounds[:MOST]
+    return clips_by_class
 
 
 def class_embeddings(
@@ -98,11 +99,11 @@ def class_embeddings(
     ``mmeval.media.decode`` for a clip that cannot be decoded.
     """
     folder = str(model_folder(references))
-    known = _classes_once(folder, references.get("fingerprint", ""))
+    clips_by_class = _classes_once(folder, references.get("fingerprint", ""))
     name = class_name(label)
-    if name not in known:
-        raise UnknownNameError("class of the reference sounds", label, known)
-    return _vectors_once(tuple(known[name]), _Hashed(model))
+    if name not in clips_by_class:
+        raise UnknownNameError("class of the reference sounds", label, clips_by_class)
+    return _vectors_once(tuple(clips_by_class[name]), _Hashed(model))
 
 
 @lru_cache(maxsize=8)

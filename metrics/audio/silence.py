@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 FRAME, HOP = 2048, 512
 """Samples."""
 TRIM_DB, SPLIT_DB = 60.0, 40.0
-"""Decibels below the loudest frame: for silence at both ends, and for pauses."""
+"""Decibels below the loudest frame, for silence at both ends and for pauses."""
 _FAINTEST_POWER = 1e-10
-"""The lowest mean square, so that digital silence has a level too."""
+"""The lowest mean square, which gives digital silence a level."""
 _AT_ONCE = 1024
-"""Frames that are measured in one step, since overlapping frames take several times the
-memory of their clip."""
+"""Frames in one step. Overlapping frames take several times the memory of their
+clip."""
 
 
 class Interval(NamedTuple):
@@ -38,7 +38,7 @@ class Interval(NamedTuple):
 
 
 def trimmed(samples: Samples, top_db: float = TRIM_DB) -> Samples:
-    """A clip without the silence at both ends; never empty unless the clip is."""
+    """A clip without the silence at both ends; empty only if the clip is."""
     intervals = sounding(samples, top_db)
     if not intervals:
         return samples[:0]
@@ -48,17 +48,18 @@ def trimmed(samples: Samples, top_db: float = TRIM_DB) -> Samples:
 def sounding(
     samples: Samples, top_db: float = SPLIT_DB, *, frame: int = FRAME, hop: int = HOP
 ) -> list[Interval]:
-    """The intervals with sound, in order; at least one unless the clip is empty."""
+    """The intervals with sound, in order; none only for an empty clip."""
     import numpy
 
     levels = rms(samples, frame=frame, hop=hop)
-    # Decibels relative to the loudest frame, in single precision and as the difference
-    # of two logarithms, so that a sound exactly at the threshold is treated as in
-    # librosa.
+    # Decibels relative to the loudest frame, in single precision and as a difference of
+    # two logarithms: so a sound exactly at the threshold counts as in librosa.
     powers = numpy.maximum(numpy.square(levels), numpy.float32(_FAINTEST_POWER))
     decibels = numpy.log10(powers) * numpy.float32(10.0)
-    heard = decibels - decibels.max(initial=-numpy.inf) > -top_db
-    edges = numpy.flatnonzero(numpy.diff(heard, prepend=False, append=False)) * hop
+    is_sounding = decibels - decibels.max(initial=-numpy.inf) > -top_db
+    edges = (
+        numpy.flatnonzero(numpy.diff(is_sounding, prepend=False, append=False)) * hop
+    )
     ends = numpy.minimum(edges, len(samples)).tolist()
     return list(map(Interval, ends[::2], ends[1::2]))
 
@@ -77,15 +78,15 @@ def segments(
     pause. Each ends with the last sound before the next pause, the last one with the
     clip. An empty clip has none.
     """
-    found: list[Interval] = []
-    for heard in sounding(samples, top_db, frame=frame, hop=hop):
-        if found and heard.start - found[-1].end <= gap * RATE:
-            found[-1] = Interval(found[-1].start, heard.end)
+    intervals: list[Interval] = []
+    for interval in sounding(samples, top_db, frame=frame, hop=hop):
+        if intervals and interval.start - intervals[-1].end <= gap * RATE:
+            intervals[-1] = Interval(intervals[-1].start, interval.end)
         else:
-            found.append(heard)
-    if found:
-        found[-1] = Interval(found[-1].start, len(samples))
-    return found
+            intervals.append(interval)
+    if intervals:
+        intervals[-1] = Interval(intervals[-1].start, len(samples))
+    return intervals
 
 
 def rms(
@@ -105,8 +106,8 @@ def rms(
     padded = numpy.pad(samples, frame // 2)
     frames = numpy.lib.stride_tricks.sliding_window_view(padded, frame)[::hop]
     powers: list[Samples] = []
-    for at in range(0, len(frames), _AT_ONCE):
-        squares = numpy.square(frames[at : at + _AT_ONCE])
+    for start in range(0, len(frames), _AT_ONCE):
+        squares = numpy.square(frames[start : start + _AT_ONCE])
         powers.append(squares.mean(axis=1))
     levels: Samples = numpy.sqrt(numpy.concatenate(powers))
     return levels

@@ -43,6 +43,6 @@ def silence_segments(
     clip = the_only_clip(trial)
     if isinstance(clip, Score):
         return clip
-    found = silence.segments(clip, gap=gap, top_db=top_db, frame=frame, hop=hop)
-    lengths = [part.length for part in found]
-    return Score(float(len(found) == segments), evidence={"segments": lengths})
+    intervals = silence.segments(clip, gap=gap, top_db=top_db, frame=frame, hop=hop)
+    lengths = [part.length for part in intervals]
+    return Score(float(len(intervals) == segments), evidence={"segments": lengths})

@@ -21,34 +21,33 @@ if TYPE_CHECKING:
 
 Window = Literal["whole", "begin_end", "range", "silence_segments"]
 Short = Literal["whole", "empty_begin"]
-"""The windows of a clip below two seconds: the whole clip, or those of the released
-scorer."""
+"""The windows of a clip below two seconds: the whole clip, or the released scorer's."""
 
 
-class _Heard(NamedTuple):
-    """A part of a clip, the label with its wanted class, and that class."""
+class _ClassPart(NamedTuple):
+    """A part of a clip, its label, and the class that the label requests."""
 
     label: str
-    wanted: str
+    class_name: str
     samples: Samples
 
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     """Why a sample cannot be scored, whatever the answer is; empty if it can."""
     labels, keys = sample.metadata, _keys(switches)
-    named = [key for key in keys if labels.get(key)]
-    if not named:
+    used_keys = [key for key in keys if labels.get(key)]
+    if not used_keys:
         names = " or ".join(map(repr, keys))
-        return f"the sample has no label {names} that names a class"
-    for key in named:
+        return f"the sample has no label {names} with a class"
+    for key in used_keys:
         if not isinstance(labels[key], str):
             return (
-                f"its label {key!r} is {labels[key]!r:.40}; it must be a text "
-                "that names a class"
+                f"its label {key!r} must be the name of a class, not "
+                f"{labels[key]!r:.40}"
             )
     range_key = switches["range_key"]
     if switches["window"] == "range" and not _fractions(labels.get(range_key)):
-        return f"its label {range_key!r} is no range"
+        return f"its label {range_key!r} must be a range, such as [0, 0.5]"
     return ""
 
 
@@ -156,30 +155,35 @@ def sound_class(
         "gap": gap,
         "top_db": top_db,
     }
-    parts = [_heard(trial, switches) for trial in trials]
+    parts_of_trials = [_class_parts(trial, switches) for trial in trials]
     clips: list[Samples] = []
-    for heard in parts:
-        if not isinstance(heard, Score):
-            clips += [part.samples for part in heard]
+    for parts_of_trial in parts_of_trials:
+        if not isinstance(parts_of_trial, Score):
+            clips += [part.samples for part in parts_of_trial]
     network, sounds = bound(model), bound(references)
     vectors = iter(embeddings(clips, network))
     scores: list[Score] = []
-    for heard in parts:
-        if isinstance(heard, Score):
-            scores.append(heard)
+    for parts_of_trial in parts_of_trials:
+        if isinstance(parts_of_trial, Score):
+            scores.append(parts_of_trial)
             continue
-        own = [next(vectors) for _ in heard]
+        part_vectors = [next(vectors) for _ in parts_of_trial]
         try:
-            known = [class_embeddings(sounds, part.wanted, network) for part in heard]
+            class_vectors = [
+                class_embeddings(sounds, part.class_name, network)
+                for part in parts_of_trial
+            ]
         except MmevalError as error:
             scores.append(Score.unscored(str(error)))
             continue
         evidence: dict[str, Any] = {}
-        for part, vector, of_class in zip(heard, own, known, strict=True):
+        for part, vector, of_class in zip(
+            parts_of_trial, part_vectors, class_vectors, strict=True
+        ):
             similarity = nearest_mean(vector, of_class, nearest)
             passes = similarity < threshold if exclude else similarity > threshold
             evidence[part.label] = {
-                "class": part.wanted,
+                "class": part.class_name,
                 "similarity": similarity,
                 "passes": passes,
             }
@@ -188,21 +192,21 @@ def sound_class(
     return scores
 
 
-def _heard(trial: Trial, switches: Mapping[str, Any]) -> list[_Heard] | Score:
+def _class_parts(trial: Trial, switches: Mapping[str, Any]) -> list[_ClassPart] | Score:
     clip = the_only_clip(trial)
     if isinstance(clip, Score):
         return clip
     if fault := _fault(trial.sample, switches):
         return Score.unscored(fault)
     labels = trial.sample.metadata
-    parts = _parts(clip, switches, labels)
-    if isinstance(parts, Score):
-        return parts
-    heard: list[_Heard] = []
-    for key, samples in zip(_keys(switches), parts, strict=True):
+    clips = _parts(clip, switches, labels)
+    if isinstance(clips, Score):
+        return clips
+    class_parts: list[_ClassPart] = []
+    for key, samples in zip(_keys(switches), clips, strict=True):
         if labels.get(key):
-            heard.append(_Heard(key, labels[key], samples))
-    return heard
+            class_parts.append(_ClassPart(key, labels[key], samples))
+    return class_parts
 
 
 def _parts(
@@ -211,19 +215,21 @@ def _parts(
     """The parts of a clip in the order of their labels, or 0 if one is missing."""
     window: Window = switches["window"]
     if window == "begin_end":
-        longest = switches["seconds"]
-        begin = windows.window(clip, "start", longest=longest)
+        max_seconds = switches["seconds"]
+        begin = windows.window(clip, "start", longest=max_seconds)
         if not len(begin) and switches["short"] == "whole":
             return clip, clip
-        ending = windows.window(clip, "end", longest=longest, short_end="whole")
+        ending = windows.window(clip, "end", longest=max_seconds, short_end="whole")
         return begin, ending
     if window == "silence_segments":
-        found = silence.segments(clip, gap=switches["gap"], top_db=switches["top_db"])
-        if len(found) != 2:
+        intervals = silence.segments(
+            clip, gap=switches["gap"], top_db=switches["top_db"]
+        )
+        if len(intervals) != 2:
             return wrong(
-                f"pauses part the sound into {len(found)} segments, not exactly two"
+                f"pauses divide the sound into {len(intervals)} segments, not two"
             )
-        return tuple(clip[part.start : part.end] for part in found)
+        return tuple(clip[part.start : part.end] for part in intervals)
     if window == "range":
         start, end = labels[switches["range_key"]]
         first, last = round(start * len(clip)), round(end * len(clip))

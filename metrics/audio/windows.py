@@ -22,10 +22,10 @@ def window(
     longest: int = LONGEST,
     short_end: ShortEnd = "nothing",
 ) -> Samples:
-    """The first or last ``longest`` seconds; of a short clip half, in whole seconds.
+    """The first or last ``longest`` seconds, at most half the clip, in whole seconds.
 
-    Of a clip shorter than two seconds this is empty; with ``short_end`` as ``whole``
-    its end is the whole clip.
+    For a clip shorter than two seconds it is empty, or with ``short_end="whole"`` its
+    end is the whole clip.
     """
     count = min(longest, len(samples) // (2 * RATE)) * RATE
     if edge == "start":

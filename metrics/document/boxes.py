@@ -1,4 +1,4 @@
-"""Joins boxes of text to lines by place: boxes of OCR engines or PDF text layers."""
+"""Joins boxes of text to lines by position, from OCR engines or PDF text layers."""
 
 from __future__ import annotations
 
@@ -10,28 +10,27 @@ from mmeval.media.decode import TextBox
 COLUMN_GAP = 0.8
 """A gap wider than this share of a line's height separates two columns."""
 TOUCHING_GAP = 0.05
-"""Boxes closer than this share of a line's height, or overlapping by no more, are one
-word."""
+"""Boxes within this share of a line's height, or overlapping by it, are one word."""
 COLUMN = "  "
-"""The text between two columns."""
+"""The separator of two columns."""
 
 
 def joined_lines(boxes: Sequence[TextBox]) -> list[str]:
-    """The lines, top to bottom and left to right; two blanks stand between columns.
+    """The lines, top to bottom and left to right, with two blanks between columns.
 
-    A box belongs to a line when its middle is within half a height, the smaller of
-    both, of the middle of the line's first box.
+    A box belongs to a line if its middle is within half the smaller height of the
+    middle of the line's first box.
     """
     lines: list[list[TextBox]] = []
     for box in sorted(boxes, key=_middle):
         if lines:
             first = lines[-1][0]
-            apart = abs(_middle(first) - _middle(box))
-            if apart < min(_height(first), _height(box)) / 2:
+            distance = abs(_middle(first) - _middle(box))
+            if distance < min(_height(first), _height(box)) / 2:
                 lines[-1].append(box)
                 continue
         lines.append([box])
-    return [_written(sorted(line)) for line in lines]
+    return [_line_text(sorted(line)) for line in lines]
 
 
 def _middle(box: TextBox) -> float:
@@ -42,15 +41,15 @@ def _height(box: TextBox) -> float:
     return box.bottom - box.top
 
 
-def _written(line: Sequence[TextBox]) -> str:
+def _line_text(line: Sequence[TextBox]) -> str:
     height = median(map(_height, line))
-    said, end = line[0].text, line[0].right
+    text, end = line[0].text, line[0].right
     for box in line[1:]:
         gap = box.left - end
         if gap > COLUMN_GAP * height:
-            said += COLUMN
+            text += COLUMN
         elif abs(gap) > TOUCHING_GAP * height:
-            said += " "
-        said += box.text
+            text += " "
+        text += box.text
         end = max(end, box.right)
-    return said
+    return text

@@ -16,16 +16,15 @@ if TYPE_CHECKING:
 
 OCR_NEEDS = ("rapidocr:ocr", "onnxruntime:ocr")
 MAX_SIDE = 2000
-"""Pixels, each way; a larger picture is made smaller first."""
+"""Pixels a side. A larger picture is reduced first."""
 MAX_ASPECT = 4
-"""The largest ratio of the sides. A longer picture is padded with white: the engine
-enlarges pictures until the shorter side has 736 pixels, so that a strip could become of
-any size."""
+"""The largest ratio of the sides. A longer picture is padded with white, since the
+engine enlarges pictures until the shorter side has 736 pixels."""
 MAX_LINES = 1000
-"""The most lines of one picture; each takes 25 ms or more, by its length."""
+"""The most lines of one picture. Each takes 25 ms or more, by its length."""
 _NETWORKS = 3
-"""The networks that find lines, turn them, and read them."""
-# Lines one by one: a batch is padded to the longest, which takes longer.
+"""The networks that find lines, rotate them, and read them."""
+# lines one by one: a batch is padded to the longest line, which takes longer
 _SETTINGS = {
     "Global.log_level": "critical",
     "Global.max_side_len": MAX_SIDE,
@@ -38,10 +37,12 @@ _lock = threading.Lock()
 
 
 def read_words(picture: Picture) -> list[TextBox]:
-    """The words in a picture, in pixels; the first call loads the networks (seconds).
-    One picture is read at a time, in a second for a few words and in half a minute for
-    a full page. There is no time limit: ``MAX_SIDE`` and ``MAX_LINES`` bound the work,
-    so that every machine reads the same.
+    """The words in a picture, with boxes in pixels.
+
+    The first call loads the networks, which takes seconds. One picture is read at a
+    time: a second for a few words, half a minute for a full page. There is no time
+    limit, so every machine reads the same; ``MAX_SIDE`` and ``MAX_LINES`` bound the
+    work.
 
     Raises MissingExtraError, and MissingDataError for a package without its networks.
     """
@@ -49,11 +50,11 @@ def read_words(picture: Picture) -> list[TextBox]:
 
     pixels = np.asarray(_on_white(picture))[:, :, ::-1]  # the engine takes blue first
     with _lock:
-        found = _loaded()(np.ascontiguousarray(pixels))
-    if found.boxes is None or found.txts is None:
+        result = _loaded()(np.ascontiguousarray(pixels))
+    if result.boxes is None or result.txts is None:
         return []
     boxes: list[TextBox] = []
-    for corners, text in zip(found.boxes, found.txts, strict=True):
+    for corners, text in zip(result.boxes, result.txts, strict=True):
         if text.strip():
             left, top = map(float, corners.min(axis=0))
             right, bottom = map(float, corners.max(axis=0))
@@ -67,9 +68,9 @@ def _on_white(picture: Picture) -> Picture:
     small = picture if max(picture.size) <= MAX_SIDE else picture.copy()
     small.thumbnail((MAX_SIDE, MAX_SIDE))
     width, height = small.size
-    wide = max(width, -(-height // MAX_ASPECT))
-    high = max(height, -(-width // MAX_ASPECT))
-    paper = Image.new("RGBA", (wide, high), "white")
+    paper_width = max(width, -(-height // MAX_ASPECT))
+    paper_height = max(height, -(-width // MAX_ASPECT))
+    paper = Image.new("RGBA", (paper_width, paper_height), "white")
     paper.alpha_composite(small.convert("RGBA"))
     return paper.convert("RGB")
 
@@ -80,9 +81,9 @@ def _loaded() -> Any:
     need("onnxruntime", "ocr")
     rapidocr = need("rapidocr", "ocr")
     folder = Path(rapidocr.__file__).parent / "models"
-    # else the engine would look for them on the network
+    # without them the engine would fetch them from the network
     if len(list(folder.glob("*.onnx"))) < _NETWORKS:
         raise MissingDataError(
-            f"{folder} lacks the networks that come with rapidocr; install it again"
+            f"{folder} lacks the networks of rapidocr; install the package again"
         )
     return rapidocr.RapidOCR(params=_SETTINGS)

@@ -1,5 +1,7 @@
-"""Reads documents to Markdown: cells and paragraphs of a file, and lines of words.
-Words of pictures are found by an OCR engine."""
+"""Reads documents as Markdown: cells, paragraphs, and lines of words.
+
+An OCR engine reads pictures.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +31,13 @@ from mmeval.metrics.document.tables import blocks_of, markdown, released_markdow
 
 Rows: TypeAlias = tuple[tuple[str, ...], ...]
 Ocr = Literal["rapidocr", "none"]
-"""What reads pictures."""
+"""The engine that reads pictures."""
 MAX_CHARS = 40_000
 """The most characters of a document's Markdown that are used."""
 MAX_PAGES_READ = 8
-"""The most pages of one document that are read by OCR."""
+"""The most pages of a document that are read by OCR."""
 OCR_DPI = 150.0
-NO_OCR = "nothing here reads pictures (ocr: none)"
+NO_OCR = "OCR is switched off (ocr: none)"
 _PDF = "application/pdf"
 _CSV = "text/csv"
 _DELIMITERS = ",\t;"
@@ -49,12 +51,12 @@ class NoOcrError(MediaLimitError):
 def document_markdown(
     media: Media, limits: DecodeLimits, *, ocr: Ocr = "rapidocr"
 ) -> str:
-    """The first ``MAX_CHARS`` characters or more, as Markdown; empty without words.
+    """At least the first ``MAX_CHARS`` characters as Markdown; empty without words.
 
-    The tables of an office file, a text that is CSV throughout, and lines that look
-    like rows become tables. A page or a picture without words of its own is read by
-    OCR. Raises the errors of ``mmeval.media.decode``, NoOcrError where OCR would be
-    needed and is not to be used, and MissingExtraError.
+    Tables of office files, texts that are CSV throughout, and lines that look like rows
+    become tables. OCR reads pictures, and pages without a text layer. Raises the errors
+    of ``mmeval.media.decode``, NoOcrError if OCR is needed but switched off, and
+    MissingExtraError.
     """
     if media.kind == "image":
         return markdown(blocks_of(_read_picture(media, limits, ocr)))
@@ -64,7 +66,7 @@ def document_markdown(
         return markdown(_enough(office_blocks(media, limits=limits)))
     text = document_text(media, limits=limits)
     if media.mime not in ("text/plain", _CSV):
-        return text.strip()  # Markdown and the like
+        return text.strip()  # Markdown and similar texts
     rows = table_rows(text, is_csv=media.mime == _CSV)
     if rows:
         return markdown([OfficeTable(rows)])
@@ -72,35 +74,40 @@ def document_markdown(
 
 
 def picture_markdown(media: Media, limits: DecodeLimits) -> str:
-    """A picture's words, each line a table row as in the release. Raises as above."""
+    """A picture's words, each line a row as in the release.
+
+    Raises the errors of ``document_markdown``.
+    """
     return released_markdown(_read_picture(media, limits, "rapidocr"))
 
 
 def table_rows(text: str, *, is_csv: bool = False) -> Rows:
-    """The rows of a text that is a table throughout (CSV by comma, tab or semicolon).
-    All have the same number of cells, at least two. Empty for any other text, and for
-    one with blanks or line ends after its commas. With ``is_csv`` most rows must have
-    two cells or more, and their numbers may differ."""
-    said = text.strip("\ufeff\r\n ")
-    start = said[: 2 * MAX_CHARS]
+    """The rows of a text that is a table throughout, else empty.
+
+    The separator is a comma, a tab or a semicolon. All rows have the same number of
+    cells, at least two. A text with blanks or line ends after its commas is not a
+    table. With ``is_csv`` it is enough that most rows have two cells or more.
+    """
+    stripped = text.strip("\ufeff\r\n ")
+    start = stripped[: 2 * MAX_CHARS]
     ragged: Rows = ()
     for delimiter in _DELIMITERS:
         if delimiter == "," and not is_csv and _PROSE.search(start):
             continue
-        whole = _cut_at(delimiter, start)
-        if len(start) < len(said):
-            whole = whole[:-1]  # the last one is cut off
-        is_even = len(set(map(len, whole))) == 1
-        if is_even and len(whole) > 1 and len(whole[0]) > 1:
-            return whole
-        if _cut_rows(whole) > max(len(whole) / 2, _cut_rows(ragged), 1):
-            ragged = whole
+        rows = _split_at(delimiter, start)
+        if len(start) < len(stripped):
+            rows = rows[:-1]  # the last row is incomplete
+        is_even = len(set(map(len, rows))) == 1
+        if is_even and len(rows) > 1 and len(rows[0]) > 1:
+            return rows
+        if _split_rows(rows) > max(len(rows) / 2, _split_rows(ragged), 1):
+            ragged = rows
     if is_csv:
         return ragged
     return ()
 
 
-def _cut_at(delimiter: str, text: str) -> Rows:
+def _split_at(delimiter: str, text: str) -> Rows:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     rows: list[tuple[str, ...]] = []
     try:
@@ -112,7 +119,7 @@ def _cut_at(delimiter: str, text: str) -> Rows:
     return tuple(rows)
 
 
-def _cut_rows(rows: Rows) -> int:
+def _split_rows(rows: Rows) -> int:
     return sum(len(row) > 1 for row in rows)
 
 
@@ -134,7 +141,7 @@ def _pdf_blocks(
     ocr: Ocr,
 ) -> Iterator[Block]:
     """The blocks of each page. OCR reads the first few pages without a text layer."""
-    # All text layers of the used pages are read before any picture, since OCR takes
+    # The text layers of all used pages are read before any picture, since OCR takes
     # longer than the time limit of decoding.
     layers: list[tuple[TextBox, ...]] = []
     count = 0
@@ -162,7 +169,7 @@ def _pdf_blocks(
 
 
 def _enough(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The blocks up to the number of characters that are used."""
+    """The blocks up to the used number of characters."""
     count = 0
     for block in blocks:
         yield block

@@ -1,4 +1,4 @@
-"""Converts documents for a judge to Markdown in a thread before the call is sent."""
+"""Converts documents for a judge to Markdown, in a thread, before a call is sent."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ from mmeval.metrics.document.reading import (
 from mmeval.program import Route
 
 Extraction = Literal["by_type", "pictures"]
-"""How a document becomes Markdown: ``by_type``, or as a picture, as the release treats
-every file."""
-NOTHING_SAID = "it says nothing that could be read"
+"""How a document becomes Markdown: ``by_type``, or as a picture, as in the release."""
+NO_WORDS = "it has no words that can be read"
 _MOST_NOTED_CHARS = 300
 _VERSION = 2
 """The version of the Markdown, raised whenever a verdict could change."""
@@ -33,12 +32,12 @@ def markdown_route(
     *,
     hints: bool,
 ) -> Route:
-    """The route from documents to words, also for a judge that takes documents."""
-    chosen: list[str] = [extraction]
+    """The route from documents to words, also for a judge that accepts documents."""
+    options: list[str] = [extraction]
     if ocr != "none":
-        chosen.append(ocr)
+        options.append(ocr)
     if hints:
-        chosen.append("hints")
+        options.append("hints")
     return Route(
         "document",
         "text",
@@ -46,7 +45,7 @@ def markdown_route(
         version=_VERSION,
         due=lambda _media, _limits: True,
         items=MAX_CHARS,
-        name=f"document->markdown({', '.join(chosen)})",
+        name=f"document->markdown({', '.join(options)})",
     )
 
 
@@ -59,18 +58,18 @@ def _markdown(
             media.memo[key] = document_markdown(media, limits, ocr=ocr)
         else:
             media.memo[key] = picture_markdown(media, limits)
-    whole = cast(str, media.memo[key])
-    if extraction == "by_type" and not whole:
-        raise CorruptMediaError(f"{media.label}: {NOTHING_SAID}")
-    said = whole[:MAX_CHARS]
-    words, remarks = said, [f"{len(said):,} characters of Markdown"]
-    if len(said) < len(whole):
-        remarks = [f"the first {len(said):,} characters of its Markdown"]
+    markdown = cast(str, media.memo[key])
+    if extraction == "by_type" and not markdown:
+        raise CorruptMediaError(f"{media.label}: {NO_WORDS}")
+    used = markdown[:MAX_CHARS]
+    words, remarks = used, [f"{len(used):,} characters of Markdown"]
+    if len(used) < len(markdown):
+        remarks = [f"the first {len(used):,} characters of its Markdown"]
     if hints:
-        noticed = f"Hints: {hints_of(said)}"
-        words = f"{said}\n\n{noticed}"
+        noticed = f"Hints: {hints_of(used)}"
+        words = f"{used}\n\n{noticed}"
         remarks.append(noticed.lower())
-    begins = " ".join(said[:_MOST_NOTED_CHARS].split())
-    if begins:
-        remarks.append(f"it begins {begins!r}")
+    beginning = " ".join(used[:_MOST_NOTED_CHARS].split())
+    if beginning:
+        remarks.append(f"it begins {beginning!r}")
     return [text_part(words)], f"{'; '.join(remarks)};"

@@ -1,4 +1,4 @@
-"""Markdown of lines and tables, by UniM's rule for rows of a table."""
+"""Markdown of lines and tables, with UniM's rule for the rows of a table."""
 
 from __future__ import annotations
 
@@ -13,51 +13,55 @@ RULE = "---"
 
 
 def cells_of(line: str) -> list[str]:
-    """The cells of a line, cut at two white-space characters or more, and at tabs."""
+    """The cells of a line, split at two white-space characters or more, and at tabs."""
     return _COLUMNS.split(line.strip())
 
 
 def released_markdown(lines: Iterable[str]) -> str:
-    """All lines that are not empty as one table, as the release writes them. The first
-    is its header; each row has the cells of its line. Official oddity: a paragraph is a
-    row, too."""
+    """All lines that are not empty as one table, as in the release.
+
+    The first line is the header, and each row has the cells of its line. Official
+    oddity: a paragraph is a row too.
+    """
     rows = [cells_of(line) for line in lines if line.strip()]
     return "\n".join(_table(rows))
 
 
 def markdown(blocks: Iterable[Block]) -> str:
-    """Paragraphs and tables, an empty line between each two; rows are not padded."""
-    written: list[str] = []
+    """Paragraphs and tables, with an empty line between two. Rows are not padded."""
+    pieces: list[str] = []
     for block in blocks:
         if isinstance(block, str):
-            written.append(block.strip())
+            pieces.append(block.strip())
         else:
             rows = [list(map(_cell, row)) for row in block.rows if any(row)]
-            written.append("\n".join(_table(rows)))
-    return "\n\n".join(filter(None, written))
+            pieces.append("\n".join(_table(rows)))
+    return "\n\n".join(filter(None, pieces))
 
 
 def blocks_of(lines: Iterable[str]) -> list[Block]:
-    """Lines as paragraphs and tables; other lines and rows that are Markdown stay. A
-    table is a run of lines with two cells or more, with at most one line of a single
-    cell between two of them."""
+    """Lines as paragraphs and tables. Rows that are Markdown already stay.
+
+    A table is a run of lines with two cells or more. Between two of them may be one
+    line of a single cell.
+    """
     blocks: list[Block] = []
-    written = [line.strip() for line in lines if line.strip()]
+    stripped = [line.strip() for line in lines if line.strip()]
     cells: list[list[str]] = []
-    for line in written:
+    for line in stripped:
         cells.append([line] if line.startswith("|") else cells_of(line))
-    at = 0
-    while at < len(cells):
-        end = _table_end(cells, at)
-        if end > at + 1:
-            blocks.append(OfficeTable(tuple(map(tuple, cells[at:end]))))
+    position = 0
+    while position < len(cells):
+        end = _table_end(cells, position)
+        if end > position + 1:
+            blocks.append(OfficeTable(tuple(map(tuple, cells[position:end]))))
         else:
-            end = at + 1
-            line = COLUMN_IN_TEXT.join(cells[at])
+            end = position + 1
+            line = COLUMN_IN_TEXT.join(cells[position])
             if blocks and isinstance(blocks[-1], str):
                 line = f"{blocks.pop()}\n{line}"
             blocks.append(line)
-        at = end
+        position = end
     return blocks
 
 
@@ -66,12 +70,12 @@ COLUMN_IN_TEXT = "  "
 
 def _table_end(cells: Sequence[Sequence[str]], start: int) -> int:
     """The index after the table that begins at ``start``; ``start`` without one."""
-    end = at = start
-    while at < len(cells):
-        if len(cells[at]) > 1:
-            end = at = at + 1
-        elif end > start and at == end:
-            at += 1  # a row of one cell, if the next one goes on
+    end = position = start
+    while position < len(cells):
+        if len(cells[position]) > 1:
+            end = position = position + 1
+        elif end > start and position == end:
+            position += 1  # a row of one cell, if the table continues after it
         else:
             break
     return end

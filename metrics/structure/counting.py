@@ -16,19 +16,19 @@ from mmeval.metrics.sides import sides_of
 from mmeval.records import Score, Trial
 
 Mode = Literal["occurrences", "unique", "unique_no_echo"]
-"""``occurrences``: every tag counts; ``unique``: a repeated tag counts once;
-``unique_no_echo``: also, a tag of the answer that is in the input does not count."""
+"""``occurrences``: every tag counts. ``unique``: a repeated tag counts once.
+``unique_no_echo``: besides, a tag of the answer that is in the input does not count."""
 
 Unit = Literal["tags", "files", "parts"]
-"""``tags``: placeholders in the text; ``files``: media and code that are present, with
-or without a tag; ``parts``: both, where a tag with its file counts once."""
+"""``tags``: placeholders in the text. ``files``: media and code that are present.
+``parts``: both; a tag with its file counts once."""
 
 Counts = Mapping[str, int]
 """Items by modality (``image``, ``audio``, ``video``, ``document``, ``code``, ``3d``),
 without zeros."""
 
 
-class Item(NamedTuple):
+class CountedItem(NamedTuple):
     """A counted item; equal ``kind`` and ``name`` mean one item, written twice."""
 
     kind: str
@@ -42,14 +42,14 @@ class Structures(NamedTuple):
     answer: Counts
 
     def evidence(self, value: Fraction | None = None) -> dict[str, Any]:
-        """The counts, and the exact value as ``p/q`` if there is one."""
-        found: dict[str, Any] = {
+        """The counts, and the exact value as ``p/q`` if known."""
+        evidence: dict[str, Any] = {
             "reference": dict(self.reference),
             "answer": dict(self.answer),
         }
         if value is not None:
-            found["fraction"] = f"{value.numerator}/{value.denominator}"
-        return found
+            evidence["fraction"] = f"{value.numerator}/{value.denominator}"
+        return evidence
 
 
 def structures_of(
@@ -64,17 +64,17 @@ def structures_of(
     if isinstance(sides, Score):
         return sides
     spellings = (spelling,) if isinstance(spelling, str) else tuple(spelling)
-    wanted = _items(sides.references[0], unit, spellings)
-    given = list(_items(sides.answer, unit, spellings))
+    reference_items = _items(sides.references[0], unit, spellings)
+    answer_items = list(_items(sides.answer, unit, spellings))
     if mode == "unique_no_echo":
-        echoes: set[Item] = set()
+        echoes: set[CountedItem] = set()
         for message in trial.sample.input:
             echoes.update(_tags_in(message.content.text, spellings))
-        given = [item for item in given if item not in echoes]
-    return Structures(_count(wanted, mode), _count(given, mode))
+        answer_items = [item for item in answer_items if item not in echoes]
+    return Structures(_count(reference_items, mode), _count(answer_items, mode))
 
 
-def _count(items: Iterable[Item], mode: Mode) -> Counts:
+def _count(items: Iterable[CountedItem], mode: Mode) -> Counts:
     counts: dict[str, int] = {}  # a Counter takes three times as long for few items
     if mode != "occurrences":
         items = dict.fromkeys(items)
@@ -85,23 +85,23 @@ def _count(items: Iterable[Item], mode: Mode) -> Counts:
 
 def _items(
     content: Interleaved, unit: Unit, spellings: tuple[str, ...]
-) -> Iterable[Item]:
+) -> Iterable[CountedItem]:
     if unit == "tags":
         return _tags_in(content.text, spellings)
-    found: list[Item] = []
+    items: list[CountedItem] = []
     for position, part in enumerate(content.parts):
         is_counted = unit == "parts" or not part.dangling
         if is_counted and part.kind not in ("text", "reasoning"):
             number = part.label.removeprefix(part.kind)
-            found.append(Item(part.kind, number or f"@{position}"))
-    return found
+            items.append(CountedItem(part.kind, number or f"@{position}"))
+    return items
 
 
 @lru_cache(maxsize=8)  # several metrics count the same answer
-def _tags_in(text: str, spellings: tuple[str, ...]) -> tuple[Item, ...]:
-    found: list[Item] = []
+def _tags_in(text: str, spellings: tuple[str, ...]) -> tuple[CountedItem, ...]:
+    items: list[CountedItem] = []
     for tag in find(text, spellings):
         if tag.kind != "text":
             name = f"@{tag.start}" if tag.index is None else str(tag.index)
-            found.append(Item(tag.kind, name))
-    return tuple(found)
+            items.append(CountedItem(tag.kind, name))
+    return tuple(items)

@@ -30,24 +30,24 @@ def lenient_structure(
 
     Evidence: the counts of both sides, and the exact fraction.
     """
-    found = structures_of(trial, mode=mode, unit=count, spelling=spelling)
-    if isinstance(found, Score):
-        return found
-    value = lenient_fraction(found)
+    structures = structures_of(trial, mode=mode, unit=count, spelling=spelling)
+    if isinstance(structures, Score):
+        return structures
+    value = lenient_fraction(structures)
     if value is None:
         return Score.unscored(
-            "undefined: the reference has no modality", **found.evidence()
+            "undefined: the reference has no modality", **structures.evidence()
         )
-    return Score(float(value), evidence=found.evidence(value))
+    return Score(float(value), evidence=structures.evidence(value))
 
 
-def lenient_fraction(found: Structures) -> Fraction | None:
+def lenient_fraction(structures: Structures) -> Fraction | None:
     """The share of reference modalities that the answer has; None if there are none.
 
     >>> lenient_fraction(Structures({"image": 3, "audio": 1}, {"image": 1, "video": 1}))
     Fraction(1, 2)
     """
-    if not found.reference:
+    if not structures.reference:
         return None
-    shared = found.reference.keys() & found.answer.keys()
-    return Fraction(len(shared), len(found.reference))
+    shared = structures.reference.keys() & structures.answer.keys()
+    return Fraction(len(shared), len(structures.reference))

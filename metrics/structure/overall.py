@@ -22,9 +22,9 @@ def _span_of(spans: Sequence[Range], combine: Combine) -> Range:
     if combine == "product":
         for span in spans:
             ends: list[float] = []
-            for one, other in itertools.product((low, high), span):
-                # Zero times infinity is zero here: an unbounded end is never reached.
-                ends.append(one * other + 0.0 if one and other else 0.0)
+            for end, span_end in itertools.product((low, high), span):
+                # zero times infinity is zero here: an unbounded end is never reached
+                ends.append(end * span_end + 0.0 if end and span_end else 0.0)
             low, high = min(ends), max(ends)
         return (low, high)
     lows, highs = zip(*spans, strict=True)

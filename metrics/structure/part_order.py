@@ -71,13 +71,13 @@ def part_order(
         return Score.unscored(
             f"no accepted order: neither metadata {order_key!r} nor a reference"
         )
-    found: str | None
+    order: str | None
     if reading == "official_text":
-        found = official_order(official_text(trial.output))
+        order = official_order(official_text(trial.output))
     else:
-        found = order_of(trial.output, dangling=dangling)
-    evidence = {"found": found, "accepted": accepted}
-    return Score(float(found in accepted), evidence=evidence)
+        order = order_of(trial.output, dangling=dangling)
+    evidence = {"found": order, "accepted": accepted}
+    return Score(float(order in accepted), evidence=evidence)
 
 
 def order_of(content: Interleaved, *, dangling: bool = True) -> str:

@@ -19,12 +19,12 @@ from mmeval.records import Sample, Score, Trial
 from mmeval.system import Checked
 
 Statements = Literal["standard", "official"]
-"""The rules for reading a statement: the published form without its defects, or the
-released evaluator's."""
+"""How a statement is read: in the published form without its defects, or as the
+released evaluator reads it."""
 Kind = Literal["count", "text", "colors", "sizes", "letters", "pattern", "words"]
 
 LEAST_WORDS, MOST_WORDS = 5, 10
-"""How many words a text of one's own may have."""
+"""The number of words that the text of an answer may have."""
 
 _IMAGE = re.compile(r"<image_start><image_\d+><image_end>")
 _OFFICIAL_COUNT = re.compile(r"<count>(\d)+</count>")
@@ -111,8 +111,8 @@ def self_description(
     answer, words = trial.output, said_by(trial.output, statements).words
     objects = texts_of(trial.sample.metadata, object_key)
     colors = texts_of(trial.sample.metadata, color_key)
-    # Any: each kind says something else
-    read: dict[Kind, Callable[[], Any]] = {
+    # Any: each kind has another type of statement
+    parsers: dict[Kind, Callable[[], Any]] = {
         "count": lambda: count_in(words, statements),
         "text": lambda: text_in(words, statements, least=least, most=most),
         "colors": lambda: colors_in(words, objects, colors),
@@ -121,29 +121,29 @@ def self_description(
         "pattern": lambda: pattern_in(words),
         "words": lambda: words_beside(answer, statements, many=many),
     }
-    found = read[kind]()
-    return Score(float(found is not None), evidence={"statement": found})
+    statement = parsers[kind]()
+    return Score(float(statement is not None), evidence={"statement": statement})
 
 
-class Said(NamedTuple):
-    """The words of an answer without placeholders of pictures, and their number."""
+class AnswerWords(NamedTuple):
+    """An answer's words without placeholders, and the number of its picture places."""
 
     words: str
     places: int
 
 
-def said_by(answer: Interleaved, statements: Statements = "standard") -> Said:
+def said_by(answer: Interleaved, statements: Statements = "standard") -> AnswerWords:
     """The words of an answer; if ``official``, its text cut at picture placeholders."""
     if statements == "official":
         pieces = _IMAGE.split(official_text(answer))
-        return Said("".join(pieces), len(pieces) - 1)
+        return AnswerWords("".join(pieces), len(pieces) - 1)
     texts: list[str] = []
     places = 0
     for part in answer.parts:
         if part.kind in ("text", "code"):
             texts.append(part.text or "")
         places += part.kind == "image"
-    return Said("".join(texts), places)
+    return AnswerWords("".join(texts), places)
 
 
 def words_beside(
@@ -154,12 +154,13 @@ def words_beside(
     With ``many``, several are accepted. The words of other answers may be about any
     picture.
     """
-    said = said_by(answer, statements)
+    answer_words = said_by(answer, statements)
     pictures = len(media_of(answer, "image"))
-    fewest, highest = min(said.places, pictures), max(said.places, pictures)
+    fewest = min(answer_words.places, pictures)
+    highest = max(answer_words.places, pictures)
     if fewest < 1 or (highest > 1 and not many):
         return None
-    return said.words
+    return answer_words.words
 
 
 def count_in(words: str, statements: Statements = "standard") -> int | None:
@@ -169,10 +170,10 @@ def count_in(words: str, statements: Statements = "standard") -> int | None:
     (15, 5)
     """
     form = _OFFICIAL_COUNT if statements == "official" else _COUNT
-    found = form.search(words)
-    if found is None:
+    match = form.search(words)
+    if match is None:
         return None
-    return int(found[1])
+    return int(match[1])
 
 
 def text_in(
@@ -190,10 +191,10 @@ def text_in(
     Official oddity: words are separated by single blanks, so a double blank adds a
     word, and dots are words.
     """
-    found = first_enclosed(words, "<text>", "</text>")
-    if found is None:
+    enclosed = first_enclosed(words, "<text>", "</text>")
+    if enclosed is None:
         return None
-    text = found.removeprefix("<text>").removesuffix("</text>")
+    text = enclosed.removeprefix("<text>").removesuffix("</text>")
     if statements == "official":
         count, has_word = text.count(" ") + 1, True
     else:
@@ -214,15 +215,15 @@ def colors_in(
     end = words.find("}", start)
     if start < 0 or end < 0:
         return None
-    written = words[start : end + 1]
-    found = strict_json(written)
-    if found is None:
-        found = strict_json(" ".join(written.split()))
-    if not isinstance(found, dict) or set(found) != set(objects):
+    source = words[start : end + 1]
+    mapping = strict_json(source)
+    if mapping is None:
+        mapping = strict_json(" ".join(source.split()))
+    if not isinstance(mapping, dict) or set(mapping) != set(objects):
         return None
-    given = list(found.values())
-    if all(isinstance(color, str) for color in given) and set(given) == set(colors):
-        return found
+    values = list(mapping.values())
+    if all(isinstance(color, str) for color in values) and set(values) == set(colors):
+        return mapping
     return None
 
 
@@ -233,12 +234,12 @@ def sizes_in(
 
     Official oddity: it may repeat an object, and its first entries count.
     """
-    found = texts_in(words)
-    if found is None or set(found) != set(objects):
+    names = texts_in(words)
+    if names is None or set(names) != set(objects):
         return None
-    if statements == "standard" and len(found) != len(objects):
+    if statements == "standard" and len(names) != len(objects):
         return None
-    return found[: len(objects)]
+    return names[: len(objects)]
 
 
 def letters_in(
@@ -253,26 +254,26 @@ def letters_in(
     >>> letters_in('["A", "B"]', "abc", 2)
     [0, 1]
     """
-    found = [item.strip().lower() for item in texts_in(words) or ()]
-    if len(found) != count or not set(letters).issuperset(found):
+    names = [item.strip().lower() for item in texts_in(words) or ()]
+    if len(names) != count or not set(letters).issuperset(names):
         return None
-    return list(map(letters.index, found))
+    return list(map(letters.index, names))
 
 
 def pattern_in(words: str) -> str | None:
     """The text between the first ``<<`` and ``>>`` on one line."""
-    found = first_enclosed(words, "<<", ">>")
-    if found is None:
+    enclosed = first_enclosed(words, "<<", ">>")
+    if enclosed is None:
         return None
-    return found[2:-2]
+    return enclosed[2:-2]
 
 
 def texts_in(words: str) -> list[str] | None:
     """The first list of texts that is strict JSON on one line; None without one."""
-    found = first_enclosed(words, "[", "]")
-    if found is None:
+    enclosed = first_enclosed(words, "[", "]")
+    if enclosed is None:
         return None
-    items = strict_json(found)
+    items = strict_json(enclosed)
     if isinstance(items, list) and all(isinstance(item, str) for item in items):
         return items
     return None

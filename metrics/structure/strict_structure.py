@@ -37,32 +37,32 @@ def strict_structure(
 
     Evidence: the counts of both sides, and the exact fraction.
     """
-    found = structures_of(trial, mode=mode, unit=count, spelling=spelling)
-    if isinstance(found, Score):
-        return found
-    value = strict_fraction(found)
+    structures = structures_of(trial, mode=mode, unit=count, spelling=spelling)
+    if isinstance(structures, Score):
+        return structures
+    value = strict_fraction(structures)
     if value is None:
         return Score.unscored(
             "undefined: neither the reference nor the answer has a modality",
-            **found.evidence(),
+            **structures.evidence(),
         )
-    return Score(float(value), evidence=found.evidence(value))
+    return Score(float(value), evidence=structures.evidence(value))
 
 
-def strict_fraction(found: Structures) -> Fraction | None:
+def strict_fraction(structures: Structures) -> Fraction | None:
     """The mean of ``2 * min(g, r) / (g + r)`` over all modalities; None without any.
 
     >>> strict_fraction(Structures({"image": 3, "audio": 1}, {"image": 1, "audio": 1}))
     Fraction(3, 4)
     """
-    kinds = found.reference.keys() | found.answer.keys()
+    kinds = structures.reference.keys() | structures.answer.keys()
     if not kinds:
         return None
     total = Fraction()
     for kind in kinds:
-        wanted = found.reference.get(kind, 0)
-        given = found.answer.get(kind, 0)
+        expected = structures.reference.get(kind, 0)
+        actual = structures.answer.get(kind, 0)
         # The closed form of 2PR / (P + R); it is 0 where precision and recall both are,
         # which the paper leaves open.
-        total += Fraction(2 * min(wanted, given), wanted + given)
+        total += Fraction(2 * min(expected, actual), expected + actual)
     return total / len(kinds)

@@ -72,11 +72,11 @@ def choice(
     right = _right_letter(trial.sample, answer_key, options)
     if right is None:
         return Score.unscored(
-            f"the right answer is none of the options: set metadata {answer_key!r} or "
-            "a reference"
+            f"no option is the right answer: set metadata {answer_key!r} or "
+            "a reference to one of them"
         )
-    chosen = find_choice(trial.output.text, options)
-    return choice_score(chosen, right, {"right": right, "rule": chosen.rule})
+    option = find_choice(trial.output.text, options)
+    return choice_score(option, right, {"right": right, "rule": option.rule})
 
 
 def _options(label: Any) -> Options | None:

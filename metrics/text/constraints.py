@@ -14,13 +14,13 @@ from mmeval.metrics.text.words import count_words
 from mmeval.records import Sample, Score, Trial
 
 Missing = Literal["zero", "empty_text"]
-"""How an answer without text is scored: 0, or as an empty text that may meet
+"""The score of an answer without text: 0, or that of an empty text, which may meet
 constraints."""
 
-MOST = 100
-"""Constraints of a row, and arguments of a constraint."""
-LONGEST = 10_000
-"""Characters of an argument."""
+MAX_ITEMS = 100
+"""The most constraints of a row, and the most texts of a constraint."""
+MAX_CHARS = 10_000
+"""The most characters of a text."""
 
 
 def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -90,14 +90,14 @@ def text_constraints(
     text = trial.output.words
     if not text.strip() and missing == "zero":
         return Score(0.0, evidence={"reason": "the answer has no text"})
-    found = all_met(
+    results = all_met(
         NORMALISERS[normalise](text), constraints, lower_keywords=lower_keywords
     )
-    return Score(float(found.met), evidence={"constraints": found.evidence})
+    return Score(float(results.met), evidence={"constraints": results.evidence})
 
 
-class Met(NamedTuple):
-    """Whether all constraints are met, and each one."""
+class ConstraintResults(NamedTuple):
+    """Whether all constraints are met, and the evidence of each."""
 
     met: bool
     evidence: list[dict[str, Any]]
@@ -105,18 +105,21 @@ class Met(NamedTuple):
 
 def all_met(
     text: str, constraints: Sequence[Constraint], *, lower_keywords: bool = True
-) -> Met:
+) -> ConstraintResults:
     """Check a text, such as a normalised transcript; no constraints at all are met.
 
     ``lower_keywords`` is the switch of ``text_constraints``.
     """
-    shown = text.lower().strip()
-    each = [one.judged(shown, lower_keywords=lower_keywords) for one in constraints]
-    return Met(all(found["met"] for found in each), each)
+    compared = text.lower().strip()
+    evidence = [
+        constraint.checked(compared, lower_keywords=lower_keywords)
+        for constraint in constraints
+    ]
+    return ConstraintResults(all(found["met"] for found in evidence), evidence)
 
 
-class Comparison(NamedTuple):
-    """A condition on a number: every one of the limits holds."""
+class CountCondition(NamedTuple):
+    """A condition on a number, which meets it if all limits hold."""
 
     written: str
     limits: tuple[tuple[Callable[[int, int], bool], int], ...]
@@ -130,29 +133,28 @@ class Constraint(NamedTuple):
 
     kind: str
     words: tuple[str, ...]
-    often: Comparison | None = None
+    condition: CountCondition | None = None
 
-    def judged(self, text: str, *, lower_keywords: bool) -> dict[str, Any]:
-        """The evidence: the constraint as written, ``met``, and the number if
-        counted."""
+    def checked(self, text: str, *, lower_keywords: bool) -> dict[str, Any]:
+        """The evidence of a text: the constraint, ``met``, and the counted number."""
         if self.kind in _NORMALISED:
             words = list(map(speech, self.words))
         elif lower_keywords:
             words = list(map(str.lower, self.words))
         else:
             # Official oddity (54527db8): keywords keep their capitals, the text loses
-            # them. A keyword with a capital is never found: excluding it is always met,
-            # including or counting it never.
+            # them. A keyword with a capital is never found, so excluding it is always
+            # met, and including or counting it never.
             words = list(self.words)
         written = [self.kind, *self.words]
-        if self.often is None:
+        if self.condition is None:
             return {"constraint": written, "met": _TESTS[self.kind](text, words)}
         number = (
             count_words(text) if self.kind == "length_word" else text.count(words[0])
         )
         return {
-            "constraint": [*written, self.often.written],
-            "met": self.often.holds(number),
+            "constraint": [*written, self.condition.written],
+            "met": self.condition.holds(number),
             "found": number,
         }
 
@@ -166,7 +168,7 @@ _TESTS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
     "keyword_include": lambda text, words: all(word in text for word in words),
     "keyword_exclude": lambda text, words: not any(word in text for word in words),
 }
-_TAKES: Mapping[str, str] = {
+_ARGUMENTS: Mapping[str, str] = {
     "exact_match": "one text",
     "start": "one text",
     "end": "one text",
@@ -175,22 +177,24 @@ _TAKES: Mapping[str, str] = {
     "keyword_count": "one keyword and how often",
     "length_word": "how many words",
 }
-KINDS = tuple(_TAKES)
+KINDS = tuple(_ARGUMENTS)
 
 
 def constraints_of(label: Any) -> tuple[Constraint, ...]:
     """A label's constraints: one as a list, or a list of them. Raises UsageError.
 
-    >>> [one.kind for one in constraints_of([["start", "together"], ["length_word", "< 20"]])]
+    >>> [row.kind for row in constraints_of([["start", "together"], ["length_word", "< 20"]])]
     ['start', 'length_word']
     """  # noqa: E501
     if not isinstance(label, (list, tuple)) or not label:
         raise UsageError(
-            f"it must be a constraint [kind, ...] or a list of them, not {label!r:.80}"
+            f"write a constraint [kind, ...] or a list of them, not {label!r:.80}"
         )
     written = [label] if isinstance(label[0], str) else list(label)
-    if len(written) > MOST:
-        raise UsageError(f"{len(written)} constraints are more than {MOST}")
+    if len(written) > MAX_ITEMS:
+        raise UsageError(
+            f"it has {len(written)} constraints; at most {MAX_ITEMS} are allowed"
+        )
     return tuple(map(_constraint, written))
 
 
@@ -200,12 +204,11 @@ def _constraint(written: Any) -> Constraint:
         isinstance(item, str) and item.strip() for item in written
     ):
         raise UsageError(
-            "a constraint must be a list of texts, none of them empty, not "
-            f"{written!r:.80}"
+            f"a constraint is a list of texts that are not empty, not {written!r:.80}"
         )
-    if len(written) > MOST or max(map(len, written), default=0) > LONGEST:
+    if len(written) > MAX_ITEMS or max(map(len, written), default=0) > MAX_CHARS:
         raise UsageError(
-            f"a constraint may have {MOST} texts of {LONGEST} characters: "
+            f"a constraint has at most {MAX_ITEMS} texts of {MAX_CHARS} characters: "
             f"{written!r:.80}"
         )
     kind, *words = written or [""]
@@ -214,7 +217,7 @@ def _constraint(written: Any) -> Constraint:
         raise UsageError(f"unknown kind of constraint {kind!r:.80}{near}")
     count = None
     if kind in _COUNTED and words:
-        count = comparison_of(words.pop())
+        count = parsed_condition(words.pop())
     number = len(words)
     if kind == "length_word":
         fits = count is not None and number == 0
@@ -225,16 +228,16 @@ def _constraint(written: Any) -> Constraint:
     else:
         fits = number >= 1
     if not fits:
-        raise UsageError(f"{kind} takes {_TAKES[kind]}, not {list(written)!r:.80}")
+        raise UsageError(f"{kind} takes {_ARGUMENTS[kind]}, not {list(written)!r:.80}")
     return Constraint(kind, tuple(words), count)
 
 
-def comparison_of(written: str) -> Comparison:
+def parsed_condition(written: str) -> CountCondition:
     """A condition such as ``>= 20 and count <= 35``. It is parsed, never executed.
 
     Raises UsageError for another form.
 
-    >>> comparison_of(">= 20 and count <= 35").holds(36)
+    >>> parsed_condition(">= 20 and count <= 35").holds(36)
     False
     """
     limits: list[tuple[Callable[[int, int], bool], int]] = []
@@ -242,15 +245,15 @@ def comparison_of(written: str) -> Comparison:
         term = _TERM.fullmatch(piece)
         if term is None:
             raise UsageError(
-                "a number is compared as in '== 10' or '>= 20 and count <= 35', not "
+                "write a number as '== 10' or '>= 20 and count <= 35', not "
                 f"{written!r:.80}"
             )
-        limits.append((_COMPARED[term[1]], int(term[2])))
-    return Comparison(written, tuple(limits))
+        limits.append((_OPERATORS[term[1]], int(term[2])))
+    return CountCondition(written, tuple(limits))
 
 
 _TERM = re.compile(r"\s*(?:count\s*)?(==|!=|<=|>=|<|>)\s*([0-9]{1,9})\s*", re.ASCII)
-_COMPARED: Mapping[str, Callable[[int, int], bool]] = {
+_OPERATORS: Mapping[str, Callable[[int, int], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
     "<=": operator.le,

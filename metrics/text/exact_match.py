@@ -77,7 +77,7 @@ def exact_match(
         answer = normalised(answer)
     references: list[str] = []
     for reference in sides.references:
-        wanted = extracted(reference.text, extract)
-        references.append(normalised(reference.text if wanted is None else wanted))
+        target = extracted(reference.text, extract)
+        references.append(normalised(reference.text if target is None else target))
     evidence = {"answer": answer, "references": references}
     return Score(float(answer in references), evidence=evidence)

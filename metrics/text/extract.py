@@ -23,22 +23,22 @@ def _regexes_fault(patterns: Any) -> str:
     return ""
 
 
-def _extract_fault(written: Any) -> str:
-    if isinstance(written, Mapping):
-        mark = written.get("after")
-        if written.keys() == {"after"} and isinstance(mark, str) and mark:
+def _extract_fault(extract: Any) -> str:
+    if isinstance(extract, Mapping):
+        mark = extract.get("after")
+        if extract.keys() == {"after"} and isinstance(mark, str) and mark:
             return ""
         return _FORMS
-    if written in ("", "last_number", "boxed"):
+    if extract in ("", "last_number", "boxed"):
         return ""
-    if re.fullmatch(r"\w+", written):
-        # A single word finds itself alone: it is a name that was misspelt.
+    if re.fullmatch(r"\w+", extract):
+        # as a pattern, a single word matches only itself: it is a misspelt name
         return _FORMS
-    return regex_fault(written)
+    return regex_fault(extract)
 
 
 Extract: TypeAlias = Annotated[str | Mapping[str, str], Checked(_extract_fault)]
-"""Where the answer stands in a text: ``last_number``, ``boxed``, ``{after: MARK}`` or a
+"""Where the answer is in a text: ``last_number``, ``boxed``, ``{after: MARK}`` or a
 regular expression. Empty: the whole text is the answer."""
 Regexes: TypeAlias = Annotated[Sequence[str], Checked(_regexes_fault)]
 """Regular expressions."""

@@ -20,7 +20,8 @@ from mmeval.system import PathOrName, need
 
 TOGETHER = "hf_evaluate"
 """The aggregator that computes one number of all answers."""
-# metrics of the library that had no number: each is asked for every slice and draw
+# Metrics of the library without a number. Each is called for every slice and draw, but
+# the warning is logged once.
 _REPORTED: set[str] = set()
 
 log = logging.getLogger(__name__)
@@ -100,24 +101,24 @@ def together(scores: Scores) -> Estimate:
         _checked(switches["name"], trust_remote_code=switches["trust_remote_code"])
     )
     if isinstance(module, Score):
-        found = module
+        score = module
     else:
         try:
             computed = _computed(module, pairs, switches["kwargs"])
-            found = _picked(computed, switches["field"])
-        # a metric of the library may raise anything; some have no number of some
-        # answers, such as those of one class
+            score = _picked(computed, switches["field"])
+        # A metric of the library may raise anything. Some have no number for certain
+        # answers, such as those of a single class.
         except (Exception, SystemExit) as error:
-            found = Score.unscored(f"{type(error).__name__}: {error}")
-    if found.value is None and switches["name"] not in _REPORTED:
+            score = Score.unscored(f"{type(error).__name__}: {error}")
+    if score.value is None and switches["name"] not in _REPORTED:
         _REPORTED.add(switches["name"])
         log.warning(
-            "hf_evaluate: %s has no number of %d answers together: %s",
+            "hf_evaluate: %s gives no number for %d answers together: %s",
             switches["name"],
             len(pairs),
-            found.reason,
+            score.reason,
         )
-    return Estimate(found.value)
+    return Estimate(score.value)
 
 
 def _computed(
@@ -171,32 +172,35 @@ def _load(name: str) -> Any:
         return library.load(name, keep_in_memory=True)
     except ImportError as error:
         return Score.unavailable(
-            f"the metric {name!r} needs a package that is not installed: {_said(error)}"
+            f"the metric {name!r} needs a package that is not installed: "
+            f"{_first_line(error)}"
         )
     except OSError as error:
         how_to_fix = "connect once so that it is cached, or give a folder as name"
         return Score.unavailable(
-            f"the metric {name!r} cannot be loaded ({_said(error)}); {how_to_fix}"
+            f"the metric {name!r} cannot be loaded ({_first_line(error)}); {how_to_fix}"
         )
 
 
-def _said(error: Exception) -> str:
-    words = str(error).strip() or type(error).__name__
-    return words.splitlines()[0]
+def _first_line(error: Exception) -> str:
+    message = str(error).strip() or type(error).__name__
+    return message.splitlines()[0]
 
 
 def _picked(result: Mapping[str, Any], field: str) -> Score:
     numbers: dict[str, float] = {}
     for key, value in result.items():
-        # numpy numbers and one-element arrays convert, too; texts also would, but they
-        # are labels.
+        # Numbers of numpy and arrays of one element convert too. So would texts, but
+        # they are labels.
         if not isinstance(value, (str, bytes, bool)):
             with contextlib.suppress(TypeError, ValueError):
                 numbers[key] = float(value)
-    chosen = field
+    name = field
     if not field and len(numbers) == 1:
-        (chosen,) = numbers
-    if chosen in numbers:
-        return Score(numbers[chosen], evidence={"result": numbers})
-    names = ", ".join(numbers) or "nothing, the metric gave no number"
+        (name,) = numbers
+    if name in numbers:
+        return Score(numbers[name], evidence={"result": numbers})
+    if not numbers:
+        return Score.unscored("the metric gave no number", result=numbers)
+    names = ", ".join(numbers)
     return Score.unscored(f"set field to one of: {names}", result=numbers)

@@ -19,8 +19,8 @@ _LETTER = rf"[^\W{_UNDIVIDED}]"
 
 
 def _check(sample: Sample, switches: Mapping[str, Any]) -> str:  # noqa: ARG001
-    if sample.references and not _wanted(sample):
-        return "every reference is empty, and an empty text is in every answer"
+    if sample.references and not _reference_texts(sample):
+        return "every reference is empty, and every answer contains an empty text"
     return ""
 
 
@@ -51,26 +51,26 @@ def includes(
     sides = sides_of(trial)
     if isinstance(sides, Score):
         return sides
-    wanted = _wanted(trial.sample)
-    if not wanted:
+    references = _reference_texts(trial.sample)
+    if not references:
         return Score.unscored(_check(trial.sample, {}))
 
-    def spelt(text: str) -> str:
+    def normalised(text: str) -> str:
         text = " ".join(text.split())
         return text.casefold() if ignore_case else text
 
     is_in = contains if whole_words else operator.contains
-    answer = spelt(sides.answer.text)
-    there = [text for text in wanted if is_in(answer, spelt(text))]
-    return Score(float(bool(there)), evidence={"included": there})
+    answer = normalised(sides.answer.text)
+    included = [text for text in references if is_in(answer, normalised(text))]
+    return Score(float(bool(included)), evidence={"included": included})
 
 
-def _wanted(sample: Sample) -> list[str]:
+def _reference_texts(sample: Sample) -> list[str]:
     texts = [reference.text for reference in sample.references]
     return [text for text in texts if text.strip()]
 
 
-def contains(text: str, wanted: str) -> bool:
+def contains(text: str, words: str) -> bool:
     """Whether a text has some words as whole words.
 
     >>> contains("the capital of France is Paris.", "Paris")
@@ -79,13 +79,13 @@ def contains(text: str, wanted: str) -> bool:
     (False, False)
     """
     before = after = ""
-    if re.match(_LETTER, wanted[0]):
+    if re.match(_LETTER, words[0]):
         before = rf"(?<!{_LETTER})"
-    if re.match(_LETTER, wanted[-1]):
+    if re.match(_LETTER, words[-1]):
         after = rf"(?!{_LETTER})"
     # "-3", "1.3" and "3.5" are other numbers than "3".
-    if wanted[0].isdigit():
+    if words[0].isdigit():
         before += r"(?<!\d[.,])(?<!(?<![\w)])[-−])"
-    if wanted[-1].isdigit():
+    if words[-1].isdigit():
         after += r"(?![.,]\d)"
-    return re.search(f"{before}{re.escape(wanted)}{after}", text) is not None
+    return re.search(f"{before}{re.escape(words)}{after}", text) is not None

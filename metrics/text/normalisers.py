@@ -13,7 +13,7 @@ Normaliser = Literal["ocr", "speech", "none"]
 unchanged."""
 
 NO_WORDS = "<none>"
-"""The result of ``ocr`` for a text without words, so that two empty texts are equal."""
+"""The result of ``ocr`` for a text without words. It makes two empty texts equal."""
 
 NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
@@ -74,8 +74,8 @@ def _whisper() -> Callable[[str], str]:
     """
     from whisper_normalizer.english import EnglishTextNormalizer
 
-    made = EnglishTextNormalizer()
+    english = EnglishTextNormalizer()
     for word in ("cause", "dunno", "kinda", "sorta"):
-        made.replacers.pop(rf"\b{word}\b", None)
-    normaliser: Callable[[str], str] = made
+        english.replacers.pop(rf"\b{word}\b", None)
+    normaliser: Callable[[str], str] = english
     return normaliser

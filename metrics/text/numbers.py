@@ -57,20 +57,20 @@ def last_number(text: str) -> WrittenNumber | None:
     for match in _NUMBER.finditer(text):
         if match.start() < behind_fraction:
             continue
-        written = match["plain"] or ""
+        digits = match["plain"] or ""
         if match["grouped"]:
-            written = match["grouped"].replace(",", "")
+            digits = match["grouped"].replace(",", "")
         elif match["with_comma"]:
-            written = match["with_comma"].replace(".", "").replace(",", ".")
+            digits = match["with_comma"].replace(".", "").replace(",", ".")
         sign = "-" if match["sign"] in ("-", "−") else ""
-        written = f"{sign}{written}{match['power'] or ''}"
-        number = WrittenNumber(written, Fraction(written))
+        digits = f"{sign}{digits}{match['power'] or ''}"
+        number = WrittenNumber(digits, Fraction(digits))
         before = text[max(0, match.start() - _BLANKS_AROUND_OVER) : match.start()]
         # The second number of a date, "3/4/2024", has the sign on both sides.
         is_second = before.rstrip().endswith("/")
         divisor = _OVER.match(text, match.end())
         if divisor and not is_second and int(divisor[1]):
             value = number.value / int(divisor[1])
-            number = WrittenNumber(f"{written}/{divisor[1]}", value)
+            number = WrittenNumber(f"{digits}/{divisor[1]}", value)
             behind_fraction = divisor.end()
     return number

@@ -19,7 +19,7 @@ _Tolerance: TypeAlias = Annotated[
 
 
 def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
-    if sample.references and not _wanted(sample, switches["extract"]):
+    if sample.references and not _reference_values(sample, switches["extract"]):
         return "no reference holds a number"
     return ""
 
@@ -57,22 +57,22 @@ def numeric(
     sides = sides_of(trial)
     if isinstance(sides, Score):
         return sides
-    wanted = _wanted(trial.sample, extract)
-    if not wanted:
+    values = _reference_values(trial.sample, extract)
+    if not values:
         return Score.unscored("no reference holds a number")
-    references = list(map(_shown, wanted))
+    references = list(map(_shown, values))
     number = last_number(extracted(sides.answer.text, extract) or "")
     if number is None:
         return Score(0.0, evidence={"answer": None, "references": references})
     is_equal = False
-    for value in wanted:
+    for value in values:
         allowed = max(Fraction(tolerance), Fraction(relative_tolerance) * abs(value))
         is_equal = is_equal or abs(number.value - value) <= allowed
     evidence = {"answer": _shown(number.value), "references": references}
     return Score(float(is_equal), evidence=evidence)
 
 
-def _wanted(sample: Sample, extract: Extract) -> list[Fraction]:
+def _reference_values(sample: Sample, extract: Extract) -> list[Fraction]:
     values: list[Fraction] = []
     for reference in sample.references:
         text = extracted(reference.text, extract)

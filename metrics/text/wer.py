@@ -54,11 +54,11 @@ def wer(trial: Trial, *, normalise: Normaliser = "basic") -> Score:
 def _score(answer: str, reference: str) -> Score:
     import jiwer
 
-    found = jiwer.process_words(reference, answer)
+    result = jiwer.process_words(reference, answer)
     counts = {
-        "substitutions": found.substitutions,
-        "deletions": found.deletions,
-        "insertions": found.insertions,
+        "substitutions": result.substitutions,
+        "deletions": result.deletions,
+        "insertions": result.insertions,
     }
     evidence = {**counts, "answer": answer, "reference": reference}
-    return Score(float(found.wer), evidence=evidence)
+    return Score(float(result.wer), evidence=evidence)

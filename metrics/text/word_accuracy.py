@@ -11,14 +11,14 @@ from mmeval.records import Sample, Score, Trial
 
 Unit = Literal["word", "character"]
 Blanks = Literal["drop", "drop_wanted", "keep"]
-"""How blanks are treated when characters are compared: dropped on both sides, only in
-the wanted text, or kept."""
+"""Blanks between compared characters: dropped on both sides, dropped only in the target
+text, or kept."""
 
 
 def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
-    wanted = wanted_texts(sample, switches["target_key"])
-    if isinstance(wanted, Score):
-        return wanted.reason
+    targets = target_texts(sample, switches["target_key"])
+    if isinstance(targets, Score):
+        return targets.reason
     return ""
 
 
@@ -64,16 +64,16 @@ def word_accuracy(
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
-    wanted = wanted_texts(trial.sample, target_key)
-    if isinstance(wanted, Score):
-        return wanted
-    found = _lines(trial.output.words, len(wanted))
+    targets = target_texts(trial.sample, target_key)
+    if isinstance(targets, Score):
+        return targets
+    texts = _lines(trial.output.words, len(targets))
     accuracy = accuracy_of(
-        zip(found, wanted, strict=True), normalise=normalise, unit=unit, blanks=blanks
+        zip(texts, targets, strict=True), normalise=normalise, unit=unit, blanks=blanks
     )
     if accuracy.value is None:
-        why = f"undefined: the wanted text has no {unit}s"
-        return Score.unscored(why, **accuracy.evidence)
+        reason = f"undefined: the target text has no {unit}s"
+        return Score.unscored(reason, **accuracy.evidence)
     return Score(accuracy.value, evidence=accuracy.evidence)
 
 
@@ -116,31 +116,31 @@ def accuracy_of(
     """
     clean = NORMALISERS[normalise]
     errors = length = 0
-    all_found: list[str] = []
-    all_wanted: list[str] = []
-    for said, asked in pairs:
-        found, wanted = _blanked(clean(said), clean(asked), unit, blanks)
-        errors += _errors(found, wanted, unit)
-        length += _length(wanted, unit)
-        all_found.append(found)
-        all_wanted.append(wanted)
-    return Accuracy(errors, length, all_found, all_wanted)
+    answers: list[str] = []
+    targets: list[str] = []
+    for answer_text, target_text in pairs:
+        answer, target = _blanked(clean(answer_text), clean(target_text), unit, blanks)
+        errors += _errors(answer, target, unit)
+        length += _length(target, unit)
+        answers.append(answer)
+        targets.append(target)
+    return Accuracy(errors, length, answers, targets)
 
 
 def _errors(
-    found: str,
-    wanted: str,
+    answer: str,
+    target: str,
     unit: Unit,
 ) -> int:
-    # the library counts an empty wanted text in its own way
-    if not wanted.strip() or not found.strip():
-        return _length(found, unit) + _length(wanted, unit)
+    # jiwer counts an empty target in another way
+    if not target.strip() or not answer.strip():
+        return _length(answer, unit) + _length(target, unit)
     import jiwer
 
     if unit == "word":
-        words = jiwer.process_words(wanted, found)
+        words = jiwer.process_words(target, answer)
         return words.substitutions + words.deletions + words.insertions
-    characters = jiwer.process_characters(wanted, found)
+    characters = jiwer.process_characters(target, answer)
     return characters.substitutions + characters.deletions + characters.insertions
 
 
@@ -151,31 +151,31 @@ def _length(text: str, unit: Unit) -> int:
 
 
 def _blanked(
-    found: str,
-    wanted: str,
+    answer: str,
+    target: str,
     unit: Unit,
     blanks: Blanks,
 ) -> tuple[str, str]:
     if unit == "word":
-        return " ".join(found.split()), " ".join(wanted.split())
+        return " ".join(answer.split()), " ".join(target.split())
     if blanks == "keep":
-        return found.strip(), wanted.strip()
-    wanted = "".join(wanted.split())
+        return answer.strip(), target.strip()
+    target = "".join(target.split())
     if blanks == "drop":
-        return "".join(found.split()), wanted
-    # Official oddity (54527db8): each comma of a transcript is an error. It keeps the
-    # blanks that the normaliser puts for punctuation, while the wanted text loses them.
-    return found.strip(), wanted
+        return "".join(answer.split()), target
+    # Official oddity (54527db8): each comma of a transcript is an error. The transcript
+    # keeps the blanks that the normaliser puts for punctuation, the target loses them.
+    return answer.strip(), target
 
 
-def wanted_texts(sample: Sample, key: str) -> list[str] | Score:
+def target_texts(sample: Sample, key: str) -> list[str] | Score:
     """The label's texts, else the first reference's, or unscored with the reason."""
     label = sample.metadata.get(key)
     if label is None and sample.references:
         label = sample.references[0].words
     if label is None:
         return Score.unscored(
-            f"no text is wanted: neither metadata {key!r} nor a reference"
+            f"there is no target text: neither metadata {key!r} nor a reference"
         )
     if isinstance(label, str):
         return [label]

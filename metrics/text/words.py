@@ -35,7 +35,7 @@ def tokens_of(text: str) -> list[str]:
     text = _MARKS.sub(r" \g<0> ", text.replace('"', " '' "))
     text = _LAST_QUOTE.sub(" '", _STOP.sub(" .", text))
     text = _ENDING.sub(r" \1", text)
-    text = _TWO_IN_ONE.sub(lambda found: " ".join(filter(None, found.groups())), text)
+    text = _TWO_IN_ONE.sub(lambda match: " ".join(filter(None, match.groups())), text)
     return _SHORTENED_IT.sub(r"\1 \2", text).split()
 
 

@@ -2,9 +2,9 @@
 
 Foscarin, Schlüter and Widmer, "Beat This! Accurate beat tracking without DBN
 postprocessing", ISMIR 2024. The released package needs torchaudio, which does not work
-beside a current torch and then breaks transformers, so the network is computed here
-from the released weights, by their names. There are no classes: functions take weights
-and return logits. Tensors are ``Any``, since torch is absent where types are checked.
+with a current torch and then breaks transformers. So the network is computed here from
+the released weights, by their names. Functions take weights and return logits. Tensors
+are ``Any``, since types are checked without torch.
 """
 
 from __future__ import annotations
@@ -19,12 +19,10 @@ from mmeval.metrics.models import opening
 from mmeval.system import need
 
 Weights = Mapping[str, Any]
-"""Tensors by the names that the released checkpoint has, without the leading
-``model.``."""
+"""Tensors by their names in the released checkpoint, without the leading ``model.``."""
 
 CHECKPOINTS = ("final0.ckpt", "beat_this-final0.ckpt")
-"""Names of the released checkpoint: as it is published, and as its own package keeps
-it."""
+"""Names of the released checkpoint, as published and as its package stores it."""
 RATE = 22050
 FRAMES_A_SECOND = 50
 _WINDOW = 1024
@@ -37,11 +35,11 @@ BORDER = 6
 _FRONT_BLOCKS = 3
 _LAYERS = "transformer_blocks.layers"
 _NEVER = -1000.0
-"""The logit of a frame that nothing was predicted for."""
+"""The logit of a frame without a prediction."""
 
 
 class BeatNetwork(NamedTuple):
-    """A network; ``beat_is_sum``: the outputs of beats and of downbeats are added."""
+    """A network. ``beat_is_sum``: the outputs of beats and of downbeats are added."""
 
     weights: Weights
     beat_is_sum: bool
@@ -49,30 +47,29 @@ class BeatNetwork(NamedTuple):
 
 
 def loaded_network(folder: Path, device: str) -> BeatNetwork:
-    """The network of a folder's checkpoint. Raises WeightsError for an incomplete
-    one."""
+    """The network of a folder's checkpoint. Raises WeightsError if incomplete."""
     torch = need("torch", "hf")
     names = [name for name in CHECKPOINTS if (folder / name).is_file()]
     path = folder / (names or CHECKPOINTS)[0]
     with opening(
         folder,
-        f"{path.name} is no checkpoint of Beat This",
+        f"{path.name} is not a checkpoint of Beat This",
         OSError,
         how_to_fix=_ADVICE,
     ):
         # weights_only: a checkpoint is a pickle, which could run code.
-        kept = torch.load(path, map_location="cpu", weights_only=True)
+        checkpoint = torch.load(path, map_location="cpu", weights_only=True)
         weights: dict[str, Any] = {}
-        for name, tensor in kept["state_dict"].items():
+        for name, tensor in checkpoint["state_dict"].items():
             bare = name.removeprefix("model.").replace("_orig_mod.", "")
             weights[bare] = tensor
-        given = kept.get("hyper_parameters", {})
-        network = BeatNetwork(weights, bool(given.get("sum_head", True)), "cpu")
-        lacks = _gaps(network, given)
-    if lacks:
-        raise WeightsError(folder, f"cannot be used: {lacks}", how_to_fix=_ADVICE)
-    there = {name: tensor.to(device) for name, tensor in weights.items()}
-    return network._replace(weights=there, device=device)
+        settings = checkpoint.get("hyper_parameters", {})
+        network = BeatNetwork(weights, bool(settings.get("sum_head", True)), "cpu")
+        missing = _gaps(network, settings)
+    if missing:
+        raise WeightsError(folder, f"cannot be used: {missing}", how_to_fix=_ADVICE)
+    placed = {name: tensor.to(device) for name, tensor in weights.items()}
+    return network._replace(weights=placed, device=device)
 
 
 _ADVICE = (
@@ -81,14 +78,13 @@ _ADVICE = (
 )
 
 
-def _gaps(network: BeatNetwork, given: Mapping[str, Any]) -> str:
-    """What weights the checkpoint lacks; KeyError for one missing outside the
-    blocks."""
+def _gaps(network: BeatNetwork, settings: Mapping[str, Any]) -> str:
+    """The weights that the checkpoint lacks. Raises KeyError outside of the blocks."""
     layers = _layer_count(network.weights)
-    wanted = given.get("n_layers", layers)
-    if not layers or layers != wanted:
-        return f"it has {layers} of {wanted} layers"
-    # Positions are computed here, and blocks may share theirs.
+    expected = settings.get("n_layers", layers)
+    if not layers or layers != expected:
+        return f"it has {layers} of {expected} layers"
+    # positions are computed here, and blocks may share them
     names = [name for name in network.weights if ".rotary" not in name]
     uneven = uneven_blocks(names, _LAYERS) or uneven_blocks(names, "frontend.blocks")
     if uneven:
@@ -105,13 +101,13 @@ def _layer_count(weights: Weights) -> int:
 
 
 def beat_logits(network: BeatNetwork, samples: Any) -> Any:
-    """Beat logits, 50 a second, of a mono sound at ``RATE`` of at least a window."""
+    """Beat logits, 50 a second, of a mono sound at ``RATE``, at least a window long."""
     torch = need("torch", "hf")
     with torch.inference_mode():
         # A copy: clips are read-only, which torch refuses.
         spectrum = log_mel(torch.from_numpy(samples.copy()).to(network.device))
         whole = torch.full((len(spectrum),), _NEVER)
-        # Where chunks overlap, the earlier one counts: it is written last.
+        # where chunks overlap, the earlier one counts: it is written last
         for start in reversed(chunk_starts(len(spectrum))):
             before = max(0, -start)
             after = max(0, min(BORDER, start + CHUNK - len(spectrum)))
@@ -124,7 +120,7 @@ def beat_logits(network: BeatNetwork, samples: Any) -> Any:
 
 
 def chunk_starts(frames: int) -> list[int]:
-    """The starts of chunks that cover all frames; the last one ends with the sound.
+    """The starts of chunks that cover all frames. The last one ends with the sound.
 
     >>> chunk_starts(500), chunk_starts(3000)
     ([-6], [-6, 1482, 1506])
@@ -184,8 +180,7 @@ def _front_block(
     name: str,
     x: Any,
 ) -> Any:
-    """Attention along the bands, then time, then a convolution that halves the
-    bands."""
+    """Attention along bands, then along time, then a convolution that halves bands."""
     functional = need("torch.nn.functional", "hf")
     if f"{name}.partial.attnF.to_qkv.weight" in w:
         x = x.permute(0, 3, 2, 1)[0]  # (frames, bands, channels)
@@ -233,8 +228,7 @@ def _attention(
 
 
 def _rotated(x: Any, frequencies: Any) -> Any:
-    """Neighbouring pairs of channels turned by an angle that grows with the
-    position."""
+    """Pairs of channels rotated by an angle that grows with the position."""
     torch = need("torch", "hf")
     count, kind = x.shape[-2], frequencies.dtype
     places = torch.arange(count, device=x.device, dtype=kind)

@@ -29,12 +29,12 @@ BEAT_THIS = HubModel(
     by_hand="mmeval ls metrics tempo says how to get it",
 )
 BEAT_THIS_NAME = "CPJKU/beat_this"
-"""As its authors name it; it is not a model of the hub."""
+"""The authors' name. It is not a model of the hub."""
 
 SHORTEST = 1024
-"""Samples; a shorter sound has no beat, since no window fits into it."""
+"""Samples. A shorter sound has no beat, since no window fits into it."""
 NEAR = 3
-"""Frames on both sides in which no frame may exceed a beat: 60 milliseconds."""
+"""Frames on both sides that may not exceed a beat: 60 milliseconds."""
 
 
 def beats(clip: Samples, model: Mapping[str, Any]) -> list[float]:

@@ -24,7 +24,7 @@ def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     key = switches["tempo_key"]
     if _beats_a_minute(sample, key):
         return ""
-    return f"the label {key!r} is no number of beats a minute"
+    return f"the label {key!r} must be a number of beats a minute"
 
 
 @metric(
@@ -76,19 +76,19 @@ def tempo(
         if isinstance(clip, Score):
             scores.append(clip)
             continue
-        asked = _beats_a_minute(trial.sample, tempo_key)
-        if asked is None:
+        target = _beats_a_minute(trial.sample, tempo_key)
+        if target is None:
             fault = _sample_fault(trial.sample, {"tempo_key": tempo_key})
             scores.append(Score.unscored(fault))
             continue
-        heard = trimmed(clip, top_db)
-        seconds = len(heard) / RATE
-        times = librosa_beats(heard) if network is None else beats(heard, network)
+        sound = trimmed(clip, top_db)
+        seconds = len(sound) / RATE
+        times = librosa_beats(sound) if network is None else beats(sound, network)
         bpm = len(times) * 60.0 / seconds
         if network is None and len(times) > 1:
             bpm = (len(times) - 1) * 60.0 / (times[-1] - times[0])
         evidence = {"bpm": bpm, "beats": len(times), "seconds": seconds}
-        scores.append(Score(float(abs(bpm - asked) < tolerance), evidence=evidence))
+        scores.append(Score(float(abs(bpm - target) < tolerance), evidence=evidence))
     return scores
 
 

@@ -1,4 +1,4 @@
-"""Combines a recording's measured terms: scores, their mean, factors for faults."""
+"""Combines a recording's measured terms into scores, their mean, and factors."""
 
 from __future__ import annotations
 
@@ -22,46 +22,47 @@ WEIGHTS: Mapping[str, float] = {
     "contrast": 2.4,
     "chroma": 1.2,
 }
-"""The weights of the scores in the released mean; in the paper all weigh the same."""
+"""The weights of the scores in the released mean. In the paper all weigh the same."""
 LEAST_SCORE = 1e-9
-"""The least that a score counts, so that a single one cannot make the mean 0,"""
+"""The smallest score, so that a single score cannot make the mean 0."""
 LEAST_FEATURE = 0.01
-"""and the least for bandwidth, contrast and chroma."""
+"""The smallest score of bandwidth, contrast and chroma."""
 NARROW, WIDE = 0.8, 0.2
-"""A recording without any band has the first number, a full one the sum of both."""
+"""The score of an empty band, and how much a full band adds."""
 CONTRAST_FROM, CONTRAST_SPAN = 15.0, 25.0
-"""Decibels with the score 0, and how many more give the score 1."""
+"""Decibels with the score 0, and how many more have the score 1."""
 CHROMA_FROM, CHROMA_SPAN = 0.005, 0.045
 PERIODIC_FROM, PERIODIC_SPAN = 0.25, 0.55
 MUSIC_CONTRAST, MUSIC_CHROMA = 0.22, 0.6
-"""A recording with one of these scores, or a higher one, is music."""
+"""A recording with at least one of these scores is music."""
 RANGE_MIDDLE, RANGE_SOFTNESS = 8.0, 2.0
-"""Decibels of dynamic range with the score 0.5, and how softly it falls."""
+"""Decibels of dynamic range with the score 0.5, and the softness of its fall."""
 LOUDNESS = (-22.0, -14.0, 2.0)
-"""LUFS between which loudness has the score 1, and how softly it falls outside."""
+"""LUFS between which loudness has the score 1, and the softness of its fall."""
 CREST = (10.0, 18.0, 1.0)
-"""The same of the crest, in decibels."""
+"""The same for the crest, in decibels."""
 CLIP_COST, NOISE_COST = 400.0, 10.0
 HISS_FROM, HISS_COST, HISS_SPAN, HISS_LEAST = -0.5, 6.0, 0.65, 0.25
-"""The slope of the spectrum above which it hisses, the penalty, and the lowest
-factor."""
+"""The slope of the spectrum above which it has hiss, the penalty, its span, and the
+lowest factor."""
 HIGH_UNSTRUCTURED, HIGH_FROM, HIGH_COST = 0.4, 0.22, 8.0
-"""Below this structure, a share of high frequencies above the second number lowers the
+"""Below this structure, a share of high frequencies above the second number costs
 quality."""
 CONTRAST_BELOW_DB, CONTRAST_LOW, CONTRAST_COST = 18.0, 0.12, 3.2
-"""With less signal to noise, a contrast below the second number lowers the quality."""
+"""With less signal to noise, a contrast below the second number costs quality."""
 STRUCTURE_BELOW_DB, BONUS_CONTRAST, BONUS_CHROMA = 18.0, 0.12, 0.08
-"""With less signal to noise, the structure of music raises the quality by this much."""
+"""With less signal to noise, the structure of music raises the quality."""
 PERIODIC_STRUCTURE, PERIODIC_DB, BONUS_PERIODIC = 0.5, 15.0, 0.15
-"""With this structure and signal to noise, periodicity raises the quality by this
-much."""
+"""With this structure and signal to noise, periodicity raises the quality."""
 FINAL_POWER: Mapping[Combination, float] = {"released": 0.7, "paper": 1.0}
 
 
-class Heard(NamedTuple):
-    """The measured terms of a recording, in the units of their own modules. The
-    reported ones have the names of the released report. ``snr_db_hpss`` is None without
-    music, ``snr_db_sf`` where flatness gives no estimate."""
+class SoundTerms(NamedTuple):
+    """The measured terms of a recording, in the units of their modules.
+
+    Reported terms have the names of the released report. ``snr_db_hpss`` is None
+    without music, ``snr_db_sf`` if flatness gives no estimate.
+    """
 
     bandwidth_raw: float
     hf_slope_logP: float  # noqa: N815  as the report writes it
@@ -89,7 +90,7 @@ class Heard(NamedTuple):
 
 
 NOT_REPORTED = ("flatness", "level", "transient", "gap_factor")
-"""Terms that are reported as a score or a factor alone."""
+"""Terms that are only reported as a score or a factor."""
 
 
 def contrast_score(decibels: float) -> float:
@@ -101,13 +102,12 @@ def chroma_score(variance: float) -> float:
 
 
 def is_music(contrast: float, chroma: float) -> bool:
-    """By their scores."""
+    """Whether a recording is music, by these scores."""
     return contrast >= MUSIC_CONTRAST or chroma >= MUSIC_CHROMA
 
 
 def base_of(scores: Mapping[str, float], combination: Combination) -> float:
-    """The scores' geometric mean, weighted as released, or unweighted as in the
-    paper."""
+    """The geometric mean of the scores, weighted as released or not as in the paper."""
     weights = WEIGHTS
     if combination == "paper":
         weights = dict.fromkeys(WEIGHTS, 1.0)
@@ -118,19 +118,19 @@ def base_of(scores: Mapping[str, float], combination: Combination) -> float:
     return math.exp(total / sum(weights.values()))
 
 
-def scores_of(heard: Heard) -> dict[str, Any]:
-    """The terms as scores of 0 to 1, and whether it is music, by the released names."""
-    contrast, chroma = contrast_score(heard.contrast_db), chroma_score(heard.chroma_var)
+def scores_of(terms: SoundTerms) -> dict[str, Any]:
+    """The scores from 0 to 1, and ``is_music``, by their released names."""
+    contrast, chroma = contrast_score(terms.contrast_db), chroma_score(terms.chroma_var)
     music = is_music(contrast, chroma)
-    periodic = (heard.periodic_peak - PERIODIC_FROM) / PERIODIC_SPAN
+    periodic = (terms.periodic_peak - PERIODIC_FROM) / PERIODIC_SPAN
     return {
-        "snr_score": snr_score(heard.snr_db_eff, music=music),
-        "structure(1-SF)": clipped(1 - heard.flatness),
-        "dr_score": 1 / (1 + math.exp(-(heard.dr_db - RANGE_MIDDLE) / RANGE_SOFTNESS)),
-        "lufs_score": band(heard.lufs, *LOUDNESS),
-        "level_score": heard.level,
-        "transient_score": heard.transient,
-        "crest_score": band(heard.crest_db, *CREST),
+        "snr_score": snr_score(terms.snr_db_eff, music=music),
+        "structure(1-SF)": clipped(1 - terms.flatness),
+        "dr_score": 1 / (1 + math.exp(-(terms.dr_db - RANGE_MIDDLE) / RANGE_SOFTNESS)),
+        "lufs_score": band(terms.lufs, *LOUDNESS),
+        "level_score": terms.level,
+        "transient_score": terms.transient,
+        "crest_score": band(terms.crest_db, *CREST),
         "contrast_score": contrast,
         "chroma_score": chroma,
         "periodic_score": clipped(periodic),
@@ -138,20 +138,20 @@ def scores_of(heard: Heard) -> dict[str, Any]:
     }
 
 
-def factors_of(heard: Heard, scores: Mapping[str, Any]) -> dict[str, float]:
+def factors_of(terms: SoundTerms, scores: Mapping[str, Any]) -> dict[str, float]:
     """The penalties as factors below 1, the bonuses as factors above 1.
 
-    High frequencies lower the quality only where there is little structure, low
-    contrast only where there is much noise. The bonus of music is for structure despite
-    noise: there is none with ``hpss_margin`` 1, where music has no noise.
+    High frequencies lower the quality only with little structure, low contrast only
+    with much noise. The bonus of music is for structure despite noise; with
+    ``hpss_margin`` 1 there is none, since music has no noise then.
     """
     structure = scores["structure(1-SF)"]
     contrast = scores["contrast_score"]
-    snr = heard.snr_db_eff
-    hiss = max(0.0, heard.hf_slope_logP - HISS_FROM) / HISS_SPAN
+    snr = terms.snr_db_eff
+    hiss = max(0.0, terms.hf_slope_logP - HISS_FROM) / HISS_SPAN
     high = flat = 0.0
     if structure < HIGH_UNSTRUCTURED:
-        high = max(0.0, heard.hf_ratio_7_16k - HIGH_FROM)
+        high = max(0.0, terms.hf_ratio_7_16k - HIGH_FROM)
     if snr < CONTRAST_BELOW_DB:
         flat = max(0.0, CONTRAST_LOW - contrast)
     music = periodic = 1.0
@@ -160,9 +160,9 @@ def factors_of(heard: Heard, scores: Mapping[str, Any]) -> dict[str, float]:
     if structure >= PERIODIC_STRUCTURE and snr >= PERIODIC_DB:
         periodic += BONUS_PERIODIC * scores["periodic_score"]
     return {
-        "penalty_clip": 1 / (1 + CLIP_COST * heard.clip_ratio_hard),
-        "gap_cov_penalty": heard.gap_factor,
-        "penalty_noise": 1 / (1 + NOISE_COST * heard.noisy_prop_soft),
+        "penalty_clip": 1 / (1 + CLIP_COST * terms.clip_ratio_hard),
+        "gap_cov_penalty": terms.gap_factor,
+        "penalty_noise": 1 / (1 + NOISE_COST * terms.noisy_prop_soft),
         "penalty_hiss": clipped(1 / (1 + HISS_COST * hiss), HISS_LEAST),
         "penalty_hf_ratio": 1 / (1 + HIGH_COST * high),
         "penalty_low_contrast": 1 / (1 + CONTRAST_COST * flat),
@@ -172,17 +172,17 @@ def factors_of(heard: Heard, scores: Mapping[str, Any]) -> dict[str, float]:
 
 
 def combined(
-    heard: Heard,
+    terms: SoundTerms,
     scores: Mapping[str, Any],
     factors: Mapping[str, float],
     *,
     combination: Combination,
     apply_b_per: bool,
 ) -> float:
-    """The mean of the scores times the factors, 0 to 1, before the final power."""
+    """The mean of the scores times the factors, before the final power: 0 to 1."""
     parts = {
         **scores,
-        "bandwidth": max(LEAST_FEATURE, NARROW + WIDE * heard.bandwidth_raw),
+        "bandwidth": max(LEAST_FEATURE, NARROW + WIDE * terms.bandwidth_raw),
         "contrast": max(LEAST_FEATURE, scores["contrast_score"]),
         "chroma": max(LEAST_FEATURE, scores["chroma_score"]),
     }

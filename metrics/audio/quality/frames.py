@@ -1,4 +1,4 @@
-"""Frames of a recording, and how loud they are."""
+"""Frames of a recording, and their levels."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ def framed(
     seconds: float = SHORT,
     hop: float = SHORT_HOP,
 ) -> Samples:
-    """Views of the frames, of shape (n, length). The last one that fits is left out, as
-    in the released code, which stops a frame before the end."""
+    """Views of the frames, of shape (n, length).
+
+    The last frame that fits is left out, as in the released code.
+    """
     import numpy
 
     length, step = round(seconds * RATE), round(hop * RATE)

@@ -1,4 +1,4 @@
-"""Gaps: silence in the middle of a recording, and how little of it is active."""
+"""Gaps: silence in the middle of a recording, and its penalty."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from mmeval.metrics.audio.quality.frames import Flags
 
 LOUDEST = 0.3
-"""The share of loudest frames, with whose median the others are compared."""
+"""The share of loudest frames. Their median is the reference level."""
 BELOW_DB = 20.0
-"""A frame this far below is silent,"""
+"""A frame this far below the reference level is silent."""
 LOWEST_DB, HIGHEST_DB = -55.0, -30.0
-"""but one below the first of these is always silent, and one above the second never."""
+"""A frame below the first level is always silent, one above the second never."""
 SILENT_SHARE = 0.97
 """A frame with a larger share of silent samples is silent."""
 SHORT_GAP = 0.1
@@ -39,8 +39,7 @@ _AT_ONCE = 1024
 
 
 class Gaps(NamedTuple):
-    """Seconds of the longest silence, silent share of frames, factor (1: no
-    penalty)."""
+    """Seconds of the longest silence, silent share of frames, and the factor."""
 
     longest: float
     silent: float
@@ -48,7 +47,7 @@ class Gaps(NamedTuple):
 
 
 def gaps_of(samples: Samples) -> Gaps:
-    """The silence between the ends of a recording. One without a middle has no gaps."""
+    """The gaps of a recording. Without a middle there are none."""
     import numpy
 
     around = int(KEPT * RATE)
@@ -72,7 +71,7 @@ def silent_frames(frames: Samples) -> Flags:
     count = max(1, int(LOUDEST * len(levels)))
     loudest = float(numpy.median(numpy.sort(levels)[-count:]))
     threshold = clipped(loudest - BELOW_DB, LOWEST_DB, HIGHEST_DB)
-    # In parts, since overlapping frames take several times a recording's memory.
+    # in parts, since overlapping frames take several times a recording's memory
     shares = numpy.empty(len(frames))
     for first in range(0, len(frames), _AT_ONCE):
         part = frames[first : first + _AT_ONCE]
@@ -88,7 +87,10 @@ def gap_factor(
     *,
     seconds: float,
 ) -> float:
-    """The factor, 0 to 1, for a longest silence and silent share of so many seconds."""
+    """The factor, 0 to 1, for the longest silence and the silent share.
+
+    ``seconds`` is the length of the recording's middle.
+    """
     gap = cover = 1.0
     if longest > SHORT_GAP:
         gap -= min(MOST_COST, (longest - SHORT_GAP) / (GAP_SPAN * seconds))

@@ -12,24 +12,23 @@ if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples
 
 RANGE, RANGE_HOP = 0.05, 0.025
-"""Seconds of a frame of which the dynamic range is made, and between the starts of
-two."""
+"""Seconds of a frame for the dynamic range, and between the starts of two."""
 LOUD_PERCENTILE, QUIET_PERCENTILE = 95, 5
 FULL_SCALE = 0.995
-"""A sample that is higher may be clipped."""
+"""A higher sample may be clipped."""
 RUN = 4
 """Consecutive samples at full scale that count as clipped."""
 SILENT_DB = -60.0
-"""A frame that is quieter is silent."""
+"""A quieter frame is silent."""
 MOST_CLIPPED, MOST_OFFSET, MOST_SILENT = 0.02, 1e-3, 0.4
 """The values at which the score of the level is 0."""
 ENVELOPE = RATE // 100
 """Samples over which the envelope is averaged."""
 JUMP_PERCENTILE = 95
-"""The percentile of the envelope's steps above which a step is a jump."""
+"""A step of the envelope above this percentile is a jump."""
 STEP_TOLERANCE = 1e-9
-"""How much higher a step must be: far below the least of 16-bit sound (6e-8), far above
-what rounding adds (1e-10)."""
+"""How much higher a jump must be. It is far below the smallest step of 16-bit sound
+(6e-8), and far above rounding errors (1e-10)."""
 MOST_JUMPS = 0.2
 """The share of jumps at which the score of transients is 0."""
 _AT_ONCE = 2**16
@@ -37,8 +36,7 @@ _AT_ONCE = 2**16
 
 
 class LevelTerms(NamedTuple):
-    """Clipped share of groups, distance of the mean from zero, silent share of
-    frames."""
+    """Clipped share of groups, distance of the mean from 0, silent share of frames."""
 
     clipped: float
     offset: float
@@ -66,7 +64,7 @@ def level_terms(samples: Samples) -> LevelTerms:
 
 
 def clip_share(samples: Samples) -> float:
-    """The share of groups of four samples in a row at full scale; eight count twice."""
+    """The share of runs of four samples at full scale; eight in a row are two runs."""
     import numpy
 
     full = (samples >= FULL_SCALE) | (samples <= -FULL_SCALE)
@@ -78,29 +76,33 @@ def clip_share(samples: Samples) -> float:
 
 
 def level_score(terms: LevelTerms) -> float:
-    """1 without faults, a third less for each fault in full."""
+    """1 without faults, less a third for each fault at its limit."""
     limits = (MOST_CLIPPED, MOST_OFFSET, MOST_SILENT)
     pairs = zip(terms, limits, strict=True)
-    return sum(clipped(1 - found / most) for found, most in pairs) / len(limits)
+    return sum(clipped(1 - share / most) for share, most in pairs) / len(limits)
 
 
 def transient_score(samples: Samples) -> float:
-    """How few jumps the envelope has: about 0.75, and 1 where all steps are equal. By
-    definition a twentieth of its steps are jumps: it says nothing, and is kept as
-    released. Steps that differ by rounding alone are equal here: as released, the score
-    of a steady tone depends on the processor."""
+    """How few jumps the envelope has: about 0.75, and 1 if all steps are equal.
+
+    By definition a twentieth of the steps are jumps, so it says nothing. It is kept as
+    released. Steps that differ only by rounding are equal here; as released, the score
+    of a steady tone depends on the processor.
+    """
     import numpy
 
     steps = envelope_steps(samples)
-    # overwriting only reorders them
+    # overwrite_input only reorders the steps
     jump = numpy.percentile(steps, JUMP_PERCENTILE, overwrite_input=True)
     return clipped(1 - float((steps > jump + STEP_TOLERANCE).mean()) / MOST_JUMPS)
 
 
 def envelope_steps(samples: Samples) -> Samples:
-    """How far the envelope moves from each sample to the next: n - 1 steps. It is the
-    running mean of absolute samples, with zeros beyond both ends, in double precision
-    and kept in single."""
+    """The change of the envelope from each sample to the next: n - 1 steps.
+
+    The envelope is the running mean of absolute samples, with zeros beyond both ends.
+    It is computed in double precision and stored in single precision.
+    """
     import numpy
 
     before = ENVELOPE // 2
@@ -111,19 +113,19 @@ def envelope_steps(samples: Samples) -> Samples:
         start, end = first - before, last + ENVELOPE - before
         sizes = numpy.abs(samples[max(0, start) : end])
         around = (max(0, -start), max(0, end - len(samples)))
-        found = numpy.convolve(numpy.pad(sizes, around), weights, "valid")
-        steps[first:last] = numpy.abs(numpy.diff(found))
+        envelope = numpy.convolve(numpy.pad(sizes, around), weights, "valid")
+        steps[first:last] = numpy.abs(numpy.diff(envelope))
     return steps
 
 
 def crest(samples: Samples) -> float:
-    """Decibels of the highest sample over the root mean square."""
+    """Decibels from the root mean square to the highest sample."""
     import numpy
 
     peak = max(float(samples.max()), -float(samples.min()))
     energies: list[float] = []
-    for at in range(0, len(samples), _AT_ONCE):
-        part = samples[at : at + _AT_ONCE]
+    for start in range(0, len(samples), _AT_ONCE):
+        part = samples[start : start + _AT_ONCE]
         energies.append(float(numpy.vdot(part, part)))
     power = math.sqrt(sum(energies) / len(samples))
     return 20 * math.log10((peak + TINY) / (power + TINY))

@@ -1,7 +1,7 @@
 """Loudness of a whole recording, in LUFS (ITU-R BS.1770-4, one channel), by pyloudnorm.
 
-Its meter takes about twenty bytes a sample, so that a recording is measured in pieces
-and its blocks are gated here.
+Its meter takes about twenty bytes a sample. So a recording is measured in pieces, and
+the blocks are gated here.
 """
 
 from __future__ import annotations
@@ -17,37 +17,35 @@ if TYPE_CHECKING:
 BLOCK, STEP = 0.4, 0.1
 """Seconds of a block, and between the starts of two."""
 ABSOLUTE_GATE, RELATIVE_GATE = -70.0, -10.0
-"""LUFS below which a block does not count, and how far below the mean of the others it
-may be."""
+"""LUFS below which a block does not count, and the same relative to the mean of the
+other blocks."""
 OFFSET = -0.691
-"""Decibels by which the loudness of a sine of 997 Hz equals its level."""
+"""Decibels that make the loudness of a sine of 997 Hz equal to its level."""
 SHORTEST = BLOCK
-"""Seconds: the loudness of a shorter sound is not defined."""
+"""Seconds. The loudness of a shorter sound is undefined."""
 _AT_ONCE = 100
 """Blocks of a piece."""
 _LEAD = 10
-"""Blocks before a piece, at the end of which its filters have forgotten where they
-began."""
+"""Blocks before a piece, within which the filters settle."""
 
 
 def loudness(samples: Samples) -> float:
-    """Integrated loudness in LUFS; minus infinity where every block is below the
-    gate."""
+    """Integrated loudness in LUFS; minus infinity if every block is below the gate."""
     import numpy
     import pyloudnorm
 
     meter, step = pyloudnorm.Meter(RATE), round(STEP * RATE)
     count = round((len(samples) / RATE - BLOCK) / STEP) + 1
-    found: list[float] = []
+    loudnesses: list[float] = []
     for first in range(0, count, _AT_ONCE):
         lead, last = min(first, _LEAD), min(first + _AT_ONCE, count)
         end = last - 1 + round(BLOCK / STEP)
         meter.integrated_loudness(samples[(first - lead) * step : end * step])
-        found += meter.blockwise_loudness[lead:]
-    blocks = numpy.array(found)
+        loudnesses += meter.blockwise_loudness[lead:]
+    blocks = numpy.array(loudnesses)
     powers = 10 ** ((blocks - OFFSET) / 10)
-    heard = blocks >= ABSOLUTE_GATE
-    if not heard.any():
+    is_counted = blocks >= ABSOLUTE_GATE
+    if not is_counted.any():
         return -math.inf
-    gate = OFFSET + 10 * math.log10(powers[heard].mean()) + RELATIVE_GATE
-    return OFFSET + 10 * math.log10(powers[heard & (blocks > gate)].mean())
+    gate = OFFSET + 10 * math.log10(powers[is_counted].mean()) + RELATIVE_GATE
+    return OFFSET + 10 * math.log10(powers[is_counted & (blocks > gate)].mean())

@@ -1,4 +1,4 @@
-"""Periodicity: how much a recording resembles itself one period later."""
+"""Periodicity: how similar a recording is to itself one period later."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ _AT_ONCE = 256
 
 def periodicity(samples: Samples) -> float:
     """The median over frames of the highest autocorrelation; about 0 for noise.
-    The longer the period, the lower it is, since less of the frame overlaps."""
+
+    It falls with the length of the period, since less of the frame overlaps.
+    """
     import numpy
 
     frames = framed(samples, LONG, LONG_HOP)

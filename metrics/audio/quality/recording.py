@@ -18,43 +18,49 @@ RATE = 48_000
 LONGEST = 900.0
 """The longest sound that is scored, in seconds."""
 AUDIBLE = 1e-4
-"""A sample that is not above this is silent."""
+"""A sample up to this amplitude is silent."""
 KEPT = 0.2
-"""Seconds that are kept before the first and after the last audible sample."""
+"""Seconds kept before the first and after the last audible sample."""
 LIMITS = replace(DEFAULT_LIMITS, max_audio_seconds=LONGEST)
 
 
 def recording(media: Media) -> Samples:
-    """The sound of a medium as float32 of shape (n,), n at least 1. Raises the errors
-    of ``mmeval.media.decode``; a sound of more than a quarter of an hour is above the
-    limits."""
+    """The sound of a medium as float32 of shape (n,), n at least 1.
+
+    Raises the errors of ``mmeval.media.decode``. A sound of more than a quarter of an
+    hour is above the limits.
+    """
     import numpy
 
     sound = audio(media, limits=LIMITS)
     mono = one_channel(sound.samples)
     samples = resampled(mono, sound.rate, RATE)
-    lacking = length_at_rate(len(mono), sound.rate) - len(samples)
-    if lacking > 0:
-        samples = numpy.pad(samples, (0, lacking))
+    missing = length_at_rate(len(mono), sound.rate) - len(samples)
+    if missing > 0:
+        samples = numpy.pad(samples, (0, missing))
     return audible(samples - samples.mean())
 
 
 def audible(samples: Samples) -> Samples:
-    """Samples without the silence at both ends, of which a fifth of a second stays.
-    Silence throughout is returned whole."""
+    """Samples without the silence at both ends, except for a fifth of a second.
+
+    A sound that is silent throughout stays whole.
+    """
     import numpy
 
-    heard = (samples > AUDIBLE) | (samples < -AUDIBLE)
-    if not heard.any():
+    is_audible = (samples > AUDIBLE) | (samples < -AUDIBLE)
+    if not is_audible.any():
         return samples
     around = int(KEPT * RATE)
-    first = int(numpy.argmax(heard))
-    last = len(heard) - 1 - int(numpy.argmax(heard[::-1]))
+    first = int(numpy.argmax(is_audible))
+    last = len(is_audible) - 1 - int(numpy.argmax(is_audible[::-1]))
     return samples[max(0, first - around) : last + around]
 
 
 def length_at_rate(count: int, rate: int) -> int:
-    """How many samples librosa makes of ``count`` at ``rate``, rounded up. The quotient
-    of floats is often a little too large: a sample of silence is added although the
-    lengths would fit."""
+    """The number of samples that librosa makes of ``count`` at ``rate``, rounded up.
+
+    The quotient of floats is often a little too large. Then a sample of silence is
+    added although the lengths would fit.
+    """
     return math.ceil(count * (RATE / rate))

@@ -1,4 +1,4 @@
-"""Signal to noise, estimated from a recording's quietest and flattest frames."""
+"""Signal to noise, estimated from the quietest and flattest frames of a recording."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
 LOWEST_DB, HIGHEST_DB = -10.0, 50.0
 """The limits of the ratio."""
 NOISE_BELOW_DB, NOISE_FLATNESS = -45.0, 0.6
-"""A frame that is quieter than the first and flatter than the second is noise."""
+"""A frame quieter than the first and flatter than the second is noise."""
 ENOUGH_NOISE = 10
-"""Frames. With fewer frames of noise, the quietest of all frames are used."""
+"""Frames. With fewer frames of noise, the quietest frames are used instead."""
 NOISE_PERCENTILE, ANY_PERCENTILE = 20, 10
-"""The level of the noise as a percentile of noise frames, and as one of all frames."""
+"""The noise level as a percentile of noise frames, and of all frames."""
 VALID_DB = -50.0
-"""A frame that is louder counts when flatness separates noise from signal."""
+"""A louder frame counts for the estimate by flatness."""
 ENOUGH_VALID = 20
 """Frames."""
 NOISY_FLATNESS = 0.55
-"""A frame that is flatter is noisy."""
+"""A flatter frame is noisy."""
 SIGNAL_BELOW, NOISE_ABOVE = 0.45, 0.65
-"""Frames with less flatness are signal, those with more are noise."""
+"""Frames below the first flatness are signal, those above the second are noise."""
 FEWEST, FEWEST_SHARE = 10, 0.05
-"""The fewest frames of signal and of noise, and the smallest share of the valid
-ones."""
+"""The fewest frames of signal and of noise, and their smallest share of valid
+frames."""
 STEEPNESS = 0.33
-"""For each decibel."""
+"""Of the score, per decibel."""
 MIDDLE_DB, MIDDLE_MUSIC_DB = 28.0, 22.0
 """The ratio with the score 0.5, and that for music."""
 
@@ -44,9 +44,11 @@ class NoiseTerms(NamedTuple):
 
 
 def noise_terms(samples: Samples, flatness: Samples) -> NoiseTerms:
-    """Both estimates; frames of level and flatness are paired by number, as released.
-    Their hops differ (480 and 512 samples): after a minute they are four seconds
-    apart."""
+    """Both estimates. Frames of level and flatness are paired by number, as released.
+
+    Their hops differ (480 and 512 samples), so after a minute they are four seconds
+    apart.
+    """
     levels = rms(framed(samples))
     count = min(len(levels), len(flatness))
     levels, flatness = levels[:count], flatness[:count]
@@ -60,7 +62,7 @@ def effective(*ratios: float | None) -> float:
 
 
 def snr_score(ratio: float, *, music: bool) -> float:
-    """0 to 1; music needs less."""
+    """The score of a ratio, 0 to 1. Music needs a lower ratio."""
     middle = MIDDLE_MUSIC_DB if music else MIDDLE_DB
     return 1 / (1 + math.exp(-STEEPNESS * (ratio - middle)))
 

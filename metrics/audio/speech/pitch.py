@@ -1,8 +1,8 @@
 """The pitch of a voice, by Praat's analysis or librosa's.
 
-The definition is MMMG's (task Voice Attribution): the voiced moments of a clip are
-sorted into narrow bands of pitch, and the pitch of the voice is the mean, weighted by
-loudness, in the band that holds most of the loudness.
+The definition is MMMG's (task Voice Attribution). The voiced moments of a clip are
+sorted into narrow bands of pitch. The pitch of the voice is the mean in the band with
+most loudness, weighted by loudness.
 """
 
 from __future__ import annotations
@@ -26,20 +26,23 @@ STEP = 256
 FLOOR, CEILING = 80.0, 600.0
 """Hertz."""
 EDGES = 100
-"""Edges of bands: there is one band fewer."""
+"""Edges of bands. There is one band fewer."""
 HEARD = 2e-5
 """The threshold of hearing, as an amplitude."""
 _FRAME = 2048
-"""Samples in which pYIN and the loudness beside it look for a pitch."""
+"""Samples of a frame, for pYIN and for the loudness."""
 _PIECE = 30
-"""Seconds that pYIN is given at once: a minute takes 600 MB."""
+"""Seconds that pYIN gets at once. A minute takes 600 MB."""
 _BEYOND = 0.1
-"""Mel by which the bands reach beyond the lowest and the highest pitch."""
+"""Mel by which the bands extend beyond the lowest and the highest pitch."""
 
 
-class Voiced(NamedTuple):
-    """The voiced moments of a clip. Their pitch in mel, and their loudness in decibels
-    above the threshold of hearing, at least 0."""
+class VoicedFrames(NamedTuple):
+    """The voiced moments of a clip: pitch and loudness.
+
+    The pitch is in mel, the loudness in decibels above the threshold of hearing, at
+    least 0.
+    """
 
     mel: Values
     loudness: Values
@@ -57,15 +60,11 @@ def pitch_of(
 ) -> float | None:
     """A clip's pitch in mel; None if no moment is voiced or the clip is too short.
 
-    The analysis is Praat's, or pYIN of librosa, which has no ``intensity_floor``.
-
+    The analysis is Praat's, or librosa's pYIN, which ignores ``intensity_floor``.
     Raises UsageError for a floor that is not below the ceiling.
     """
     if floor >= ceiling:
-        raise UsageError(
-            f"the lowest pitch, {floor:g} Hz, must be below the highest one, "
-            f"{ceiling:g} Hz"
-        )
+        raise UsageError(f"floor, {floor:g} Hz, must be below ceiling, {ceiling:g} Hz")
     if analysis == "pyin":
         voiced = _voiced_by_pyin(samples, floor=floor, ceiling=ceiling, step=step)
     else:
@@ -83,7 +82,7 @@ def pitch_of(
 
 def _voiced(
     samples: Samples, *, floor: float, ceiling: float, intensity_floor: float, step: int
-) -> Voiced:
+) -> VoicedFrames:
     import numpy
 
     parselmouth = need("parselmouth", "pitch")
@@ -96,32 +95,32 @@ def _voiced(
             minimum_pitch=intensity_floor, time_step=step / RATE
         )
     except parselmouth.PraatError:  # Praat's windows are longer than the clip
-        return Voiced(numpy.zeros(0), numpy.zeros(0))
+        return VoicedFrames(numpy.zeros(0), numpy.zeros(0))
     hertz, decibels = pitch.selected_array["frequency"], intensity.values[0]
     if len(hertz) != len(decibels):
         decibels = numpy.interp(pitch.xs(), intensity.xs(), decibels)
-    voiced = hertz > 0
+    is_voiced = hertz > 0
     # A level below the threshold of hearing would have a negative weight.
-    return Voiced(_mel(hertz[voiced]), numpy.maximum(decibels[voiced], 0.0))
+    return VoicedFrames(_mel(hertz[is_voiced]), numpy.maximum(decibels[is_voiced], 0.0))
 
 
 def _voiced_by_pyin(
     samples: Samples, *, floor: float, ceiling: float, step: int
-) -> Voiced:
+) -> VoicedFrames:
     import numpy
 
     librosa = need("librosa", "librosa")
-    found: list[Voiced] = []
+    pieces: list[VoicedFrames] = []
     for start in range(0, len(samples), _PIECE * RATE):
         piece = samples[start : start + _PIECE * RATE]
         frames = {"frame_length": _FRAME, "hop_length": step}
-        hertz, voiced, _ = librosa.pyin(
+        hertz, is_voiced, _ = librosa.pyin(
             piece, fmin=floor, fmax=ceiling, sr=RATE, **frames
         )
-        level = librosa.feature.rms(y=piece, **frames)[0][voiced]
+        level = librosa.feature.rms(y=piece, **frames)[0][is_voiced]
         loudness = 20.0 * numpy.log10(numpy.maximum(level / HEARD, 1.0))
-        found.append(Voiced(_mel(hertz[voiced]), loudness))
-    return Voiced(*map(numpy.concatenate, zip(*found, strict=True)))
+        pieces.append(VoicedFrames(_mel(hertz[is_voiced]), loudness))
+    return VoicedFrames(*map(numpy.concatenate, zip(*pieces, strict=True)))
 
 
 def _mel(hertz: Values) -> Values:
@@ -131,8 +130,8 @@ def _mel(hertz: Values) -> Values:
     return mel
 
 
-def _weighted(voiced: Voiced, edges: int) -> float:
-    """The mean pitch in the band with most loudness, weighted by it if there is any."""
+def _weighted(voiced: VoicedFrames, edges: int) -> float:
+    """The mean pitch in the band with most loudness, weighted by loudness if any."""
     import numpy
 
     mel, loudness = voiced

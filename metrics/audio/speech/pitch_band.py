@@ -16,6 +16,13 @@ from mmeval.metrics.audio.speech.pitch import (
     Analysis,
     pitch_of,
 )
+from mmeval.metrics.audio.speech.requested_level import (
+    RequestedLevel,
+    band_fault,
+    level_fault,
+    requested_level,
+    share_of,
+)
 from mmeval.metrics.audio.speech.voices import (
     GENDER_NAME,
     MALE_CLASS,
@@ -23,13 +30,6 @@ from mmeval.metrics.audio.speech.voices import (
     VOICE,
     Gender,
     genders_of,
-)
-from mmeval.metrics.audio.speech.wanted_level import (
-    Wanted,
-    band_fault,
-    share_of,
-    wanted,
-    wanted_fault,
 )
 from mmeval.metrics.models import bound
 from mmeval.metrics.produced import wrong
@@ -43,7 +43,7 @@ Edges = Annotated[int, Checked(lambda value: "" if value >= 2 else "2 or more")]
 
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    fault = wanted_fault(sample, switches["pitch_key"])
+    fault = level_fault(sample, switches["pitch_key"])
     return fault or band_fault(switches, "male", "female")
 
 
@@ -112,7 +112,7 @@ def pitch_band(
 
     Evidence: the pitch in ``mel``, and the ``gender``.
     """
-    how: dict[str, Any] = {
+    switches: dict[str, Any] = {
         "floor": floor,
         "ceiling": ceiling,
         "intensity_floor": intensity_floor,
@@ -124,47 +124,49 @@ def pitch_band(
         "male": (male_low, male_high),
         "female": (female_low, female_high),
     }
-    spoken = [_heard(trial, pitch_key, how) for trial in trials]
-    sounds = [voice.sound for voice in spoken if isinstance(voice, _Spoken)]
+    voices = [_pitched_voice(trial, pitch_key, switches) for trial in trials]
+    sounds = [voice.sound for voice in voices if isinstance(voice, _PitchedVoice)]
     if gender:
         genders: list[Gender] = [gender] * len(sounds)
     else:
-        heard = genders_of(sounds, bound(model), seconds=seconds, male_class=male_class)
-        genders = [voice.gender for voice in heard]
+        detected = genders_of(
+            sounds, bound(model), seconds=seconds, male_class=male_class
+        )
+        genders = [voice.gender for voice in detected]
     scores: list[Score] = []
-    for voice in spoken:
+    for voice in voices:
         if isinstance(voice, Score):
             scores.append(voice)
             continue
-        whose = genders.pop(0)
-        share = share_of(voice.mel, voice.wanted, *bands[whose])
-        scores.append(Score(share, evidence={"mel": voice.mel, "gender": whose}))
+        voice_gender = genders.pop(0)
+        share = share_of(voice.mel, voice.level, *bands[voice_gender])
+        scores.append(Score(share, evidence={"mel": voice.mel, "gender": voice_gender}))
     return scores
 
 
-class _Spoken(NamedTuple):
-    """A voice with its pitch in mel, and the wanted pitch."""
+class _PitchedVoice(NamedTuple):
+    """A voice with its pitch in mel, and the requested pitch."""
 
     sound: Media
-    wanted: Wanted
+    level: RequestedLevel
     mel: float
 
 
-def _heard(
+def _pitched_voice(
     trial: Trial,
     key: str,
-    how: Mapping[str, Any],
-) -> _Spoken | Score:
+    switches: Mapping[str, Any],
+) -> _PitchedVoice | Score:
     sound = the_only_decodable(trial)
     if isinstance(sound, Score):
         return sound
-    if fault := wanted_fault(trial.sample, key):
+    if fault := level_fault(trial.sample, key):
         return Score.unscored(fault)
-    asked = wanted(trial.sample, key)
-    if asked is None:
+    level = requested_level(trial.sample, key)
+    if level is None:
         evidence = {"mel": None, "reason": f"the row has no label {key!r}"}
         return Score(1.0, evidence=evidence)
-    mel = pitch_of(clip(sound), **how)
+    mel = pitch_of(clip(sound), **switches)
     if mel is None:
-        return wrong("no moment of the sound is voiced")
-    return _Spoken(sound, asked, mel)
+        return wrong("the sound has no voiced moment")
+    return _PitchedVoice(sound, level, mel)

@@ -92,12 +92,12 @@ def speaker_gender(
 
 def _voice_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     if switches["against"] != "turns":
-        found = _given(sample, switches["against"])
-        return found.reason if isinstance(found, Score) else ""
+        data_sound = _data_sound(sample, switches["against"])
+        return data_sound.reason if isinstance(data_sound, Score) else ""
     key = switches["order_key"]
     order: Any = sample.metadata.get(key)
     is_list = isinstance(order, (list, tuple)) and len(order) > 0
-    if is_list and all(isinstance(who, (int, str)) for who in order):
+    if is_list and all(isinstance(speaker, (int, str)) for speaker in order):
         return ""
     return f"the row's label {key!r} must be a list of speakers, not {order!r:.80}"
 
@@ -148,16 +148,16 @@ def speaker_similarity(
     Evidence: the cosine of each pair, and the threshold.
     """
     switches = {"against": against, "order_key": order_key}
-    asked = [_pairs(trial, switches) for trial in trials]
+    pairs_of_trials = [_pairs(trial, switches) for trial in trials]
     sounds: list[Media] = []
-    for pairs in asked:
+    for pairs in pairs_of_trials:
         if not isinstance(pairs, Score):
             for first, second in pairs.values():
                 sounds += [first, second]
     vectors = voices_of(sounds, bound(model), seconds=seconds)
     voices = {sound.sha256: voice for sound, voice in zip(sounds, vectors, strict=True)}
     scores: list[Score] = []
-    for pairs in asked:
+    for pairs in pairs_of_trials:
         if isinstance(pairs, Score):
             scores.append(pairs)
             continue
@@ -184,10 +184,10 @@ def _pairs(
     answer = the_only_decodable(trial)
     if isinstance(answer, Score):
         return answer
-    given = _given(trial.sample, switches["against"])
-    if isinstance(given, Score):
-        return given
-    return {switches["against"]: (answer, given)}
+    data_sound = _data_sound(trial.sample, switches["against"])
+    if isinstance(data_sound, Score):
+        return data_sound
+    return {switches["against"]: (answer, data_sound)}
 
 
 def _pairs_of_turns(
@@ -197,18 +197,18 @@ def _pairs_of_turns(
         return wrong(
             f"the answer has {len(sounds)} sounds, not {len(order)}, one for each turn"
         )
-    for at, sound in enumerate(sounds):
-        found = decodable(sound, f"turn {at}")
-        if isinstance(found, Score):
-            return found
+    for turn, sound in enumerate(sounds):
+        score = decodable(sound, f"turn {turn}")
+        if isinstance(score, Score):
+            return score
     pairs: dict[str, tuple[Media, Media]] = {}
     for first, second in same_speaker_pairs(order):
         pairs[f"{first}-{second}"] = sounds[first], sounds[second]
     return pairs
 
 
-def _given(sample: Sample, against: str) -> Media | Score:
-    """The data's sound with the wanted voice, or the unscored score without it."""
+def _data_sound(sample: Sample, against: str) -> Media | Score:
+    """The data's sound with the right voice, or an unscored score."""
     contents = list(sample.references[:1])
     if against == "input":
         contents = [message.content for message in sample.input]

@@ -9,17 +9,17 @@ from mmeval.media import Interleaved, Media
 from mmeval.metric import HubModel, metric
 from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, clip, the_only_decodable
 from mmeval.metrics.audio.silence import TRIM_DB, trimmed
+from mmeval.metrics.audio.speech.requested_level import (
+    band_fault,
+    level_fault,
+    requested_level,
+    share_of,
+)
 from mmeval.metrics.audio.speech.transcription import (
     PROCESSOR,
     WHISPER,
     WHISPER_NAME,
     transcripts_of,
-)
-from mmeval.metrics.audio.speech.wanted_level import (
-    band_fault,
-    share_of,
-    wanted,
-    wanted_fault,
 )
 from mmeval.metrics.models import bound
 from mmeval.metrics.text.normalisers import speech
@@ -34,7 +34,7 @@ COUNTED_BY_CHARACTER = ("chinese",)
 
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    fault = wanted_fault(sample, switches["speed_key"])
+    fault = level_fault(sample, switches["speed_key"])
     return fault or band_fault(switches, "words", "characters")
 
 
@@ -88,22 +88,24 @@ def speech_rate(
     Evidence: the ``rate``, how much was ``counted``, and the ``seconds``.
     """
     sounds: list[Media | Score] = []
-    heard: list[Media] = []
+    decodable_sounds: list[Media] = []
     words: list[str] = []
     for trial in trials:
         sound = the_only_decodable(trial)
-        fault = wanted_fault(trial.sample, speed_key)
+        fault = level_fault(trial.sample, speed_key)
         if fault and isinstance(sound, Media):
             sound = Score.unscored(fault)
         sounds.append(sound)
         if isinstance(sound, Media):
             answer = trial.output or Interleaved()
-            heard.append(sound)
+            decodable_sounds.append(sound)
             words.append(answer.words)
     if source == "text":
         texts = list(map(speech, words))
     else:
-        texts = transcripts_of(heard, bound(model), bound(processor), language)
+        texts = transcripts_of(
+            decodable_sounds, bound(model), bound(processor), language
+        )
     scores: list[Score] = []
     for trial, sound in zip(trials, sounds, strict=True):
         if isinstance(sound, Score):
@@ -116,8 +118,8 @@ def speech_rate(
             count, low, high = len(text.split(" ")), words_low, words_high
         seconds = len(trimmed(clip(sound), top_db)) / RATE
         rate = count * 60.0 / seconds
-        asked = wanted(trial.sample, speed_key)
-        value = 1.0 if asked is None else share_of(rate, asked, low, high)
+        level = requested_level(trial.sample, speed_key)
+        value = 1.0 if level is None else share_of(rate, level, low, high)
         evidence = {"rate": rate, "counted": count, "seconds": seconds}
         scores.append(Score(value, evidence=evidence))
     return scores

@@ -24,26 +24,26 @@ ONLY = ""
 """The name of the turn of an answer with one sound."""
 
 
-class _Asked(NamedTuple):
-    """The constraints on the words by turn, and how many turns there are."""
+class _TurnConstraints(NamedTuple):
+    """The constraints on the words by turn, and the number of turns."""
 
     turns: int
     constraints: Mapping[str, Sequence[Constraint]]
 
 
-def _asked(
+def _constraints_of_row(
     sample: Sample,
     constraint_key: str,
     order_key: str,
-) -> _Asked:
-    """The constraints of a row. Raises UsageError for labels that hold none."""
+) -> _TurnConstraints:
+    """The constraints of a row. Raises UsageError for labels without any."""
     label = sample.metadata.get(constraint_key)
     if not isinstance(label, Mapping):
-        return _Asked(1, {ONLY: constraints_of(label)})
+        return _TurnConstraints(1, {ONLY: constraints_of(label)})
     order = sample.metadata.get(order_key)
     if not isinstance(order, (list, tuple)) or not order:
         raise UsageError(
-            "constraints by turn take a list of the turns' speakers under "
+            "constraints by turn need a list of the turns' speakers under "
             f"{order_key!r}, not {order!r:.80}"
         )
     turns = set(map(str, range(len(order))))
@@ -53,12 +53,12 @@ def _asked(
             f"{', '.join(map(str, label))!r:.80}"
         )
     constraints = {str(turn): constraints_of(rows) for turn, rows in label.items()}
-    return _Asked(len(order), constraints)
+    return _TurnConstraints(len(order), constraints)
 
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     try:
-        _asked(sample, switches["constraint_key"], switches["order_key"])
+        _constraints_of_row(sample, switches["constraint_key"], switches["order_key"])
     except UsageError as error:
         return f"the row's label {switches['constraint_key']!r}: {error}"
     return ""
@@ -109,25 +109,25 @@ def transcript_constraints(
 
     Evidence: for each turn the transcript and each constraint.
     """
-    rule = _Rule(constraint_key, order_key, lower_keywords, missing)
-    found = [rule.sounds(trial) for trial in trials]
+    switches = _ConstraintSwitches(constraint_key, order_key, lower_keywords, missing)
+    sounds_of_trials = [switches.sounds(trial) for trial in trials]
     sounds: list[Media] = []
-    for turns in found:
+    for turns in sounds_of_trials:
         if not isinstance(turns, Score):
             sounds += turns.values()
     texts = transcripts_of(sounds, bound(model), bound(processor), language)
     scores: list[Score] = []
-    for trial, turns in zip(trials, found, strict=True):
+    for trial, turns in zip(trials, sounds_of_trials, strict=True):
         if isinstance(turns, Score):
             scores.append(turns)
         else:
-            heard = {turn: texts.pop(0) for turn in turns}
-            scores.append(rule.score(trial, heard))
+            texts_of_turns = {turn: texts.pop(0) for turn in turns}
+            scores.append(switches.score(trial, texts_of_turns))
     return scores
 
 
-class _Rule(NamedTuple):
-    """The switches that say how constraints are read."""
+class _ConstraintSwitches(NamedTuple):
+    """The switches by which constraints are read."""
 
     constraint_key: str
     order_key: str
@@ -135,45 +135,50 @@ class _Rule(NamedTuple):
     missing: Missing
 
     def sounds(self, trial: Trial) -> dict[str, Media] | Score:
-        """The sounds with constraints, by turn, or the score of a trial without
-        them."""
+        """The sounds with constraints, by turn, or the score of a trial without."""
         if trial.output is None:
             return Score.unscored("there is no answer to score")
         try:
-            asked = _asked(trial.sample, self.constraint_key, self.order_key)
+            row_constraints = _constraints_of_row(
+                trial.sample, self.constraint_key, self.order_key
+            )
         except UsageError as error:
             return Score.unscored(f"the row's label {self.constraint_key!r}: {error}")
         sounds = media_of(trial.output, "audio")
-        if ONLY in asked.constraints:
+        if ONLY in row_constraints.constraints:
             if not sounds and self.missing == "empty_text":
                 # Official oddity (54527db8): an answer without sound has an empty
                 # transcript. It is short and excludes every keyword.
                 return self.score(trial, {ONLY: ""})
             only = the_only_medium(trial, "audio", "sounds")
             return only if isinstance(only, Score) else _decodable({ONLY: only})
-        if len(sounds) != asked.turns:
+        if len(sounds) != row_constraints.turns:
             return wrong(
-                f"the answer has {len(sounds)} sounds, not {asked.turns}, one for "
-                "each turn"
+                f"the answer has {len(sounds)} sounds, not {row_constraints.turns}, "
+                "one for each turn"
             )
-        return _decodable({turn: sounds[int(turn)] for turn in asked.constraints})
+        return _decodable(
+            {turn: sounds[int(turn)] for turn in row_constraints.constraints}
+        )
 
-    def score(self, trial: Trial, heard: Mapping[str, str]) -> Score:
-        asked = _asked(trial.sample, self.constraint_key, self.order_key).constraints
+    def score(self, trial: Trial, texts: Mapping[str, str]) -> Score:
+        row_constraints = _constraints_of_row(
+            trial.sample, self.constraint_key, self.order_key
+        ).constraints
         evidence: dict[str, Any] = {}
         met_count = 0
-        for turn, constraints in asked.items():
-            met = all_met(heard[turn], constraints, lower_keywords=self.lower_keywords)
+        for turn, constraints in row_constraints.items():
+            met = all_met(texts[turn], constraints, lower_keywords=self.lower_keywords)
             met_count += met.met
-            evidence[turn] = {"heard": heard[turn], "constraints": met.evidence}
-        value = met_count / len(asked)
+            evidence[turn] = {"heard": texts[turn], "constraints": met.evidence}
+        value = met_count / len(row_constraints)
         return Score(value, evidence=evidence.get(ONLY) or {"turns": evidence})
 
 
 def _decodable(sounds: Mapping[str, Media]) -> dict[str, Media] | Score:
     for turn, sound in sounds.items():
-        called = "" if turn == ONLY else f"turn {turn}"
-        found = decodable(sound, called)
-        if isinstance(found, Score):
-            return found
+        name = "" if turn == ONLY else f"turn {turn}"
+        score = decodable(sound, name)
+        if isinstance(score, Score):
+            return score
     return dict(sounds)

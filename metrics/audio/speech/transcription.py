@@ -17,7 +17,7 @@ from mmeval.metrics.audio.clips import (
 )
 from mmeval.metrics.models import bound, network_of, opening, quietly
 from mmeval.metrics.text.normalisers import speech
-from mmeval.metrics.text.word_accuracy import Blanks, Unit, accuracy_of, wanted_texts
+from mmeval.metrics.text.word_accuracy import Blanks, Unit, accuracy_of, target_texts
 from mmeval.records import Sample, Score, Trial
 from mmeval.system import need
 
@@ -38,7 +38,7 @@ PROCESSOR = HubModel(
         "normalizer.json|",
     )
 )
-"""The processor of a model. Fine-tuned models share it, as BELLE's for Chinese uses
+"""The processor of a model. Fine-tuned models share it: BELLE's for Chinese uses
 Whisper's."""
 
 WHISPER_NAME = "openai/whisper-large-v3"
@@ -48,7 +48,7 @@ AT_ONCE = 30
 _BATCH = 8
 
 
-class _Ears(NamedTuple):
+class _WhisperProcessor(NamedTuple):
     """Objects of transformers, which are untyped here."""
 
     processor: Any
@@ -69,20 +69,24 @@ def transcripts(
     Clips are mono at 22050 Hz. The most likely word is taken each time, so the same
     clip has the same transcript.
     """
-    most = AT_ONCE * HEARD_RATE
-    heard = [resampled(samples, RATE, HEARD_RATE) for samples in clips]
-    found = [""] * len(clips)
-    short = [at for at, samples in enumerate(heard) if 0 < len(samples) <= most]
-    for first in range(0, len(short), _BATCH):
-        places = short[first : first + _BATCH]
-        batch = [heard[at] for at in places]
+    max_samples = AT_ONCE * HEARD_RATE
+    resampled_clips = [resampled(samples, RATE, HEARD_RATE) for samples in clips]
+    texts_of_clips = [""] * len(clips)
+    short_clips = [
+        index
+        for index, samples in enumerate(resampled_clips)
+        if 0 < len(samples) <= max_samples
+    ]
+    for first in range(0, len(short_clips), _BATCH):
+        places = short_clips[first : first + _BATCH]
+        batch = [resampled_clips[index] for index in places]
         texts = _written(batch, model, processor, language)
-        for at, text in zip(places, texts, strict=True):
-            found[at] = text
-    for at, samples in enumerate(heard):
-        if len(samples) > most:
-            (found[at],) = _written([samples], model, processor, language)
-    return list(map(speech, found))
+        for index, text in zip(places, texts, strict=True):
+            texts_of_clips[index] = text
+    for index, samples in enumerate(resampled_clips):
+        if len(samples) > max_samples:
+            (texts_of_clips[index],) = _written([samples], model, processor, language)
+    return list(map(speech, texts_of_clips))
 
 
 def transcripts_of(
@@ -101,9 +105,9 @@ def transcripts_of(
 
 
 def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
-    wanted = wanted_texts(sample, switches["text_key"])
-    if isinstance(wanted, Score):
-        return wanted.reason
+    targets = target_texts(sample, switches["text_key"])
+    if isinstance(targets, Score):
+        return targets.reason
     return ""
 
 
@@ -163,14 +167,14 @@ def transcript(
 def _accuracy(
     sample: Sample, text: str, text_key: str, unit: Unit, blanks: Blanks
 ) -> Score:
-    wanted = wanted_texts(sample, text_key)
-    if isinstance(wanted, Score):
-        return wanted
-    pair = (text, speech(" ".join(wanted)))
+    targets = target_texts(sample, text_key)
+    if isinstance(targets, Score):
+        return targets
+    pair = (text, speech(" ".join(targets)))
     accuracy = accuracy_of([pair], normalise="none", unit=unit, blanks=blanks)
     if accuracy.value is None:
-        why = f"undefined: the wanted text has no {unit}s"
-        return Score.unscored(why, **accuracy.evidence)
+        reason = f"undefined: the target text has no {unit}s"
+        return Score.unscored(reason, **accuracy.evidence)
     return Score(accuracy.value, evidence=accuracy.evidence)
 
 
@@ -182,12 +186,13 @@ def _written(
 ) -> list[str]:
     """The transcripts of clips that fit one window, or of one longer clip."""
     torch = need("torch", "hf")
-    network, ears = loaded(model, _network), loaded(processor, _ears)
-    longer = len(clips[0]) > AT_ONCE * HEARD_RATE
+    network = loaded(model, _network)
+    whisper = loaded(processor, _whisper_processor)
+    is_long = len(clips[0]) > AT_ONCE * HEARD_RATE
     long_form: dict[str, Any] = {}
-    if longer:
+    if is_long:
         long_form = {"truncation": False, "padding": "longest"}
-    inputs = ears.processor.feature_extractor(
+    inputs = whisper.processor.feature_extractor(
         list(clips),
         sampling_rate=HEARD_RATE,
         return_tensors="pt",
@@ -195,16 +200,16 @@ def _written(
         **long_form,
     ).to(network.device)
     # A fine-tuned model may lack the names of its languages; its processor has them.
-    network.generation_config = ears.generation
+    network.generation_config = whisper.generation
     with torch.inference_mode(), quietly():
         tokens = network.generate(
             inputs["input_features"],
             attention_mask=inputs["attention_mask"],
             language=language,
             task="transcribe",
-            return_timestamps=longer,
+            return_timestamps=is_long,
         )
-    texts: list[str] = ears.processor.batch_decode(tokens, skip_special_tokens=True)
+    texts: list[str] = whisper.processor.batch_decode(tokens, skip_special_tokens=True)
     return texts
 
 
@@ -212,7 +217,7 @@ def _network(folder: Path, device: str) -> Any:
     return network_of("WhisperForConditionalGeneration", folder, device)
 
 
-def _ears(folder: Path, _device: str) -> _Ears:
+def _whisper_processor(folder: Path, _device: str) -> _WhisperProcessor:
     transformers = need("transformers", "hf")
     with opening(folder), quietly():
         processor = transformers.WhisperProcessor.from_pretrained(
@@ -222,4 +227,4 @@ def _ears(folder: Path, _device: str) -> _Ears:
             folder, local_files_only=True
         )
     generation.update(do_sample=False, num_beams=1)
-    return _Ears(processor, generation)
+    return _WhisperProcessor(processor, generation)

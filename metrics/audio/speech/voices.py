@@ -1,4 +1,4 @@
-"""Voices: a speaker's gender, and whether two speakers are one, by speech models."""
+"""Voices: a speaker's gender, and the similarity of speakers, by speech models."""
 
 from __future__ import annotations
 
@@ -25,22 +25,21 @@ GENDER_NAME = "alefiury/wav2vec2-large-xlsr-53-gender-recognition-librispeech"
 SPEAKER_NAME = "microsoft/wavlm-base-sv"
 HEARD_RATE = 16000
 SECONDS = 5.0
-"""Seconds of a clip that are used for a gender."""
+"""Seconds of a clip from which a gender is detected."""
 LONGEST_SECONDS = 60.0
-"""Seconds of a clip that are used for a voice: the speaker model's memory grows with
+"""Seconds of a clip that are used for a voice. The speaker model's memory grows with
 their square."""
 MALE_CLASS = 1
 SHORTEST = HEARD_RATE // 2
-"""Samples; a shorter clip is padded with silence, since the speaker model needs the
+"""Samples. A shorter clip is padded with silence, since the speaker model needs the
 spread of some frames."""
 _BATCH = 8
 
 Gender = Literal["male", "female"]
 
 
-class Heard(NamedTuple):
-    """A gender, and how sure the model is of it: 0.5 to 1 for a model of two
-    classes."""
+class DetectedGender(NamedTuple):
+    """A gender, and its probability: 0.5 to 1 for a model of two classes."""
 
     gender: Gender
     certainty: float
@@ -60,7 +59,7 @@ def genders(
     *,
     seconds: float = SECONDS,
     male_class: int = MALE_CLASS,
-) -> list[Heard]:
+) -> list[DetectedGender]:
     """The speaker's gender in each clip's first ``seconds``, padded with silence.
 
     Clips are mono at 22050 Hz. ``male_class`` is the model's class for men.
@@ -69,15 +68,17 @@ def genders(
         return []
     voice = loaded(model, _gender_model)
     length = round(seconds * HEARD_RATE)
-    heard = [_exactly(resampled(clip, RATE, HEARD_RATE), length) for clip in clips]
-    found: list[Heard] = []
-    for at in range(0, len(heard), _BATCH):
-        logits = _logits(voice, heard[at : at + _BATCH])
+    resampled_clips = [
+        _exactly(resampled(clip, RATE, HEARD_RATE), length) for clip in clips
+    ]
+    detected: list[DetectedGender] = []
+    for start in range(0, len(resampled_clips), _BATCH):
+        logits = _logits(voice, resampled_clips[start : start + _BATCH])
         for row in logits.softmax(-1).tolist():
             certainty = max(row)
             is_male = row.index(certainty) == male_class
-            found.append(Heard("male" if is_male else "female", certainty))
-    return found
+            detected.append(DetectedGender("male" if is_male else "female", certainty))
+    return detected
 
 
 def genders_of(
@@ -86,8 +87,8 @@ def genders_of(
     *,
     seconds: float = SECONDS,
     male_class: int = MALE_CLASS,
-) -> list[Heard]:
-    """``genders`` of sounds that can be decoded, each computed once for all metrics."""
+) -> list[DetectedGender]:
+    """``genders`` of decodable sounds, each computed once for all metrics."""
     return remembered_all(
         sounds,
         ("gender", model["fingerprint"], seconds, male_class),
@@ -103,11 +104,12 @@ def voice_vectors(
     *,
     seconds: float = LONGEST_SECONDS,
 ) -> Vectors:
-    """The voice of each clip as a vector of length 1, from its first ``seconds``.
-    float32 of shape (clips, width); the cosine of two says how alike they are.
+    """The voice of each clip's first ``seconds``, as a vector of length 1.
 
-    Each clip goes through the model alone: the released scorer pads eight together
-    without a mask, so that there a clip's voice depends on its neighbours.
+    float32 of shape (clips, width). The cosine of two is their similarity.
+
+    Each clip goes through the model alone. The released scorer pads eight together
+    without a mask, so there a clip's voice depends on its neighbours.
     """
     import numpy as np
 
@@ -115,19 +117,20 @@ def voice_vectors(
         return np.zeros((0, 0), np.float32)
     torch = need("torch", "hf")
     voice = loaded(model, _speaker_model)
-    found = []
-    for one in clips:
-        heard = resampled(one, RATE, HEARD_RATE)[: max(1, round(seconds * HEARD_RATE))]
+    vectors_of_clips = []
+    for clip_samples in clips:
+        length = max(1, round(seconds * HEARD_RATE))
+        samples = resampled(clip_samples, RATE, HEARD_RATE)[:length]
         inputs = voice.features(
-            _exactly(heard, max(len(heard), SHORTEST)),
+            _exactly(samples, max(len(samples), SHORTEST)),
             sampling_rate=HEARD_RATE,
             return_tensors="pt",
         )
         with torch.inference_mode():
             values = inputs["input_values"].to(voice.device)
             vector = voice.network(values).embeddings[0]
-            found.append(vector.float().cpu().numpy())
-    return of_length_one(np.stack(found))
+            vectors_of_clips.append(vector.float().cpu().numpy())
+    return of_length_one(np.stack(vectors_of_clips))
 
 
 def voices_of(
@@ -136,7 +139,7 @@ def voices_of(
     *,
     seconds: float = LONGEST_SECONDS,
 ) -> list[Vectors]:
-    """The voice of each sound that can be decoded, each computed once."""
+    """``voice_vectors`` of decodable sounds, each computed once."""
     return remembered_all(
         sounds,
         ("voice", model["fingerprint"], seconds),
@@ -145,7 +148,7 @@ def voices_of(
 
 
 def same_speaker_pairs(order: Sequence[Any]) -> list[tuple[int, int]]:
-    """The pairs of turns that one speaker has.
+    """The pairs of turns of one speaker.
 
     >>> same_speaker_pairs([0, 1, 2, 0, 1])
     [(0, 3), (1, 4)]
@@ -158,8 +161,8 @@ def _exactly(samples: Samples, length: int) -> Samples:
     """The samples cut or padded with silence to a length."""
     import numpy as np
 
-    lacking = max(0, length - len(samples))
-    return np.pad(samples[:length], (0, lacking))
+    missing = max(0, length - len(samples))
+    return np.pad(samples[:length], (0, missing))
 
 
 def _logits(voice: _Model, clips: Sequence[Samples]) -> Any:

@@ -1,1 +1,1 @@
-"""Reads which option an answer names: its words, its marks, its languages."""
+"""Reads which option an answer to a multiple-choice question names."""

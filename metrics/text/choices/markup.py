@@ -1,7 +1,7 @@
 """The markup around a choice: thinking, JSON, tags, TeX, Markdown, forms of letters.
 
-Everything here takes time that is linear in the length of the answer, which is
-hostile: repetition is bounded, or runs over what a pattern before it has found.
+Answers may be hostile, so everything takes time linear in the answer's length.
+Repetition is bounded, or runs over the match of an earlier pattern.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from mmeval.metrics.text.choices.words import any_of
 
 _THINKING = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 
-# Format characters that do not show (directions of writing, joiners, variants of
-# emojis), and the private characters that stand for options in the reader.
+# Invisible characters (directions of writing, joiners, variants of emojis), and the
+# private characters that stand for options in the reader.
 _UNSEEN = re.compile(
     "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe0e\ufe0f\ufeff"
     "\ue000-\uf8ff]"
@@ -72,33 +72,37 @@ _ANSWER_KEY = re.compile(
     rf"|chosen|selection|result|response|output|label)"
     rf"(?: ?(?:letter|choice|option|key|label|id|index|value))?)"
 )
-"""A key of JSON with the answer, its parts separated by blanks: not ``options`` or
-``answer explanation``."""
+"""A JSON key of the answer, with its words separated by blanks. It does not match
+``options`` or ``answer explanation``."""
 _MOST_BOXES = 10
-"""Number of boxes that are read, from the last one back."""
+"""The most boxes that are read, from the last one back."""
 
 
 def without_thinking(answer: str) -> str:
-    """What stands outside of thinking blocks. One whose end is not marked hides the
-    rest, one whose beginning is not marked all before it."""
-    kept: list[str] = []
+    """The text outside of thinking blocks.
+
+    A block without an end hides the rest, one without a beginning all text before it.
+    """
+    outside: list[str] = []
     start, thinking = 0, False
     for mark in _THINKING.finditer(answer):
         if mark[1]:
             if not thinking:
-                kept.clear()
+                outside.clear()
             start, thinking = mark.end(), False
         elif not thinking:
-            kept.append(answer[start : mark.start()])
+            outside.append(answer[start : mark.start()])
             thinking = True
     if not thinking:
-        kept.append(answer[start:])
-    return "".join(kept)
+        outside.append(answer[start:])
+    return "".join(outside)
 
 
 def plain_characters(text: str) -> str:
-    """The text in NFKC, letters in circles or squares as letters, with single blanks,
-    no blank lines, and nothing that does not show."""
+    """The text in NFKC, with single blanks and without blank lines.
+
+    Letters in circles or squares become letters, and invisible characters are removed.
+    """
     pictured = text.translate(_PICTURED_LETTERS)
     folded = unicodedata.normalize("NFKC", _UNSEEN.sub("", pictured))
     single = _BLANK_LINES.sub("\n", _BLANKS.sub(" ", folded))
@@ -106,7 +110,7 @@ def plain_characters(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Plain characters without markup, and without what is struck out."""
+    """Plain characters without markup and without struck out text."""
     text = _FENCE.sub("", text)
     text = _SHORT_TAG.sub(" ", _TAG.sub(" ", text))
     text = _TEX_MATH.sub(" ", _TEX_FORMAT.sub("", text))
@@ -116,7 +120,7 @@ def prose(text: str) -> str:
 
 
 def _as_bracket(braces: re.Match[str]) -> str:
-    """``{C}`` is a letter in brackets; around more, braces of TeX show nothing."""
+    """``{C}`` is a letter in brackets; TeX's braces around more are invisible."""
     inner = braces[1].strip()
     if len(inner) == 1:
         return f"({inner})"
@@ -130,33 +134,35 @@ def is_json(text: str) -> bool:
 
 
 def json_answers(text: str) -> list[str]:
-    """The texts that the JSON of an answer names as its answer; empty without JSON, and
-    where no key of it is for an answer. The only key of a text that is JSON alone
-    is."""
+    """The texts that the JSON of an answer gives as its answer.
+
+    Empty without JSON, or without a key for an answer. The only key of a text that is
+    nothing but JSON is one.
+    """
     bare = _FENCE.sub("", text).strip()
     value = strict_json(bare)
     if isinstance(value, str | list):
         return [_written(value)]
     try:
-        found = read_object(bare)
+        object_ = read_object(bare)
     except ReplyError:
         return []
-    return _answers_of(found, any_key=is_json(bare))
+    return _answers_of(object_, any_key=is_json(bare))
 
 
-def _answers_of(found: Mapping[str, Any], *, any_key: bool) -> list[str]:
-    if any_key and all(isinstance(value, bool) for value in found.values()):
+def _answers_of(object_: Mapping[str, Any], *, any_key: bool) -> list[str]:
+    if any_key and all(isinstance(value, bool) for value in object_.values()):
         # {"A": false, "B": true} names the options that are true
-        return [key for key, value in found.items() if value]
-    if any_key and len(found) == 1:
-        ((key, value),) = found.items()
+        return [key for key, value in object_.items() if value]
+    if any_key and len(object_) == 1:
+        ((key, value),) = object_.items()
         # {"C": "oak"} names an option by its key
         written = _written(value)
         if len(key) == 1 and key.isalpha():
             return [f"{key}. {written}"]
         return [written]
     answers: list[str] = []
-    for key, value in found.items():
+    for key, value in object_.items():
         words = _NOT_A_WORD.sub(" ", key).strip()
         if _ANSWER_KEY.fullmatch(words) and value is not None:
             answers.append(_written(value))
@@ -164,8 +170,7 @@ def _answers_of(found: Mapping[str, Any], *, any_key: bool) -> list[str]:
 
 
 def _written(value: Any) -> str:
-    """A value of JSON as an answer would write it: what a list holds stands side by
-    side, of an object its own answers."""
+    """A JSON value as an answer would write it: a list joined, an object's answers."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -178,8 +183,7 @@ def _written(value: Any) -> str:
 
 
 def tagged_answer(text: str) -> str:
-    """What stands in the last tag such as ``<answer>`` that is not blank; else
-    empty."""
+    """The content of the last tag such as ``<answer>`` that is not blank, or empty."""
     end = len(text)
     for mark in reversed(list(_ANSWER_TAG.finditer(text))):
         content = text[mark.end() : end].strip()
@@ -190,7 +194,7 @@ def tagged_answer(text: str) -> str:
 
 
 def boxed_answers(text: str) -> Iterator[str]:
-    r"""What stands in TeX's ``\boxed{...}``, the last one first."""
+    r"""The contents of TeX's ``\boxed{...}``, the last one first."""
     boxes = list(_TEX_BOX.finditer(text))
     for box in reversed(boxes[-_MOST_BOXES:]):
         start = box.end()
@@ -199,7 +203,7 @@ def boxed_answers(text: str) -> Iterator[str]:
 
 
 def _box_end(text: str, start: int) -> int:
-    """Where the brace that is open at a place is closed, else the end of the line."""
+    """The position at which an open brace is closed, else the end of the line."""
     depth = 1
     for brace in _BRACE.finditer(text, start):
         depth += 1 if brace[0] == "{" else -1

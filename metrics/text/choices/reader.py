@@ -1,9 +1,9 @@
 """Reads which option of a multiple-choice question an answer chooses.
 
-One reader for all benchmarks: rules in a fixed order, of which the first that finds
-something decides. Texts of options are replaced by a character each before the prose is
-read. So letters inside of them do not count as choices, and "not a cat but a dog" is
-read as "not A but B" is.
+All benchmarks use one reader. Its rules have a fixed order, and the first rule that
+finds an option decides. Before prose is read, each option's text is replaced by a
+character. So letters inside a text do not count as choices, and "not a cat but a dog"
+is read like "not A but B".
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from mmeval.metrics.text.choices.words import any_of
 from mmeval.records import NO_OPTION, Score
 
 Options = Mapping[str, str]
-"""The texts of the options by upper-case letter. A text is empty where only the letter
-is known."""
+"""The texts of the options by upper-case letter. A text is empty if only the letter is
+known."""
 
 NAMES_NONE = "names no option"
 """The rule of an answer in which no rule finds an option."""
@@ -50,7 +50,7 @@ def find_choice(answer: str, options: Options) -> ChosenOption:
     >>> find_choice("I think the answer is (B).", {"A": "a cat", "B": "a dog"})
     ChosenOption(letter='B', rule='stated')
     """
-    reader = _Reader(options)
+    reader = _OptionReader(options)
     text = plain_characters(without_thinking(answer))
     in_json = json_answers(text)
     chosen = [reader.in_prose(piece).letter for piece in in_json]
@@ -64,9 +64,8 @@ def find_choice(answer: str, options: Options) -> ChosenOption:
 
 
 def named_option(label: str, options: Options) -> str | None:
-    """The letter of the option that a label names, by its letter or its text; None
-    where that is not exactly one."""
-    reader = _Reader(options)
+    """The letter of the option that a label names by letter or text; else None."""
+    reader = _OptionReader(options)
     letters = reader.whole(reader.with_characters(plain_characters(label)))
     return _chosen("whole", letters).letter
 
@@ -74,19 +73,21 @@ def named_option(label: str, options: Options) -> str | None:
 def choice_score(
     chosen: ChosenOption, right: str, evidence: Mapping[str, Any] | None = None
 ) -> Score:
-    """1 where the right option is chosen, else 0; the evidence has the letter that was
-    ``found``, and notes an answer that names no option."""
-    noted = {"found": chosen.letter, **(evidence or {})}
+    """1 if the right option is chosen, else 0.
+
+    The evidence has the letter ``found``, and marks an answer that names no option.
+    """
+    details = {"found": chosen.letter, **(evidence or {})}
     if chosen.letter is None:
-        noted[NO_OPTION] = True
-    return Score(float(chosen.letter == right), evidence=noted)
+        details[NO_OPTION] = True
+    return Score(float(chosen.letter == right), evidence=details)
 
 
 _OPTION = "[\ue000-\uf8ff]"
 """A character that stands for the text of an option."""
 _FIRST_OPTION = 0xE000
 _INSIDE_WORD = "A-Za-z0-9_À-ɏ"
-"""What makes a letter part of a word; other scripts are written without blanks."""
+"""Characters that make a letter part of a word. Other scripts have no blanks."""
 _CAPITAL = rf"(?<![{_INSIDE_WORD}'’-])[A-Z](?![{_INSIDE_WORD}'’]|-[A-Za-z])"
 _ONE = rf"(?:{_OPTION}|{_CAPITAL})"
 _OPENS = "[(\\[<【「『《〈〔⟨\"'“”„‘’‚«‹]"
@@ -163,7 +164,7 @@ _CONCLUDES = re.compile(
 _NAMED_OPTION = re.compile(_OPTION_NOUN)
 _UP_TO_STATED = re.compile(rf"\A[^.:=\n。;!?]{{0,60}}?(?:{_STATES}|{_SIGNS})")
 _GAP_CHARS = 100
-"""Characters behind "the answer" in which it is stated."""
+"""Characters after "the answer" within which it is stated."""
 _CALLED_RIGHT = re.compile(rf"({_ONE}){_CLOSES}{{0,3}} ?(?i:{any_of('right')})")
 _STATED = re.compile(
     rf"(?:{_OPENS}|{_SIGNS}|\s){{0,12}}{_FILLER}{{0,4}}(?:{_OPENS}|{_SIGNS}){{0,6}}"
@@ -175,7 +176,7 @@ _STATED = re.compile(
 )
 _BEHIND_LETTER = r"(?:because|since|due|as|for|remains|fits|it is|is(?=[.!\n]|$))\b"
 _ARTICLE_BEHIND = re.compile(rf" (?:(?!{_BEHIND_LETTER})[a-z]|{_OPTION})")
-"""What follows the article "A", and not the letter."""
+"""Text that follows the article "A", but not the letter."""
 _FURTHER = re.compile(
     # After a comma the letter may begin a clause ("it is C, A has none").
     rf"{_CLOSES}{{0,3}}\.?(?: ?(?:[,/&+;、]|{_JOINS})){{1,3}} ?(?:{_OPTION_NOUN} ?)?"
@@ -193,10 +194,10 @@ _LINE_GOES_ON = re.compile(rf"{_CLOSES}| ?[.:,、;–—-](?=\s|$)")
 _IN_BRACKETS = re.compile(r"[(\[<【]([A-Z])[)\]>】]")
 _STANDS_ALONE = re.compile(rf"({_CAPITAL})")
 _MOST_LISTED = 2
-"""More options than these in one statement are a list of all, and no choice."""
+"""More options in one statement are a list of all, not a choice."""
 
 
-class _Reader:
+class _OptionReader:
     """Reads prose about the options of one question."""
 
     def __init__(self, options: Options) -> None:
@@ -209,7 +210,7 @@ class _Reader:
         for letter, option in options.items():
             words = " ".join(prose(plain_characters(option)).split())
             text = words.strip(" .,;:!?\"'“”。")
-            # A text that is the letter of an option is read as the letter.
+            # a text that is the letter of an option is read as the letter
             if text and text.upper() not in options:
                 by_text.setdefault(text.casefold(), []).append(letter)
         longest_first = sorted(by_text, key=len, reverse=True)
@@ -232,16 +233,16 @@ class _Reader:
         whole = _ALONE_ON_LINE.fullmatch(text)
         if whole and whole["letter"] and whole["letter"].upper() not in self._order:
             return ChosenOption(None, f"whole: {NAMES_NONE}")
-        # What is all of a line is not part of a clause that rejects it.
+        # an option that fills a line is not part of a clause that rejects it
         for rule, read in _RULES_OF_LINES.items():
             letters = read(self, text)
             if letters:
                 return _chosen(rule, letters)
-        kept = text
+        remaining = text
         for pattern in _REJECTED:
-            kept = pattern.sub(" ", kept)
+            remaining = pattern.sub(" ", remaining)
         for rule, read in _RULES.items():
-            letters = read(self, kept)
+            letters = read(self, remaining)
             if letters:
                 return _chosen(rule, letters)
         return ChosenOption(None, NAMES_NONE)
@@ -256,18 +257,18 @@ class _Reader:
     # --- the rules
 
     def whole(self, text: str) -> list[str]:
-        found = _ALONE_ON_LINE.fullmatch(text)
-        if found is None:
+        match = _ALONE_ON_LINE.fullmatch(text)
+        if match is None:
             return []
-        letter = found["letter"] or found["letter_before"] or found["letter_behind"]
-        option = found["text"] or found["text_behind"] or found["text_before"]
+        letter = match["letter"] or match["letter_before"] or match["letter_behind"]
+        option = match["text"] or match["text_behind"] or match["text_before"]
         named = self._named(letter.upper()) if letter else []
         if not option:
             return named
         with_text = self._letters_of[option]
         if not letter:
             return with_text
-        # A letter beside a text counts where both name the same option.
+        # a letter beside a text counts if both name the same option
         is_same = bool(named) and named[0] in with_text
         return named if is_same else []
 
@@ -290,7 +291,7 @@ class _Reader:
         return letters
 
     def _is_next(self, line: str, letters: list[str]) -> bool:
-        """Whether a line is all of the option before these: both repeat the list."""
+        """Whether a line has the option before these: both lines repeat the list."""
         before = self.whole(line)
         if not before or not letters:
             return False
@@ -345,8 +346,10 @@ class _Reader:
         return self._first(text, _IN_BRACKETS.finditer(text))
 
     def letter(self, text: str) -> list[str]:
-        found = _STANDS_ALONE.finditer(text)
-        return self._first(text, (at for at in found if not _is_article(text, at)))
+        capitals = _STANDS_ALONE.finditer(text)
+        return self._first(
+            text, (capital for capital in capitals if not _is_article(text, capital))
+        )
 
     def text(self, text: str) -> list[str]:
         letters: list[str] = []
@@ -359,22 +362,25 @@ class _Reader:
     def _next(
         self,
         text: str,
-        at: int,
+        position: int,
         *,
         is_stated: bool = True,
     ) -> list[str]:
-        """The options that come next at a place; unless they are stated there, a
-        capital "A" may be an article, and a small letter part of a sentence."""
-        found = _STATED.match(text, at)
-        if found is None:
+        """The options that follow a position.
+
+        Unless they are stated there, a capital "A" may be an article, and a small
+        letter part of a sentence.
+        """
+        match = _STATED.match(text, position)
+        if match is None:
             return []
         if not is_stated:
-            is_article = found["capital"] == "A" and _is_article(text, found)
-            is_prose = found["small"] and text[found.end() : found.end() + 1] == " "
+            is_article = match["capital"] == "A" and _is_article(text, match)
+            is_prose = match["small"] and text[match.end() : match.end() + 1] == " "
             if is_article or is_prose:
                 return []
-        written = found["text"] or found["capital"] or found["small"]
-        return self._listed(text, written, found.end())
+        written = match["text"] or match["capital"] or match["small"]
+        return self._listed(text, written, match.end())
 
     def _listed(
         self,
@@ -382,7 +388,7 @@ class _Reader:
         written: str,
         end: int,
     ) -> list[str]:
-        """The letters of what is written up to a place, and those listed behind it."""
+        """The letters of an option that ends at a position, and of those after it."""
         letters = self._named(written)
         further = _FURTHER.match(text, end)
         while letters and further:
@@ -391,8 +397,10 @@ class _Reader:
         return letters
 
     def _first(self, text: str, matches: Iterator[re.Match[str]]) -> list[str]:
-        """The first of two letters that stand apart; all of those that are listed
-        together, and of three or more."""
+        """The first of two separate letters, or all letters of a list.
+
+        Three or more separate letters count as a list.
+        """
         letters: list[str] = []
         for match in matches:
             listed = self._listed(text, match[1], match.end(1))
@@ -405,7 +413,7 @@ class _Reader:
         return distinct
 
     def _named(self, written: str) -> list[str]:
-        """The letters of what is written: a letter, or the character of a text."""
+        """The letters for a letter, or for the character of a text."""
         if written in self._letters_of:
             return list(self._letters_of[written])
         letter = written.upper()
@@ -414,19 +422,19 @@ class _Reader:
         return []
 
 
-_Rules: TypeAlias = Mapping[str, Callable[[_Reader, str], list[str]]]
+_Rules: TypeAlias = Mapping[str, Callable[[_OptionReader, str], list[str]]]
 _RULES_OF_LINES: _Rules = {
-    "whole": _Reader.whole,
-    "last line": _Reader.last_line,
+    "whole": _OptionReader.whole,
+    "last line": _OptionReader.last_line,
 }
 _RULES: _Rules = {
-    "stated": _Reader.stated,
-    "first line": _Reader.first_line,
-    "option": _Reader.option,
-    "line": _Reader.line,
-    "brackets": _Reader.brackets,
-    "letter": _Reader.letter,
-    "text": _Reader.text,
+    "stated": _OptionReader.stated,
+    "first line": _OptionReader.first_line,
+    "option": _OptionReader.option,
+    "line": _OptionReader.line,
+    "brackets": _OptionReader.brackets,
+    "letter": _OptionReader.letter,
+    "text": _OptionReader.text,
 }
 
 
@@ -439,8 +447,10 @@ def _chosen(rule: str, letters: Sequence[str]) -> ChosenOption:
 
 
 def _is_article(text: str, letter: re.Match[str]) -> bool:
-    """Whether a capital is the article "A" or the pronoun "I": a small letter follows,
-    which begins no list."""
+    """Whether a capital is the article "A" or the pronoun "I".
+
+    A small letter follows then, and does not begin a list.
+    """
     if letter[0][-1] not in "AI":
         return False
     goes_on = _ARTICLE_BEHIND.match(text, letter.end())
@@ -448,8 +458,10 @@ def _is_article(text: str, letter: re.Match[str]) -> bool:
 
 
 def _whole_words(text: str) -> re.Pattern[str]:
-    """A pattern for a text that is not part of a longer word or number. Scripts without
-    blanks have no such edges."""
+    """A pattern for a text that is not part of a longer word or number.
+
+    Scripts without blanks have no such edges.
+    """
     pattern = re.escape(text).replace(r"\ ", r"\s")
     if _has_edges(text[0]):
         pattern = rf"(?<!\w)(?<!\d[.,]){pattern}"

@@ -1,8 +1,8 @@
 """The words with which answers to multiple-choice questions choose, by language.
 
-Each field of a language holds alternatives of a regular expression without groups that
-capture and without unbounded repetition. The languages are those of most models and
-data sets of the Hub; further ones are further rows.
+Each field holds alternatives of a regular expression, without capturing groups and
+without unbounded repetition. The languages are those of most models and data sets of
+the Hub. To add a language, add a row.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ from typing import NamedTuple
 
 
 class ChoiceWords(NamedTuple):
-    """The words of one language, each field empty where it has none.
+    """The words of one language; a field without words is empty.
 
-    ``answer`` and ``option`` are nouns ("the answer", "option"), ``states`` stands
-    between such a noun and a letter ("is"), ``chooses`` before a letter ("I choose"),
-    ``concludes`` before one that ends its sentence ("so").
-    ``article`` may stand before the letter. ``right`` stands behind a letter that is
-    called right, ``wrong`` behind one that is rejected, ``all_wrong`` behind a list of
-    such letters. ``rejects`` stands before a letter that is rejected ("not"). ``joins``
-    stands between letters that are listed. ``spaced`` languages have blanks between
+    ``answer`` and ``option`` are nouns ("the answer", "option"). ``states`` connects
+    such a noun with a letter ("is"). ``chooses`` is followed by a letter ("I choose"),
+    ``concludes`` by one that ends the sentence ("so"), ``rejects`` by a rejected one
+    ("not"). An ``article`` may precede the letter. ``right`` follows a letter that is
+    called right, ``wrong`` a rejected one, ``all_wrong`` a list of rejected ones.
+    ``joins`` connects letters of a list. ``spaced`` languages have blanks between
     words.
     """
 
@@ -311,5 +310,5 @@ def any_of(field: str) -> str:
         if words:
             (spaced if language.spaced else joined).append(words)
     pattern = rf"(?:(?<!\w)(?:{'|'.join(spaced)})(?!\w)|{'|'.join(joined)})"
-    # the answers that it is searched in have this form too
+    # answers are normalised to NFKC before they are searched
     return unicodedata.normalize("NFKC", pattern)

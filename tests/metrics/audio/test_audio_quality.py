@@ -80,7 +80,7 @@ def test_less_than_a_block_of_loudness_and_more_than_a_quarter_of_an_hour_have_n
     unscored = {
         "0.39 seconds": quality(melody(0.39), profile=profile),
         "0.399 seconds": quality(melody(0.4)[:-1], profile=profile),
-        "0.4 are": quality(click, profile=profile),
+        "at least 0.4": quality(click, profile=profile),
         "max_audio_seconds": quality(
             np.zeros(901 * 100, np.float32), rate=100, profile=profile
         ),

@@ -7,7 +7,7 @@ from tests.support.sounds import alternating, silence, tone
 STAIRS = np.concatenate(
     [tone(0.5) * 10 ** (-k / 2) for k in (3, 0, 1, 2, 3, 4, 5, 6, 7, 0, 7, 5, 4)]
 ).astype(np.float32)
-"""Half seconds, each so many times 10 dB softer than the loudest."""
+"""Half seconds, each a multiple of 10 dB softer than the loudest."""
 SPLIT_BY_LIBROSA = {
     (20, 2048, 512): [(10240, 34304), (98304, 111616)],
     (60, 2048, 512): [(0, 78336), (98304, 111616), (120832, 143325)],

@@ -9,7 +9,7 @@ from mmeval.media.decode import DEFAULT_LIMITS
 from mmeval.metrics.document import routes
 from mmeval.metrics.document.hints import INCONSISTENT_DECIMALS, NO_UNITS
 from mmeval.metrics.document.reading import Ocr
-from mmeval.metrics.document.routes import NOTHING_SAID, Extraction, markdown_route
+from mmeval.metrics.document.routes import NO_WORDS, Extraction, markdown_route
 
 
 def gone(data: bytes, name: str = "", *, hints: bool = True) -> tuple[str, str]:
@@ -39,7 +39,7 @@ def test_the_words_go_with_their_hints_and_of_a_long_document_the_beginning() ->
     assert "40,000 characters" in about[:40]
     assert len(about) < 400
     assert gone(b"x" * 40_000, hints=False)[1].startswith("40,000 characters")
-    with pytest.raises(CorruptMediaError, match=NOTHING_SAID):
+    with pytest.raises(CorruptMediaError, match=NO_WORDS):
         gone(b" \n ")
 
 

@@ -4,10 +4,10 @@ import pytest
 
 from mmeval.metric import bind
 from mmeval.metrics.text.constraints import (
-    LONGEST,
-    MOST,
-    comparison_of,
+    MAX_CHARS,
+    MAX_ITEMS,
     constraints_of,
+    parsed_condition,
     text_constraints,
 )
 from mmeval.records import Score
@@ -20,7 +20,7 @@ FAULTY: list[tuple[Any, str]] = [
     (["strat", "we"], '"start"'),
     (["start"], "one text"),
     (["start", "a", "b"], "one text"),
-    (["start", " "], "none of them empty"),
+    (["start", " "], "texts that are not empty"),
     (["start", 3], "list of texts"),
     ([["start", "a"], "end"], "list of texts"),
     (["keyword_include"], "takes keywords"),
@@ -29,9 +29,9 @@ FAULTY: list[tuple[Any, str]] = [
     (["length_word", "== 10 or 1"], "'== 10'"),
     (["length_word", "< 1" + "0" * 9], "'== 10'"),
     (["length_word", ">= 1 and"], "'== 10'"),
-    ([["start", "a"]] * (MOST + 1), "101 constraints"),
-    (["keyword_include", *"a" * MOST], "100 texts"),
-    (["start", "a" * (LONGEST + 1)], "10000 characters"),
+    ([["start", "a"]] * (MAX_ITEMS + 1), "101 constraints"),
+    (["keyword_include", *"a" * MAX_ITEMS], "100 texts"),
+    (["start", "a" * (MAX_CHARS + 1)], "10000 characters"),
 ]
 
 
@@ -100,8 +100,10 @@ def test_a_label_that_is_no_constraint_is_found_before_the_run_and_unscored(
 
 
 def test_labels_at_their_limits_are_constraints_and_a_number_is_compared() -> None:
-    assert len(constraints_of([["start", "a" * LONGEST]] * MOST)) == 100
-    assert len(constraints_of(["keyword_include", *"a" * (MOST - 1)])[0].words) == 99
+    assert len(constraints_of([["start", "a" * MAX_CHARS]] * MAX_ITEMS)) == 100
+    assert (
+        len(constraints_of(["keyword_include", *"a" * (MAX_ITEMS - 1)])[0].words) == 99
+    )
     constraint = ["exact_match", "It is twenty-one."]
     assert [
         score("It's 21!", constraint, normalise=it).value for it in ("none", "speech")
@@ -117,7 +119,7 @@ def test_labels_at_their_limits_are_constraints_and_a_number_is_compared() -> No
     }
     holding |= {">= 1 and count <= 3": [1, 2, 3], "> 0 and < 2": [1]}
     found = {
-        written: [count for count in range(5) if comparison_of(written).holds(count)]
+        written: [count for count in range(5) if parsed_condition(written).holds(count)]
         for written in holding
     }
     assert found == holding

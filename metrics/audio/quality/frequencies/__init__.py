@@ -1,1 +1,1 @@
-"""The frequencies of a recording: spectrum, tones, and the noise between them."""
+"""The frequencies of a recording: spectrum, tones and noise."""

@@ -1,9 +1,9 @@
 """Chroma: how energy moves among the twelve semitones of all octaves.
 
-The same numbers as ``feature.chroma_cqt`` of librosa 0.11 with its defaults for 48 kHz:
-a constant-Q transform of seven octaves from C1 with 36 bins each. Each octave is
-analysed at twice the rate of the one below, so that the filters of the top octave serve
-all seven.
+The numbers are those of ``feature.chroma_cqt`` of librosa 0.11 with its defaults for 48
+kHz: a constant-Q transform of seven octaves from C1 with 36 bins each. Each octave is
+analysed at twice the rate of the one below, so the filters of the top octave serve all
+seven.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LOWEST = 440.0 * 2.0 ** (-45 / 12)
 """Hz: C1."""
 OCTAVES, CLASSES = 7, 12
 HOP = 256
-"""Samples between two frames at half the rate, which suffices for the top octave."""
+"""Samples between two frames at half the rate, which is enough for the top octave."""
 FRAME = 1024
 """Samples: the longest filter of an octave, rounded up to a power of two."""
 DROPPED = 0.01
@@ -50,8 +50,7 @@ def chroma_variance(samples: Samples, tuning: float) -> float:
 
 
 def chroma(samples: Samples, tuning: float) -> Samples:
-    """Chroma (frames, 12) from 0 to 1, C first; ``tuning`` is in thirds of a
-    semitone."""
+    """Chroma (frames, 12) from 0 to 1, C first; tuning is in thirds of a semitone."""
     import numpy
 
     filters = filters_of(tuning)
@@ -70,23 +69,22 @@ def chroma(samples: Samples, tuning: float) -> Samples:
 
 
 def halved(samples: Samples) -> Samples:
-    """Samples at half the rate with the same energy, as by librosa: length rounded
-    up."""
+    """Samples at half the rate with equal energy, as in librosa; length rounded up."""
     import numpy
     import soxr
 
-    found: Samples = soxr.resample(samples, 2, 1, quality="soxr_hq")
-    wanted = (len(samples) + 1) // 2
-    found = found[:wanted]
-    if len(found) < wanted:
-        found = numpy.pad(found, (0, wanted - len(found)))
-    found *= numpy.sqrt(numpy.float32(2))
-    return found
+    halves: Samples = soxr.resample(samples, 2, 1, quality="soxr_hq")
+    count = (len(samples) + 1) // 2
+    halves = halves[:count]
+    if len(halves) < count:
+        halves = numpy.pad(halves, (0, count - len(halves)))
+    halves *= numpy.sqrt(numpy.float32(2))
+    return halves
 
 
 @functools.lru_cache(maxsize=128)
 def filters_of(tuning: float) -> Filters:
-    """The top octave's filters: windowed oscillations, each as long as its periods."""
+    """The filters of the top octave: windowed oscillations of constant periods."""
     import numpy
     from scipy.fft import fft
 
@@ -97,16 +95,16 @@ def filters_of(tuning: float) -> Filters:
     periods = (ratio + 1) / (ratio - 1)
     lengths = periods * rate / hertz
     waves = numpy.zeros((STEPS, FRAME), numpy.complex64)
-    for at in range(STEPS):
-        length = float(lengths[at])
-        angle = 2 * numpy.pi * float(hertz[at]) / rate
+    for index in range(STEPS):
+        length = float(lengths[index])
+        angle = 2 * numpy.pi * float(hertz[index]) / rate
         places = numpy.arange(-length // 2, length // 2, dtype=numpy.float64)
         turns = numpy.arange(len(places))
         window = 0.5 - 0.5 * numpy.cos(2 * numpy.pi * turns / len(places))
         wave = numpy.exp(1j * angle * places) * window
         wave = numpy.asarray(wave / numpy.abs(wave).sum(), numpy.complex64)
         start = (FRAME - len(wave)) // 2
-        waves[at, start : start + len(wave)] = wave
+        waves[index, start : start + len(wave)] = wave
     waves *= (lengths / FRAME)[:, None]
     passed = _sparse(fft(waves, axis=1)[:, : FRAME // 2 + 1])
     passed /= numpy.sqrt(lengths)[:, None]
@@ -145,9 +143,9 @@ def _add_octave(
     end = filters.start + len(filters.passed)
     for first in range(0, count, _AT_ONCE):
         spectra = rfft(frames[first : first + _AT_ONCE], axis=1)
-        found = numpy.abs(spectra[:, filters.start : end] @ filters.passed)
-        # Three bins make a semitone, and its own is the middle one.
-        bins = numpy.roll(found, 1, axis=1)
-        semitones = bins.reshape(len(found), CLASSES, STEPS // CLASSES)
-        total[first : first + len(found)] += semitones.sum(axis=2)
+        energies = numpy.abs(spectra[:, filters.start : end] @ filters.passed)
+        # three bins make a semitone, with its frequency in the middle one
+        bins = numpy.roll(energies, 1, axis=1)
+        semitones = bins.reshape(len(energies), CLASSES, STEPS // CLASSES)
+        total[first : first + len(energies)] += semitones.sum(axis=2)
     return count

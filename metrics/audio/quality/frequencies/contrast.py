@@ -1,7 +1,7 @@
 """Spectral contrast: how far peaks rise above valleys, in bands of an octave.
 
-The same numbers as ``feature.spectral_contrast`` of librosa 0.11 for amplitudes with
-its defaults.
+The numbers are those of ``feature.spectral_contrast`` of librosa 0.11 for amplitudes,
+with its defaults.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     Doubles: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 LOWEST = 200.0
-"""Hz at which the first octave begins; everything below is one more band."""
+"""Hz at which the first octave begins. Everything below is one more band."""
 OCTAVES = 6
 QUANTILE = 0.02
-"""The share of a band's bins that make its peak, and the share that make its valley."""
+"""The share of a band's bins in its peak, and in its valley."""
 FAINTEST = 1e-10
 """The lowest level that is converted to decibels."""
 SPAN_DB = 80.0
-"""The most decibels below the recording's highest peak, or highest valley; lower levels
+"""The most decibels below the recording's highest peak, or highest valley. Lower levels
 count as this."""
 
 
 class Band(NamedTuple):
-    """Bins from ``start`` to before ``end``, and how many of them make a peak."""
+    """Bins from ``start`` to before ``end``, and the number of bins in a peak."""
 
     start: int
     end: int
@@ -46,11 +46,11 @@ def extremes(amplitude: Samples) -> tuple[Samples, Samples]:
     shape = (len(amplitude), OCTAVES + 1)
     valleys = numpy.empty(shape, numpy.float32)
     peaks = numpy.empty(shape, numpy.float32)
-    for at, (start, end, size) in enumerate(bands(amplitude.shape[1])):
+    for index, (start, end, size) in enumerate(bands(amplitude.shape[1])):
         places = (size - 1, end - start - size)
         ordered = numpy.partition(amplitude[:, start:end], places, axis=1)
-        valleys[:, at] = ordered[:, :size].mean(axis=1)
-        peaks[:, at] = ordered[:, -size:].mean(axis=1)
+        valleys[:, index] = ordered[:, :size].mean(axis=1)
+        peaks[:, index] = ordered[:, -size:].mean(axis=1)
     return valleys, peaks
 
 
@@ -66,30 +66,30 @@ def contrast_of(valleys: Samples, peaks: Samples) -> float:
 def bands(bins: int) -> tuple[Band, ...]:
     """The bands of a spectrum up to half the rate.
 
-    Kept from librosa: a band begins with the bin before its range; each but the last
-    ends before the last bin of its range, which its size counts.
+    As in librosa, a band begins with the bin before its range. Each but the last ends
+    before the last bin of its range, which its size counts.
     """
     import numpy
 
     frequencies = numpy.linspace(0, RATE / 2, bins)
     edges = [0.0, *(LOWEST * 2.0**octave for octave in range(OCTAVES + 1))]
-    found: list[Band] = []
+    all_bands: list[Band] = []
     for low, high in itertools.pairwise(edges):
         inside = numpy.flatnonzero((frequencies >= low) & (frequencies <= high))
         start = max(0, int(inside[0]) - 1)
         last = int(inside[-1])
         counted = last + 1 - start
         end = last
-        if len(found) == OCTAVES:
+        if len(all_bands) == OCTAVES:
             counted, end = bins - start, bins
         size = max(1, int(numpy.rint(QUANTILE * counted)))
-        found.append(Band(start, end, size))
-    return tuple(found)
+        all_bands.append(Band(start, end, size))
+    return tuple(all_bands)
 
 
 def _decibels(levels: Samples) -> Doubles:
     import numpy
 
-    heard = numpy.maximum(levels.astype(numpy.float64), FAINTEST)
-    found: Doubles = 10 * numpy.log10(heard)
-    return numpy.asarray(numpy.maximum(found, found.max() - SPAN_DB))
+    limited = numpy.maximum(levels.astype(numpy.float64), FAINTEST)
+    levels_db: Doubles = 10 * numpy.log10(limited)
+    return numpy.asarray(numpy.maximum(levels_db, levels_db.max() - SPAN_DB))

@@ -1,7 +1,7 @@
 """Separates harmonic and percussive sound, and measures the rest that is neither.
 
-As ``decompose.hpss`` of librosa 0.11 for amplitudes: running medians find what lasts in
-time (harmonic) and what spreads over frequencies (percussive).
+As ``decompose.hpss`` of librosa 0.11 for amplitudes. Running medians over time give the
+harmonic sound, those over frequencies the percussive sound.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ if TYPE_CHECKING:
 HALF = 15
 """Rows on each side of the middle of a running median."""
 NO_MARGIN = 1.0
-"""The margin of the released code, at which the two masks sum to one."""
+"""The margin of the released code, with which the two masks sum to one."""
 
 
 def separated_snr(samples: Samples, margin: float) -> float:
-    """Decibels of harmonic and percussive sound over what is neither.
+    """Decibels of harmonic and percussive sound over the rest.
 
-    With a margin of 1 the rest is only rounding noise, so that this is about 120 for
-    any sound: a defect of the released code. With a wider margin the rest is what is
-    not clearly one or the other.
+    With a margin of 1 the rest is only rounding noise, so the result is about 120 for
+    any sound: a defect of the released code. With a wider margin the rest is sound that
+    is not clearly one or the other.
     """
     import numpy
 
-    kept = rest = 0.0
+    separated = rest = 0.0
     count = frame_count(samples)
     for first, last in blocks(count):
         before, after = min(HALF, first), min(HALF, count - last)
         block = amplitudes(samples, first - before, last + after)
-        here = block[before : before + last - first]
-        lasting = running_median(block, HALF - before, HALF - after)
-        spread = running_median(here.T, HALF, HALF).T
-        both = here * soft_mask(lasting, spread, margin)
-        both += here * soft_mask(spread, lasting, margin)
-        left = numpy.maximum(here - both, 0)
-        kept += float(numpy.vdot(both, both))
-        rest += float(numpy.vdot(left, left))
-    if not kept:
+        inner = block[before : before + last - first]
+        harmonic = running_median(block, HALF - before, HALF - after)
+        percussive = running_median(inner.T, HALF, HALF).T
+        both = inner * soft_mask(harmonic, percussive, margin)
+        both += inner * soft_mask(percussive, harmonic, margin)
+        remaining = numpy.maximum(inner - both, 0)
+        separated += float(numpy.vdot(both, both))
+        rest += float(numpy.vdot(remaining, remaining))
+    if not separated:
         return -math.inf
-    return 10 * math.log10(kept / (rest + TINY))
+    return 10 * math.log10(separated / (rest + TINY))
 
 
 def running_median(
@@ -57,32 +57,37 @@ def running_median(
     before: int,
     after: int,
 ) -> Samples:
-    """Medians of 31 neighbours along axis 0, with so many more rows mirrored at both
-    ends, the outermost one twice."""
+    """Medians of 31 neighbours along axis 0.
+
+    ``before`` and ``after`` rows are mirrored at the ends, the outermost one twice.
+    """
     import bottleneck
     import numpy
 
     around = ((before, after), (0, 0))
     padded = numpy.pad(rows, around, mode="symmetric")
-    found: Samples = bottleneck.move_median(padded, 2 * HALF + 1, axis=0)
-    return found[2 * HALF :]
+    medians: Samples = bottleneck.move_median(padded, 2 * HALF + 1, axis=0)
+    return medians[2 * HALF :]
 
 
 def soft_mask(
-    wanted: Samples,
+    target: Samples,
     other: Samples,
     margin: float,
 ) -> Samples:
-    """The share of each bin that belongs to ``wanted``. Its square over the sum of
-    both, ``other`` first times the margin; an empty bin is 0, or a half at margin 1."""
+    """The share of each bin that belongs to ``target``.
+
+    That is its square over the sum of both squares, with ``other`` times the margin. An
+    empty bin is 0, or a half at margin 1.
+    """
     import numpy
 
     other = other * numpy.float32(margin)
-    largest = numpy.maximum(wanted, other)
+    largest = numpy.maximum(target, other)
     tiny = numpy.finfo(numpy.float32).tiny
-    none = largest < tiny
-    largest[none] = 1
-    mask = numpy.square(wanted / largest)
+    is_empty = largest < tiny
+    largest[is_empty] = 1
+    mask = numpy.square(target / largest)
     mask /= numpy.maximum(mask + numpy.square(other / largest), tiny)
-    mask[none] = 0.5 if margin == NO_MARGIN else 0.0
+    mask[is_empty] = 0.5 if margin == NO_MARGIN else 0.0
     return mask

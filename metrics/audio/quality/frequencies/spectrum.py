@@ -1,6 +1,6 @@
-"""The spectrum of a recording: structure, width, and how much of it is hiss.
+"""The spectrum of a recording: structure, width, and hiss.
 
-It is computed in blocks of frames, so that a long recording takes no more memory than a
+It is computed in blocks of frames, so a long recording takes no more memory than a
 short one.
 """
 
@@ -27,9 +27,9 @@ FRAME, HOP = 2048, 512
 """Samples."""
 BINS = FRAME // 2 + 1
 ENERGY_SHARE = 0.95
-"""The band that counts as filled ends where this share of the energy lies below."""
+"""The filled band ends where this share of the energy lies below."""
 FULL_BAND = 0.9
-"""A band as wide as this share of the highest frequency is full."""
+"""A band up to this share of the highest frequency is full."""
 HISS_LOW, HISS_HIGH = 4_000.0, 12_000.0
 """Hz between which the slope of the spectrum shows hiss."""
 HIGH_LOW, HIGH_HIGH = 7_000.0, 16_000.0
@@ -40,8 +40,11 @@ _AT_ONCE = 256
 
 
 class Spectrum(NamedTuple):
-    """The measures of a spectrum. Flatness of each frame, mean power of each bin,
-    contrast in decibels, tuning in thirds of a semitone."""
+    """The measures of a spectrum.
+
+    Flatness of each frame, mean power of each bin, contrast in decibels, and tuning in
+    thirds of a semitone.
+    """
 
     flatness: Samples
     power: Doubles
@@ -50,8 +53,7 @@ class Spectrum(NamedTuple):
 
 
 def frame_count(samples: Samples) -> int:
-    """How many frames, centred on every ``HOP`` samples; the last may be past the
-    end."""
+    """The number of frames, centred on every ``HOP`` samples, the last past the end."""
     return math.ceil(len(samples) / HOP) + 1
 
 
@@ -61,7 +63,9 @@ def amplitudes(
     last: int,
 ) -> Samples:
     """The amplitudes of frames ``first`` to before ``last``: shape (frames, bins).
-    A sine of amplitude one has a half. Beyond its ends a recording is zero."""
+
+    A sine of amplitude 1 has 0.5. A recording is zero beyond its ends.
+    """
     import numpy
     from scipy.fft import rfft
 
@@ -70,11 +74,11 @@ def amplitudes(
     before = max(0, -start)
     padded = numpy.pad(inside, (before, end - start - before - len(inside)))
     frames = numpy.lib.stride_tricks.sliding_window_view(padded, FRAME)[::HOP]
-    # In double precision, as in scipy.signal.stft with padding: in an empty band only
-    # rounding noise is left, and flatness and contrast measure it.
+    # In double precision, as in scipy.signal.stft with padding. An empty band has only
+    # rounding noise, which flatness and contrast measure.
     spectra = rfft(frames * _window(), axis=1).astype(numpy.complex64)
-    found: Samples = numpy.abs(spectra)
-    return found
+    absolute: Samples = numpy.abs(spectra)
+    return absolute
 
 
 def spectrum_of(samples: Samples) -> Spectrum:
@@ -108,7 +112,7 @@ def blocks(count: int, at_once: int = _AT_ONCE) -> Iterator[tuple[int, int]]:
 
 
 def flatness_of(amplitude: Samples) -> Samples:
-    """Geometric over arithmetic mean of each frame's amplitudes: 0 one tone, 1 flat."""
+    """Geometric over arithmetic mean of each frame's amplitudes: 0 a tone, 1 flat."""
     import numpy
 
     above = amplitude + numpy.float32(TINY)
@@ -119,8 +123,7 @@ def flatness_of(amplitude: Samples) -> Samples:
 
 
 def band_end(power: Doubles) -> float:
-    """Hz below which nearly all energy lies; the highest frequency without any
-    energy."""
+    """Hz below which nearly all energy lies; the highest frequency without energy."""
     import numpy
 
     shares = numpy.cumsum(power / (power.sum() + TINY))
@@ -131,7 +134,7 @@ def band_end(power: Doubles) -> float:
 
 
 def bandwidth(power: Doubles) -> float:
-    """How much of the band is filled, 0 to 1."""
+    """The filled share of the band, 0 to 1."""
     return clipped(band_end(power) / (FULL_BAND * RATE / 2))
 
 
@@ -139,11 +142,11 @@ def hiss_slope(power: Doubles) -> float:
     """The slope of power in the range of hiss: powers of ten per power of ten in Hz."""
     import numpy
 
-    chosen = _between(HISS_LOW, HISS_HIGH)
-    over = numpy.log10(numpy.linspace(0, RATE / 2, BINS)[chosen] + _TINY_HERTZ)
-    level = numpy.log10(power[chosen] + TINY)
-    over = over - over.mean()
-    return float(over @ (level - level.mean()) / (over @ over))
+    bins = _between(HISS_LOW, HISS_HIGH)
+    frequency = numpy.log10(numpy.linspace(0, RATE / 2, BINS)[bins] + _TINY_HERTZ)
+    level = numpy.log10(power[bins] + TINY)
+    frequency = frequency - frequency.mean()
+    return float(frequency @ (level - level.mean()) / (frequency @ frequency))
 
 
 def high_share(power: Doubles) -> float:
@@ -155,7 +158,9 @@ def high_share(power: Doubles) -> float:
 @functools.cache
 def _window() -> Doubles:
     """A periodic Hann window over its sum, which is a power of two.
-    Rounded as scipy rounds it for samples of single precision."""
+
+    It is rounded as scipy rounds it for samples of single precision.
+    """
     import numpy
 
     at = numpy.arange(FRAME)

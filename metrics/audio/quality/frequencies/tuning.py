@@ -1,4 +1,4 @@
-"""Tuning: how far a recording's tones are from an instrument's, tuned to 440 Hz.
+"""Tuning: how far a recording's tones deviate from an instrument tuned to 440 Hz.
 
 As ``estimate_tuning`` of librosa 0.11 with its defaults, for 36 steps an octave.
 """
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 STEPS = 36
 """Steps of an octave: three for each semitone."""
 LOWEST, HIGHEST = 150.0, 4_000.0
-"""Hz between which tones are looked for."""
+"""Hz between which tones are detected."""
 FAINTEST = 0.1
-"""A tone is higher than this share of the highest amplitude of its frame."""
+"""A tone exceeds this share of the highest amplitude of its frame."""
 CONCERT_A = 440.0
 """Hz."""
 RESOLUTION = 100
-"""Parts of a step in which the tuning is counted."""
+"""Parts of a step into which deviations are counted."""
 
 
 class Peaks(NamedTuple):
-    """The tones of some frames: frequencies in Hz, and amplitudes on any scale."""
+    """The tones of frames: frequencies in Hz, and amplitudes on any scale."""
 
     hertz: Numbers
     height: Numbers
@@ -47,8 +47,8 @@ def peaks_of(amplitude: Samples) -> Peaks:
     below = amplitude[:, first - 1 : last - 1]
     above = amplitude[:, first + 1 : last + 1]
     highest = amplitude.max(axis=1, keepdims=True, initial=0)
-    is_heard = middle > numpy.float32(FAINTEST) * highest
-    tones = numpy.nonzero(is_heard & (middle > below) & (middle >= above))
+    is_audible = middle > numpy.float32(FAINTEST) * highest
+    tones = numpy.nonzero(is_audible & (middle > below) & (middle >= above))
     here, left, right = middle[tones], below[tones], above[tones]
     curve, slope = right + left - 2 * here, (right - left) / 2
     flat = numpy.abs(slope) >= numpy.abs(curve)
@@ -56,18 +56,17 @@ def peaks_of(amplitude: Samples) -> Peaks:
     return Peaks((tones[1] + first + shift) * width, here + slope * shift / 2)
 
 
-def tuning_of(found: Sequence[Peaks]) -> float:
-    """The mode of the louder half of tones' deviations: -0.5 to 0.5 steps; 0 if
-    none."""
+def tuning_of(peaks: Sequence[Peaks]) -> float:
+    """The mode of the louder tones' deviations: -0.5 to 0.5 steps; 0 without tones."""
     import numpy
 
-    hertz, height = map(numpy.concatenate, zip(*found, strict=True))
+    hertz, height = map(numpy.concatenate, zip(*peaks, strict=True))
     if not len(hertz):
         return 0.0
     louder = hertz[height >= numpy.median(height)]
     steps = STEPS * numpy.log2(louder / (CONCERT_A / 16))
-    beside = numpy.mod(steps, 1.0)
-    beside[beside >= 0.5] -= 1.0
+    deviations = numpy.mod(steps, 1.0)
+    deviations[deviations >= 0.5] -= 1.0
     edges = numpy.linspace(-0.5, 0.5, RESOLUTION + 1)
-    counts, _ = numpy.histogram(beside, edges)
+    counts, _ = numpy.histogram(deviations, edges)
     return float(edges[numpy.argmax(counts)])

@@ -3,9 +3,9 @@ import math
 import pytest
 
 from mmeval.metrics.audio.quality import combination as of
-from mmeval.metrics.audio.quality.combination import WEIGHTS, Heard
+from mmeval.metrics.audio.quality.combination import WEIGHTS, SoundTerms
 
-SOUND = Heard(*[0.0] * len(Heard._fields))._replace(
+SOUND = SoundTerms(*[0.0] * len(SoundTerms._fields))._replace(
     bandwidth_raw=0.5, chroma_var=0.0275, periodic_peak=0.525
 )
 SOUND = SOUND._replace(
@@ -129,10 +129,10 @@ def test_one_number_by_hand() -> None:
     assert quality(best._replace(bandwidth_raw=1, periodic_peak=1)) == 1
 
 
-def factors(heard: Heard) -> dict[str, float]:
+def factors(heard: SoundTerms) -> dict[str, float]:
     return of.factors_of(heard, of.scores_of(heard))
 
 
-def quality(heard: Heard, *, apply_b_per: bool = True) -> float:
+def quality(heard: SoundTerms, *, apply_b_per: bool = True) -> float:
     combining = {"combination": "released", "apply_b_per": apply_b_per}
     return of.combined(heard, of.scores_of(heard), factors(heard), **combining)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from tests.support.sounds import Samples, steps
 
 
 def clicks(count: int, rest: float = 0.0) -> Samples:
-    """A frame with so many samples at full scale."""
+    """A frame with ``count`` samples at full scale."""
     return np.concatenate(
         [np.ones(count, np.float32), np.full(960 - count, rest, np.float32)]
     )

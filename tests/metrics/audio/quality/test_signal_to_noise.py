@@ -15,11 +15,14 @@ THREE = [(0.5, 80), (0.004, 20), (0.0001, 20)]
 
 
 def terms(levels: list[tuple[float, int]], *flatness: tuple[float, int]) -> NoiseTerms:
-    """Square waves of these amplitudes, each for so many frames of ten milliseconds,
-    and the flatness of frames."""
-    found = [np.full(count, value, np.float32) for value, count in flatness]
+    """The terms of square waves and of the flatness of their frames.
+
+    Each amplitude and each flatness has a number of frames of ten milliseconds.
+    """
+    values = [np.full(count, value, np.float32) for value, count in flatness]
     return noise_terms(
-        steps(*((level, count * 480) for level, count in levels)), np.concatenate(found)
+        steps(*((level, count * 480) for level, count in levels)),
+        np.concatenate(values),
     )
 
 

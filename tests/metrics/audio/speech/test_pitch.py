@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mmeval.metrics.audio.speech.pitch import Voiced, _weighted, pitch_of
+from mmeval.metrics.audio.speech.pitch import VoicedFrames, _weighted, pitch_of
 from tests.support.sounds import RATE, silence, times, tone, voice
 
 BUZZ = voice(150)
@@ -33,15 +33,17 @@ def test_the_pitch_of_a_voice_is_its_own_and_without_one_there_is_none() -> None
 def test_the_loudest_band_is_weighted() -> None:
     pitches = [100.0, 100.2, 200.0, 200.0, 200.0]
     assert _weighted(
-        Voiced(np.asarray(pitches), np.array([60.0] + [20.0] * 4)), 100
+        VoicedFrames(np.asarray(pitches), np.array([60.0] + [20.0] * 4)), 100
     ) == pytest.approx(100.05)
-    assert _weighted(Voiced(np.asarray(pitches), np.zeros(5)), 100) == pytest.approx(
-        200
-    )
+    assert _weighted(
+        VoicedFrames(np.asarray(pitches), np.zeros(5)), 100
+    ) == pytest.approx(200)
     # The bands reach a tenth beyond the lowest and the highest pitch: 99.9 to 100.3, to
     # 100.7, to 101.1.
     for middle, found in {100.31: 100, 100.29: 100.116}.items():
-        voiced = Voiced(np.array([100.0, middle, 101.0]), np.array([3.0, 2.0, 1.0]))
+        voiced = VoicedFrames(
+            np.array([100.0, middle, 101.0]), np.array([3.0, 2.0, 1.0])
+        )
         assert _weighted(voiced, 4) == pytest.approx(found)
 
 

@@ -7,7 +7,7 @@ from mmeval.media import Media
 from mmeval.metric import bind, score_all
 from mmeval.metrics.audio.speech import pitch_band as module
 from mmeval.metrics.audio.speech.pitch_band import pitch_band
-from mmeval.metrics.audio.speech.voices import Heard
+from mmeval.metrics.audio.speech.voices import DetectedGender
 from tests.support.sounds import heard, silence, voice
 from tests.support.trials import score_of
 
@@ -61,11 +61,14 @@ def test_without_a_given_gender_a_model_finds_it_where_a_pitch_is_asked_for(
 ) -> None:
     asked: list[Media] = []
 
-    def genders_of(sounds: Sequence[Media], model: Any, **switches: Any) -> list[Heard]:
+    def genders_of(
+        sounds: Sequence[Media], model: Any, **switches: Any
+    ) -> list[DetectedGender]:
         asked.extend(sounds)
         assert switches == {"seconds": 5.0, "male_class": 1}
         return [
-            Heard("male" if at == 0 else "female", 1.0) for at in range(len(sounds))
+            DetectedGender("male" if at == 0 else "female", 1.0)
+            for at in range(len(sounds))
         ]
 
     monkeypatch.setattr(module, "genders_of", genders_of)

@@ -10,24 +10,24 @@ from mmeval.metric import bind
 from mmeval.metrics.audio.clips import clip
 from mmeval.metrics.audio.speech import speakers
 from mmeval.metrics.audio.speech.speakers import speaker_gender, speaker_similarity
-from mmeval.metrics.audio.speech.voices import Heard
+from mmeval.metrics.audio.speech.voices import DetectedGender
 from tests.support.sounds import DAMAGED, Samples, sound_trial, tone
 from tests.support.trials import score_of
 
 
 @pytest.fixture(autouse=True)
 def heard(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stand-ins for the models: a louder voice is a man's, and how loud it is turns it
-    by so many quarters."""
+    """Stand-ins for the models: a louder voice is a man's, and its loudness turns its
+    vector by quarters."""
 
     def loudness(sound: Media) -> float:
         return float(np.abs(clip(sound)).max())
 
     def genders_of(
         sounds: Sequence[Media], model: Any, *, seconds: float, male_class: int
-    ) -> list[Heard]:
+    ) -> list[DetectedGender]:
         return [
-            Heard(
+            DetectedGender(
                 "male"
                 if (loudness(s) > 0.1 * seconds) == (male_class == 1)
                 else "female",

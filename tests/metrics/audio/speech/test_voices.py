@@ -7,7 +7,7 @@ import torch
 from mmeval.metrics.audio.speech import voices
 from mmeval.metrics.audio.speech.voices import (
     VOICE,
-    Heard,
+    DetectedGender,
     genders,
     same_speaker_pairs,
     voice_vectors,
@@ -92,9 +92,11 @@ def test_each_sound_goes_once(
 ) -> None:
     asked: list[int] = []
 
-    def one_each(clips: list[Samples], *given: Any, **more: Any) -> list[Heard]:
+    def one_each(
+        clips: list[Samples], *given: Any, **more: Any
+    ) -> list[DetectedGender]:
         asked.append(len(clips))
-        return [Heard("male", 1.0) for _ in clips]
+        return [DetectedGender("male", 1.0) for _ in clips]
 
     monkeypatch.setattr(voices, "genders", one_each)
     monkeypatch.setattr(voices, "voice_vectors", one_each)

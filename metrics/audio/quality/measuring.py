@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mmeval.metrics.audio.quality import level
 from mmeval.metrics.audio.quality.combination import (
-    Heard,
+    SoundTerms,
     chroma_score,
     contrast_score,
     is_music,
@@ -28,8 +28,11 @@ if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples
 
 
-def heard_in(samples: Samples, margin: float | None) -> Heard:
-    """The terms of 0.4 seconds or more. ``margin`` separates music (None: left out)."""
+def sound_terms_of(samples: Samples, margin: float | None) -> SoundTerms:
+    """The terms of a sound of 0.4 seconds or more.
+
+    ``margin`` separates music; None leaves that estimate out.
+    """
     import numpy
 
     spectrum = spectrum_of(samples)
@@ -40,7 +43,7 @@ def heard_in(samples: Samples, margin: float | None) -> Heard:
     if music and margin is not None:
         separated = separated_snr(samples, margin)
     levels, gaps = level.level_terms(samples), gaps_of(samples)
-    return Heard(
+    return SoundTerms(
         bandwidth_raw=bandwidth(spectrum.power),
         hf_slope_logP=hiss_slope(spectrum.power),
         hf_ratio_7_16k=high_share(spectrum.power),

@@ -1,4 +1,4 @@
-"""The wanted pitch or speed, high or low, and how well a number in a band matches."""
+"""The requested pitch or speed, high or low, and how well a value meets it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, Literal, TypeAlias
 from mmeval.errors import UsageError
 from mmeval.records import Sample
 
-Wanted: TypeAlias = Literal["high", "low"]
+RequestedLevel: TypeAlias = Literal["high", "low"]
 
 
-def wanted(sample: Sample, key: str) -> Wanted | None:
-    """The label of a row; None where it is missing or says something else."""
+def requested_level(sample: Sample, key: str) -> RequestedLevel | None:
+    """The label of a row; None if it is missing or another one."""
     label = sample.metadata.get(key)
     if label == "high":
         return "high"
@@ -21,8 +21,8 @@ def wanted(sample: Sample, key: str) -> Wanted | None:
     return None
 
 
-def wanted_fault(sample: Sample, key: str) -> str:
-    """What is wrong with a row's label; empty when nothing is. A row may have none."""
+def level_fault(sample: Sample, key: str) -> str:
+    """What is wrong with a row's label; empty if it is valid or missing."""
     label = sample.metadata.get(key)
     if label in (None, "high", "low"):
         return ""
@@ -39,11 +39,11 @@ def band_fault(switches: Mapping[str, Any], *names: str) -> str:
 
 def share_of(
     value: float,
-    asked: Wanted,
+    level: RequestedLevel,
     low: float,
     high: float,
 ) -> float:
-    """A value's position from ``low`` to ``high``, 0 to 1, in the wanted direction.
+    """A value's position from ``low`` to ``high``, 0 to 1, in the requested direction.
 
     Raises UsageError for a band without width.
 
@@ -54,5 +54,5 @@ def share_of(
         raise UsageError(
             f"the lower end of the band, {low:g}, must be below the upper one, {high:g}"
         )
-    way = value - low if asked == "high" else high - value
-    return min(1.0, max(0.0, way / (high - low)))
+    distance = value - low if level == "high" else high - value
+    return min(1.0, max(0.0, distance / (high - low)))
