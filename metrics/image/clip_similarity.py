@@ -60,22 +60,25 @@ def clip_image_similarity(
     Evidence: the cosine of each pair.
     """
     embed = embedder(model, vectors)
-    asked = [pairs_of(trial) for trial in trials]
-    shown: list[Shown] = []
-    for pairs in asked:
+    pairs_of_trials = [pairs_of(trial) for trial in trials]
+    inputs: list[Shown] = []
+    for pairs in pairs_of_trials:
         if not isinstance(pairs, Score):
             for answer, reference in pairs:
                 if size == "smaller":
-                    shown += _resized(answer, reference)
+                    inputs += _resized(answer, reference)
                 else:
-                    shown += [Shown.of(answer), Shown.of(reference)]
-    found = iter(embed.pictures(shown))
+                    inputs += [Shown.of(answer), Shown.of(reference)]
+    vectors_of_inputs = iter(embed.pictures(inputs))
     scores: list[Score] = []
-    for pairs in asked:
+    for pairs in pairs_of_trials:
         if isinstance(pairs, Score):
             scores.append(pairs)
         else:
-            values = [_cosine(answer, next(found), next(found)) for answer, _ in pairs]
+            values = [
+                _cosine(answer, next(vectors_of_inputs), next(vectors_of_inputs))
+                for answer, _ in pairs
+            ]
             scores.append(_mean(values))
     return [counted(score, missing) for score in scores]
 
@@ -114,27 +117,32 @@ def clip_text_similarity(
     Evidence: the cosine of each picture.
     """
     embed = embedder(model, vectors)
-    asked = [_pictures_and_text(trial, text_key) for trial in trials]
-    shown: list[Shown] = []
+    requests = [_pictures_and_text(trial, text_key) for trial in trials]
+    inputs: list[Shown] = []
     texts: list[str] = []
-    for trial, pair in zip(trials, asked, strict=True):
+    for trial, pair in zip(trials, requests, strict=True):
         if not isinstance(pair, Score):
             pictures, text = pair
             texts.append(text)
             pairs = pairs_of(trial) if size == "smaller" else None
             if isinstance(pairs, list):
-                shown += [_resized(answer, reference)[0] for answer, reference in pairs]
+                inputs += [
+                    _resized(answer, reference)[0] for answer, reference in pairs
+                ]
             else:
-                shown += map(Shown.of, pictures)
-    seen, read = iter(embed.pictures(shown)), iter(embed.texts(texts))
+                inputs += map(Shown.of, pictures)
+    picture_vectors = iter(embed.pictures(inputs))
+    text_vectors = iter(embed.texts(texts))
     scores: list[Score] = []
-    for pair in asked:
+    for pair in requests:
         if isinstance(pair, Score):
             scores.append(pair)
         else:
             pictures, _ = pair
-            vector = next(read)
-            values = [_cosine(picture, next(seen), vector) for picture in pictures]
+            vector = next(text_vectors)
+            values = [
+                _cosine(picture, next(picture_vectors), vector) for picture in pictures
+            ]
             scores.append(_mean(values))
     return [counted(score, missing) for score in scores]
 
@@ -144,9 +152,9 @@ def text_of(sample: Sample, key: str) -> str:
     if not key:
         texts = [message.content.words.strip() for message in sample.input]
         return " ".join(filter(None, texts))
-    found = sample.metadata.get(key)
-    if isinstance(found, str):
-        return found
+    label = sample.metadata.get(key)
+    if isinstance(label, str):
+        return label
     return ""
 
 
@@ -172,15 +180,16 @@ def _pictures_and_text(trial: Trial, key: str) -> tuple[Sequence[Media], str] | 
 def _resized(answer: Media, reference: Media) -> list[Shown]:
     """Both pictures at the smaller height and width, if their sizes differ."""
     try:
-        one, other = rgb(answer), rgb(reference)
-    except ContentError:  # it is met again, and reported, where they are embedded
+        answer_pixels, reference_pixels = rgb(answer), rgb(reference)
+    except ContentError:  # reported when the pictures are embedded
         return [Shown.of(answer), Shown.of(reference)]
-    if one.shape == other.shape:
+    if answer_pixels.shape == reference_pixels.shape:
         return [Shown.of(answer), Shown.of(reference)]
-    size = smaller_size(one, other)
+    size = smaller_size(answer_pixels, reference_pixels)
 
     def pixels(side: int) -> Pixels:
-        return (at_smaller_size(one, other)[side] * 255).astype("uint8")
+        sides = at_smaller_size(answer_pixels, reference_pixels)
+        return (sides[side] * 255).astype("uint8")
 
     return [
         Shown(answer, size, partial(pixels, 0)),

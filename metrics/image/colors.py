@@ -1,4 +1,4 @@
-"""Colours by name, and when an area has a colour."""
+"""Colours by name, and the rule for an area of a colour."""
 
 from __future__ import annotations
 
@@ -24,15 +24,18 @@ COLORS: Mapping[str, Color] = {
     "purple": [128, 0, 128],
     "cyan": [0, 255, 255],
 }
-"""As MMMG means them."""
+"""MMMG's colours."""
 WITHOUT_HUE = ("white", "black")
-"""Colours that are compared by distance, because they have no hue."""
+"""Colours without a hue, which are compared by distance."""
 
 
-class Gate(NamedTuple):
-    """When a mean colour is the wanted one. White and black: at most
-    ``black_white_distance`` away in RGB (0 to 441). All others: their hues, on a circle
-    from 0 to 1, differ by at most ``hue_low`` or by at least ``hue_high``."""
+class ColorRule(NamedTuple):
+    """The rule by which a mean colour is the requested one.
+
+    White and black: at most ``black_white_distance`` away in RGB (0 to 441). Others:
+    their hues, on a circle from 0 to 1, differ by at most ``hue_low`` or at least
+    ``hue_high``.
+    """
 
     black_white_distance: float
     hue_low: float
@@ -40,15 +43,14 @@ class Gate(NamedTuple):
 
     def passes(
         self,
-        found: Color,
+        mean: Color,
         name: str,
-        wanted: Color,
+        target: Color,
     ) -> bool:
-        """MMMG's rule by the hue alone: grey has hue 0, so it passes as red and as
-        orange."""
+        """MMMG's rule by hue alone. Grey has hue 0, so it passes as red and orange."""
         if name in WITHOUT_HUE:
-            return math.dist(found, wanted) <= self.black_white_distance
-        return not self.hue_low < abs(hue(found) - hue(wanted)) < self.hue_high
+            return math.dist(mean, target) <= self.black_white_distance
+        return not self.hue_low < abs(hue(mean) - hue(target)) < self.hue_high
 
 
 def hue(color: Color) -> float:
@@ -66,7 +68,7 @@ def color_fault(
     key: str,
     colors: Mapping[str, Any],
 ) -> str:
-    """Why a label names no colour of a table; empty when it does."""
+    """Why a label does not name a colour of a table; empty if it does."""
     name = sample.metadata.get(key)
     if not isinstance(name, str) or name not in colors:
         return (

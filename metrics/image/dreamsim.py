@@ -100,29 +100,29 @@ def dreamsim(
 
     Evidence: the ``distance``.
     """
-    asked = _Asked(pictures, against, region, bbox_key, margin)
-    pairs = [asked.pair(trial) for trial in trials]
+    switches = _PairSwitches(pictures, against, region, bbox_key, margin)
+    pairs = [switches.pair(trial) for trial in trials]
     images: list[Image] = []
     for pair in pairs:
         if isinstance(pair, _Pair):
             images += pair
     vectors: list[Any] = []
-    for at in range(0, len(images), _AT_ONCE):
+    for start in range(0, len(images), _AT_ONCE):
         ensemble = loaded(bound(model), loaded_ensemble)
-        vectors += embeddings(ensemble, images[at : at + _AT_ONCE])
-    seen = iter(vectors)
+        vectors += embeddings(ensemble, images[start : start + _AT_ONCE])
+    embedding = iter(vectors)
     scores: list[Score] = []
     for pair in pairs:
         if isinstance(pair, Score):
             scores.append(pair)
             continue
-        answer, other = next(seen), next(seen)
+        answer, other = next(embedding), next(embedding)
         similarity = min(1.0, max(-1.0, float(answer @ other)))
         scores.append(Score(similarity, evidence={"distance": 1.0 - similarity}))
     return scores
 
 
-class _Asked(NamedTuple):
+class _PairSwitches(NamedTuple):
     """The switches that say which pictures are compared."""
 
     which: Which

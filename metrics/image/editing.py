@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mmeval.metric import metric
 from mmeval.metrics.image.pictures import (
-    given,
+    data_pixels,
     input_picture,
     picture,
     reference_picture,
@@ -23,17 +23,16 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels
 
 Against = Literal["input", "reference"]
-"""The picture that the edited one is compared with: the original, or the wanted
-result."""
+"""The picture that the edited one is compared with: the original, or the target."""
 
 Region = Literal["whole", "bbox"]
 """The compared region: the whole picture, or the padded box of an edited one."""
 
 FILTER = "BICUBIC"
-"""How an edited picture is brought to the size of the one it is compared with."""
+"""The filter that resizes an edited picture to the size of the other one."""
 
 
-class Box(NamedTuple):
+class PixelBox(NamedTuple):
     """A rectangle in pixels; ``right`` and ``bottom`` are the first ones outside."""
 
     left: int
@@ -88,12 +87,11 @@ def edit_outside_ssim(
 
 
 class Edit(NamedTuple):
-    """The edited picture and the other one, both in the latter's size; the padded
-    box."""
+    """The edited picture, resized to the other one, the other one, and the box."""
 
     edited: Pixels
     original: Pixels
-    box: Box
+    box: PixelBox
 
 
 def edit_of(
@@ -113,8 +111,8 @@ def edit_of(
     height, width = original.shape[:2]
     if min(height, width) < SMALLEST:
         return Score.unscored(
-            f"the {against} picture is {width} x {height}: no side may be under "
-            f"{SMALLEST} pixels"
+            f"the {against} picture is {width} x {height}; it needs at least "
+            f"{SMALLEST} pixels a side"
         )
     label = trial.sample.metadata.get(bbox_key)
     fault = box_fault(label, bbox_key)
@@ -136,7 +134,7 @@ def padded_box(
     bbox: Any,
     size: tuple[int, int],
     margin: int = 10,
-) -> Box:
+) -> PixelBox:
     """A box widened on each side and cut at the edges of a picture.
 
     ``size`` is the picture's width and height. Each side grows by one in ``margin`` of
@@ -147,7 +145,7 @@ def padded_box(
     """
     (left, top, right, bottom), (width, height) = map(int, bbox), size
     across, down = width // margin, height // margin
-    return Box(
+    return PixelBox(
         max(0, left - across),
         max(0, top - down),
         min(width, right + across),
@@ -157,17 +155,17 @@ def padded_box(
 
 def box_fault(label: Any, key: str) -> str:
     """Why a label is not a box; empty if it is. A box may begin outside the picture."""
-    wanted = (
+    form = (
         f"the row's label {key!r} must be a box [left, top, right, bottom] of whole "
         "numbers"
     )
-    fault = f"{wanted}, not {label!r:.80}"
+    fault = f"{form}, not {label!r:.80}"
     if not isinstance(label, (list, tuple)) or len(label) != 4:
         return fault
     for edge in label:
         if isinstance(edge, bool) or not isinstance(edge, (int, float)):
             return fault
-        if not abs(edge) < _FAR or edge != int(edge):
+        if not abs(edge) < _MAX_EDGE or edge != int(edge):
             return fault
     if label[0] >= label[2] or label[1] >= label[3]:
         return (
@@ -177,17 +175,17 @@ def box_fault(label: Any, key: str) -> str:
     return ""
 
 
-_FAR = 1e9
-"""Pixels: no picture is this large, and the comparison also refuses NaN."""
+_MAX_EDGE = 1e9
+"""Pixels. Every picture is smaller, and the comparison also refuses NaN."""
 
 
-def cropped(pixels: Pixels, box: Box) -> Image:
+def cropped(pixels: Pixels, box: PixelBox) -> Image:
     """The part of a picture inside a box."""
     part = pixels[box.top : box.bottom, box.left : box.right]
     return picture(part.copy())
 
 
-def blackened(pixels: Pixels, box: Box) -> Pixels:
+def blackened(pixels: Pixels, box: PixelBox) -> Pixels:
     """The picture with the box painted black."""
     painted = pixels.copy()
     painted[box.top : box.bottom, box.left : box.right] = 0
@@ -199,4 +197,4 @@ def other_picture(sample: Sample, against: Against) -> Pixels | Score:
     media = input_picture(sample) if against == "input" else reference_picture(sample)
     if isinstance(media, Score):
         return media
-    return given(media)
+    return data_pixels(media)

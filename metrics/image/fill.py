@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from mmeval.metric import metric
-from mmeval.metrics.image.colors import COLORS, Color, Gate, color_fault
+from mmeval.metrics.image.colors import COLORS, Color, ColorRule, color_fault
 from mmeval.metrics.image.pictures import the_only
 from mmeval.metrics.image.ssim import SMALLEST, ssim_of
 from mmeval.metrics.produced import wrong
@@ -100,8 +100,10 @@ def region_fill(
     bands = bands_of(labels[region_key], half=half, thirds=thirds, quarters=quarters)
     region = bands.cut(pixels, bands.region)
     beside = bands.cut(pixels, bands.beside)
-    gate = Gate(black_white_distance, hue_low, hue_high)
-    return _filled(region, beside, Wanted(name, colors[name], gate, penalty_distance))
+    rule = ColorRule(black_white_distance, hue_low, hue_high)
+    return _filled(
+        region, beside, TargetColor(name, colors[name], rule, penalty_distance)
+    )
 
 
 @metric(range=(0, 1), version="2", source=_SOURCE, check=_check_color)
@@ -143,44 +145,46 @@ def border_fill(
     if isinstance(pixels, Score):
         return pixels
     name = trial.sample.metadata[color_key]
-    gate = Gate(black_white_distance, hue_low, hue_high)
+    rule = ColorRule(black_white_distance, hue_low, hue_high)
     strip = border_strip(pixels, border)
     beside = border_strip(inside(pixels, border), border)
-    return _filled(strip, beside, Wanted(name, colors[name], gate, penalty_distance))
+    return _filled(
+        strip, beside, TargetColor(name, colors[name], rule, penalty_distance)
+    )
 
 
-class Wanted(NamedTuple):
-    """The wanted colour of an area, and how it is compared."""
+class TargetColor(NamedTuple):
+    """The requested colour of an area, and how it is compared."""
 
     name: str
     color: Color
-    gate: Gate
+    rule: ColorRule
     penalty_distance: float
 
 
 def _filled(
     area: Pixels,
     beside: Pixels,
-    wanted: Wanted,
+    target: TargetColor,
 ) -> Score:
     import numpy
 
     height, width = area.shape[:2]
     if min(height, width) < SMALLEST:
         return wrong(
-            f"the part to look at is {width} x {height}: no side may be under "
-            f"{SMALLEST} pixels"
+            f"the area is {width} x {height}; it needs at least {SMALLEST} pixels a "
+            "side"
         )
     totals = area.sum(axis=(0, 1), dtype=numpy.int64)
     mean = (totals // (height * width)).tolist()
     even = numpy.empty_like(area)
     even[:] = mean
-    found = ssim_of(area, even)
-    color_ok = wanted.gate.passes(mean, wanted.name, wanted.color)
-    penalty = share_near(beside, mean, wanted.penalty_distance)
-    value = max(0.0, found - penalty) if color_ok else 0.0
+    similarity = ssim_of(area, even)
+    color_ok = target.rule.passes(mean, target.name, target.color)
+    penalty = share_near(beside, mean, target.penalty_distance)
+    value = max(0.0, similarity - penalty) if color_ok else 0.0
     evidence = {
-        "ssim": found,
+        "ssim": similarity,
         "penalty": penalty,
         "avg_color": mean,
         "color_ok": color_ok,
@@ -198,15 +202,15 @@ def share_near(
 
     if not pixels.size:
         return 0.0
-    apart = pixels.astype(numpy.int32)
-    apart -= numpy.asarray(color, dtype=numpy.int32)
-    apart *= apart
-    squares = apart.sum(axis=2)
+    differences = pixels.astype(numpy.int32)
+    differences -= numpy.asarray(color, dtype=numpy.int32)
+    differences *= differences
+    squares = differences.sum(axis=2)
     return float(numpy.count_nonzero(squares <= distance * distance) / squares.size)
 
 
 Span = tuple[float, float]
-"""From one share of a picture's side to another."""
+"""Two shares of a picture's side."""
 
 
 class Bands(NamedTuple):
@@ -217,7 +221,7 @@ class Bands(NamedTuple):
     beside: Span
 
     def cut(self, pixels: Pixels, span: Span) -> Pixels:
-        """The part of a picture; coordinates between two are rounded, half to even."""
+        """The part of a picture. Coordinates are rounded, half to even."""
         height, width = pixels.shape[:2]
         start, end = span
         if self.along == "width":
@@ -235,9 +239,9 @@ def region_fault(sample: Sample, key: str) -> str:
     words = region.split() if isinstance(region, str) else []
     if len(words) == 2 and words[0] in _SIDES and words[1] in _PARTS:
         return ""
-    wanted = f"one of {', '.join(_SIDES)} and one of {', '.join(_PARTS)}"
+    form = f"one of {', '.join(_SIDES)} and one of {', '.join(_PARTS)}"
     return (
-        f"the row's label {key!r} must be {wanted}, such as 'left half', not "
+        f"the row's label {key!r} must be {form}, such as 'left half', not "
         f"{region!r:.80}"
     )
 

@@ -78,14 +78,16 @@ def image_quality(
     ``features_scale1`` and ``features_scale2``.
     """
 
-    def measured(media: Media) -> ItemScore:
+    def item_score(media: Media) -> ItemScore:
         if method == "released":
-            found = released_quality(stored_rgb(media))
-            if found is None:
+            released = released_quality(stored_rgb(media))
+            if released is None:
                 return ItemScore.none(
                     "the released script fails with a picture of one pixel a side"
                 )
-            return ItemScore(in_released_digits(found.score / 100), found.to_json())
+            return ItemScore(
+                in_released_digits(released.score / 100), released.to_json()
+            )
         pixels = stored_rgb(media)
         height, width = enlarged_size(pixels, short_side)
         within(
@@ -95,17 +97,17 @@ def image_quality(
             height * width,
             "pixels, once enlarged,",
         )
-        near = niqe_of(resized(pixels, (height, width), "BICUBIC"))
+        distance = niqe_of(resized(pixels, (height, width), "BICUBIC"))
         evidence = {
-            **near._asdict(),
+            **distance._asdict(),
             "enlarged": (height, width) != pixels.shape[:2],
-            "too_few_patches": near.niqe is None,
+            "too_few_patches": distance.niqe is None,
         }
-        if near.niqe is None:
-            return ItemScore(0.0, evidence, reason=near.fault)
-        return ItemScore(quality_of(near.niqe, worst=worst), evidence)
+        if distance.niqe is None:
+            return ItemScore(0.0, evidence, reason=distance.fault)
+        return ItemScore(quality_of(distance.niqe, worst=worst), evidence)
 
-    return quality_of_media(trial, "image", measured, unreadable=unreadable)
+    return quality_of_media(trial, "image", item_score, unreadable=unreadable)
 
 
 def quality_of(distance: float, *, worst: float = WORST_NIQE) -> float:

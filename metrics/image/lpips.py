@@ -15,7 +15,7 @@ from mmeval.metrics.image.networks.lpips_network import (
     lpips_distances,
     lpips_network,
 )
-from mmeval.metrics.image.pictures import given, pairs_of, produced
+from mmeval.metrics.image.pictures import data_pixels, pairs_of, produced
 from mmeval.metrics.image.psnr import other_size
 from mmeval.metrics.image.smaller import Size, at_smaller_size, smaller_size
 from mmeval.metrics.models import bound
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels
 
 _AT_ONCE, _PIXELS = 16, 2**20
-"""The most pairs in one batch, and the most pixels of one side of them: with more, each
-takes longer."""
+"""The most pairs in one batch, and the most pixels of their first pictures. With more,
+each pair takes longer."""
 
 
 @metric(
@@ -71,18 +71,20 @@ def lpips(
 
     Evidence: the distance of each pair.
     """
-    asked = [_pairs(trial, size) for trial in trials]
-    every: list[_Pair] = []
-    for pairs in asked:
+    pairs_of_trials = [_pairs(trial, size) for trial in trials]
+    all_pairs: list[_Pair] = []
+    for pairs in pairs_of_trials:
         if not isinstance(pairs, Score):
-            every += pairs
-    found = iter(_distances(every, model, signed=lpips_range == "standard"))
+            all_pairs += pairs
+    distances_of_pairs = iter(
+        _distances(all_pairs, model, signed=lpips_range == "standard")
+    )
     scores: list[Score] = []
-    for pairs in asked:
+    for pairs in pairs_of_trials:
         if isinstance(pairs, Score):
             scores.append(pairs)
         else:
-            distances = [next(found) for _ in pairs]
+            distances = [next(distances_of_pairs) for _ in pairs]
             value = 1 - sum(distances) / len(distances)
             scores.append(Score(value, evidence={"distances": distances}))
     return [counted(score, missing) for score in scores]
@@ -96,28 +98,28 @@ def _pairs(trial: Trial, size: Size) -> list[_Pair] | Score:
     media = pairs_of(trial)
     if isinstance(media, Score):
         return media
-    found: list[_Pair] = []
-    for one, other in media:
-        pair = _pair(one, other, size)
+    pairs: list[_Pair] = []
+    for answer, reference in media:
+        pair = _pair(answer, reference, size)
         if isinstance(pair, Score):
             return pair
-        found.append(pair)
-    return found
+        pairs.append(pair)
+    return pairs
 
 
 def _pair(
-    one: Media,
-    other: Media,
+    answer_media: Media,
+    reference_media: Media,
     size: Size,
 ) -> _Pair | Score:
-    reference = given(other)
+    reference = data_pixels(reference_media)
     if isinstance(reference, Score):
         return reference
     if min(reference.shape[:2]) < SMALLEST:
         return Score.unscored(
             f"a picture of the reference has a side under {SMALLEST} pixels"
         )
-    answer = produced(one)
+    answer = produced(answer_media)
     if isinstance(answer, Score):
         return answer
     if min(answer.shape[:2]) < SMALLEST:
@@ -131,17 +133,17 @@ def _distances(
     pairs: Sequence[_Pair], model: str | Mapping[str, Any], *, signed: bool
 ) -> list[float]:
     """The distance of each pair. Pairs of one size go through the network together."""
-    found = [0.0] * len(pairs)
+    distances_of_pairs = [0.0] * len(pairs)
     by_size: dict[tuple[int, int], list[int]] = {}
-    for at, pair in enumerate(pairs):
-        by_size.setdefault(smaller_size(*pair), []).append(at)
+    for index, pair in enumerate(pairs):
+        by_size.setdefault(smaller_size(*pair), []).append(index)
     for (height, width), places in sorted(by_size.items()):
         step = max(1, min(_AT_ONCE, _PIXELS // (height * width)))
         for start in range(0, len(places), step):
             batch = places[start : start + step]
             network = loaded(bound(model), lpips_network)
-            sides = [at_smaller_size(*pairs[at]) for at in batch]
+            sides = [at_smaller_size(*pairs[index]) for index in batch]
             distances = lpips_distances(network, sides, signed=signed)
-            for at, distance in zip(batch, distances, strict=True):
-                found[at] = distance
-    return found
+            for index, distance in zip(batch, distances, strict=True):
+                distances_of_pairs[index] = distance
+    return distances_of_pairs

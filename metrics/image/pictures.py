@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
     """Of shape (height, width, 3)."""
     Measure: TypeAlias = Callable[[Pixels, Pixels], float | Score]
-    """A number for a picture of the answer and one of the reference, or why there is
-    none."""
+    """A number for a picture of the answer and one of the reference, or a score that
+    says why there is none."""
 
 
 def _size(pixels: Pixels) -> int:
@@ -37,15 +37,15 @@ def _size(pixels: Pixels) -> int:
 def rgb(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Pixels:
     """The pixels of a picture, 8 bits a channel, read-only, kept with the medium.
 
-    Transparency is dropped without a background: the stored colours count. Raises the
-    errors of ``mmeval.media.decode``.
+    Transparency is dropped, and the stored colours count. Raises the errors of
+    ``mmeval.media.decode``.
     """
     return _read_only(image(media, limits=limits))
 
 
 @decoded_once(size=_size)
 def stored_rgb(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Pixels:
-    """``rgb`` of the stored picture, not turned by the orientation in the file."""
+    """``rgb`` of the stored picture, without the orientation in the file."""
     return _read_only(stored_image(media, limits=limits))
 
 
@@ -58,25 +58,27 @@ def _read_only(picture: Image) -> Pixels:
 
 
 def the_only(trial: Trial) -> Pixels | Score:
-    """The pixels of an answer's only picture; else the score of ``the_only_medium`` or
-    of ``produced``."""
-    found = the_only_medium(trial, "image", "pictures")
-    if isinstance(found, Score):
-        return found
-    return produced(found)
+    """The pixels of an answer's only picture, or its score.
+
+    The scores are those of ``the_only_medium`` and of ``produced``.
+    """
+    media = the_only_medium(trial, "image", "pictures")
+    if isinstance(media, Score):
+        return media
+    return produced(media)
 
 
 def produced(media: Media) -> Pixels | Score:
     """The pixels of a picture of the answer, or its score.
 
     A damaged picture is a wrong answer: 0. One above the limits is unscored, since it
-    was not decoded.
+    is not decoded.
     """
     return decoded(media, rgb)
 
 
-def given(media: Media) -> Pixels | Score:
-    """The pixels of a data set picture, or unscored: its faults are not the model's."""
+def data_pixels(media: Media) -> Pixels | Score:
+    """The pixels of a data set's picture, or unscored, since it is not the model's."""
     try:
         return rgb(media)
     except ContentError as error:
@@ -106,20 +108,18 @@ def compared(
     measure: Measure,
     smallest: int,
 ) -> Score:
-    """The mean of a measure over the pictures of an answer and of the first reference,
-    in order.
+    """The mean of a measure over the pictures of an answer and its first reference.
 
-    Other pictures of the answer than the reference has, or damaged ones, are wrong: 0,
-    with the reason. Unscored without a reference's picture, or with one that is
-    damaged or has a side under ``smallest`` pixels. Evidence: the values, under
-    ``name``.
+    Pictures are paired in order. Another number of them, or a damaged one, is 0, with
+    the reason. Unscored without a picture in the reference, or with one that is damaged
+    or has a side under ``smallest`` pixels. Evidence: the values, under ``name``.
     """
     pairs = pairs_of(trial)
     if isinstance(pairs, Score):
         return pairs
     values: list[float] = []
-    for number, (found, wanted) in enumerate(pairs, 1):
-        reference = given(wanted)
+    for number, (media, reference_media) in enumerate(pairs, 1):
+        reference = data_pixels(reference_media)
         if isinstance(reference, Score):
             return reference
         height, width = reference.shape[:2]
@@ -128,7 +128,7 @@ def compared(
                 f"reference picture {number} is {width} x {height}: no side may be "
                 f"under {smallest}"
             )
-        answer = produced(found)
+        answer = produced(media)
         if isinstance(answer, Score):
             return answer
         value = measure(answer, reference)
@@ -139,21 +139,23 @@ def compared(
 
 
 def pairs_of(trial: Trial) -> list[tuple[Media, Media]] | Score:
-    """Each picture of the answer with that of the first reference, in order. Or the
-    score of an answer with another number of pictures (0), and of a reference without
-    any (unscored)."""
+    """The pictures of the answer and of the first reference, paired in order.
+
+    Or a score: 0 for another number of pictures, unscored without a reference's.
+    """
     sides = sides_of(trial)
     if isinstance(sides, Score):
         return sides
-    wanted = media_of(sides.references[0], "image")
-    found = media_of(sides.answer, "image")
-    if not wanted:
+    reference_pictures = media_of(sides.references[0], "image")
+    answer_pictures = media_of(sides.answer, "image")
+    if not reference_pictures:
         return Score.unscored("the reference has no picture to compare with")
-    if len(found) != len(wanted):
+    if len(answer_pictures) != len(reference_pictures):
         return wrong(
-            f"the answer has {len(found)} pictures, the reference {len(wanted)}"
+            f"the answer has {len(answer_pictures)} pictures, the reference "
+            f"{len(reference_pictures)}"
         )
-    return list(zip(found, wanted, strict=True))
+    return list(zip(answer_pictures, reference_pictures, strict=True))
 
 
 def resized(
@@ -161,20 +163,22 @@ def resized(
     size: tuple[int, ...],
     filter: str,
 ) -> Pixels:
-    """A picture in another height and width; ``filter`` is Pillow's: ``LANCZOS``,
-    ``BICUBIC``, ``BILINEAR``."""
+    """A picture in another height and width.
+
+    ``filter`` is Pillow's: ``LANCZOS``, ``BICUBIC`` or ``BILINEAR``.
+    """
     if pixels.shape[:2] == size:
         return pixels
     import numpy
     from PIL import Image
 
     height, width = size
-    method = Image.Resampling[filter]
-    return numpy.asarray(picture(pixels).resize((width, height), method))
+    resampling = Image.Resampling[filter]
+    return numpy.asarray(picture(pixels).resize((width, height), resampling))
 
 
 def picture(pixels: Pixels) -> Image:
-    """Pixels as a picture of Pillow, of its own memory."""
+    """Pixels as a picture of Pillow, in memory of its own."""
     from PIL import Image
 
     return Image.fromarray(pixels)

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 Measure = Literal["psnr", "nrmse", "mse", "ssim"]
 Sizes = Literal["reference", "smaller"]
-"""The size at which pictures are compared: the reference's, or the lesser height and
-the lesser width of the two."""
+"""The size of compared pictures: the reference's, or the smaller height and width."""
 Window = Annotated[
     int,
     Checked(
@@ -40,10 +39,10 @@ WORST: Mapping[Measure, float] = {
     "mse": 255.0**2,
     "ssim": 0.0,
 }
-"""The value of an answer without the right pictures; of ``nrmse`` it is that of a black
-picture."""
+"""The value of an answer without the right pictures. For ``nrmse`` it is that of a
+black picture."""
 GAUSSIAN = 11
-"""Pixels a side of the window with weights."""
+"""Pixels a side of the weighted window."""
 
 
 @metric(
@@ -92,7 +91,7 @@ def image_similarity(
     smallest = 1
     if measure == "ssim":
         smallest = GAUSSIAN if gaussian else window
-    how = partial(
+    measure_pair = partial(
         likeness,
         measure=measure,
         sizes=sizes,
@@ -100,10 +99,10 @@ def image_similarity(
         most=most,
         smallest=smallest,
     )
-    found = compared(trial, measure, how, smallest)
-    if "reason" in found.evidence:
-        return replace(found, value=WORST[measure])
-    return found
+    score = compared(trial, measure, measure_pair, smallest)
+    if "reason" in score.evidence:
+        return replace(score, value=WORST[measure])
+    return score
 
 
 def likeness(
@@ -122,36 +121,37 @@ def likeness(
     """
     from skimage import metrics
 
-    one: Numbers
-    other: Numbers
+    first: Numbers
+    second: Numbers
     if answer.shape == reference.shape or sizes == "reference":
-        one, other = resized(answer, reference.shape[:2], FILTER), reference
+        first, second = resized(answer, reference.shape[:2], FILTER), reference
     else:
-        small, smaller = at_smaller_size(answer, reference)
-        one, other = small * 255, smaller * 255
-    if min(one.shape[:2]) < smallest:
+        first_small, second_small = at_smaller_size(answer, reference)
+        first, second = first_small * 255, second_small * 255
+    if min(first.shape[:2]) < smallest:
         return wrong(f"a picture of the answer has a side under {smallest} pixels")
     if measure == "ssim":
-        own: dict[str, Any] = {"win_size": window}
+        window_arguments: dict[str, Any] = {"win_size": window}
         if not window:
-            own = {
+            # the arguments with which scikit-image matches Wang et al.
+            window_arguments = {
                 "gaussian_weights": True,
                 "sigma": 1.5,
                 "use_sample_covariance": False,
             }
         return float(
             metrics.structural_similarity(
-                other, one, channel_axis=2, data_range=255, **own
+                second, first, channel_axis=2, data_range=255, **window_arguments
             )
         )
-    error = float(metrics.mean_squared_error(other, one))
+    error = float(metrics.mean_squared_error(second, first))
     if measure == "mse":
         return error
     if measure == "psnr":
         ratio = most
         if error:
-            ratio = metrics.peak_signal_noise_ratio(other, one, data_range=255)
+            ratio = metrics.peak_signal_noise_ratio(second, first, data_range=255)
         return min(float(ratio), most)
-    if not other.any():
+    if not second.any():
         return Score.unscored("the reference is black: nrmse is not defined")
-    return float(metrics.normalized_root_mse(other, one))
+    return float(metrics.normalized_root_mse(second, first))

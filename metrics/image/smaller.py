@@ -1,4 +1,4 @@
-"""Two pictures brought to one size, the lesser of both."""
+"""Two pictures resized to the smaller height and width."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ if TYPE_CHECKING:
     """Of shape (height, width, 3), 0 to 1."""
 
 Size = Literal["own", "smaller"]
-"""A switch: pictures are compared as they are, or ``at_smaller_size`` where their sizes
-differ."""
+"""A switch: pictures of two sizes are compared as they are, or ``at_smaller_size``."""
 
 
-def smaller_size(one: Pixels, other: Pixels) -> tuple[int, int]:
-    """The lesser height and the lesser width of two pictures."""
-    height, width = one.shape[:2]
-    rows, columns = other.shape[:2]
+def smaller_size(first_picture: Pixels, second_picture: Pixels) -> tuple[int, int]:
+    """The smaller height and the smaller width of two pictures."""
+    height, width = first_picture.shape[:2]
+    rows, columns = second_picture.shape[:2]
     return min(height, rows), min(width, columns)
 
 
-def at_smaller_size(one: Pixels, other: Pixels) -> tuple[Numbers, Numbers]:
-    """Both pictures with the lesser height and the lesser width of the two, as float32
-    from 0 to 1.
+def at_smaller_size(
+    first_picture: Pixels, second_picture: Pixels
+) -> tuple[Numbers, Numbers]:
+    """Both pictures with the smaller height and width, as float32 from 0 to 1.
 
-    Each is resized alone, so that its sides may get another ratio: bilinear between the
-    centres of pixels, without smoothing and without rounding.
+    Each is resized alone, so its sides may get another ratio. Resizing is bilinear
+    between the centres of pixels, without smoothing and rounding.
     """
     import numpy
 
-    height, width = smaller_size(one, other)
+    height, width = smaller_size(first_picture, second_picture)
     sides: list[Numbers] = []
-    for pixels in (one, other):
+    for pixels in (first_picture, second_picture):
         numbers = numpy.asarray(pixels, numpy.float32) / numpy.float32(255)
         sides.append(_along(_along(numbers, height, 0), width, 1))
     first, second = sides
@@ -44,23 +44,23 @@ def at_smaller_size(one: Pixels, other: Pixels) -> tuple[Numbers, Numbers]:
 
 def _along(
     pixels: Numbers,
-    wanted: int,
+    size: int,
     axis: int,
 ) -> Numbers:
     import numpy
 
     length = pixels.shape[axis]
-    if length == wanted:
+    if length == size:
         return pixels
-    # Single precision throughout: with places of double precision a value differs from
-    # torch's by up to 1e-4.
+    # Single precision throughout. In double precision a value differs from torch's by
+    # up to 1e-4.
     half = numpy.float32(0.5)
-    middles = numpy.arange(wanted, dtype=numpy.float32) + half
-    places = (middles * numpy.float32(length / wanted) - half).clip(min=0)
+    middles = numpy.arange(size, dtype=numpy.float32) + half
+    places = (middles * numpy.float32(length / size) - half).clip(min=0)
     before = places.astype(numpy.intp)
     after = numpy.minimum(before + 1, length - 1)
     other_axes = (1 - axis, 2)
     share = numpy.expand_dims(places - before.astype(numpy.float32), other_axes)
-    found: Numbers = pixels.take(before, axis) * (1 - share)
-    found += pixels.take(after, axis) * share
-    return found
+    resized: Numbers = pixels.take(before, axis) * (1 - share)
+    resized += pixels.take(after, axis) * share
+    return resized

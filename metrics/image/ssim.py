@@ -16,15 +16,14 @@ if TYPE_CHECKING:
     Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 SMALLEST = 7
-"""Pixels a side: the window of SSIM has to fit."""
+"""The fewest pixels a side: the window of SSIM has to fit."""
 FILTER = "LANCZOS"
-"""How an answer's picture is brought to the size of the reference's."""
+"""The filter that resizes an answer's picture to the size of the reference's."""
 _WINDOW = SMALLEST * SMALLEST
 _C1 = (0.01 * 255) ** 2
 _C2 = (0.03 * 255) ** 2
 _STRIP = 2**17
-"""Numbers of a channel that are processed in one step, so that they stay in the
-processor's cache."""
+"""Numbers of a channel in one step. They stay in the processor's cache."""
 
 
 @metric(
@@ -46,13 +45,13 @@ def ssim(trial: Trial) -> Score:
     Evidence: ``ssim`` of each pair.
     """
 
-    def measure(one: Pixels, other: Pixels) -> float:
-        return ssim_of(resized(one, other.shape[:2], FILTER), other)
+    def similarity(answer: Pixels, reference: Pixels) -> float:
+        return ssim_of(resized(answer, reference.shape[:2], FILTER), reference)
 
-    return compared(trial, "ssim", measure, SMALLEST)
+    return compared(trial, "ssim", similarity, SMALLEST)
 
 
-def ssim_of(one: Pixels, other: Pixels) -> float:
+def ssim_of(answer: Pixels, reference: Pixels) -> float:
     """The structural similarity of pictures of one size: -1 to 1, 1 when equal.
 
     As ``structural_similarity`` of scikit-image for bytes, with the channels last and
@@ -62,9 +61,9 @@ def ssim_of(one: Pixels, other: Pixels) -> float:
     """
     import numpy
 
-    height, width, channels = one.shape
-    first = numpy.ascontiguousarray(one).reshape(height, width * channels)
-    second = numpy.ascontiguousarray(other).reshape(height, width * channels)
+    height, width, channels = answer.shape
+    first = numpy.ascontiguousarray(answer).reshape(height, width * channels)
+    second = numpy.ascontiguousarray(reference).reshape(height, width * channels)
     total = 0.0
     windows = height - SMALLEST + 1
     rows = max(1, _STRIP // (width * channels))
@@ -75,8 +74,8 @@ def ssim_of(one: Pixels, other: Pixels) -> float:
 
 
 def _similarities(
-    one: Numbers,
-    other: Numbers,
+    first: Numbers,
+    second: Numbers,
     channels: int,
 ) -> float:
     """The sum of SSIM over the windows of some rows; a pixel has ``channels`` numbers.
@@ -87,8 +86,8 @@ def _similarities(
     """
     import numpy
 
-    a, b = one.astype(numpy.uint16), other.astype(numpy.uint16)
-    wide_a, wide_b = one.astype(numpy.int32), other.astype(numpy.int32)
+    a, b = first.astype(numpy.uint16), second.astype(numpy.uint16)
+    wide_a, wide_b = first.astype(numpy.int32), second.astype(numpy.int32)
     sum_a = _windows(a, channels).astype(numpy.int32)
     sum_b = _windows(b, channels).astype(numpy.int32)
     products = _windows(wide_a * wide_b, channels)
@@ -105,8 +104,8 @@ def _similarities(
     products -= means
     squares *= _WINDOW
     squares -= sum_a
-    # Everything is scaled by 49 * 49 (means) or 49 * 48 (sample covariances), including
-    # the constants.
+    # everything, also the constants, is scaled by 49 * 49 (means) or 49 * 48 (sample
+    # covariances)
     for_means = numpy.float32(_C1 * _WINDOW**2)
     for_covariances = numpy.float32(_C2 * _WINDOW * (_WINDOW - 1))
     over = 2 * means.astype(numpy.float32) + for_means
@@ -142,8 +141,8 @@ def _sevens(
 
     length = numbers.shape[axis]
     pairs = part(numbers, 0, length - step) + part(numbers, step, length - step)
-    wanted = length - 6 * step
-    sums = part(pairs, 0, wanted) + part(pairs, 2 * step, wanted)
-    sums += part(pairs, 4 * step, wanted)
-    sums += part(numbers, 6 * step, wanted)
+    count = length - 6 * step
+    sums = part(pairs, 0, count) + part(pairs, 2 * step, count)
+    sums += part(pairs, 4 * step, count)
+    sums += part(numbers, 6 * step, count)
     return sums

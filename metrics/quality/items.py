@@ -1,8 +1,8 @@
 """Items of an answer, scored one by one by the metrics of quality.
 
-Each of those metrics scores the items of one kind: the answer's pictures, its sounds,
-its text. Its value is their mean, and its evidence holds the quality of each, from
-which :mod:`unim_gq` takes the mean over all kinds.
+Each metric scores the items of one kind, such as the answer's pictures. Its value is
+their mean, and its evidence holds the quality of each. :mod:`unim_gq` takes the mean
+over all kinds from the evidence.
 """
 
 from __future__ import annotations
@@ -21,19 +21,18 @@ QUALITY = "quality"
 LABEL = "label"
 REASON = "reason"
 LEFT_OUT = "left_out"
-"""Keys of the evidence: the items in order; for each its quality (null: none), its
-name, the reason, and whether it is left out because its scorer is unavailable."""
-UNSEEN = "the answer names it, and no file came with it"
+"""Keys of the evidence: the items in order; for each its quality (or null), its name,
+the reason, and whether it is left out because its scorer is unavailable."""
+UNSEEN = "the answer names it, but its file is missing"
 Rounding: TypeAlias = Literal["none", "released"]
 """Whether a quality is exact, or :func:`in_released_digits`."""
 Unreadable: TypeAlias = Literal["zero", "unscored"]
-"""What a missing or damaged item counts: 0; or nothing, so that its answer is unscored
-as in the released scripts. The switch ``unreadable`` of each metric of quality."""
+"""A missing or damaged item counts 0, or leaves its answer unscored, as in the released
+scripts. The switch ``unreadable`` of each metric of quality."""
 
 
-class Item(NamedTuple):
-    """A file that the answer names or holds; ``media`` is None where it is only
-    named."""
+class AnswerItem(NamedTuple):
+    """A file that the answer has or names; ``media`` is None if it is only named."""
 
     label: str
     media: Media | None
@@ -41,8 +40,10 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class ItemScore:
-    """The quality of one item from 0 to 1 with its terms, or None with the reason.
-    ``cause`` is that of a ``Score``."""
+    """The quality of an item from 0 to 1 with its terms, or None with the reason.
+
+    ``cause`` is that of a ``Score``.
+    """
 
     quality: float | None
     evidence: Mapping[str, Any] = field(default_factory=dict)
@@ -52,12 +53,12 @@ class ItemScore:
 
     @classmethod
     def none(cls, reason: str, *, cause: Cause = "final", **evidence: Any) -> ItemScore:
-        """An item without a quality, and why."""
+        """The score of an item without a quality."""
         return cls(None, evidence, reason, cause)
 
     @classmethod
     def unavailable(cls, reason: str) -> ItemScore:
-        """An item whose scorer is unavailable, and why: it is in no mean."""
+        """The score of an item whose scorer is unavailable. It is in no mean."""
         return cls(None, reason=reason, left_out=True)
 
     def to_json(self, label: str) -> dict[str, Any]:
@@ -70,9 +71,11 @@ class ItemScore:
         return entry | dict(self.evidence)
 
 
-def items_of(content: Interleaved, kind: PartKind) -> tuple[Item, ...]:
-    """The items of a kind, as ``labelled`` gives them."""
-    return tuple(Item(label, part.media) for label, part in labelled(content, kind))
+def items_of(content: Interleaved, kind: PartKind) -> tuple[AnswerItem, ...]:
+    """The items of a kind, in the order of ``labelled``."""
+    return tuple(
+        AnswerItem(label, part.media) for label, part in labelled(content, kind)
+    )
 
 
 def quality_of_media(
@@ -82,11 +85,11 @@ def quality_of_media(
     *,
     unreadable: Unreadable = "zero",
 ) -> Score:
-    """The mean quality of items of a kind, measured alone; inapplicable without any.
+    """The mean quality of the items of a kind; inapplicable without any.
 
-    A file that is missing or damaged is an item of quality 0, or, where ``unreadable``
-    is ``unscored``, one without a quality. One that is not read here, or is above the
-    limits of decoding, never has one, since nobody knows what it shows.
+    A file that is missing or damaged has the quality 0, or none if ``unreadable`` is
+    ``unscored``. One that is unsupported, or above the limits of decoding, never has
+    a quality, since its content is unknown.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -111,13 +114,13 @@ def quality_of_media(
 
 
 def in_released_digits(quality: float) -> float:
-    """A quality rounded as in the released scorers: out of 100, with two decimals."""
+    """A quality rounded as in the released scorers, to hundredths of a percent."""
     return round(round(100 * quality, 2) / 100, 4)
 
 
 def nothing_of(kind: PartKind) -> Score:
     """The score of an answer without an item of a kind."""
-    return Score.inapplicable(f"the answer has no {kind} to look at")
+    return Score.inapplicable(f"the answer has no {kind}")
 
 
 def unreadable_item(reason: str, unreadable: Unreadable) -> ItemScore:
@@ -128,25 +131,28 @@ def unreadable_item(reason: str, unreadable: Unreadable) -> ItemScore:
 
 
 def together(scored: Sequence[tuple[str, ItemScore]]) -> Score:
-    """The mean over items with their labels. Unavailable items are left out (if all
-    are: unavailable). While another is unknown it is unscored, with bounds."""
-    evidence = {ITEMS: [one.to_json(label) for label, one in scored]}
-    counted = [(label, one) for label, one in scored if not one.left_out]
+    """The mean over items with their labels.
+
+    Unavailable items are left out; the score is unavailable if all are. It is unscored,
+    with bounds, if another item has no quality.
+    """
+    evidence = {ITEMS: [score.to_json(label) for label, score in scored]}
+    counted = [(label, score) for label, score in scored if not score.left_out]
     if not counted:
         return Score(status="unavailable", reason=_reasons(scored), evidence=evidence)
-    known = sum(one.quality for _, one in counted if one.quality is not None)
-    unknown = [(label, one) for label, one in counted if one.quality is None]
-    low = known / len(counted)
+    total = sum(score.quality for _, score in counted if score.quality is not None)
+    unknown = [(label, score) for label, score in counted if score.quality is None]
+    low = total / len(counted)
     if not unknown:
         return Score(low, evidence=evidence)
     return Score(
         status="unscored",
         reason=_reasons(unknown),
         evidence=evidence,
-        bounds=(low, (known + len(unknown)) / len(counted)),
-        cause=min((one.cause for _, one in unknown), key=CAUSES.index),
+        bounds=(low, (total + len(unknown)) / len(counted)),
+        cause=min((score.cause for _, score in unknown), key=CAUSES.index),
     )
 
 
 def _reasons(scored: Sequence[tuple[str, ItemScore]]) -> str:
-    return "; ".join(f"{label}: {one.reason}" for label, one in scored)
+    return "; ".join(f"{label}: {score.reason}" for label, score in scored)

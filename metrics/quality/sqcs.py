@@ -51,7 +51,7 @@ def sqcs(
             spans.append(score.bounds or (0.0, 1.0))
         else:
             spans.append((score.value, score.value))
-    # The formula rises with both pieces.
+    # the formula rises with both pieces, so their ends give the ends of the range
     low, high = [
         correctness * (eta + (1 - eta) * quality)
         for correctness, quality in zip(*spans, strict=True)

@@ -26,7 +26,7 @@ MEAN = "mean"
 PARTIAL = "gq_partial"
 WITHOUT = "without"
 """Keys of the evidence: by piece the number of items with a quality and their mean;
-whether items are left out, and of which pieces."""
+whether items are left out, and the pieces that they belong to."""
 
 
 @metric(
@@ -54,13 +54,13 @@ def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score
     Evidence: for each piece the ``count`` of its items and their ``mean``.
     """
     known: list[float] = []
-    spans: list[_Span] = []
+    spans: list[_QualityRange] = []
     unknown: list[Score] = []
     reasons: list[str] = []
     without: list[str] = []
     modalities: dict[str, Any] = {}
     for name in dict.fromkeys(of):
-        items = _Items.of(scores[name])
+        items = _PieceItems.of(scores[name])
         known += items.known
         if items.known:
             mean = math.fsum(items.known) / len(items.known)
@@ -87,58 +87,62 @@ def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score
         return Score(math.fsum(known) / len(known), evidence=evidence)
     if without:
         return Score.unavailable(
-            f"the answer has nothing that can be looked at without {', '.join(without)}"
+            f"no item of the answer can be scored without {', '.join(without)}"
         )
-    return Score.inapplicable("the answer has no item to look at")
+    return Score.inapplicable("the answer has no item")
 
 
-class _Span(NamedTuple):
-    """The range of the qualities of unknown items. ``several``: so is their number."""
+class _QualityRange(NamedTuple):
+    """The range of unknown qualities; ``several``: of an unknown number of items."""
 
     low: float
     high: float
     several: bool = False
 
 
-class _Items(NamedTuple):
+class _PieceItems(NamedTuple):
     """A piece's items: known qualities, ranges of others, whether some are left out."""
 
     known: Sequence[float] = ()
-    spans: Sequence[_Span] = ()
+    spans: Sequence[_QualityRange] = ()
     left_out: bool = False
 
     @classmethod
-    def of(cls, score: Score) -> _Items:
+    def of(cls, score: Score) -> _PieceItems:
         """The items of a piece; an inapplicable one has none."""
         items = score.evidence.get(ITEMS)
         if isinstance(items, list | tuple) and items:
             known: list[float] = []
-            spans: list[_Span] = []
+            spans: list[_QualityRange] = []
             left_out = False
             for item in items:
                 quality = item.get(QUALITY)
                 if item.get(LEFT_OUT):
                     left_out = True
-                # third-party metrics may write anything
+                # the evidence of a plugin's metric may hold anything
                 elif isinstance(quality, int | float) and math.isfinite(quality):
-                    known.append(_held(quality))
+                    known.append(_limited(quality))
                 else:
-                    spans.append(_Span(0.0, 1.0))
+                    spans.append(_QualityRange(0.0, 1.0))
             return cls(known, spans, left_out)
         if score.status == "unscored":
             low, high = score.bounds or (0.0, 1.0)
-            return cls(spans=[_Span(_held(low), _held(high), several=True)])
+            return cls(
+                spans=[_QualityRange(_limited(low), _limited(high), several=True)]
+            )
         if score.value is not None:
-            return cls([_held(score.value)])
+            return cls([_limited(score.value)])
         return cls(left_out=score.status == "unavailable")
 
 
-def _held(quality: float) -> float:
+def _limited(quality: float) -> float:
     return min(1.0, max(0.0, quality))
 
 
-def _bounds(known: Sequence[float], spans: Sequence[_Span]) -> tuple[float, float]:
-    """The range of the mean; items of unknown number may outweigh all others."""
+def _bounds(
+    known: Sequence[float], spans: Sequence[_QualityRange]
+) -> tuple[float, float]:
+    """The range of the mean. Items of unknown number may outweigh all others."""
     lows, highs = list(known), list(known)
     below: list[float] = []
     above: list[float] = []

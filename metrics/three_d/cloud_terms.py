@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 Angles = Literal["signed", "absolute"]
 FOR_TOPOLOGY, FOR_SAMPLING, FOR_GEOMETRY = 8, 16, 32
-"""The fewest points of each term; with fewer it is 0."""
+"""The fewest points of each term. With fewer points it is 0."""
 FAR_QUANTILE = 95.0
 FLAT, BENT = 0.02, 0.08
-"""The share of scatter across the plane up to which a place is flat, and the share from
-which its flatness is 0."""
+"""The share of scatter across the plane up to which the flatness is 1, and the share
+from which it is 0."""
 SHARP = math.radians(30)
 SURFACE = 2.0
 TOPOLOGY = (0.45, 0.35, 0.20)
 GEOMETRY = (0.45, 0.35, 0.20)
 SAMPLING = (0.50, 0.25, 0.25)
 """Weights: surface, connection, agreement of normals; flatness, smoothness, agreement
-of normals; even spacing, points that lie apart, surface."""
+of normals; even spacing, few outliers, surface."""
 
 
 def cloud_terms(
@@ -33,10 +33,10 @@ def cloud_terms(
     angles: Angles,
     padded: bool,
 ) -> Terms:
-    """T, G and S of points (n x 3) whose largest extent is 1.
-    ``padded`` as in :func:`neighbourhoods_of`.
+    """T, G and S of points (n x 3) with the largest extent 1.
 
-    A cloud of fewer than eight points has no term above 0.
+    ``padded`` is that of :func:`neighbourhoods_of`. With fewer than eight points all
+    terms are 0.
     """
     import numpy as np
 
@@ -45,16 +45,16 @@ def cloud_terms(
         return Terms(0.0, 0.0, 0.0, {"n_points": count})
     near = neighbourhoods_of(points, padded=padded)
     surface = surface_likeness(near.dimension)
-    connected = 1 - lonely_share(near.nearest)
-    agreed = agreement(near)
+    connected = 1 - isolated_share(near.nearest)
+    agreement_of_normals = agreement(near)
     evidence = {
         "n_points": count,
         "intrinsic_dim": float(np.median(near.dimension)),
         "surface": surface,
         "connection": connected,
-        "normal_agreement": agreed,
+        "normal_agreement": agreement_of_normals,
     }
-    topology = weighted(TOPOLOGY, surface, connected, agreed)
+    topology = weighted(TOPOLOGY, surface, connected, agreement_of_normals)
     geometry = sampling = 0.0
     if count >= FOR_SAMPLING:
         even, inside = 1 - variation(near.spacing), 1 - far_share(near.spacing)
@@ -64,29 +64,31 @@ def cloud_terms(
         across = float(near.across.mean())
         flat = clamp(1 - (across - FLAT) / (BENT - FLAT))
         smooth = 1 - sharp_share(near.bend, angles)
-        geometry = weighted(GEOMETRY, flat, smooth, agreed)
+        geometry = weighted(GEOMETRY, flat, smooth, agreement_of_normals)
         evidence |= {"curvature_mean": across, "sharp_ratio": 1 - smooth}
     return Terms(topology, geometry, sampling, evidence)
 
 
 def surface_likeness(dimension: Numbers) -> float:
-    """1 if the median dimension is at most two, 0 from three. A line has 1, too."""
+    """1 up to a median dimension of two, 0 from three. A line has 1 too."""
     import numpy as np
 
     return clamp(1 - (float(np.median(dimension)) - SURFACE))
 
 
-def lonely_share(nearest: Numbers) -> float:
-    """The share of points whose nearest distance is above the 95th percentile. By
-    construction about .05, and 0 only where many distances are equal; it is part of the
-    definition all the same."""
+def isolated_share(nearest: Numbers) -> float:
+    """The share of points with a nearest distance above the 95th percentile.
+
+    By construction it is about .05, or 0 if many distances are equal. It is kept since
+    it is part of the definition.
+    """
     import numpy as np
 
     return float((nearest > np.percentile(nearest, FAR_QUANTILE)).mean())
 
 
 def agreement(near: Neighbourhoods) -> float:
-    """The mean absolute cosine between the normals of a point and of its neighbours."""
+    """The mean absolute cosine between the normals of points and their neighbours."""
     import numpy as np
 
     total = np.zeros(len(near.normal))
@@ -97,12 +99,10 @@ def agreement(near: Neighbourhoods) -> float:
 
 
 def sharp_share(cosines: Numbers, angles: Angles) -> float:
-    """The share of points whose normals by few and many neighbours differ by over
-    30°."""
+    """The share of points whose normals by few and many neighbours differ by > 30°."""
     import numpy as np
 
     # Released scorer (UniM, 3D quality v3): with "signed" the arbitrary sign of a
-    # normal counts. Two normals of one plane that point to its two sides are an angle
-    # of 180 degrees.
+    # normal counts, so two opposite normals of one plane have an angle of 180 degrees.
     compared = cosines if angles == "signed" else np.abs(cosines)
     return float((np.arccos(compared) > SHARP).mean())

@@ -1,4 +1,4 @@
-"""Faces of a mesh that cut others, tested in pairs for a bounded number of faces."""
+"""Faces of a mesh that cut others, tested for a bounded number of faces."""
 
 from __future__ import annotations
 
@@ -14,73 +14,75 @@ if TYPE_CHECKING:
     from mmeval.metrics.three_d.surface import Flags, Indices, Numbers
 
 MOST_FACES = 1000
-"""The most faces that are tested; of more, this many are drawn at random."""
+"""The most faces that are tested. Of more faces, this number is drawn at random."""
 MOST_PAIRS = 1_000_000
 """The most pairs of near faces. In a mesh with more, fewer faces are tested."""
 CLEAR = 1e-9
-"""How far a face has to reach through another, in a mesh whose largest extent is 1."""
-_SIDES = ((0, 1), (1, 2), (2, 0))
-"""The corners of a triangle between which its sides run."""
+"""How far a face has to extend through another, in a mesh with the largest extent 1."""
+_EDGES = ((0, 1), (1, 2), (2, 0))
+"""The corners at the ends of each edge of a triangle."""
 _FIRST_BATCH, _CHUNK = 128, 2**16
 _SIZES, _LEAF = 6, 32
-"""Classes of size by which faces are searched, each a quarter as large as the one
-before; the last takes the rest."""
+"""Size classes for the search, and the size of a leaf. Each class has faces a quarter
+as large as the one before; the last takes the rest."""
 
 
 class Crossings(NamedTuple):
     """The share of faces that cut another one, and the number of tested faces."""
 
     share: float
-    looked_at: int
+    tested: int
 
 
 class _Pairs(NamedTuple):
-    """Tested faces, each with a near one."""
+    """Pairs of a tested face and a near one."""
 
-    one: Indices
-    other: Indices
+    first: Indices
+    second: Indices
 
 
 def crossing_share(
     corners: Numbers, faces: Indices, rng: np.random.Generator
 ) -> Crossings:
-    """The share of faces that cut through another with which they share no vertex.
+    """The share of faces that cut another face without a common vertex.
 
-    ``corners`` are the places (m x 3 x 3), ``faces`` the vertices (m x 3). Faces that
-    touch, or lie in one plane, do not cut; nor do those whose edges alone meet. Faces
-    that share a vertex touch there; whether they also cut elsewhere is not tested.
+    ``corners`` are positions (m x 3 x 3), ``faces`` vertices (m x 3). Faces that touch,
+    lie in one plane, or meet only at edges do not cut. Faces with a common vertex are
+    not tested.
     """
     import numpy as np
 
-    chosen = rng.permutation(len(faces))[:MOST_FACES]
+    tested_faces = rng.permutation(len(faces))[:MOST_FACES]
     boxes = _Boxes(corners)
     cutting = np.zeros(len(faces), bool)
-    looked_at = 0
-    for batch, near in boxes.near(chosen, MOST_PAIRS):
-        looked_at += batch
-        for start in range(0, len(near.one), _CHUNK):
+    tested = 0
+    for batch, near in boxes.near(tested_faces, MOST_PAIRS):
+        tested += batch
+        for start in range(0, len(near.first), _CHUNK):
             chunk = slice(start, start + _CHUNK)
-            some = boxes.overlapping(_Pairs(near.one[chunk], near.other[chunk]))
-            pairs = _without_common_vertices(faces, some)
-            cutting[pairs.one[_cut(corners, pairs)]] = True
-    if not looked_at:
+            overlapping = boxes.overlapping(
+                _Pairs(near.first[chunk], near.second[chunk])
+            )
+            pairs = _without_common_vertices(faces, overlapping)
+            cutting[pairs.first[_cut(corners, pairs)]] = True
+    if not tested:
         return Crossings(0.0, 0)
-    return Crossings(float(cutting.sum() / looked_at), looked_at)
+    return Crossings(float(cutting.sum() / tested), tested)
 
 
 class _Boxes:
-    """The axis-aligned boxes around faces, searched by place."""
+    """The axis-aligned boxes around faces, searched by position."""
 
     def __init__(self, corners: Numbers) -> None:
         import numpy as np
         from scipy.spatial import cKDTree
 
-        one, two, three = corners.transpose(1, 0, 2)
-        self._low = np.minimum(np.minimum(one, two), three)
-        self._high = np.maximum(np.maximum(one, two), three)
+        first, second, third = corners.transpose(1, 0, 2)
+        self._low = np.minimum(np.minimum(first, second), third)
+        self._high = np.maximum(np.maximum(first, second), third)
         self._middle = (self._low + self._high) / 2
         self._reach = np.sqrt(squared(self._high - self._low)) / 2
-        # Grouped by size, since one large face would be near every small one.
+        # grouped by size, since one large face would be near every small one
         largest = self._reach.max()
         size = np.zeros(len(self._reach))
         if largest:
@@ -88,8 +90,8 @@ class _Boxes:
                 size = np.floor(-np.log2(self._reach / largest) / 2)
         size = np.minimum(size, _SIZES - 1)
         self._trees: list[tuple[Any, Indices, float]] = []
-        for each in np.unique(size):
-            members = np.flatnonzero(size == each)
+        for size_class in np.unique(size):
+            members = np.flatnonzero(size == size_class)
             tree = cKDTree(
                 self._middle[members],
                 leafsize=_LEAF,
@@ -99,113 +101,116 @@ class _Boxes:
             largest_reach = float(self._reach[members].max())
             self._trees.append((tree, members, largest_reach))
 
-    def near(self, chosen: Indices, most_pairs: int) -> Iterator[tuple[int, _Pairs]]:
-        """Batches of the chosen faces, with all faces whose boxes may overlap theirs.
-        They end when all are done or ``most_pairs`` is reached."""
+    def near(self, faces: Indices, most_pairs: int) -> Iterator[tuple[int, _Pairs]]:
+        """Batches of faces, with all faces whose boxes may overlap theirs.
+
+        They end after all faces, or after ``most_pairs`` pairs.
+        """
         import numpy as np
 
-        done, size, left = 0, _FIRST_BATCH, most_pairs
-        while done < len(chosen) and left > 0:
-            batch = chosen[done : done + size]
+        done, size, remaining = 0, _FIRST_BATCH, most_pairs
+        while done < len(faces) and remaining > 0:
+            batch = faces[done : done + size]
             counts = np.zeros(len(batch), np.int64)
-            for at in range(len(self._trees)):
-                counts += self._asked(batch, at, counted=True)
-            affordable = np.searchsorted(np.cumsum(counts), left, side="right")
+            for index in range(len(self._trees)):
+                counts += self._near_faces(batch, index, counted=True)
+            affordable = np.searchsorted(np.cumsum(counts), remaining, side="right")
             batch = batch[: max(1, int(affordable))]
-            ones: list[Indices] = []
-            others: list[Indices] = []
-            for at, (_, members, _) in enumerate(self._trees):
-                lists = self._asked(batch, at, counted=False)
+            firsts: list[Indices] = []
+            seconds: list[Indices] = []
+            for index, (_, members, _) in enumerate(self._trees):
+                lists = self._near_faces(batch, index, counted=False)
                 counts = np.fromiter(map(len, lists), np.int64, len(lists))
                 flat = np.fromiter(
                     chain.from_iterable(lists), np.int64, int(counts.sum())
                 )
-                ones.append(np.repeat(batch, counts))
-                others.append(members[flat])
-            pairs = _Pairs(np.concatenate(ones), np.concatenate(others))
+                firsts.append(np.repeat(batch, counts))
+                seconds.append(members[flat])
+            pairs = _Pairs(np.concatenate(firsts), np.concatenate(seconds))
             yield len(batch), pairs
             done += len(batch)
-            left -= len(pairs.one)
+            remaining -= len(pairs.first)
             size *= 2
 
-    def _asked(
+    def _near_faces(
         self,
         batch: Indices,
-        at: int,
+        index: int,
         *,
         counted: bool,
     ) -> Any:
-        tree, _, reach = self._trees[at]
+        tree, _, reach = self._trees[index]
         radii = (self._reach[batch] + reach) * (1 + CLEAR)
         return tree.query_ball_point(
             self._middle[batch], radii, return_length=counted, return_sorted=False
         )
 
     def overlapping(self, pairs: _Pairs) -> _Pairs:
-        """The pairs whose boxes have some space in common."""
-        one, other = pairs.one, pairs.other
-        below = self._low[one] <= self._high[other]
-        above = self._low[other] <= self._high[one]
-        kept = (below & above).all(axis=1)
-        return _Pairs(one[kept], other[kept])
+        """The pairs with overlapping boxes."""
+        first, second = pairs.first, pairs.second
+        below = self._low[first] <= self._high[second]
+        above = self._low[second] <= self._high[first]
+        overlaps = (below & above).all(axis=1)
+        return _Pairs(first[overlaps], second[overlaps])
 
 
 def _without_common_vertices(faces: Indices, pairs: _Pairs) -> _Pairs:
     import numpy as np
 
-    one, other = faces[pairs.one], faces[pairs.other]
-    common = np.zeros(len(one), bool)
+    first, second = faces[pairs.first], faces[pairs.second]
+    common = np.zeros(len(first), bool)
     for turn in range(3):
-        turned = np.roll(other, turn, axis=1)
-        common |= (one == turned).any(axis=1)
-    return _Pairs(pairs.one[~common], pairs.other[~common])
+        turned = np.roll(second, turn, axis=1)
+        common |= (first == turned).any(axis=1)
+    return _Pairs(pairs.first[~common], pairs.second[~common])
 
 
 def _cut(corners: Numbers, pairs: _Pairs) -> Flags:
-    """Which pairs of triangles cut: an edge of one goes through the inside of
-    another."""
+    """Which pairs of triangles cut: an edge of one crosses the other's inside."""
     import numpy as np
 
-    found = np.zeros(len(pairs.one), bool)
-    one, other = corners[pairs.one], corners[pairs.other]
-    for through, triangle in ((one, other), (other, one)):
+    cuts = np.zeros(len(pairs.first), bool)
+    first, second = corners[pairs.first], corners[pairs.second]
+    for through, triangle in ((first, second), (second, first)):
         heights = _heights(through, triangle)
         above, below = heights > CLEAR, heights < -CLEAR
         side = above.astype(np.int8) - below
-        apart = above.any(axis=1) & below.any(axis=1)
-        for begin, end in _SIDES:
+        is_crossed = above.any(axis=1) & below.any(axis=1)
+        for begin, end in _EDGES:
             crosses = side[:, begin] * side[:, end] < 0
-            at = np.flatnonzero(apart & ~found & crosses)
-            from_height, to_height = heights[at, begin], heights[at, end]
+            indices = np.flatnonzero(is_crossed & ~cuts & crosses)
+            from_height, to_height = heights[indices, begin], heights[indices, end]
             share = from_height / (from_height - to_height)
-            from_place, to_place = through[at, begin], through[at, end]
+            from_place, to_place = through[indices, begin], through[indices, end]
             place = from_place + share[:, None] * (to_place - from_place)
-            found[at[_inside(place, triangle[at])]] = True
-    return found
+            cuts[indices[_inside(place, triangle[indices])]] = True
+    return cuts
 
 
 def _heights(corners: Numbers, triangle: Numbers) -> Numbers:
-    """How far each of three corners lies above the plane of a triangle.
-    0 where that has no direction."""
+    """The heights of three corners above the plane of a triangle.
+
+    They are 0 if the triangle has no direction.
+    """
     import numpy as np
 
     origin = triangle[:, 0]
     normal = cross(triangle[:, 1] - origin, triangle[:, 2] - origin)
     length = np.sqrt(squared(normal))
     normal = normal / np.where(length > 0, length, np.inf)[:, None]
-    heights = [dots(corners[:, at] - origin, normal) for at in range(3)]
+    heights = [dots(corners[:, corner] - origin, normal) for corner in range(3)]
     return np.stack(heights, axis=1)
 
 
 def _inside(places: Numbers, triangle: Numbers) -> Flags:
-    """Which places in the planes of triangles lie inside, clear of their sides."""
+    """Which points in the planes of triangles lie inside, clear of their sides."""
     import numpy as np
 
     origin = triangle[:, 0]
     normal = cross(triangle[:, 1] - origin, triangle[:, 2] - origin)
     normal = normal / np.sqrt(squared(normal))[:, None]
     inside = np.ones(len(places), bool)
-    for begin, end in _SIDES:
+    for begin, end in _EDGES:
         side = triangle[:, end] - triangle[:, begin]
         inward = cross(normal, side) / np.sqrt(squared(side))[:, None]
         inside &= dots(places - triangle[:, begin], inward) > CLEAR

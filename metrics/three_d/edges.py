@@ -9,9 +9,11 @@ if TYPE_CHECKING:
 
 
 class Edges(NamedTuple):
-    """The different edges of a mesh with their ``ends`` (e x 2). ``counts`` are the
-    sides of faces at each, ``neighbours`` the faces at those that join exactly two (a x
-    2)."""
+    """The distinct edges of a mesh, with their ``ends`` (e x 2).
+
+    ``counts`` are the numbers of sides of faces at each edge, ``neighbours`` (a x 2)
+    the faces at the edges of exactly two.
+    """
 
     ends: Indices
     counts: Indices
@@ -31,17 +33,17 @@ class Edges(NamedTuple):
 
 
 def edges_of(faces: Indices, vertices: int) -> Edges:
-    """The edges of faces (m x 3) between so many vertices."""
+    """The edges of faces (m x 3) of a mesh with a number of ``vertices``."""
     import numpy as np
 
     begin, end = faces, faces[:, (1, 2, 0)]
     keys = np.minimum(begin, end) * vertices + np.maximum(begin, end)
-    ordered, order = _in_order(keys.ravel())
-    is_first = np.ones(len(ordered), bool)
-    is_first[1:] = ordered[1:] != ordered[:-1]
+    sorted_keys, order = _in_order(keys.ravel())
+    is_first = np.ones(len(sorted_keys), bool)
+    is_first[1:] = sorted_keys[1:] != sorted_keys[:-1]
     first = np.flatnonzero(is_first)
-    counts = np.diff(np.append(first, len(ordered)))
-    begin_and_end = np.divmod(ordered[first], max(vertices, 1))
+    counts = np.diff(np.append(first, len(sorted_keys)))
+    begin_and_end = np.divmod(sorted_keys[first], max(vertices, 1))
     ends = np.stack(begin_and_end, axis=1)
     twice = first[counts == 2]
     pairs = np.empty((0, 2), np.int64)
@@ -52,8 +54,10 @@ def edges_of(faces: Indices, vertices: int) -> Edges:
 
 
 def _in_order(keys: Indices) -> tuple[Indices, Indices]:
-    """Sorted keys and their former places.
-    Where both fit into one number, that is sorted, which is several times faster."""
+    """Sorted keys, and the order that sorts them.
+
+    If both fit into one number, that number is sorted, which is several times faster.
+    """
     import numpy as np
 
     places = len(keys).bit_length()
@@ -65,7 +69,7 @@ def _in_order(keys: Indices) -> tuple[Indices, Indices]:
 
 
 def component_count(faces: int, neighbours: Indices) -> int:
-    """The number of connected parts of so many faces; a part need not be closed."""
+    """The number of connected parts of a number of ``faces``, closed or not."""
     import numpy as np
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -76,8 +80,7 @@ def component_count(faces: int, neighbours: Indices) -> int:
 
 
 def valences(ends: Indices, vertices: int) -> Indices:
-    """The number of edges at each vertex; an edge from a vertex to itself counts
-    once."""
+    """The number of edges at each vertex; an edge from a vertex to itself is one."""
     import numpy as np
 
     begin, end = ends.T

@@ -22,15 +22,15 @@ MAX_FACES = 1_000_000
 MAX_VERTICES = 2_000_000
 MAX_POINTS = 500_000
 MAX_AT_ONE_PLACE = 10_000
-"""The most vertices of a mesh, and points of a cloud. Points at one place, where they
-are kept, cost the square of their number, since no search separates them."""
+"""The most vertices of a mesh, and the most points of a cloud. Points at one place,
+unless merged, cost the square of their number, since no search separates them."""
 LIMITS = replace(
     DEFAULT_LIMITS, max_mesh_faces=MAX_FACES, max_mesh_vertices=MAX_VERTICES
 )
 
 
 class Geometry(NamedTuple):
-    """Points (n x 3) and the faces between them (m x 3; none: a point cloud)."""
+    """Points (n x 3) and faces between them (m x 3). Without faces it is a cloud."""
 
     points: Numbers
     faces: Indices
@@ -39,32 +39,30 @@ class Geometry(NamedTuple):
 def geometry_of(media: Media, ply: Ply) -> Geometry:
     """The points and faces of a file as stored; as ``cloud`` only the points of a PLY.
 
-    Raises CorruptMediaError for a file without vertices, MediaLimitError for one of
-    more than a million faces, two million vertices, or, as a cloud, half a million
-    points.
+    Raises CorruptMediaError for a file without vertices. Raises MediaLimitError beyond
+    a million faces, two million vertices, or half a million points of a cloud.
     """
     if ply == "cloud" and media.mime == PLY:
-        found = point_arrays(media, limits=LIMITS)
+        arrays = point_arrays(media, limits=LIMITS)
     else:
-        found = raw_mesh_arrays(media, limits=LIMITS)
-    if not len(found.vertices):
+        arrays = raw_mesh_arrays(media, limits=LIMITS)
+    if not len(arrays.vertices):
         raise CorruptMediaError(f"{media.label}: it holds no vertices")
-    within(media, "max_mesh_faces", MAX_FACES, len(found.faces), "faces")
-    if not len(found.faces):
-        within(media, "max_points", MAX_POINTS, len(found.vertices), "points")
-    return Geometry(found.vertices, found.faces)
+    within(media, "max_mesh_faces", MAX_FACES, len(arrays.faces), "faces")
+    if not len(arrays.faces):
+        within(media, "max_points", MAX_POINTS, len(arrays.vertices), "points")
+    return Geometry(arrays.vertices, arrays.faces)
 
 
 def of_size_one(geometry: Geometry) -> Geometry:
-    """Move the middle of its box to the origin, and scale its largest side to 1."""
+    """Move the middle of the box to the origin, and scale its largest side to 1."""
     import numpy as np
 
-    shown = geometry.points
+    used_points = geometry.points
     if len(geometry.faces):
-        shown = shown[_named(geometry)]
-    low, high = shown.min(axis=0), shown.max(axis=0)
-    # Halves first, so that the sum and the difference of the largest numbers stay
-    # finite.
+        used_points = used_points[_is_used(geometry)]
+    low, high = used_points.min(axis=0), used_points.max(axis=0)
+    # halves first, so that sum and difference of the largest numbers stay finite
     extent = float((high / 2 - low / 2).max())
     moved = geometry.points / 2 - (high / 4 + low / 4)
     with np.errstate(over="ignore"):  # of unused points, which may lie anywhere
@@ -84,7 +82,7 @@ def merged(geometry: Geometry) -> Geometry:
     """Merge points at exactly the same place."""
     import numpy as np
 
-    # Plus zero makes minus zero the same place.
+    # adding zero turns minus zero into zero, the same place
     rows = np.ascontiguousarray(geometry.points + 0.0)
     order = np.lexsort(rows.T)
     ordered = rows[order]
@@ -97,8 +95,7 @@ def merged(geometry: Geometry) -> Geometry:
 
 
 def without_collapsed(geometry: Geometry) -> Geometry:
-    """Drop faces with a corner twice: they are lines or points, not part of a
-    surface."""
+    """Drop faces with a corner twice. They are lines or points, not surfaces."""
     a, b, c = geometry.faces.T
     differ = (a != b) & (b != c) & (c != a)
     return Geometry(geometry.points, geometry.faces[differ])
@@ -110,17 +107,17 @@ def without_dangling(geometry: Geometry) -> Geometry:
 
     if not len(geometry.faces):
         return geometry
-    named = _named(geometry)
-    if named.all():
+    is_used = _is_used(geometry)
+    if is_used.all():
         return geometry
-    places = np.cumsum(named) - 1
-    return Geometry(geometry.points[named], places[geometry.faces])
+    places = np.cumsum(is_used) - 1
+    return Geometry(geometry.points[is_used], places[geometry.faces])
 
 
-def _named(geometry: Geometry) -> NDArray[np.bool_]:
+def _is_used(geometry: Geometry) -> NDArray[np.bool_]:
     """Which points a face uses."""
     import numpy as np
 
-    named = np.zeros(len(geometry.points), bool)
-    named[geometry.faces.ravel()] = True
-    return named
+    is_used = np.zeros(len(geometry.points), bool)
+    is_used[geometry.faces.ravel()] = True
+    return is_used

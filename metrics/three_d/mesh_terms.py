@@ -26,23 +26,22 @@ Triangles = Literal["released", "equilateral"]
 Degenerate = Literal["kept", "dropped"]
 SHARP = math.radians(60)
 MOST_COMPONENTS = 4
-"""The number of parts from which their term is 0."""
+"""The number of parts from which the term of connected parts is 0."""
 SAMPLES, NEIGHBOURS = 5000, 8
-"""The number of random points on the surface, and of neighbours whose distance is
-measured."""
+"""The number of random points on the surface, and of neighbours in a spacing."""
 TRIANGLES = {"released": 2 * math.sqrt(3), "equilateral": 4 * math.sqrt(3)}
-"""The released scorer's constant gives an equilateral triangle one half, the other one
-gives 1."""
+"""The constant of the shape. The released scorer's gives an equilateral triangle one
+half, the other one gives 1."""
 TOPOLOGY = (0.35, 0.25, 0.20, 0.20)
 GEOMETRY = (0.40, 0.30, 0.30)
 SAMPLING = (0.40, 0.25, 0.20, 0.15)
 """Weights: watertight, edges of more than two faces, faces that cut others, parts; even
-angles, sharp angles, shape of triangles; even areas, even valences, even spacing,
-points that lie apart."""
+angles, sharp angles, shape of triangles; even areas, even valences, even spacing, few
+outliers."""
 
 
 class MeshRules(NamedTuple):
-    """How a mesh is measured: see the switches of the same names."""
+    """The switches of the same names, by which a mesh is measured."""
 
     defects: Defects
     triangles: Triangles
@@ -52,27 +51,27 @@ class MeshRules(NamedTuple):
 def mesh_terms(
     points: Numbers, faces: Indices, rules: MeshRules, rng: np.random.Generator
 ) -> Terms:
-    """T, G and S of a mesh (points n x 3, faces m x 3, m > 0) of largest extent 1.
+    """T, G and S of a mesh (points n x 3, faces m x 3, m > 0) with largest extent 1.
 
-    A mesh without any face that has a direction is not a surface: with ``degenerate``
-    faces dropped, all terms are 0.
+    A mesh whose faces have no direction is not a surface. With ``degenerate`` faces
+    dropped, all its terms are 0.
     """
     edges, surface = edges_of(faces, len(points)), faces_of(points, faces)
     evidence: dict[str, Any] = {"n_vertices": len(points), "n_faces": len(faces)}
     if rules.degenerate == "dropped" and not surface.directed.any():
         return Terms(0.0, 0.0, 0.0, evidence)
-    topology, found_topology = _topology(surface, faces, edges, rules, rng)
-    geometry, found_geometry = _geometry(surface, edges, rules)
+    topology, topology_evidence = _topology(surface, faces, edges, rules, rng)
+    geometry, geometry_evidence = _geometry(surface, edges, rules)
     spacing = _spacing(points_on(surface, SAMPLES, rng))
     valence = valences(edges.ends, len(points)).astype(float)
-    found_sampling = {
+    sampling_evidence = {
         "area_variation": variation(surface.areas),
         "valence_variation": variation(valence),
         "knn_variation": variation(spacing),
         "outlier_ratio": far_share(spacing),
     }
-    sampling = weighted(SAMPLING, *(1 - share for share in found_sampling.values()))
-    evidence |= {**found_topology, **found_geometry, **found_sampling}
+    sampling = weighted(SAMPLING, *(1 - share for share in sampling_evidence.values()))
+    evidence |= {**topology_evidence, **geometry_evidence, **sampling_evidence}
     return Terms(topology, geometry, sampling, evidence)
 
 
@@ -84,24 +83,27 @@ def _topology(
     rng: np.random.Generator,
 ) -> tuple[float, dict[str, Any]]:
     components = component_count(len(faces), edges.neighbours)
-    together = clamp(1 - (components - 1) / (MOST_COMPONENTS - 1))
-    found: dict[str, Any] = {"watertight": edges.watertight, "components": components}
+    unity = clamp(1 - (components - 1) / (MOST_COMPONENTS - 1))
+    evidence: dict[str, Any] = {
+        "watertight": edges.watertight,
+        "components": components,
+    }
     # Released scorer (UniM, 3D quality v3): two kinds of defects are never found. It
-    # asks its mesh library for the number of faces at edges under a name that does not
-    # exist, and its search for cutting faces ends in an error for any mesh; both errors
-    # are caught and read as no defect.
+    # requests the number of faces at edges under a name that its mesh library does not
+    # have, and its search for cutting faces fails for any mesh. Both errors are caught
+    # and count as no defect.
     nonmanifold = crossing = 0.0
     if rules.defects == "counted":
         nonmanifold = edges.nonmanifold_share
-        crossing, looked_at = crossing_share(surface.corners, faces, rng)
-        found |= {
+        crossing, tested = crossing_share(surface.corners, faces, rng)
+        evidence |= {
             "nonmanifold_share": nonmanifold,
             "crossing_share": crossing,
-            "faces_looked_at": looked_at,
+            "faces_looked_at": tested,
         }
     closed = float(edges.watertight)
-    topology = weighted(TOPOLOGY, closed, 1 - nonmanifold, 1 - crossing, together)
-    return topology, found
+    topology = weighted(TOPOLOGY, closed, 1 - nonmanifold, 1 - crossing, unity)
+    return topology, evidence
 
 
 def _geometry(
@@ -117,16 +119,16 @@ def _geometry(
     if len(angles):
         sharp = float((angles > SHARP).mean())
     quality = float(shape_quality(surface, TRIANGLES[rules.triangles]).mean())
-    found = {
+    evidence = {
         "dihedral_variation": uneven,
         "sharp_ratio": sharp,
         "triangle_quality": quality,
     }
-    return weighted(GEOMETRY, 1 - uneven, 1 - sharp, quality), found
+    return weighted(GEOMETRY, 1 - uneven, 1 - sharp, quality), evidence
 
 
 def _spacing(points: Numbers) -> Numbers:
-    """The mean distance of each point to its nearest eight others."""
+    """The mean distance of each point to its eight nearest neighbours."""
     from scipy.spatial import cKDTree
 
     tree = cKDTree(points, balanced_tree=False)

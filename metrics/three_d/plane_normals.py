@@ -1,10 +1,10 @@
 """Normals of planes through neighbourhoods: where points scatter least.
 
-The eigenvector of a covariance of three by three for its smallest eigenvalue, in closed
+A normal is the eigenvector of a 3 x 3 covariance for the smallest eigenvalue, in closed
 form (Eberly, "A Robust Eigensolver for 3x3 Symmetric Matrices", the version without
-iterations). The sign of a normal, and the choice among equal directions, says nothing
-about the points; here it is the same as in Open3D, which uses the same algorithm, since
-the released scorer's values depend on it.
+iterations). The sign of a normal, and the choice among equal directions, are arbitrary.
+They are those of Open3D, which uses the same algorithm, since the released scorer's
+values depend on them.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from mmeval.metrics.three_d.surface import Flags, Numbers
 
 
-class Values(NamedTuple):
-    """Eigenvalues of n matrices in rising order (each n). Also whether the last of them
-    stands apart from the others more clearly than the first."""
+class Eigenvalues(NamedTuple):
+    """Eigenvalues of n matrices in rising order (each n).
+
+    ``third_apart``: the third is farther from the others than the first.
+    """
 
     first: Numbers
     second: Numbers
@@ -35,14 +37,14 @@ def plane_normals(covariances: Numbers) -> Numbers:
         return np.empty((0, 3))
     largest = covariances.max(axis=(1, 2))
     scaled = covariances / np.where(largest == 0, 1.0, largest)[:, None, None]
-    # The axis of the smallest scatter; the third among equals, and for equal points.
+    # the axis of the smallest scatter; the third of equal ones, and for equal points
     x, y, z = np.diagonal(covariances, axis1=1, axis2=2).T
     axis = np.where((y < x) & (y < z), 1, 2)
     axis[(x < y) & (x < z)] = 0
-    found = np.eye(3)[axis]
-    mixed = (largest != 0) & (_off_squares(scaled) > 0)
-    found[mixed] = _smallest(scaled[mixed])
-    return found
+    normals = np.eye(3)[axis]
+    is_general = (largest != 0) & (_off_squares(scaled) > 0)
+    normals[is_general] = _smallest(scaled[is_general])
+    return normals
 
 
 def _off_diagonal(matrices: Numbers) -> Numbers:
@@ -59,20 +61,26 @@ def _off_squares(matrices: Numbers) -> Numbers:
 
 def _smallest(matrices: Numbers) -> Numbers:
     """The vector of the smallest value.
-    It is the cross product of the other two, unless it stands apart itself."""
+
+    It is the cross product of the other two if the third value is apart.
+    """
     import numpy as np
 
-    values = _values(matrices)
-    found = np.empty((len(matrices), 3))
-    apart = values.third_apart
-    third = _of_a_single_value(matrices[apart], values.third[apart])
-    second = _of_the_middle_value(matrices[apart], third, values.second[apart])
-    found[apart] = cross(second, third)
-    found[~apart] = _of_a_single_value(matrices[~apart], values.first[~apart])
-    return found
+    values = _eigenvalues(matrices)
+    vectors = np.empty((len(matrices), 3))
+    third_apart = values.third_apart
+    third = _vector_of_single_value(matrices[third_apart], values.third[third_apart])
+    second = _vector_of_middle_value(
+        matrices[third_apart], third, values.second[third_apart]
+    )
+    vectors[third_apart] = cross(second, third)
+    vectors[~third_apart] = _vector_of_single_value(
+        matrices[~third_apart], values.first[~third_apart]
+    )
+    return vectors
 
 
-def _values(matrices: Numbers) -> Values:
+def _eigenvalues(matrices: Numbers) -> Eigenvalues:
     """Roots of the characteristic polynomial of (matrix - mean) / size, by cosines."""
     import numpy as np
 
@@ -91,71 +99,72 @@ def _values(matrices: Numbers) -> Values:
     third = np.cos(angle) * 2.0
     first = np.cos(angle + 2.0 * np.pi / 3.0) * 2.0
     second = -(first + third)
-    return Values(
+    return Eigenvalues(
         mean + size * first, mean + size * second, mean + size * third, half >= 0
     )
 
 
-def _of_a_single_value(matrices: Numbers, values: Numbers) -> Numbers:
-    """The vector of a value that stands apart.
-    It is the longest one orthogonal to two rows of (matrix - value)."""
+def _vector_of_single_value(matrices: Numbers, values: Numbers) -> Numbers:
+    """The vector of a value that is apart from the others.
+
+    It is the longest vector orthogonal to two rows of (matrix - value).
+    """
     import numpy as np
 
     rows = matrices - values[:, None, None] * np.eye(3)
-    one, two, three = rows.transpose(1, 0, 2)
-    pairs = [cross(one, two), cross(one, three), cross(two, three)]
+    first, second, third = rows.transpose(1, 0, 2)
+    pairs = [cross(first, second), cross(first, third), cross(second, third)]
     crosses = np.stack(pairs, axis=1)
     lengths = (crosses * crosses).sum(axis=2)
     longest = (np.arange(len(rows)), lengths.argmax(axis=1))
-    found: Numbers = crosses[longest] / np.sqrt(lengths[longest])[:, None]
-    return found
+    vectors: Numbers = crosses[longest] / np.sqrt(lengths[longest])[:, None]
+    return vectors
 
 
-def _of_the_middle_value(
+def _vector_of_middle_value(
     matrices: Numbers,
-    given: Numbers,
+    vectors: Numbers,
     values: Numbers,
 ) -> Numbers:
-    """The vector of the middle value, at right angles to a given one of another
-    value."""
+    """The vector of the middle value, orthogonal to the vector of another value."""
     import numpy as np
 
-    one, two = _plane(given)
-    of_one = np.einsum("nij,nj->ni", matrices, one)
-    of_two = np.einsum("nij,nj->ni", matrices, two)
-    m00 = dots(one, of_one) - values
-    m01 = dots(one, of_two)
-    m11 = dots(two, of_two) - values
+    first, second = _plane(vectors)
+    times_first = np.einsum("nij,nj->ni", matrices, first)
+    times_second = np.einsum("nij,nj->ni", matrices, second)
+    m00 = dots(first, times_first) - values
+    m01 = dots(first, times_second)
+    m11 = dots(second, times_second) - values
     by_first = np.abs(m00) >= np.abs(m11)
-    main = np.where(by_first, m00, m11)
-    # The row of the two with the larger entry; the vector stands at right angles to it.
-    # ``m01`` and ``main`` at length 1 together, the larger of them positive:
-    main_larger = np.abs(main) >= np.abs(m01)
-    over = np.where(main_larger, main, m01)
-    over[over == 0] = 1.0
-    ratio = np.where(main_larger, m01, main) / over
+    diagonal = np.where(by_first, m00, m11)
+    # The vector is orthogonal to the row with the larger diagonal entry. ``m01`` and
+    # ``diagonal`` are scaled to length 1 together, with the larger one positive.
+    diagonal_is_larger = np.abs(diagonal) >= np.abs(m01)
+    divisor = np.where(diagonal_is_larger, diagonal, m01)
+    divisor[divisor == 0] = 1.0
+    ratio = np.where(diagonal_is_larger, m01, diagonal) / divisor
     large = 1.0 / np.sqrt(1.0 + ratio * ratio)
     small = ratio * large
-    # the first goes along the first vector where its row was taken, else the second
-    takes_small = main_larger == by_first
-    along_one = np.where(takes_small, small, large)
-    along_two = np.where(takes_small, large, small)
-    same = (main == 0) & (m01 == 0)
-    along_one = np.where(same, 1.0, along_one)
-    along_two = np.where(same, 0.0, along_two)
-    return along_one[:, None] * one - along_two[:, None] * two
+    # which of both goes along the first vector depends on the row
+    takes_small = diagonal_is_larger == by_first
+    along_first = np.where(takes_small, small, large)
+    along_second = np.where(takes_small, large, small)
+    is_degenerate = (diagonal == 0) & (m01 == 0)
+    along_first = np.where(is_degenerate, 1.0, along_first)
+    along_second = np.where(is_degenerate, 0.0, along_second)
+    return along_first[:, None] * first - along_second[:, None] * second
 
 
-def _plane(given: Numbers) -> tuple[Numbers, Numbers]:
-    """Two unit vectors at right angles to given ones and to each other."""
+def _plane(vectors: Numbers) -> tuple[Numbers, Numbers]:
+    """Two unit vectors orthogonal to each vector and to each other."""
     import numpy as np
 
-    x, y, z = given.T
-    zero = np.zeros(len(given))
-    sideways = np.where(
+    x, y, z = vectors.T
+    zero = np.zeros(len(vectors))
+    orthogonal = np.where(
         (np.abs(x) > np.abs(y))[:, None],
         np.stack([-z, zero, x], axis=1),
         np.stack([zero, z, -y], axis=1),
     )
-    one = sideways / np.sqrt(squared(sideways))[:, None]
-    return one, cross(given, one)
+    first = orthogonal / np.sqrt(squared(orthogonal))[:, None]
+    return first, cross(vectors, first)

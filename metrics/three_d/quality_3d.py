@@ -63,10 +63,10 @@ WEIGHTS: Mapping[Combination, tuple[float, float, float]] = {
     "released": (0.3, 0.4, 0.3),
     "paper": (1 / 3, 1 / 3, 1 / 3),
 }
-"""Of topology, geometry and sampling."""
+"""The weights of topology, geometry and sampling."""
 
 
-class _Rules(NamedTuple):
+class _Quality3DSwitches(NamedTuple):
     """The switches of the metric, by name."""
 
     combination: Combination
@@ -129,7 +129,7 @@ def quality_3d(
     - Cloud: they measure that it lies in a surface, is locally flat and smooth, and is
       evenly spaced without outliers.
 
-    Item values: missing or damaged files are 0. A file of more than a million faces,
+    A missing or damaged file is 0. A file of more than a million faces,
     two million vertices or half a million points (ten thousand at one place, unless
     merged) leaves the answer unscored. Inapplicable without a 3D item. Random numbers
     are seeded by the file, so a file always has the same score; S of one shape in two
@@ -163,7 +163,7 @@ def quality_3d(
 
     Evidence: T, G, S and every measure of each item.
     """
-    rules = _Rules(
+    switches = _Quality3DSwitches(
         combination=combination,
         ply=ply,
         merge_vertices=merge_vertices,
@@ -176,69 +176,72 @@ def quality_3d(
         rounding=rounding,
     )
     return quality_of_media(
-        trial, "3d", lambda media: _item(media, rules), unreadable=unreadable
+        trial, "3d", lambda media: _item(media, switches), unreadable=unreadable
     )
 
 
-def _item(media: Media, rules: _Rules) -> ItemScore:
+def _item(media: Media, switches: _Quality3DSwitches) -> ItemScore:
     import numpy as np
 
-    stored = geometry_of(media, rules.ply)
-    fault = _released_fault(media, stored, rules)
+    stored = geometry_of(media, switches.ply)
+    fault = _released_fault(media, stored, switches)
     if fault:
         return ItemScore.none(fault)
-    shown = of_size_one(stored)
-    if rules.merge_vertices:
-        shown = merged(shown)
-    elif not len(shown.faces):
-        most = most_at_one_place(shown.points)
+    geometry = of_size_one(stored)
+    if switches.merge_vertices:
+        geometry = merged(geometry)
+    elif not len(geometry.faces):
+        most_points = most_at_one_place(geometry.points)
         limit = "max_points_at_one_place"
-        within(media, limit, MAX_AT_ONE_PLACE, most, "points")
-    if rules.degenerate == "dropped" and len(shown.faces):
-        shown = without_collapsed(shown)
-    if rules.dangling == "dropped":
-        shown = without_dangling(shown)
-    if len(stored.faces) and not len(shown.faces):
-        why = "none of its faces has three different corners"
-        return ItemScore(0.0, {"type": "mesh", "n_faces": 0}, why)
-    if len(shown.faces):
+        within(media, limit, MAX_AT_ONE_PLACE, most_points, "points")
+    if switches.degenerate == "dropped" and len(geometry.faces):
+        geometry = without_collapsed(geometry)
+    if switches.dangling == "dropped":
+        geometry = without_dangling(geometry)
+    if len(stored.faces) and not len(geometry.faces):
+        reason = "none of its faces has three different corners"
+        return ItemScore(0.0, {"type": "mesh", "n_faces": 0}, reason)
+    if len(geometry.faces):
         kind = "mesh"
-        mesh_rules = MeshRules(rules.defects, rules.triangles, rules.degenerate)
-        # The same file always has the same score.
+        mesh_rules = MeshRules(
+            switches.defects, switches.triangles, switches.degenerate
+        )
+        # seeded by the file, so that it always has the same score
         rng = np.random.default_rng(int(media.sha256[:16], 16))
-        terms = mesh_terms(shown.points, shown.faces, mesh_rules, rng)
+        terms = mesh_terms(geometry.points, geometry.faces, mesh_rules, rng)
     else:
         kind = "pcd"
-        padded = rules.neighbours == "released"
-        terms = cloud_terms(shown.points, angles=rules.angles, padded=padded)
-    three = (terms.topology, terms.geometry, terms.sampling)
-    weights = WEIGHTS[rules.combination]
-    quality = sum(weight * term for weight, term in zip(weights, three, strict=True))
-    if rules.rounding == "released":
+        padded = switches.neighbours == "released"
+        terms = cloud_terms(geometry.points, angles=switches.angles, padded=padded)
+    three_terms = (terms.topology, terms.geometry, terms.sampling)
+    weights = WEIGHTS[switches.combination]
+    quality = sum(
+        weight * term for weight, term in zip(weights, three_terms, strict=True)
+    )
+    if switches.rounding == "released":
         quality = in_released_digits(quality)
-    named = {"type": kind, **dict(zip("TGS", three, strict=True))}
-    return ItemScore(min(1.0, quality), {**named, **terms.evidence})
+    evidence = {"type": kind, **dict(zip("TGS", three_terms, strict=True))}
+    return ItemScore(min(1.0, quality), {**evidence, **terms.evidence})
 
 
 def _released_fault(
     media: Media,
     stored: Geometry,
-    rules: _Rules,
+    switches: _Quality3DSwitches,
 ) -> str:
     """Why the released scorer has no score for a file; empty otherwise."""
     if len(stored.faces):
         return ""
-    if rules.ply == "cloud" and media.mime != PLY:
+    if switches.ply == "cloud" and media.mime != PLY:
         return (
-            f"{media.label}: it has no faces, and only a PLY file is taken for a "
-            "point cloud"
+            f"{media.label}: it has no faces, and only a PLY file may be a point cloud"
         )
-    # It asks for 12 and for 32 neighbours of each point without checking their number.
+    # It requests 12 and 32 neighbours of each point, even if there are fewer points.
     points = len(stored.points)
     lacks_a_neighbour = FOR_TOPOLOGY <= points <= AGREEMENT or points == FLATNESS
-    if rules.neighbours == "released" and lacks_a_neighbour:
+    if switches.neighbours == "released" and lacks_a_neighbour:
         return (
-            f"{media.label}: a search for neighbours fails in a cloud of exactly "
+            f"{media.label}: the released search for neighbours fails in a cloud of "
             f"{points} points"
         )
     return ""

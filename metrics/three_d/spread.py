@@ -1,4 +1,4 @@
-"""Measures from 0 to 1: variation, share of outliers, weighted sums; terms of them."""
+"""Measures from 0 to 1 (variation, share of outliers), and the terms made of them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from mmeval.metrics.three_d.surface import Numbers
 
 FEWEST = 4
-"""The fewest numbers with a variation."""
+"""The fewest numbers that have a variation."""
 QUARTILES = (25, 50, 75)
 SMALLEST_MEDIAN = 1e-12
 FAR = 2.5
-"""Standard deviations from the mean, from which a number is an outlier."""
+"""Standard deviations from the mean beyond which a number is an outlier."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class Terms:
 
 
 def variation(numbers: Numbers) -> float:
-    """0 (all equal) to 1, by the interquartile range over the size of the median.
-    One less e to the minus that ratio.
+    """The variation of numbers: 0 (all equal) to 1.
 
-    Numbers that are not finite are left out; of fewer than four it is 0. Where the
-    median is zero, the mean absolute value is used.
+    It is 1 less e to the minus ratio of interquartile range and size of the median. If
+    the median is zero, the mean absolute value is used. Numbers that are not finite are
+    left out. It is 0 for fewer than four numbers.
     """
     import numpy as np
 
@@ -47,15 +47,17 @@ def variation(numbers: Numbers) -> float:
 
 
 def far_share(numbers: Numbers) -> float:
-    """The share of numbers over 2.5 standard deviations from the mean; 0 if all
-    equal."""
+    """The share of numbers over 2.5 standard deviations from the mean.
+
+    It is 0 if all numbers are equal.
+    """
     import numpy as np
 
     if not len(numbers):
         return 0.0
-    off = np.abs(numbers - numbers.mean())
-    far = FAR * (numbers.std() + SMALLEST_MEDIAN)
-    return float((off > far).mean())
+    deviations = np.abs(numbers - numbers.mean())
+    limit = FAR * (numbers.std() + SMALLEST_MEDIAN)
+    return float((deviations > limit).mean())
 
 
 def weighted(weights: Sequence[float], *values: float) -> float:

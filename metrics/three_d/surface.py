@@ -1,4 +1,4 @@
-"""The surface of a mesh: faces with normals, areas, angles and shapes; its points."""
+"""The surface of a mesh: faces with normals, areas, angles and shapes; points on it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 SMALLEST_CROSS = 100 * 2.220446049250313e-16
-"""A face has a direction when the product of its sides is longer, in a mesh whose
-largest extent is 1."""
+"""A face has a direction if the product of its sides is longer, in a mesh with the
+largest extent 1."""
 SMALLEST_SQUARES = 1e-12
 
 
 class Faces(NamedTuple):
-    """The corners (m x 3 x 3), normals, areas and summed squared sides of m faces.
-    Normals are m x 3, zeros where a face has none."""
+    """Corners (m x 3 x 3), normals, areas and summed squared sides of m faces.
+
+    Normals are m x 3; a face without a normal has zeros.
+    """
 
     corners: Numbers
     normals: Numbers
@@ -30,34 +32,36 @@ class Faces(NamedTuple):
     @property
     def directed(self) -> Flags:
         """Which faces have a normal."""
-        found: Flags = (self.normals != 0).any(axis=1)
-        return found
+        has_normal: Flags = (self.normals != 0).any(axis=1)
+        return has_normal
 
 
 def faces_of(points: Numbers, faces: Indices) -> Faces:
-    """The faces of a mesh whose largest extent is 1."""
+    """The faces of a mesh with the largest extent 1."""
     import numpy as np
 
     corners = points[faces]
     origin = corners[:, 0]
-    one, two = corners[:, 1] - origin, corners[:, 2] - origin
-    crosses = cross(one, two)
+    first_side, second_side = corners[:, 1] - origin, corners[:, 2] - origin
+    crosses = cross(first_side, second_side)
     lengths = np.sqrt(squared(crosses))
     normals = crosses / np.where(lengths > SMALLEST_CROSS, lengths, np.inf)[:, None]
-    squares = squared(one) + squared(two) + squared(two - one)
+    squares = (
+        squared(first_side) + squared(second_side) + squared(second_side - first_side)
+    )
     return Faces(corners, normals, lengths / 2, squares)
 
 
-def cross(one: Numbers, two: Numbers) -> Numbers:
+def cross(first: Numbers, second: Numbers) -> Numbers:
     """The cross products of rows of three (faster than numpy's for any width)."""
     import numpy as np
 
-    found = np.empty_like(one)
-    for at in range(3):
-        a, b = (at + 1) % 3, (at + 2) % 3
-        ahead = one[:, a] * two[:, b]
-        found[:, at] = ahead - one[:, b] * two[:, a]
-    return found
+    product = np.empty_like(first)
+    for index in range(3):
+        a, b = (index + 1) % 3, (index + 2) % 3
+        ahead = first[:, a] * second[:, b]
+        product[:, index] = ahead - first[:, b] * second[:, a]
+    return product
 
 
 def squared(rows: Numbers) -> Numbers:
@@ -65,25 +69,26 @@ def squared(rows: Numbers) -> Numbers:
     return dots(rows, rows)
 
 
-def dots(one: Numbers, two: Numbers) -> Numbers:
-    """The products of rows of three with those of another."""
-    products = one * two
+def dots(first: Numbers, second: Numbers) -> Numbers:
+    """The dot products of rows of three."""
+    products = first * second
     return products[:, 0] + products[:, 1] + products[:, 2]
 
 
 def angles_between(normals: Numbers, pairs: Indices) -> Numbers:
-    """The angles, 0 to pi, between normals of pairs of faces; pi / 2 without a
-    normal."""
+    """The angles, 0 to pi, between the normals of pairs; pi / 2 without a normal."""
     import numpy as np
 
-    one, other = normals[pairs[:, 0]], normals[pairs[:, 1]]
-    return np.arccos(np.clip(dots(one, other), -1.0, 1.0))
+    first, second = normals[pairs[:, 0]], normals[pairs[:, 1]]
+    return np.arccos(np.clip(dots(first, second), -1.0, 1.0))
 
 
 def shape_quality(faces: Faces, constant: float) -> Numbers:
-    """How near each face is to an equilateral triangle, at most 1. ``constant`` times
-    its area over its squared sides: four times the root of three gives an equilateral
-    one 1."""
+    """How close each face is to an equilateral triangle, at most 1.
+
+    ``constant`` times the area over the squared sides. With four times the root of
+    three, an equilateral triangle has 1.
+    """
     import numpy as np
 
     quality = constant * faces.areas / (faces.squares + SMALLEST_SQUARES)
@@ -95,15 +100,20 @@ def points_on(
     count: int,
     rng: np.random.Generator,
 ) -> Numbers:
-    """Random points on the surface, everywhere equally dense (count x 3)."""
+    """Random points on the surface, uniformly distributed (count x 3)."""
     import numpy as np
 
-    reached = np.cumsum(faces.areas)
-    chosen = np.searchsorted(reached, rng.random(count) * reached[-1])
-    chosen = np.minimum(chosen, len(reached) - 1)
-    origin, second, third = faces.corners[chosen].transpose(1, 0, 2)
-    one, two = rng.random((2, count, 1))
-    beyond = one + two > 1
-    one[beyond], two[beyond] = 1 - one[beyond], 1 - two[beyond]
-    points: Numbers = origin + one * (second - origin) + two * (third - origin)
+    cumulative_areas = np.cumsum(faces.areas)
+    indices = np.searchsorted(
+        cumulative_areas, rng.random(count) * cumulative_areas[-1]
+    )
+    indices = np.minimum(indices, len(cumulative_areas) - 1)
+    origin, second, third = faces.corners[indices].transpose(1, 0, 2)
+    first_share, second_share = rng.random((2, count, 1))
+    is_outside = first_share + second_share > 1
+    first_share[is_outside] = 1 - first_share[is_outside]
+    second_share[is_outside] = 1 - second_share[is_outside]
+    points: Numbers = (
+        origin + first_share * (second - origin) + second_share * (third - origin)
+    )
     return points

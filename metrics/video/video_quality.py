@@ -24,7 +24,7 @@ DOVER = HubModel(
 DOVER_NAME = "VQAssessment/DOVER"
 
 
-class Branch(NamedTuple):
+class DoverBranch(NamedTuple):
     """A branch's weight, and the mean and spread of its scores on the fitted videos."""
 
     weight: float
@@ -35,8 +35,9 @@ class Branch(NamedTuple):
         return self.weight * (score - self.mean) / self.spread
 
 
-TECHNICAL = Branch(0.6104, 0.1107, 0.07355)
-AESTHETIC = Branch(0.3896, -0.08285, 0.03774)
+# the numbers of DOVER's released fusion
+TECHNICAL = DoverBranch(0.6104, 0.1107, 0.07355)
+AESTHETIC = DoverBranch(0.3896, -0.08285, 0.03774)
 
 
 def fused(technical: float, aesthetic: float) -> float:
@@ -87,19 +88,21 @@ def video_quality(
     Evidence: the mean of each branch.
     """
 
-    def quality(media: Media) -> ItemScore:
+    def item_score(media: Media) -> ItemScore:
         technical, aesthetic = branch_means(bound(model), views_of(media, seed=seed))
         evidence = {"technical": technical, "aesthetic": aesthetic}
         return ItemScore(fused(technical, aesthetic), evidence)
 
     scores: list[Score] = []
     for trial in trials:
-        scores.append(quality_of_media(trial, "video", quality, unreadable=unreadable))
+        scores.append(
+            quality_of_media(trial, "video", item_score, unreadable=unreadable)
+        )
     return scores
 
 
-class _Network(NamedTuple):
-    """A module of torch, which is untyped here, and where it is."""
+class _DoverNetwork(NamedTuple):
+    """A module of torch, which is untyped here, with its folder and device."""
 
     module: Any
     folder: Path
@@ -109,30 +112,31 @@ class _Network(NamedTuple):
 def branch_means(model: Mapping[str, Any], views: Views) -> tuple[float, float]:
     """The mean score of each branch. Raises WeightsError without two of them."""
     torch = need("torch", "hf")
-    network = loaded(model, _network)
+    network = loaded(model, _dover_network)
     with opening(network.folder), torch.inference_mode():
-        given = [torch.from_numpy(view).to(network.device) for view in views]
-        found = network.module(*given)
-    is_pair = isinstance(found, tuple | list) and len(found) == 2
-    if not is_pair or not all(map(torch.is_tensor, found)):
+        inputs = [torch.from_numpy(view).to(network.device) for view in views]
+        outputs = network.module(*inputs)
+    is_pair = isinstance(outputs, tuple | list) and len(outputs) == 2
+    if not is_pair or not all(map(torch.is_tensor, outputs)):
         raise WeightsError(
             network.folder,
             f"cannot be used: its {NETWORK} does not return the scores of two branches",
         )
-    technical, aesthetic = (float(scores.float().mean()) for scores in found)
+    technical, aesthetic = (float(scores.float().mean()) for scores in outputs)
     if not math.isfinite(technical + aesthetic):
         raise WeightsError(
-            network.folder, f"cannot be used: its {NETWORK} returns what is no number"
+            network.folder,
+            f"cannot be used: its {NETWORK} returns a value that is not a number",
         )
     return technical, aesthetic
 
 
-def _network(folder: Path, device: str) -> _Network:
+def _dover_network(folder: Path, device: str) -> _DoverNetwork:
     torch = need("torch", "hf")
-    # The format has a successor, but that needs the network's code besides its weights.
+    # The format has a successor, which needs the network's code besides its weights.
     with (
         opening(folder),
         warnings.catch_warnings(action="ignore", category=DeprecationWarning),
     ):
         module = torch.jit.load(str(folder / NETWORK), map_location=device)
-        return _Network(module.eval(), folder, device)
+        return _DoverNetwork(module.eval(), folder, device)

@@ -1,6 +1,7 @@
 """The two views of a video for DOVER's branches, as configured for LSVQ-1080p.
-Fragments in full resolution for technical quality, small whole pictures for aesthetic
-quality."""
+
+The technical view has fragments in full resolution, the aesthetic view small frames.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +19,13 @@ if TYPE_CHECKING:
     Places = np.ndarray[Any, np.dtype[np.int64]]
 
 GRID, FRAGMENT = 7, 32
-"""Fragments each way, and pixels of each."""
+"""Fragments along each side, and pixels a side of each."""
 SIDE = GRID * FRAGMENT
-"""Pixels of both views, each way."""
+"""Pixels a side of both views."""
 CLIP_FRAMES, CLIPS = 32, 3
-"""Of the technical view: a clip's fragments lie at the same places in all of its
-frames."""
+"""Of the technical view. The fragments of a clip have the same places in all frames."""
 AESTHETIC_FRAMES = 32
-"""Frames of the aesthetic view: one from each of as many equal stretches."""
+"""Frames of the aesthetic view, each from one of as many equal stretches."""
 INTERVAL = 2
 """The distance between two used frames."""
 MEAN, STD = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
@@ -42,10 +42,10 @@ class Views(NamedTuple):
 def views_of(
     media: Media, *, seed: int = 0, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> Views:
-    """Both views of a video; random choices follow from its bytes and ``seed``.
+    """Both views of a video. Its bytes and ``seed`` decide all random choices.
 
     The video is decoded twice, since its number of frames is only known after the first
-    pass; only used frames are kept. Raises the errors of ``mmeval.media.decode``.
+    pass. Only used frames are kept. Raises the errors of ``mmeval.media.decode``.
     """
     import numpy as np
 
@@ -54,7 +54,7 @@ def views_of(
     technical = frame_numbers(count, stretches=CLIPS, length=CLIP_FRAMES, rng=rng)
     aesthetic = frame_numbers(count, stretches=AESTHETIC_FRAMES, length=1, rng=rng)
     places = rng.random((2, CLIPS, GRID, GRID))
-    pieces, wholes = _looked_at(media, technical, aesthetic, places, limits)
+    pieces, wholes = _used_frames(media, technical, aesthetic, places, limits)
     return Views(
         normalised(pieces.reshape(CLIPS, CLIP_FRAMES, SIDE, SIDE, 3)),
         normalised(wholes.reshape(1, AESTHETIC_FRAMES, SIDE, SIDE, 3)),
@@ -64,58 +64,59 @@ def views_of(
 def frame_numbers(
     count: int, *, stretches: int, length: int, rng: np.random.Generator
 ) -> Places:
-    """Numbers of frames: ``length`` of them from each stretch, ``INTERVAL`` apart. The
-    stretches are equal; the start is random where there is room. A short video is
-    repeated from its first frame."""
+    """Frame numbers: ``length`` of them from each equal stretch, ``INTERVAL`` apart.
+
+    The start is random if there is room. A short video is repeated from its first
+    frame.
+    """
     import numpy as np
 
-    each = count // stretches
-    free = each - length * INTERVAL
-    starts = each * np.arange(stretches)
+    stretch_length = count // stretches
+    free = stretch_length - length * INTERVAL
+    starts = stretch_length * np.arange(stretches)
     if free > 0:
         starts += rng.integers(0, free, stretches)
     numbers: Places = starts[:, None] + INTERVAL * np.arange(length)
     return numbers.reshape(-1) % count
 
 
-def _looked_at(
+def _used_frames(
     media: Media,
     technical: Sequence[int] | Places,
     aesthetic: Places,
     places: Any,
     limits: DecodeLimits,
 ) -> tuple[Pixels, Pixels]:
-    """The first view's frames as fragments, the second's as small pictures, in
-    order."""
+    """The technical view as fragments, and the aesthetic view as small frames."""
     import numpy as np
 
     pieces = np.zeros((len(technical), SIDE, SIDE, 3), np.uint8)
     wholes = np.zeros((len(aesthetic), SIDE, SIDE, 3), np.uint8)
-    # The uses of each frame by number: its clip (None: second view), its place there.
+    # the uses of each frame by number: its clip (None: aesthetic view) and place there
     uses: dict[int, list[tuple[int | None, int]]] = {}
-    for at, number in enumerate(technical):
-        uses.setdefault(int(number), []).append((at // CLIP_FRAMES, at))
-    for at, number in enumerate(aesthetic):
-        uses.setdefault(int(number), []).append((None, at))
+    for place, number in enumerate(technical):
+        uses.setdefault(int(number), []).append((place // CLIP_FRAMES, place))
+    for place, number in enumerate(aesthetic):
+        uses.setdefault(int(number), []).append((None, place))
     size: tuple[int, int] | None = None
     for frame in frames_at(media, sorted(uses), limits=limits):
         size = size or (frame.rgb.shape[0], frame.rgb.shape[1])
         pixels = resized(frame.rgb, *size)  # the size may change within a stream
-        for clip, at in uses[frame.index]:
+        for clip, place in uses[frame.index]:
             if clip is None:
-                wholes[at] = resized(pixels, SIDE, SIDE)
+                wholes[place] = resized(pixels, SIDE, SIDE)
             else:
-                pieces[at] = fragments(pixels, places[:, clip])
+                pieces[place] = fragments(pixels, places[:, clip])
     return pieces, wholes
 
 
 def fragments(pixels: Pixels, places: Any) -> Pixels:
-    """A square from each cell of a grid over the picture, put together. ``places`` (2,
-    grid, grid) say from 0 to 1 where in its cell. A picture with a side too short is
-    enlarged first.
+    """Squares from the cells of a grid over the picture, put together.
 
-    Upstream makes its grid by the size before enlarging, so that it sees only a corner
-    of a small video; here the grid fits the enlarged picture.
+    ``places`` (2, grid, grid) are their positions within the cells, from 0 to 1. A
+    picture with a side too short is enlarged first. Upstream makes the grid by the size
+    before enlarging, so it covers only a corner of a small video; here it fits the
+    enlarged picture.
     """
     import numpy as np
 
@@ -125,15 +126,15 @@ def fragments(pixels: Pixels, places: Any) -> Pixels:
         height = max(SIDE, round(height / ratio))
         width = max(SIDE, round(width / ratio))
         pixels = resized(pixels, height, width)
-    made = np.zeros((SIDE, SIDE, 3), np.uint8)
+    fragmented = np.zeros((SIDE, SIDE, 3), np.uint8)
     for row in range(GRID):
         for column in range(GRID):
             top = _start(height, row, places[0, row, column])
             left = _start(width, column, places[1, row, column])
-            cell = made[row * FRAGMENT :, column * FRAGMENT :]
+            cell = fragmented[row * FRAGMENT :, column * FRAGMENT :]
             fragment = pixels[top : top + FRAGMENT, left : left + FRAGMENT]
             cell[:FRAGMENT, :FRAGMENT] = fragment
-    return made
+    return fragmented
 
 
 def _start(
@@ -141,8 +142,7 @@ def _start(
     number: int,
     place: float,
 ) -> int:
-    """Where a fragment begins in its cell; as upstream, never at the last whole
-    pixel."""
+    """The start of a fragment in its cell; as upstream, never at the last pixel."""
     cell = length // GRID
     free = max(0, cell - FRAGMENT)
     return min(cell * number, length - FRAGMENT) + int(place * free)
@@ -154,7 +154,9 @@ def resized(
     width: int,
 ) -> Pixels:
     """The picture in another size, bilinear as upstream.
-    Only the nearest pixels count, so that a much smaller picture keeps its noise."""
+
+    Only the nearest pixels count, so a much smaller picture keeps its noise.
+    """
     if pixels.shape[:2] == (height, width):
         return pixels
     import numpy as np
@@ -162,12 +164,12 @@ def resized(
 
     channels_last = torch.from_numpy(np.ascontiguousarray(pixels))
     planes = channels_last.permute(2, 0, 1)[None].float()
-    made = torch.nn.functional.interpolate(
+    interpolated = torch.nn.functional.interpolate(
         planes, size=(height, width), mode="bilinear", align_corners=False
     )
-    rounded = made[0].round().clamp(0, 255).byte()
-    found: Pixels = rounded.permute(1, 2, 0).contiguous().numpy()
-    return found
+    rounded = interpolated[0].round().clamp(0, 255).byte()
+    pixels_out: Pixels = rounded.permute(1, 2, 0).contiguous().numpy()
+    return pixels_out
 
 
 def normalised(pixels: Pixels) -> Numbers:
@@ -176,5 +178,5 @@ def normalised(pixels: Pixels) -> Numbers:
 
     numbers = pixels.astype(np.float32) - np.asarray(MEAN, np.float32)
     numbers /= np.asarray(STD, np.float32)
-    made: Numbers = np.ascontiguousarray(numbers.transpose(0, 4, 1, 2, 3))
-    return made
+    result: Numbers = np.ascontiguousarray(numbers.transpose(0, 4, 1, 2, 3))
+    return result

@@ -1,1 +1,1 @@
-"""Networks that see pictures, and the embeddings that they give."""
+"""Networks for pictures, and their embeddings."""

@@ -1,5 +1,4 @@
-"""CLIP: embeddings of pictures and texts in one space, by its network or from a file
-that was made elsewhere."""
+"""CLIP: embeddings of pictures and texts in one space, from its network or a file."""
 
 from __future__ import annotations
 
@@ -41,17 +40,18 @@ AT_ONCE = 16
 
 
 def clip_needs(switches: Mapping[str, Any]) -> tuple[str, ...]:
-    """The packages of a metric with the switch ``vectors``, for
-    ``@metric(needs=...)``."""
+    """``@metric(needs=...)`` of a metric with the switch ``vectors``."""
     if switches["vectors"]:
         return ()
     return ("torch:hf", "transformers:hf")
 
 
 class Shown(NamedTuple):
-    """A picture to embed: the medium that it is or was made of, what was made of it,
-    and its pixels. ``pixels`` is called only where they are needed, and raises the
-    errors of ``mmeval.media.decode``."""
+    """A picture to embed: its medium, the form that was made of it, and its pixels.
+
+    ``pixels`` is called only if they are needed. It raises the errors of
+    ``mmeval.media.decode``.
+    """
 
     media: Media
     form: tuple[Any, ...]
@@ -63,7 +63,7 @@ class Shown(NamedTuple):
 
 
 class Embedder(Protocol):
-    """Gives embeddings of any length; cosines are taken by ``cosines``."""
+    """Computes embeddings of any length; ``cosines`` compares them."""
 
     def pictures(self, shown: Sequence[Shown]) -> list[Vector | ContentError]:
         """The embedding of each picture, or why it cannot be decoded."""
@@ -73,10 +73,12 @@ class Embedder(Protocol):
 
 
 def embedder(model: Model, vectors: str = "") -> Embedder:
-    """The embeddings of a bound model; of the file ``vectors``, where one is named.
-    Raises UsageError for a file that is none of embeddings."""
+    """The embeddings of a bound model, or of the file ``vectors`` if one is named.
+
+    Raises UsageError for a file without embeddings.
+    """
     if not vectors:
-        return _Network(bound(model))
+        return _NetworkEmbedder(bound(model))
     path = Path(vectors)
     try:
         return _table(path, path.stat().st_mtime_ns)
@@ -86,70 +88,73 @@ def embedder(model: Model, vectors: str = "") -> Embedder:
         ) from None
 
 
-def cosines(one: Vector, others: Sequence[Vector]) -> list[float]:
-    """The cosine of an embedding with each of others; 0 with one of zeros."""
+def cosines(vector: Vector, others: Sequence[Vector]) -> list[float]:
+    """The cosine of an embedding with each other one; 0 with an embedding of zeros."""
     import numpy as np
 
-    first = np.asarray(one, np.float64)
-    found: list[float] = []
+    first = np.asarray(vector, np.float64)
+    values: list[float] = []
     for other in others:
         second = np.asarray(other, np.float64)
         lengths = float(np.linalg.norm(first) * np.linalg.norm(second))
         product = float(first @ second)
-        found.append(product / lengths if lengths else 0.0)
-    return found
+        values.append(product / lengths if lengths else 0.0)
+    return values
 
 
-class _Network:
+class _NetworkEmbedder:
     def __init__(self, model: Mapping[str, Any]) -> None:
         self._model = model
 
-    def pictures(self, shown: Sequence[Shown]) -> list[Vector | ContentError]:
+    def pictures(self, inputs: Sequence[Shown]) -> list[Vector | ContentError]:
         fingerprint = self._model["fingerprint"]
-        keys = [(fingerprint, one.media.sha256, one.form) for one in shown]
+        keys = [
+            (fingerprint, picture_input.media.sha256, picture_input.form)
+            for picture_input in inputs
+        ]
 
-        def seen(places: Sequence[int]) -> list[Vector | ContentError]:
-            found: list[Vector | ContentError] = []
+        def embed_pictures(places: Sequence[int]) -> list[Vector | ContentError]:
+            vectors: list[Vector | ContentError] = []
             for start in range(0, len(places), AT_ONCE):
-                found += self._seen(
-                    [shown[at] for at in places[start : start + AT_ONCE]]
+                vectors += self._embedded(
+                    [inputs[place] for place in places[start : start + AT_ONCE]]
                 )
-            return found
+            return vectors
 
-        return embedded_once(keys, seen)
+        return embedded_once(keys, embed_pictures)
 
     def texts(self, texts: Sequence[str]) -> list[Vector]:
         keys = [(self._model["fingerprint"], text) for text in texts]
 
-        def read(places: Sequence[int]) -> list[Vector]:
+        def embed_texts(places: Sequence[int]) -> list[Vector]:
             clip = loaded(self._model, _clip)
-            found: list[Vector] = []
+            vectors: list[Vector] = []
             for start in range(0, len(places), AT_ONCE):
-                batch = [texts[at] for at in places[start : start + AT_ONCE]]
-                found += _text_vectors(clip, batch)
-            return found
+                batch = [texts[place] for place in places[start : start + AT_ONCE]]
+                vectors += _text_vectors(clip, batch)
+            return vectors
 
-        return embedded_once(keys, read)
+        return embedded_once(keys, embed_texts)
 
-    def _seen(self, shown: Sequence[Shown]) -> list[Vector | ContentError]:
+    def _embedded(self, inputs: Sequence[Shown]) -> list[Vector | ContentError]:
         failed: dict[int, ContentError] = {}
         prepared: list[Numbers] = []
-        for at, one in enumerate(shown):
+        for place, picture_input in enumerate(inputs):
             try:
-                pixels = one.pixels()
+                pixels = picture_input.pixels()
             except ContentError as error:
-                failed[at] = error
+                failed[place] = error
             else:
                 features = loaded(self._model, _clip).features
-                inputs = features(picture(pixels), return_tensors="np")
-                prepared.append(inputs["pixel_values"][0])
+                prepared_picture = features(picture(pixels), return_tensors="np")
+                prepared.append(prepared_picture["pixel_values"][0])
         vectors: list[Vector] = []
         if prepared:
             vectors = _picture_vectors(loaded(self._model, _clip), prepared)
-        found: list[Vector | ContentError] = []
-        for at in range(len(shown)):
-            found.append(failed[at] if at in failed else vectors.pop(0))
-        return found
+        results: list[Vector | ContentError] = []
+        for place in range(len(inputs)):
+            results.append(failed[place] if place in failed else vectors.pop(0))
+        return results
 
 
 class _Clip(NamedTuple):
@@ -165,6 +170,7 @@ def _clip(folder: Path, device: str) -> _Clip:
     transformers, tokenizers = need("transformers", "hf"), need("tokenizers", "hf")
     network = network_of("CLIPModel", folder, device)
     with opening(folder):
+        # resizes by Pillow, as CLIP's authors do; the variant by torch differs
         features = transformers.CLIPImageProcessorPil.from_pretrained(
             folder, local_files_only=True
         )
@@ -190,26 +196,26 @@ def _text_vectors(clip: _Clip, texts: Sequence[str]) -> list[Vector]:
     ids = [row.ids for row in rows]
     masks = [row.attention_mask for row in rows]
     with torch.inference_mode():
-        found = clip.network.get_text_features(
+        features = clip.network.get_text_features(
             input_ids=torch.tensor(ids, device=clip.device),
             attention_mask=torch.tensor(masks, device=clip.device),
         )
-        return _rows(found)
+        return _rows(features)
 
 
 def _rows(found: Any) -> list[Vector]:
-    """A vector for each picture or text; newer versions of transformers wrap them."""
+    """A vector for each picture or text. Newer versions of transformers wrap them."""
     return list(getattr(found, "pooler_output", found).float().cpu().numpy())
 
 
-class _Table:
+class _FileEmbedder:
     """Embeddings of a file, each line ``{"sha256" or "text", "vector"}``."""
 
     def __init__(self, path: Path) -> None:
         import numpy as np
 
         self._path = path
-        self._found: dict[tuple[str, str], Vector] = {}
+        self._vectors: dict[tuple[str, str], Vector] = {}
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
             if not line.strip():
                 continue
@@ -217,25 +223,25 @@ class _Table:
                 row = json.loads(line)
                 kind = "sha256" if "sha256" in row else "text"
                 vector = np.asarray(row["vector"], np.float64)
-                self._found[kind, row[kind]] = vector
+                self._vectors[kind, row[kind]] = vector
             except (ValueError, TypeError, KeyError):
                 raise UsageError(
-                    f'{path}:{number}: no {{"sha256" or "text", "vector"}} of an '
-                    "embedding"
+                    f"{path}:{number}: write an embedding as "
+                    '{"sha256" or "text", "vector"}'
                 ) from None
 
-    def pictures(self, shown: Sequence[Shown]) -> list[Vector | ContentError]:
-        found: list[Vector | ContentError] = []
-        for one in shown:
-            digest = one.media.sha256
+    def pictures(self, inputs: Sequence[Shown]) -> list[Vector | ContentError]:
+        vectors: list[Vector | ContentError] = []
+        for picture_input in inputs:
+            digest = picture_input.media.sha256
             try:
-                if ("sha256", digest) not in self._found:
-                    one.pixels()
+                if ("sha256", digest) not in self._vectors:
+                    picture_input.pixels()
             except ContentError as error:
-                found.append(error)
+                vectors.append(error)
             else:
-                found.append(self._of("sha256", digest, one.media.label))
-        return found
+                vectors.append(self._of("sha256", digest, picture_input.media.label))
+        return vectors
 
     def texts(self, texts: Sequence[str]) -> list[Vector]:
         return [self._of("text", text, repr(text[:80])) for text in texts]
@@ -244,14 +250,16 @@ class _Table:
         self,
         kind: str,
         key: str,
-        called: str,
+        description: str,
     ) -> Vector:
-        if (kind, key) not in self._found:
-            raise UsageError(f"{self._path}: it has no embedding of {called} ({kind})")
-        return self._found[kind, key]
+        if (kind, key) not in self._vectors:
+            raise UsageError(
+                f"{self._path}: it has no embedding of {description} ({kind})"
+            )
+        return self._vectors[kind, key]
 
 
 @lru_cache(maxsize=4)
-def _table(path: Path, _changed_ns: int) -> _Table:
-    """A file as it was when it was last changed."""
-    return _Table(path)
+def _table(path: Path, _changed_ns: int) -> _FileEmbedder:
+    """The embeddings of a file, read again if the file has changed."""
+    return _FileEmbedder(path)

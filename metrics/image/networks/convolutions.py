@@ -1,9 +1,7 @@
-"""What networks of convolutions share: released weights read safely, convolutions with
-their normalisation, pictures as batches.
+"""Common parts of convolutional networks: weights, convolutions, batches of pictures.
 
-The networks are computed from the released files by the names in them, so that
-torchvision is not needed. Tensors are ``Any``, since torch is absent where types are
-checked.
+The networks are computed from the released files by the names in them, without
+torchvision. Tensors are ``Any``, since types are checked without torch.
 """
 
 from __future__ import annotations
@@ -21,15 +19,15 @@ if TYPE_CHECKING:
 
 Weights = Mapping[str, Any]
 HUB_FILES = ("model.safetensors|pytorch_model.bin",)
-"""What of a model of timm on the hub is opened."""
+"""The files that are opened of timm's models on the hub."""
 AT_ONCE = 16
 """Pictures that go through a network in one batch."""
 MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of red, green and blue in ImageNet."""
+"""Red, green and blue in ImageNet."""
 
 
 class Convolution(NamedTuple):
-    """A convolution with its bias; a normalisation after it is already in both."""
+    """A convolution with its bias, which include the normalisation after it."""
 
     weight: Any
     bias: Any
@@ -54,8 +52,7 @@ class Layers:
 
 
 def read_weights(path: Path) -> dict[str, Any]:
-    """The tensors of a file by name: of safetensors, or of a checkpoint of torch, of
-    which no code is run."""
+    """The tensors of a file of safetensors or torch, by name. No code in it is run."""
     if path.suffix == ".safetensors":
         return dict(need("safetensors.torch", "hf").load_file(path))
     return dict(need("torch", "hf").load(path, map_location="cpu", weights_only=True))
@@ -72,8 +69,10 @@ def hub_weights(folder: Path) -> dict[str, Any]:
 def normalised(
     weights: Weights, convolution: str, normalisation: str, epsilon: float, device: str
 ) -> Convolution:
-    """A convolution without a bias and the batch normalisation behind it as one. Raises
-    KeyError for a lack of one."""
+    """A convolution without bias, and the batch normalisation after it, as one.
+
+    Raises KeyError if one of them is missing.
+    """
     mean = weights[f"{normalisation}.running_mean"].double()
     variance = weights[f"{normalisation}.running_var"].double()
     scale = weights[f"{normalisation}.weight"].double() / (variance + epsilon).sqrt()
@@ -83,14 +82,15 @@ def normalised(
 
 
 def squeezed(pixels: Pixels, side: int) -> Pixels:
-    """A picture as a square of another size, whatever its shape (bilinear,
-    smoothed)."""
+    """A picture resized to a square, whatever its shape (bilinear, smoothed)."""
     return resized(pixels, (side, side), "BILINEAR")
 
 
 def batch_of(pictures: Sequence[Pixels], device: str) -> Any:
-    """Pictures of one size, normalised by the colours of ImageNet: (pictures, 3,
-    height, width)."""
+    """Pictures of one size, normalised by the colours of ImageNet.
+
+    The shape is (pictures, 3, height, width).
+    """
     import numpy
 
     torch = need("torch", "hf")

@@ -29,20 +29,22 @@ if TYPE_CHECKING:
 INCEPTION_V3 = HubModel(HUB_FILES)
 INCEPTION_V3_NAME = "timm/inception_v3.tv_in1k"
 SIDE = 299
-"""Pixels of each side of the pictures that it was trained on."""
+"""Pixels a side of the pictures in training."""
 
 
 class _Branches(NamedTuple):
-    """A block: its chains of convolutions, what pooling does (``mean`` and a
-    convolution, ``max``, or none)."""
+    """A block: its chains of convolutions, and its pooling.
+
+    The pooling is ``mean`` followed by a convolution, ``max``, or empty.
+    """
 
     chains: tuple[tuple[str, ...], ...]
     pool: str = "mean"
 
 
 _STRIDE_2 = "/2"
-"""Behind the name of a convolution with stride 2, which has no padding; two names with
-``+`` stand side by side."""
+"""Suffix of a convolution with stride 2 and without padding. Two names joined by ``+``
+are side by side."""
 _A = _Branches(
     (
         ("branch1x1",),
@@ -97,9 +99,8 @@ _MIXED = {
 
 
 def inception_v3(folder: Path, device: str) -> Layers:
-    """The network of a folder with ``HUB_FILES``. Raises WeightsError for other
-    files."""
-    with opening(folder, "holds no weights of Inception-v3"):
+    """The network of a folder with ``HUB_FILES``. Raises WeightsError for others."""
+    with opening(folder, "does not have the weights of Inception-v3"):
         weights = hub_weights(folder)
         names = list(_STEM)
         for block, branches in _MIXED.items():
@@ -108,21 +109,21 @@ def inception_v3(folder: Path, device: str) -> Layers:
                     names += _names(block, step)
             if branches.pool == "mean":
                 names.append(f"{block}.branch_pool")
-        found: dict[str, Convolution] = {}
+        convolutions: dict[str, Convolution] = {}
         for name in names:
             convolution, norm = f"{name}.conv", f"{name}.bn"
-            found[name] = normalised(weights, convolution, norm, 1e-3, device)
-        return Layers(found, device)
+            convolutions[name] = normalised(weights, convolution, norm, 1e-3, device)
+        return Layers(convolutions, device)
 
 
 def _names(block: str, step: str) -> list[str]:
-    """The names of the convolutions of a step, which stand side by side."""
+    """The names of the convolutions of a step, which are side by side."""
     names = step.removesuffix(_STRIDE_2).split("+")
     return [f"{block}.{name}" for name in names]
 
 
 def inception_v3_features(layers: Layers, pictures: Sequence[Pixels]) -> list[Vector]:
-    """The 2048 features of each picture; all are of ``SIDE`` pixels."""
+    """The 2048 features of each picture, all of ``SIDE`` pixels a side."""
     torch = need("torch", "hf")
     pool = torch.nn.functional.max_pool2d
     with torch.inference_mode():
@@ -145,28 +146,28 @@ def _mixed(
 ) -> Any:
     torch = need("torch", "hf")
     functional = torch.nn.functional
-    found: list[Any] = []
+    outputs: list[Any] = []
     for chain in branches.chains:
-        seen = x
+        output = x
         for step in chain:
             stride = 2 if step.endswith(_STRIDE_2) else 1
             sides: list[Any] = []
             for name in _names(block, step):
-                sides.append(_stepped(layers, name, seen, stride, padded=stride == 1))
-            seen = torch.cat(sides, 1)
-        found.append(seen)
+                sides.append(_stepped(layers, name, output, stride, padded=stride == 1))
+            output = torch.cat(sides, 1)
+        outputs.append(output)
     if branches.pool == "max":
-        found.append(functional.max_pool2d(x, 3, 2))
+        outputs.append(functional.max_pool2d(x, 3, 2))
     else:
         pooled = functional.avg_pool2d(x, 3, 1, 1)
-        found.append(_stepped(layers, f"{block}.branch_pool", pooled))
-    return torch.cat(found, 1)
+        outputs.append(_stepped(layers, f"{block}.branch_pool", pooled))
+    return torch.cat(outputs, 1)
 
 
 def _stepped(
     layers: Layers, name: str, x: Any, stride: int = 1, *, padded: bool = True
 ) -> Any:
-    """A convolution and its threshold; padded so that the size stays."""
+    """A convolution and its threshold. Padding keeps the size."""
     height, width = layers[name].weight.shape[2:]
     padding = (height // 2, width // 2) if padded else 0
     return need("torch.nn.functional", "hf").relu_(layers[name](x, stride, padding))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.smaller import Numbers
 
 TRUNKS = ("alexnet-owt-7be5be79.pth", "alexnet-owt-4df8aa71.pth")
-"""The same weights, as newer and older versions of torchvision call them."""
+"""The same weights, by the names of newer and older versions of torchvision."""
 HEADS = "alex.pth"
 LPIPS = HubModel(
     ("|".join(TRUNKS), HEADS),
@@ -27,16 +27,16 @@ LPIPS = HubModel(
 )
 LPIPS_NAME = "richzhang/PerceptualSimilarity"
 SMALLEST = 31
-"""Pixels of a side that the network needs."""
+"""The fewest pixels a side that the network needs."""
 _STEPS = ((0, 4, 2), (3, 1, 2), (6, 1, 1), (8, 1, 1), (10, 1, 1))
 """The convolutions of AlexNet: number, stride and padding. The first two are followed
 by pooling."""
 _SHIFT, _SCALE = (-0.030, -0.088, -0.188), (0.458, 0.448, 0.450)
-"""Of red, green and blue in numbers from -1 to 1."""
+"""Red, green and blue, as numbers from -1 to 1."""
 
 
 class LpipsNetwork(NamedTuple):
-    """``heads`` are the weights of the channels behind each convolution."""
+    """``heads`` are the weights of the channels after each convolution."""
 
     convolutions: Sequence[Convolution]
     heads: Sequence[Any]
@@ -44,30 +44,28 @@ class LpipsNetwork(NamedTuple):
 
 
 def lpips_network(folder: Path, device: str) -> LpipsNetwork:
-    """The network of a folder with the released files. Raises WeightsError for
-    others."""
-    with opening(folder, "holds not AlexNet and the heads of LPIPS"):
+    """The network of the released files. Raises WeightsError for other files."""
+    with opening(folder, "does not have AlexNet and the heads of LPIPS"):
         trunk_file, *_ = [name for name in TRUNKS if (folder / name).is_file()]
         trunk = read_weights(folder / trunk_file)
         head_weights = read_weights(folder / HEADS)
         convolutions: list[Convolution] = []
         heads: list[Any] = []
-        for at, (number, _, _) in enumerate(_STEPS):
+        for index, (number, _, _) in enumerate(_STEPS):
             weight = trunk[f"features.{number}.weight"].to(device)
             bias = trunk[f"features.{number}.bias"].to(device)
             convolutions.append(Convolution(weight, bias))
-            heads.append(head_weights[f"lin{at}.model.1.weight"].to(device))
+            heads.append(head_weights[f"lin{index}.model.1.weight"].to(device))
         return LpipsNetwork(convolutions, heads, device)
 
 
 def lpips_distances(
     network: LpipsNetwork, pairs: Sequence[tuple[Numbers, Numbers]], *, signed: bool
 ) -> list[float]:
-    """The distance of each pair of pictures, from 0 upwards; all are of one size, of
-    ``SMALLEST`` pixels at least.
+    """The distance of each pair of pictures, from 0 upwards.
 
-    The network expects numbers from -1 to 1: ``signed`` gives it these, else it is
-    given 0 to 1.
+    All pictures have one size, of at least ``SMALLEST`` pixels a side. With ``signed``
+    the network gets numbers from -1 to 1, as it expects, else from 0 to 1.
     """
     import numpy
 
@@ -87,10 +85,11 @@ def lpips_distances(
             _STEPS, network.convolutions, network.heads, strict=True
         ):
             x = functional.relu_(convolution(x, stride, padding))
+            # the constant is that of lpips 0.1.4, which avoids a division by zero
             lengths = x.square().sum(1, keepdim=True).sqrt()
             first, second = (x / (lengths + 1e-10)).split(len(pairs))
-            away = (first - second).square_()
-            total += functional.conv2d(away, head).mean((1, 2, 3))
+            differences = (first - second).square_()
+            total += functional.conv2d(differences, head).mean((1, 2, 3))
             if number in (0, 3):
                 x = functional.max_pool2d(x, 3, 2)
         distances: list[float] = total.tolist()

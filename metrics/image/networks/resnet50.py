@@ -29,30 +29,29 @@ if TYPE_CHECKING:
 RESNET50 = HubModel(HUB_FILES)
 RESNET50_NAME = "timm/resnet50.tv_in1k"
 SIDE = 224
-"""Pixels of each side of the pictures that it was trained on."""
+"""Pixels a side of the pictures in training."""
 _BLOCKS = (3, 4, 6, 3)
 
 
 def resnet50(folder: Path, device: str) -> Layers:
-    """The network of a folder with ``HUB_FILES``. Raises WeightsError for other
-    files."""
-    with opening(folder, "holds no weights of ResNet-50"):
+    """The network of a folder with ``HUB_FILES``. Raises WeightsError for others."""
+    with opening(folder, "does not have the weights of ResNet-50"):
         weights = hub_weights(folder)
         names = {"conv1": "bn1"}
         for stage, count in enumerate(_BLOCKS, 1):
             for number in range(count):
                 block = f"layer{stage}.{number}"
-                for at in (1, 2, 3):
-                    names[f"{block}.conv{at}"] = f"{block}.bn{at}"
+                for index in (1, 2, 3):
+                    names[f"{block}.conv{index}"] = f"{block}.bn{index}"
             names[f"layer{stage}.0.downsample.0"] = f"layer{stage}.0.downsample.1"
-        found: dict[str, Convolution] = {}
+        convolutions: dict[str, Convolution] = {}
         for name, norm in names.items():
-            found[name] = normalised(weights, name, norm, 1e-5, device)
-        return Layers(found, device)
+            convolutions[name] = normalised(weights, name, norm, 1e-5, device)
+        return Layers(convolutions, device)
 
 
 def resnet50_features(layers: Layers, pictures: Sequence[Pixels]) -> list[Vector]:
-    """The 2048 features of each picture; all are of ``SIDE`` pixels."""
+    """The 2048 features of each picture, all of ``SIDE`` pixels a side."""
     torch = need("torch", "hf")
     functional = torch.nn.functional
     with torch.inference_mode():

@@ -1,5 +1,4 @@
-"""The embeddings that a process has computed, so that each picture and text goes
-through a network once."""
+"""The embeddings that a process has computed, each once."""
 
 from __future__ import annotations
 
@@ -15,20 +14,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST = 2**14
-"""The most embeddings that are kept, of some kilobytes each; those that were not used
-for longest go first."""
+"""The most embeddings that are kept, of some kilobytes each. The least recently used
+are dropped first."""
 _KEPT: OrderedDict[Hashable, Any] = OrderedDict()
 
 
 def embedded_once(
     keys: Sequence[Hashable], compute: Callable[[Sequence[int]], Sequence[T]]
 ) -> list[T]:
-    """What ``compute`` gives for each key, kept for the process.
+    """The result of ``compute`` for each key, kept for the process.
 
-    ``compute`` is called once, with the places of the keys that have no result yet,
-    without duplicates; not at all when there are none. An exception among its results
-    is handed on, and not kept. A key names all that its result depends on: a model's
-    fingerprint, a picture's digest.
+    ``compute`` is called once, with the places of distinct keys without a result, and
+    not at all if there are none. An exception among its results is returned, but not
+    kept. A key names everything that its result depends on, such as a model's
+    fingerprint and a picture's digest.
     """
     known: dict[Hashable, T] = {}
     for key in keys:
@@ -36,15 +35,17 @@ def embedded_once(
             _KEPT.move_to_end(key)
             known[key] = _KEPT[key]
     places: dict[Hashable, int] = {}
-    for at, key in enumerate(keys):
+    for place, key in enumerate(keys):
         if key not in known:
-            places.setdefault(key, at)
+            places.setdefault(key, place)
     if places:
-        wanted = list(places.values())
-        for at, found in zip(wanted, compute(wanted), strict=True):
-            known[keys[at]] = found
-            if not isinstance(found, Exception):
-                _KEPT[keys[at]] = found
+        places_to_compute = list(places.values())
+        for place, result in zip(
+            places_to_compute, compute(places_to_compute), strict=True
+        ):
+            known[keys[place]] = result
+            if not isinstance(result, Exception):
+                _KEPT[keys[place]] = result
     while len(_KEPT) > MOST:
         _KEPT.popitem(last=False)
     return [known[key] for key in keys]

@@ -1,4 +1,4 @@
-"""Asymmetric generalised Gaussians (AGGD), fitted to many sets by their moments."""
+"""Asymmetric generalised Gaussians (AGGD), fitted to sets of numbers by moments."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ FIRST, LAST, STEP = 0.2, 10.0, 0.001
 
 
 class Fit(NamedTuple):
-    """The fitted distributions, one number for each set. ``shape``: 2 is normal, less
-    is heavier tails; ``left``, ``right``: spreads below and above zero, NaN if
-    empty."""
+    """The fitted distributions, with a number for each set.
+
+    ``shape``: 2 is normal, less means heavier tails. ``left`` and ``right``: the spread
+    below and above zero, NaN if a side is empty.
+    """
 
     shape: Numbers
     left: Numbers
@@ -25,20 +27,22 @@ class Fit(NamedTuple):
 
     @property
     def mean(self) -> Numbers:
-        """The mean of the fitted distribution, which differs from that of the
-        numbers."""
+        """The mean of the fitted distribution, which is not that of the numbers."""
         import numpy
         from scipy.special import gamma
 
         with numpy.errstate(invalid="ignore"):
-            apart = self.right - self.left
-            mean: Numbers = apart * gamma(2 / self.shape) / gamma(1 / self.shape)
+            difference = self.right - self.left
+            mean: Numbers = difference * gamma(2 / self.shape) / gamma(1 / self.shape)
             return mean
 
 
 class Shapes(NamedTuple):
-    """The shapes that are tried, rising. With each: squared mean size over mean square,
-    rising; factor from a side's root mean square to its spread."""
+    """The shapes that are tried, rising, each with a ratio and a factor.
+
+    ``ratio``: squared mean size over mean square, rising. ``factor``: from a side's
+    root mean square to its spread.
+    """
 
     shape: Numbers
     ratio: Numbers
@@ -57,9 +61,11 @@ def shapes() -> Shapes:
 
 
 class Moments(NamedTuple):
-    """The moments of some sets of ``size`` numbers, one entry for each. Counts below
-    and above zero; sum of sizes; sums of squares below and above. Zeros have no
-    side."""
+    """The moments of sets of ``size`` numbers, with an entry for each set.
+
+    They are the counts below and above zero, the sum of sizes, and the sums of squares
+    below and above. Zeros belong to neither side.
+    """
 
     below: Numbers
     above: Numbers
@@ -70,7 +76,7 @@ class Moments(NamedTuple):
 
 
 def moments_of(sets: Numbers) -> Moments:
-    """The moments of sets, (sets, numbers)."""
+    """The moments of sets, of shape (sets, numbers)."""
     import numpy
 
     low, high = numpy.minimum(sets, 0), numpy.maximum(sets, 0)
@@ -90,34 +96,36 @@ def _squares(sets: Numbers) -> Numbers:
     return products[:, 0, 0]
 
 
-def fitted(found: Moments) -> Fit:
+def fitted(moments: Moments) -> Fit:
     """The distribution of each set, by matching moments (Lasmar et al., 2009).
 
-    All three numbers are NaN for a set that lacks a side.
+    All three numbers are NaN for a set with an empty side.
     """
     import numpy
 
     with numpy.errstate(divide="ignore", invalid="ignore"):
-        left = numpy.sqrt(found.squares_below / found.below)
-        right = numpy.sqrt(found.squares_above / found.above)
+        left = numpy.sqrt(moments.squares_below / moments.below)
+        right = numpy.sqrt(moments.squares_above / moments.above)
         skew = left / right
-        squares = found.squares_below + found.squares_above
-        ratio = (found.sizes / found.size) ** 2 / (squares / found.size)
+        squares = moments.squares_below + moments.squares_above
+        ratio = (moments.sizes / moments.size) ** 2 / (squares / moments.size)
         ratio *= (skew**3 + 1) * (skew + 1) / (skew**2 + 1) ** 2
     table, nearest = shapes(), nearest_ratios(ratio)
-    lacks_side = numpy.isnan(ratio)
-    shape = numpy.where(lacks_side, numpy.nan, table.shape[nearest])
-    factor = numpy.where(lacks_side, numpy.nan, table.factor[nearest])
+    is_one_sided = numpy.isnan(ratio)
+    shape = numpy.where(is_one_sided, numpy.nan, table.shape[nearest])
+    factor = numpy.where(is_one_sided, numpy.nan, table.factor[nearest])
     return Fit(shape, left * factor, right * factor)
 
 
 def nearest_ratios(ratios: Numbers) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """The table's index of the ratio nearest to each, the lower of two equally near.
-    The same as a search through the whole table for the smallest squared difference."""
+    """The table's index of the ratio nearest to each; the lower of two equally near.
+
+    It is the index with the smallest squared difference in the whole table.
+    """
     import numpy
 
     ratio = shapes().ratio
     above = numpy.searchsorted(ratio, ratios).clip(1, len(ratio) - 1)
     lower = (ratio[above - 1] - ratios) ** 2 <= (ratio[above] - ratios) ** 2
-    found: np.ndarray[Any, np.dtype[np.intp]] = above - lower
-    return found
+    nearest: np.ndarray[Any, np.dtype[np.intp]] = above - lower
+    return nearest

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mmeval.errors import ContentError
 from mmeval.metric import metric
 from mmeval.metrics.image.pictures import stored_rgb
-from mmeval.metrics.image.quality.pristine import pristine
+from mmeval.metrics.image.quality.pristine import pristine_model
 from mmeval.metrics.image.quality.scene_statistics import cropped, features, luma
 from mmeval.metrics.quality.items import (
     ITEMS,
     LABEL,
     REASON,
     UNSEEN,
-    Item,
+    AnswerItem,
     items_of,
     nothing_of,
 )
@@ -33,8 +33,8 @@ NIQE_SOURCE = (
 )
 
 
-class Distance(NamedTuple):
-    """NIQE, None below two finite patches; ``patches`` of ``of`` patches are finite."""
+class NiqeDistance(NamedTuple):
+    """NIQE, or None below two finite patches. ``patches`` ``of`` all are finite."""
 
     niqe: float | None
     patches: int
@@ -42,16 +42,15 @@ class Distance(NamedTuple):
 
     @property
     def fault(self) -> str:
-        """Why there is no distance; empty when there is one."""
+        """Why there is no distance; empty if there is one."""
         if self.of < FEWEST_PATCHES:
             return (
-                f"patches of 96 x 96 pixels in it: {self.of}; NIQE takes "
-                f"{FEWEST_PATCHES} or more"
+                f"it has {self.of} of the {FEWEST_PATCHES} patches of 96 x 96 pixels "
+                "that NIQE needs"
             )
         return (
             f"{self.patches} of its {self.of} patches of 96 x 96 pixels are neither "
-            "even nor one-sided; "
-            f"NIQE takes {FEWEST_PATCHES} or more"
+            f"flat nor one-sided; NIQE needs {FEWEST_PATCHES} or more"
         )
 
 
@@ -89,22 +88,22 @@ def niqe(trial: Trial) -> Score:
     items = items_of(trial.output, "image")
     if not items:
         return nothing_of("image")
-    found = list(map(_looked_at, items))
+    entries = list(map(_evidence_of, items))
     values: list[float] = []
     reasons: list[str] = []
-    for picture in found:
-        if picture["niqe"] is None:
-            reasons.append(f"{picture[LABEL]}: {picture[REASON]}")
+    for entry in entries:
+        if entry["niqe"] is None:
+            reasons.append(f"{entry[LABEL]}: {entry[REASON]}")
         else:
-            values.append(picture["niqe"])
-    evidence = {ITEMS: found}
+            values.append(entry["niqe"])
+    evidence = {ITEMS: entries}
     if reasons:
-        why = "; ".join(reasons)
-        return Score(status="unscored", reason=why, evidence=evidence)
+        reason = "; ".join(reasons)
+        return Score(status="unscored", reason=reason, evidence=evidence)
     return Score(sum(values) / len(values), evidence=evidence)
 
 
-def _looked_at(item: Item) -> dict[str, Any]:
+def _evidence_of(item: AnswerItem) -> dict[str, Any]:
     """A picture as an entry of the evidence."""
     entry: dict[str, Any] = {LABEL: item.label, "niqe": None}
     if item.media is None:
@@ -112,7 +111,7 @@ def _looked_at(item: Item) -> dict[str, Any]:
     try:
         distance = niqe_of(stored_rgb(item.media))
     except ContentError as error:
-        item.media.read()  # raises where the file is not the one that was produced
+        item.media.read()  # raises if the file differs from the one that was produced
         return {**entry, REASON: str(error)}
     entry |= distance._asdict()
     if distance.niqe is None:
@@ -120,27 +119,28 @@ def _looked_at(item: Item) -> dict[str, Any]:
     return entry
 
 
-def niqe_of(pixels: Pixels) -> Distance:
+def niqe_of(pixels: Pixels) -> NiqeDistance:
     """The NIQE of a picture, of shape (height, width, 3)."""
     import numpy
 
-    found = features(luma(cropped(pixels)))
-    finite = found[numpy.isfinite(found).all(axis=1)]
+    patches = features(luma(cropped(pixels)))
+    finite = patches[numpy.isfinite(patches).all(axis=1)]
     distance = None
     if len(finite) >= FEWEST_PATCHES:
         distance = distance_of(finite)
-    return Distance(distance, len(finite), len(found))
+    return NiqeDistance(distance, len(finite), len(patches))
 
 
-def distance_of(found: Numbers) -> float:
+def distance_of(patches: Numbers) -> float:
     """The distance of two or more patches, (patches, 36), from the pristine ones.
 
     The covariance of the pristine ones is positive definite, and so is its mean with
-    any other: the published pseudo-inverse is therefore always the inverse."""
+    any other. So the published pseudo-inverse is always the inverse.
+    """
     import numpy
 
-    model = pristine()
-    apart = found.mean(axis=0) - model.mean
-    together = (numpy.cov(found, rowvar=False) + model.covariance) / 2
-    square = apart @ numpy.linalg.solve(together, apart)
-    return float(numpy.sqrt(max(0.0, square)))
+    model = pristine_model()
+    difference = patches.mean(axis=0) - model.mean
+    covariance = (numpy.cov(patches, rowvar=False) + model.covariance) / 2
+    squared = difference @ numpy.linalg.solve(covariance, difference)
+    return float(numpy.sqrt(max(0.0, squared)))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 FILE = Path(__file__).with_name("pristine_model") / "niqe_pris_params.npz"
 
 
-class Pristine(NamedTuple):
+class PristineModel(NamedTuple):
     """The mean of the 36 features, and their covariance (36 x 36)."""
 
     mean: Numbers
@@ -20,9 +20,9 @@ class Pristine(NamedTuple):
 
 
 @functools.cache
-def pristine() -> Pristine:
-    """The original model."""
+def pristine_model() -> PristineModel:
+    """NIQE's original model."""
     import numpy
 
-    with numpy.load(FILE, allow_pickle=False) as found:
-        return Pristine(found["mu_pris_param"].ravel(), found["cov_pris_param"])
+    with numpy.load(FILE, allow_pickle=False) as stored:
+        return PristineModel(stored["mu_pris_param"].ravel(), stored["cov_pris_param"])

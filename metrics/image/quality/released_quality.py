@@ -1,10 +1,9 @@
 """The stand-ins for BRISQUE and NIQE of UniM's released scorer of pictures.
 
-Neither is what its name says: no model is trained or fitted, and all pictures get
-between 86 and 94 of 100, even noise and blank ones. They serve to reproduce the
-released numbers (profile ``official``), by OpenCV as the script does: in areas that are
-uniform or rise evenly they measure only the rounding errors of its blur, which its
-version decides.
+Neither is what its name says. No model is trained or fitted, and every picture gets
+between 86 and 94 of 100, even noise. They reproduce the released numbers (profile
+``official``), by OpenCV as the script does. In areas that are uniform or rise evenly
+they only measure the rounding errors of its blur, which depend on its version.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.quality.aggd import Numbers
 
 STRIP = 2**16
-"""Pixels that are processed in one step, to bound the memory."""
+"""Pixels in one step, which bounds the memory."""
 WINDOW = 7
 """Pixels of the side of a Gaussian window."""
 SIGMA = 1.16
 """The deviation of the window of the stand-in for BRISQUE."""
 SHIFTS = ((0, 1), (1, 0), (1, 1), (-1, 1))
-"""From a pixel to its neighbour: rows down, columns to the right; the picture wraps
+"""From a pixel to its neighbour: rows down, columns to the right. The picture wraps
 around."""
 NOTHING = (1.0, 0.1)
-"""Shape and spread of no values, and of values that are all zero."""
+"""Shape and spread without values, and of values that are all zero."""
 WORST_BRISQUE, PER_FEATURE = 100.0, 20.0
 DEVIATION = 1.0
-"""The least that a difference is divided by; a smaller deviation counts as this."""
+"""The smallest divisor of a difference. A smaller deviation counts as this."""
 PATCH, STRIDE, MOST_PATCHES = 96, 48, 100
 NIQE_SIGMA = 1.5
 QUARTILES = (25, 75)
@@ -49,8 +48,8 @@ natural value over patches, and its weight."""
 NIQE_SCALE, DEVIATION_SHARE = 1.5, 0.5
 
 
-class Released(NamedTuple):
-    """``brisque`` 0 to 100, ``niqe`` .1 to 10, lower is better; 30 features a size."""
+class ReleasedScores(NamedTuple):
+    """``brisque`` 0 to 100 and ``niqe`` .1 to 10, lower is better, and the features."""
 
     brisque: float
     niqe: float
@@ -63,7 +62,7 @@ class Released(NamedTuple):
         return round(100.0 - self.brisque, 2)
 
     def to_json(self) -> dict[str, Any]:
-        """For the evidence."""
+        """The numbers for the evidence."""
         return {
             **self._asdict(),
             "features_scale1": list(self.features_scale1),
@@ -71,25 +70,31 @@ class Released(NamedTuple):
         }
 
 
-def released_quality(pixels: Pixels) -> Released | None:
+def released_quality(pixels: Pixels) -> ReleasedScores | None:
     """Both stand-ins for a (height, width, 3) picture; None if its half size is empty.
-    With that the released script fails. Takes about 14 bytes of memory a pixel, for the
-    values of the whole picture."""
+
+    The released script fails there. It takes about 14 bytes of memory a pixel.
+    """
     cv2 = need("cv2", "ocr")
     height, width = pixels.shape[:2]
     if min(height, width) < 2:
         return None
     half = cv2.resize(pixels, (width // 2, height // 2))
     picture = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY)
-    one = brisque_features(picture)
-    two = brisque_features(cv2.cvtColor(half, cv2.COLOR_RGB2GRAY))
-    return Released(brisque_stand_in((*one, *two)), niqe_stand_in(picture), one, two)
+    full_size = brisque_features(picture)
+    half_size = brisque_features(cv2.cvtColor(half, cv2.COLOR_RGB2GRAY))
+    return ReleasedScores(
+        brisque_stand_in((*full_size, *half_size)),
+        niqe_stand_in(picture),
+        full_size,
+        half_size,
+    )
 
 
 def brisque_stand_in(features: tuple[float, ...]) -> float:
-    """The distance of features from one."""
-    away = sum(abs(feature - 1) for feature in features) / len(features)
-    return min(max(PER_FEATURE * away, 0.0), WORST_BRISQUE)
+    """The mean distance of the features from 1, scaled."""
+    distance = sum(abs(feature - 1) for feature in features) / len(features)
+    return min(max(PER_FEATURE * distance, 0.0), WORST_BRISQUE)
 
 
 def brisque_features(picture: Pixels) -> tuple[float, ...]:
@@ -97,10 +102,10 @@ def brisque_features(picture: Pixels) -> tuple[float, ...]:
     import numpy
 
     values = _normalised(picture, SIGMA, _absolute)
-    found = list(_shape_and_spread(_Sums.of(values)))
+    features = list(_shape_and_spread(_Sums.of(values)))
     rows = max(1, STRIP // values.shape[1])
     for down, right in SHIFTS:
-        whole = below = above = _Sums()
+        all_products = below = above = _Sums()
         signed = 0.0
         for top in range(0, len(values), rows):
             strip = values[top : top + rows]
@@ -108,17 +113,17 @@ def brisque_features(picture: Pixels) -> tuple[float, ...]:
             neighbours = values[places % len(values)]
             products = strip * numpy.roll(neighbours, right, axis=1)
             signed += float(products.sum())
-            whole = whole.and_of(products)
+            all_products = all_products.and_of(products)
             below = below.and_of(products[products < 0])
             above = above.and_of(products[products > 0])
-        for side in (whole, below, above):
-            found += _shape_and_spread(side)
-        found.append(signed / values.size)
-    return tuple(found)
+        for side in (all_products, below, above):
+            features += _shape_and_spread(side)
+        features.append(signed / values.size)
+    return tuple(features)
 
 
 class _Sums(NamedTuple):
-    """How many values there are, the sum of their sizes and that of their squares."""
+    """The number of values, the sum of their sizes and that of their squares."""
 
     number: int = 0
     sizes: float = 0.0
@@ -141,8 +146,10 @@ class _Sums(NamedTuple):
 
 
 def niqe_stand_in(picture: Pixels) -> float:
-    """Distance of seven numbers of the patches from fixed ones; worst without a
-    patch."""
+    """The distance of seven statistics of the patches from fixed ones.
+
+    It is the worst value without a patch.
+    """
     import numpy
 
     statistics: list[list[float]] = []
@@ -150,24 +157,23 @@ def niqe_stand_in(picture: Pixels) -> float:
         for left in patch_starts(picture.shape[1]):
             patch = picture[top : top + PATCH, left : left + PATCH]
             if len(statistics) < MOST_PATCHES and patch.std() > FLAT:
-                statistics.append(_seven(patch))
+                statistics.append(_patch_statistics(patch))
     if not statistics:
         return WORST_NIQE
-    found = numpy.array(statistics)
-    away = numpy.abs(found.mean(axis=0) - MEANS)
-    away += DEVIATION_SHARE * numpy.abs(found.std(axis=0) - DEVIATIONS)
-    value = NIQE_SCALE * float(away @ WEIGHTS) / sum(WEIGHTS)
+    patches = numpy.array(statistics)
+    distance = numpy.abs(patches.mean(axis=0) - MEANS)
+    distance += DEVIATION_SHARE * numpy.abs(patches.std(axis=0) - DEVIATIONS)
+    value = NIQE_SCALE * float(distance @ WEIGHTS) / sum(WEIGHTS)
     return min(max(value, BEST_NIQE), WORST_NIQE)
 
 
 def patch_starts(side: int) -> range:
-    """The starts of patches, without the last that fits: a side of 96 pixels has
-    none."""
+    """The starts of patches, without the last that fits, so 96 pixels have none."""
     return range(0, side - PATCH, STRIDE)
 
 
-def _seven(patch: Pixels) -> list[float]:
-    """Seven numbers of the values of a patch, which is normalised by itself."""
+def _patch_statistics(patch: Pixels) -> list[float]:
+    """Seven statistics of a patch, which is normalised alone."""
     import numpy
 
     values = _normalised(patch, NIQE_SIGMA, _not_negative)
@@ -187,14 +193,13 @@ def _seven(patch: Pixels) -> list[float]:
 def _normalised(
     picture: Pixels, sigma: float, variance_of: Callable[[Numbers], Numbers]
 ) -> Numbers:
-    """The picture minus local mean, over local deviation (at least 1), rows at a
-    time."""
+    """The picture minus its local mean, over its local deviation (at least 1)."""
     import numpy
 
     blur = functools.partial(
         need("cv2", "ocr").GaussianBlur, ksize=(WINDOW, WINDOW), sigmaX=sigma
     )
-    found = numpy.empty(picture.shape)
+    values = numpy.empty(picture.shape)
     rows = max(1, STRIP // picture.shape[1])
     for top in range(0, len(picture), rows):
         first = max(0, top - WINDOW // 2)
@@ -203,24 +208,26 @@ def _normalised(
         mean = blur(band)
         deviation = numpy.sqrt(variance_of(blur(band * band) - mean * mean))
         steady = (band - mean) / numpy.maximum(deviation, DEVIATION)
-        found[top : top + rows] = steady[inside]
-    return found
+        values[top : top + rows] = steady[inside]
+    return values
 
 
 def _absolute(variance: Numbers) -> Numbers:
-    """BRISQUE's stand-in takes the absolute value of a variance rounded below zero."""
+    """The stand-in for BRISQUE takes the absolute value of a negative variance."""
     return abs(variance)
 
 
 def _not_negative(variance: Numbers) -> Numbers:
-    """The stand-in for NIQE sets a variance that rounding made negative to 0."""
+    """The stand-in for NIQE sets a negative variance to 0."""
     return variance.clip(0)
 
 
 def _shape_and_spread(values: _Sums) -> tuple[float, float]:
-    """Shape and spread of a generalised Gaussian distribution, by a wrong ratio. It
-    compares mean size over root mean square, unsquared, with the gammas of one and two,
-    not one, two and three."""
+    """Shape and spread of a generalised Gaussian distribution, by a wrong ratio.
+
+    It compares mean size over root mean square, unsquared, with the gammas of one and
+    two, and not of one, two and three.
+    """
     import numpy
 
     if not values.squares:
@@ -238,5 +245,9 @@ def _tables() -> tuple[Numbers, Numbers, Numbers]:
     from scipy.special import gamma
 
     shapes = numpy.arange(FIRST, LAST, STEP)
-    one, two, three = (gamma(number / shapes) for number in (1, 2, 3))
-    return shapes, one**2 / (two * one), numpy.sqrt(one / three)
+    gamma_one, gamma_two, gamma_three = (gamma(number / shapes) for number in (1, 2, 3))
+    return (
+        shapes,
+        gamma_one**2 / (gamma_two * gamma_one),
+        numpy.sqrt(gamma_one / gamma_three),
+    )

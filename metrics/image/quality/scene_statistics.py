@@ -1,7 +1,7 @@
 """Statistics of natural scenes: the distribution of normalised brightness.
 
-The features of NIQE. A picture is processed in pieces of some patches, with three
-pixels of the neighbours of each, so that there is no seam.
+The features of NIQE. A picture is processed in pieces of some patches. Each piece
+includes three pixels of its neighbours, to avoid seams.
 """
 
 from __future__ import annotations
@@ -19,52 +19,51 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.quality.aggd import Numbers
 
     Luma: TypeAlias = np.ndarray[Any, np.dtype[Any]]
-    """Of shape (height, width), from 0 to 255: whole numbers, or not (a picture of half
-    the size)."""
+    """Of shape (height, width), from 0 to 255. Whole numbers in the full size."""
 
 PATCH = 96
 """Pixels a side in the full size; half as many in the half size."""
 SHIFTS = ((0, 1), (1, 0), (1, 1), (1, -1))
-"""From a pixel to the neighbour that it is multiplied with: rows down, columns to the
-right."""
+"""From a pixel to the neighbour in a product: rows down, columns to the right."""
 FEATURES = 2 + 4 * len(SHIFTS)
 """Features of a patch in each of the two sizes."""
 REACH = 3
-"""Rows and columns that a window of 7 x 7 reaches to each side, and the kernel that
-halves a picture."""
+"""Rows and columns to each side of the middle of a window of 7 x 7, and of the kernel
+that halves a picture."""
 SIGMA = 7 / 6
-"""The deviation of the Gaussian window, in pixels."""
+"""The deviation of the Gaussian window, in pixels, as in NIQE's released code."""
 STEADY = 1.0
-"""Added to the deviation that a difference is divided by."""
+"""The constant added to the deviation before the division."""
 RED, GREEN, BLUE, WHOLE = 299, 587, 114, 1000
 """The weights of the channels in the brightness, and their divisor."""
 SHARP = -0.5
 """The parameter a of the cubic kernel."""
 _STRIP = 2**16
-"""Pixels whose brightness is computed in one step, so that they stay in the processor's
-cache."""
+"""Pixels in one step of the brightness. They stay in the processor's cache."""
 AT_ONCE = 5
 """Rows and columns of patches in a piece."""
 
 
 def luma(pixels: Pixels) -> Luma:
-    """Each pixel's brightness (ITU-R BT.601), rounded to 0..255, a half to even. Some
-    rows at a time, in single precision, in which the whole numbers before the division
-    are exact."""
+    """Each pixel's brightness (ITU-R BT.601), rounded to 0..255, a half to even.
+
+    It is computed in single precision, in which the whole numbers before the division
+    are exact.
+    """
     import numpy
 
-    found = numpy.empty(pixels.shape[:2], numpy.uint8)
+    brightness = numpy.empty(pixels.shape[:2], numpy.uint8)
     share = numpy.array([RED, GREEN, BLUE], numpy.float32)
     rows = max(1, _STRIP // max(1, pixels.shape[1]))
     for top in range(0, len(pixels), rows):
         total = pixels[top : top + rows].astype(numpy.float32) @ share
         total /= WHOLE
-        found[top : top + rows] = numpy.rint(total, out=total)
-    return found
+        brightness[top : top + rows] = numpy.rint(total, out=total)
+    return brightness
 
 
 def cropped(picture: Luma) -> Luma:
-    """The picture without the bottom rows and right columns that fill no patch."""
+    """The picture without the bottom rows and right columns beyond whole patches."""
     height, width = picture.shape[:2]
     return picture[: height - height % PATCH, : width - width % PATCH]
 
@@ -72,16 +71,16 @@ def cropped(picture: Luma) -> Luma:
 def features(picture: Luma) -> Numbers:
     """36 numbers a patch: 18 in the full size, then 18 in the half size.
 
-    Some numbers of a patch are NaN where it has no values on one side of zero, as in a
-    uniform patch.
+    Some numbers are NaN if a patch has no values on one side of zero, like a uniform
+    one.
     """
     import numpy
 
-    whole = cropped(picture)
-    if not whole.size:
+    complete = cropped(picture)
+    if not complete.size:
         return numpy.empty((0, 2 * FEATURES))
-    full = _patch_features(whole, PATCH)
-    half = _patch_features(halved(whole), PATCH // 2)
+    full = _patch_features(complete, PATCH)
+    half = _patch_features(halved(complete), PATCH // 2)
     return numpy.concatenate([full, half], axis=1)
 
 
@@ -91,7 +90,9 @@ def normalised(
     columns: range,
 ) -> Numbers:
     """A piece minus its local mean, over its local deviation plus one (MSCN).
-    Beyond the picture's borders the outermost pixels are repeated."""
+
+    The outermost pixels are repeated beyond the picture's borders.
+    """
     import numpy
     from scipy.ndimage import gaussian_filter
 
@@ -102,23 +103,25 @@ def normalised(
     mean = gaussian_filter(piece, SIGMA, radius=REACH, mode="nearest")
     squares = gaussian_filter(piece * piece, SIGMA, radius=REACH, mode="nearest")
     deviation = numpy.sqrt(numpy.abs(squares - mean * mean))
-    found: Numbers = (piece - mean) / (deviation + STEADY)
-    inside = found[rows.start - top :, columns.start - left :]
+    values: Numbers = (piece - mean) / (deviation + STEADY)
+    inside = values[rows.start - top :, columns.start - left :]
     return inside[: len(rows), : len(columns)]
 
 
 def halved(picture: Luma) -> Numbers:
-    """A picture of even sides in half its size, as MATLAB's ``imresize`` makes it. By a
-    cubic kernel of twice the width, mirrored at the borders; neither rounded nor
-    clipped."""
+    """A picture of even sides in half its size, as by MATLAB's ``imresize``.
+
+    The cubic kernel has twice the width and is mirrored at the borders. Values are
+    neither rounded nor clipped.
+    """
     import numpy
     from scipy.ndimage import correlate1d
 
-    for _ in range(2):  # each time turned, as rows are faster than columns
-        found = correlate1d(
+    for _ in range(2):  # transposed each time, since rows are faster than columns
+        rows = correlate1d(
             picture, halving_kernel(), output=float, mode="reflect", origin=-1
         )
-        picture = numpy.ascontiguousarray(found[:, ::2].T)
+        picture = numpy.ascontiguousarray(rows[:, ::2].T)
     return picture
 
 
@@ -136,26 +139,30 @@ def halving_kernel() -> Numbers:
 
 
 def _patch_features(picture: Luma, side: int) -> Numbers:
-    """18 numbers for each patch in one size. Shape and spread of its values; then
-    shape, mean and both spreads of its products with each of four neighbours, beyond
-    its borders those of the opposite side."""
+    """18 numbers for each patch in one size.
+
+    They are shape and spread of its values, then shape, mean and both spreads of its
+    products with each of four neighbours. Beyond a border the opposite side follows.
+    """
     import numpy
 
-    found: list[Numbers] = []
+    blocks: list[Numbers] = []
     for patches in _patches(picture, side):
-        own = fitted(moments_of(patches.reshape(len(patches), -1)))
-        numbers = [own.shape, (own.left + own.right) / 2]
+        fit_of_values = fitted(moments_of(patches.reshape(len(patches), -1)))
+        numbers = [fit_of_values.shape, (fit_of_values.left + fit_of_values.right) / 2]
         for shift in SHIFTS:
             products = patches * numpy.roll(patches, shift, axis=(1, 2))
             fit = fitted(moments_of(products.reshape(len(patches), -1)))
             numbers += [fit.shape, fit.mean, fit.left, fit.right]
-        found.append(numpy.stack(numbers, axis=1))
-    return numpy.concatenate(found)
+        blocks.append(numpy.stack(numbers, axis=1))
+    return numpy.concatenate(blocks)
 
 
 def _patches(picture: Luma, side: int) -> Iterator[Numbers]:
-    """The normalised patches, some rows and columns of them at a time, (patches, side,
-    side)."""
+    """The normalised patches of some rows and columns at a time.
+
+    The shape is (patches, side, side).
+    """
     (height, width), step = picture.shape, side * AT_ONCE
     for top in range(0, height, step):
         for left in range(0, width, step):

@@ -1,36 +1,36 @@
 from typing import Any
 
-from mmeval.metrics.image.colors import COLORS, Gate, color_fault, hue
+from mmeval.metrics.image.colors import COLORS, ColorRule, color_fault, hue
 from mmeval.records import Sample
 
-GATE = Gate(black_white_distance=38.4, hue_low=0.15, hue_high=0.85)
+RULE = ColorRule(black_white_distance=38.4, hue_low=0.15, hue_high=0.85)
 
 
 def test_each_colour_passes_as_itself_black_and_white_by_distance_and_the_others_by_hue() -> (
     None
 ):
-    assert all(GATE.passes(COLORS[name], name, COLORS[name]) for name in COLORS)
+    assert all(RULE.passes(COLORS[name], name, COLORS[name]) for name in COLORS)
     passing = [
         name
         for name, color in COLORS.items()
-        if GATE.passes((128, 128, 128), name, color)
+        if RULE.passes((128, 128, 128), name, color)
     ]
     assert hue((128, 128, 128)) == 0
     assert passing == ["red", "orange"]
     white = [(233, 233, 233), (232, 233, 233)]
-    assert [GATE.passes(found, "white", COLORS["white"]) for found in white] == [
+    assert [RULE.passes(found, "white", COLORS["white"]) for found in white] == [
         True,
         False,
     ]
     limits = (
-        (Gate(50, 0.15, 0.85), (30, 40, 0), "black"),
-        (Gate(38.4, 0.5, 0.85), (0, 255, 255), "red"),
+        (ColorRule(50, 0.15, 0.85), (30, 40, 0), "black"),
+        (ColorRule(38.4, 0.5, 0.85), (0, 255, 255), "red"),
     )
-    for gate, at_limit, other in (
+    for rule, at_limit, other in (
         *limits,
-        (Gate(38.4, 0.15, 0.5), (0, 255, 255), "red"),
+        (ColorRule(38.4, 0.15, 0.5), (0, 255, 255), "red"),
     ):
-        assert gate.passes(at_limit, other, COLORS[other])
+        assert rule.passes(at_limit, other, COLORS[other])
 
 
 def test_the_table_of_colours_is_the_benchmarks_and_a_label_outside_of_it_has_a_fault() -> (

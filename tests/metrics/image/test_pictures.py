@@ -10,7 +10,7 @@ from mmeval.errors import CorruptMediaError
 from mmeval.media import Media
 from mmeval.metrics.image import pictures
 from mmeval.metrics.image.pictures import (
-    given,
+    data_pixels,
     input_picture,
     produced,
     reference_picture,
@@ -100,13 +100,13 @@ def test_data_without_a_usable_picture_and_pictures_above_the_limits_are_unscore
     plain, in_words = trial("x").sample, trial("x", "no picture").sample
     for score in (
         the_only(trial(None)),
-        given(DAMAGED),
+        data_pixels(DAMAGED),
         input_picture(plain),
         *map(reference_picture, (plain, in_words)),
     ):
         assert isinstance(score, Score) and score.status == "unscored"
     huge = saved(Image.new("1", (6001, 6001)))
-    for found in (produced(huge), given(huge)):
+    for found in (produced(huge), data_pixels(huge)):
         assert isinstance(found, Score)
         assert found.status == "unscored"
         assert "max_pixels" in found.reason

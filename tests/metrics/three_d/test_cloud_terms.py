@@ -4,7 +4,7 @@ import pytest
 from mmeval.metrics.three_d.cloud_terms import (
     Angles,
     cloud_terms,
-    lonely_share,
+    isolated_share,
     sharp_share,
     surface_likeness,
 )
@@ -48,8 +48,8 @@ def test_shares_likeness_and_known_clouds() -> None:
         0,
     ]
     # One in twenty is lonely unless many are as far.
-    assert lonely_share(np.arange(100.0)) == 0.05
-    assert lonely_share(np.ones(100)) == 0
+    assert isolated_share(np.arange(100.0)) == 0.05
+    assert isolated_share(np.ones(100)) == 0
     # A flip of a normal is an angle only where its sign counts.
     cosines = np.array([1.0, -1.0, np.cos(np.radians(29)), -np.cos(np.radians(31))])
     assert sharp_share(cosines, "signed") == 0.5

@@ -60,7 +60,7 @@ def test_every_pair_is_found_whatever_its_sizes_but_for_faces_that_share_a_corne
     # The share of faces that cut another one, when each is compared with every other.
     one, other = (side.ravel() for side in np.indices((len(faces), len(faces))))
     pairs = crossings._without_common_vertices(faces, crossings._Pairs(one, other))
-    wanted = len(np.unique(pairs.one[crossings._cut(points[faces], pairs)])) / len(
+    wanted = len(np.unique(pairs.first[crossings._cut(points[faces], pairs)])) / len(
         faces
     )
     assert wanted > 0.05
@@ -77,10 +77,10 @@ def test_of_a_large_mesh_a_part_is_compared(monkeypatch: pytest.MonkeyPatch) -> 
     found = share(
         *joined(tetrahedra(*[(3.0 * at, 0, 0) for at in range(50)]), across), 1
     )
-    assert found.looked_at == 40
+    assert found.tested == 40
     assert 0 < found.share < 1
     monkeypatch.setattr(crossings, "MOST_PAIRS", 1000)
     found = share(
         np.random.default_rng(0).random((900, 3)), np.arange(900).reshape(-1, 3)
     )
-    assert 0 < found.looked_at < 20
+    assert 0 < found.tested < 20

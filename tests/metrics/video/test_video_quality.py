@@ -134,7 +134,7 @@ def test_without_a_video_an_answer_is_zero_and_without_weights_it_is_unavailable
     [
         (None, "cannot be loaded"),
         (OneBranch(), "two branches"),
-        (Nothing(), "no number"),
+        (Nothing(), "not a number"),
     ],
 )
 def test_another_network_is_no_fault_of_the_answer(

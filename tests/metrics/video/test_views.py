@@ -132,7 +132,7 @@ def test_what_is_drawn_at_random_follows_from_the_video_and_the_seed(
             (32, SIDE, SIDE, 3), np.uint8
         )
 
-    monkeypatch.setattr(views, "_looked_at", noted)
+    monkeypatch.setattr(views, "_used_frames", noted)
     one, other = Media.from_bytes(clip(frames=3)), Media.from_bytes(clip(frames=4))
     for media, seed in ((one, 0), (one, 0), (other, 0), (one, 1)):
         views_of(media, seed=seed)

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image, ImageFilter
 
 from mmeval.metrics.image.quality.niqe import distance_of, niqe, niqe_of
-from mmeval.metrics.image.quality.pristine import pristine
+from mmeval.metrics.image.quality.pristine import pristine_model
 from mmeval.metrics.quality.items import UNSEEN
 from tests.support.pictures import DAMAGED, even, picture_trial
 from tests.support.trials import score_of, trial
@@ -43,9 +43,9 @@ def test_an_answers_value_is_the_mean_over_its_pictures_of_distances_weighted_by
         "of": 4,
     }
     rng = np.random.RandomState(0)
-    found = pristine().mean + rng.standard_normal((50, 36))
-    apart = found.mean(axis=0) - pristine().mean
-    both = (np.cov(found.T) + pristine().covariance) / 2
+    found = pristine_model().mean + rng.standard_normal((50, 36))
+    apart = found.mean(axis=0) - pristine_model().mean
+    both = (np.cov(found.T) + pristine_model().covariance) / 2
     assert distance_of(found) == pytest.approx(
         float(np.sqrt(apart @ np.linalg.inv(both) @ apart))
     )
@@ -54,7 +54,7 @@ def test_an_answers_value_is_the_mean_over_its_pictures_of_distances_weighted_by
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (natural(96, 191), ": 1; "),
+        (natural(96, 191), "1 of the 2 patches"),
         (even(300, 300, (9, 9, 9)), " 9 patches"),
         (DAMAGED, "decoded"),
     ],

@@ -82,7 +82,7 @@ def test_the_stand_in_for_niqe_is_a_distance_that_needs_a_patch_that_is_not_flat
     faint[::2] = 11
     assert of.niqe_stand_in(faint) < 10
     picture = grey(noise(97, 97))
-    mean, spread, low, high, size, top, bottom = of._seven(picture[:96, :96])
+    mean, spread, low, high, size, top, bottom = of._patch_statistics(picture[:96, :96])
     far = np.array(
         [
             abs(mean),
