@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import json
 import os
 import re
 import textwrap
@@ -263,13 +264,14 @@ def _metric_row(
 
 
 def _print_description(name: str) -> None:
-    """Print the docstring of a metric, as the page of metrics shows it."""
+    """Print the docstring of a metric, and the values of its switches."""
     from mmeval.metric.contract import load_metric
 
     try:
-        docstring = inspect.getdoc(load_metric(name).function) or ""
+        metric = load_metric(name)
     except MmevalError:  # the table has it among the broken ones
         return
+    docstring = inspect.getdoc(metric.function) or ""
     lines: list[str] = []
     for paragraph in docstring.replace("``", "`").split("\n\n"):
         lines.append("")
@@ -282,6 +284,14 @@ def _print_description(name: str) -> None:
                 initial_indent=margin[0] if margin else "",
                 subsequent_indent=" " * len(bullet[0]) if bullet else "",
             )
+    values = {"Defaults": metric.switches}
+    for profile, switches in metric.profiles.items():
+        values[f"Profile {profile}"] = switches
+    for title, switches in values.items():
+        if switches:
+            written = json.dumps(dict(switches), ensure_ascii=False, default=str)
+            words = f"{title}: {written}"
+            lines += ["", *textwrap.wrap(words, columns(), subsequent_indent="  ")]
     print_text("\n".join(lines) + "\n")
 
 
