@@ -141,7 +141,7 @@ def padded_box(
     it, rounded down.
 
     >>> padded_box([-1, 30, 90, 80], (150, 120))
-    Box(left=0, top=18, right=105, bottom=92)
+    PixelBox(left=0, top=18, right=105, bottom=92)
     """
     (left, top, right, bottom), (width, height) = map(int, bbox), size
     across, down = width // margin, height // margin
