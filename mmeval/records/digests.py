@@ -1,4 +1,4 @@
-"""Digests of values, equal on every machine, and seeds made from them."""
+"""Digests of values, equal on every machine, and seeds derived from them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _encode = json.JSONEncoder(
 def canonical_json(value: Any) -> bytes:
     """Canonical JSON: sorted keys, no blanks, UTF-8 (lone surrogates are kept).
 
-    Raises ValueError for NaN and infinities, which JSON cannot hold.
+    Raises ValueError for NaN and infinities, which JSON cannot represent.
     """
     return _encode(value).encode("utf-8", "surrogatepass")
 
@@ -34,7 +34,7 @@ def digest(value: Any) -> str:
 
 
 def code_digest(function: Callable[..., Any]) -> str:
-    """The digest of a function's own source text; of one without, of its code."""
+    """The digest of a function's source text, or of its bytecode without source."""
     try:
         return digest(inspect.getsource(function))
     except (OSError, TypeError):  # typed into a prompt
@@ -42,18 +42,18 @@ def code_digest(function: Callable[..., Any]) -> str:
         return digest(marshal.dumps(function.__code__, 2).hex())
 
 
-def call_seed(run_seed: int, request_digest: str, *again: int) -> int:
+def call_seed(run_seed: int, request_digest: str, *draws: int) -> int:
     """The seed of a call, in 0 .. 2**31 - 1.
 
-    It depends on the request and not on the task, so that duplicates across tasks
-    agree. ``again`` are the counts by which the same request is drawn anew: the repeat
-    of the trial; the earlier calls of its program with this request; the same for the
-    call that an agent answers; the replies to this call that were not acceptable. Zeros
-    at the end may be left out.
+    It depends on the request, not on the task, so equal requests of two tasks have
+    equal seeds. ``draws`` counts how often the same request was made before: the repeat
+    of the trial; earlier calls of its program with this request; the same for a call
+    that an agent answers; rejected replies to this call. Trailing zeros may be left
+    out.
     """
-    while len(again) > 1 and not again[-1]:
-        again = again[:-1]
-    text = "/".join(map(str, (run_seed, request_digest, *again)))
+    while len(draws) > 1 and not draws[-1]:
+        draws = draws[:-1]
+    text = "/".join(map(str, (run_seed, request_digest, *draws)))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
 
 
@@ -64,8 +64,8 @@ def line_digest(line: bytes) -> str:
 def content_digest(head: bytes, contents: Sequence[tuple[str, Interleaved]]) -> str:
     """The digest of named contents: order, kinds, words and media bytes.
 
-    Every field is written with its length before it, so that different contents never
-    give the same bytes.
+    Each field is preceded by its length, so different contents never give the same
+    bytes.
     """
     fields: list[str] = []
     for word, content in contents:

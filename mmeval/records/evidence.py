@@ -1,5 +1,7 @@
-"""What the clusters of trials tell of a number that is a weighted sum of means; a group
-needs it of its members. It is not stored."""
+"""The statistics of a result that is a weighted sum of means.
+
+A group combines the evidence of its members. It is not stored.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,12 @@ from typing import NamedTuple
 
 
 class Term(NamedTuple):
-    """One of the means, with its ``share`` of the number.
+    """One mean of the sum, with its ``share`` of the result.
 
-    For each of its ``clusters`` there is its ``influence`` on the mean, and the share
-    of the trials (or weights) that it holds, its ``size``. The squares of the
-    influences sum to the ``variance`` of the mean, which is None where all trials are
-    in one cluster. The mean ``has_few`` if few clusters lie above the low
-    end of its ``range``, or few below the high end.
+    ``influences`` are the influences of the ``clusters`` on the mean; their squares sum
+    to its ``variance``. ``sizes`` are the clusters' shares of the trials or weights.
+    ``variance`` is None if all trials are in one cluster. ``has_few`` is true if few
+    clusters lie above the lowest value of ``range``, or few below the highest.
     """
 
     value: float
@@ -29,18 +30,21 @@ class Term(NamedTuple):
 
     @property
     def stderr(self) -> float | None:
-        """The standard error of this mean; None where all trials are in one cluster."""
+        """The standard error of the mean; None if all trials are in one cluster."""
         return None if self.variance is None else math.sqrt(self.variance)
 
     @property
     def is_known(self) -> bool:
-        """Whether two clusters or more tell how far the mean may be off."""
+        """True if two clusters or more show how far the mean may be off."""
         return self.variance is not None
 
 
 class Evidence(NamedTuple):
-    """The terms of a number, and those that it would have with the lowest and with the
-    highest values of what was lost; None where these are not known."""
+    """The terms of a result.
+
+    ``low`` and ``high`` are its terms if all lost values were lowest, or highest; None
+    if these are not known.
+    """
 
     terms: tuple[Term, ...]
     low: tuple[Term, ...] | None

@@ -1,4 +1,4 @@
-"""Requests to a backend: messages, parameters and wanted kinds."""
+"""Requests to a backend: messages, parameters and requested kinds of part."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ _OPTION_PREFIXES = ("image.", "audio.", "video.", "document.", "3d.", "code.", "
 
 @dataclass(frozen=True, slots=True)
 class GenerationParams:
-    """How to generate. None leaves a value to the model's own default.
+    """How to generate. None leaves a value to the model's default.
 
     ``options`` are parameters of one output modality under a dotted name, such as
-    ``image.size`` or ``audio.voice``; a backend refuses the options that it does not
-    know.
+    ``image.size`` or ``audio.voice``. A backend rejects options that it does not know.
     """
 
     max_tokens: int | None = None
@@ -39,39 +38,40 @@ class GenerationParams:
     stop: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     left_out: frozenset[str] = field(default=frozenset(), compare=False)
-    """Names whose value is ``none``: others that these are laid over lose theirs."""
+    """Names set to ``none``: parameters that these are laid over lose their value."""
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> GenerationParams:
-        """From ``generation_kwargs`` with users' names (``max_gen_toks``, ``until``,
-        ...). The value ``none`` leaves a parameter out, also one that an earlier name
-        or ``do_sample`` gives.
+        """Parameters from ``generation_kwargs``.
+
+        Names may be aliases (``max_gen_toks``, ``until``, ...). The value ``none``
+        removes a parameter, also one set by an earlier alias or by ``do_sample``.
 
         Raises UnknownNameError for an unknown name, UsageError for a value of the wrong
-        type or outside its range.
+        type or range.
         """
-        known: dict[str, Any] = {}
+        parameters: dict[str, Any] = {}
         options: dict[str, Any] = {}
         left_out: set[str] = set()
         for name, value in values.items():
             target = _GENERATION_ALIASES.get(name, name)
             if target in _PARAMETERS and value in (None, "none"):
-                known.pop(target, None)
+                parameters.pop(target, None)
                 left_out.add(target)
             elif target.startswith(_OPTION_PREFIXES):
                 options[target] = value
             elif target in _PARAMETERS:
                 left_out.discard(target)
-                known[target] = _typed_parameter(target, value)
+                parameters[target] = _typed_parameter(target, value)
             elif target != "do_sample":
                 names = [*_PARAMETERS, *_GENERATION_ALIASES, "do_sample"]
                 raise UnknownNameError("generation parameter", name, names)
         if not values.get("do_sample", True) and "temperature" not in left_out:
-            known["temperature"] = 0.0  # whatever temperature stands beside it
-        return cls(**known, options=options, left_out=frozenset(left_out))
+            parameters["temperature"] = 0.0  # do_sample=False overrules a temperature
+        return cls(**parameters, options=options, left_out=frozenset(left_out))
 
     def overlaid(self, other: GenerationParams) -> GenerationParams:
-        """These, with what another has set in place of their own."""
+        """These parameters, overridden by those that ``other`` sets."""
         changed: dict[str, Any] = dict.fromkeys(other.left_out)
         if "stop" in changed:
             changed["stop"] = ()
@@ -81,7 +81,7 @@ class GenerationParams:
         return replace(self, **changed, options={**self.options, **other.options})
 
     def options_of(self, kind: PartKind) -> dict[str, Any]:
-        """The options of one modality, without its prefix."""
+        """The options of one modality, without the prefix of their names."""
         prefix = f"{kind}."
         return {
             name[len(prefix) :]: value
@@ -109,12 +109,12 @@ def _typed_parameter(name: str, value: Any) -> Any:
             return _within(name, value, int(number))
     except (TypeError, ValueError, OverflowError):
         pass
-    wanted = "a number"
+    expected = "a number"
     if name == "stop":
-        wanted = "words"
+        expected = "words"
     elif name in ("max_tokens", "top_k"):
-        wanted = "a whole number"
-    raise UsageError(f"generation parameter {name}={value!r}: must be {wanted}")
+        expected = "a whole number"
+    raise UsageError(f"generation parameter {name}={value!r}: must be {expected}")
 
 
 def _within(
@@ -122,25 +122,25 @@ def _within(
     value: Any,
     number: float,
 ) -> float:
-    """The number. Raises UsageError outside of the parameter's range."""
-    holds, wanted = {
+    """The number. Raises UsageError outside the range of the parameter."""
+    is_valid, expected = {
         "max_tokens": (number >= 1, "at least 1"),
         "temperature": (number >= 0, "at least 0"),
         "top_p": (0 < number <= 1, "above 0 and at most 1"),
     }.get(name, (True, ""))
-    if not holds:
-        raise UsageError(f"generation parameter {name}={value!r}: must be {wanted}")
+    if not is_valid:
+        raise UsageError(f"generation parameter {name}={value!r}: must be {expected}")
     return number
 
 
 @dataclass(frozen=True)
 class Request:
-    """One question to a backend; ``wants`` are the kinds of part to answer with.
+    """One request to a backend; ``wants`` are the kinds of part to answer with.
 
-    ``seed`` and ``key`` are set by the broker. ``digest`` covers messages, parameters,
-    wanted kinds and the media's bytes, nothing else: not the seed, not a file name, not
-    the task. ``key`` names the call among those of all runs, so that a server can tell
-    one that is sent again; empty for none.
+    ``digest`` covers the messages, parameters, requested kinds and media bytes. It does
+    not cover the seed, file names or the task. The broker sets ``seed`` and ``key``.
+    ``key`` identifies the call among those of all runs, so that a server recognises a
+    retry; it is empty if there is none.
     """
 
     messages: tuple[Message, ...]
@@ -150,30 +150,28 @@ class Request:
     key: str = ""
 
     _digest: str = field(default="", init=False, compare=False, repr=False)
-    """The digest, once it was asked for: it may have to read media."""
+    """The cached digest: computing it may read media."""
 
     @property
     def digest(self) -> str:
         if not self._digest:
-            how = _how_digest(self.params, self.wants)
+            head = _params_json(self.params, self.wants)
             contents = [(m.role, m.content) for m in self.messages]
-            object.__setattr__(self, "_digest", content_digest(how, contents))
+            object.__setattr__(self, "_digest", content_digest(head, contents))
         return self._digest
 
     def with_seed(self, seed: int, key: str = "") -> Request:
-        """The request with another seed, which is not part of its digest."""
+        """The request with another seed, which is not part of the digest."""
         request = Request(self.messages, self.params, self.wants, seed, key)
         return request._under(self.digest)
 
     def with_messages(self, messages: tuple[Message, ...]) -> Request:
-        """The request with media in other forms, under the digest of the media
-        themselves."""
+        """The request with media in other formats, under the original digest."""
         request = Request(messages, self.params, self.wants, self.seed, self.key)
         return request._under(self.digest)
 
     def without_options(self, names: Collection[str]) -> Request:
-        """The request without some parameters of one modality, under the same
-        digest."""
+        """The request without some options of modalities, under the same digest."""
         if not names:
             return self
         options = dict(self.params.options)
@@ -184,17 +182,19 @@ class Request:
         return request._under(self.digest)
 
     def replied(self) -> Request:
-        """The request to send once a reply has come, under another key: by this one the
-        server may repeat it."""
+        """The request to send after a reply, with another key.
+
+        With the old key, the server may send the same reply again.
+        """
         return self.with_seed(self.seed, digest(self.key)) if self.key else self
 
-    def _under(self, known: str) -> Request:
-        """This new request under the digest of the one that it was made of."""
-        object.__setattr__(self, "_digest", known)
+    def _under(self, original_digest: str) -> Request:
+        """Set the digest of this new request to that of the original."""
+        object.__setattr__(self, "_digest", original_digest)
         return self
 
     def kinds(self) -> set[PartKind]:
-        """The kinds of part that a backend must be able to read to answer."""
+        """The kinds of part that a backend must be able to read."""
         kinds: set[PartKind] = set()
         for message in self.messages:
             for part in message.content.parts:
@@ -211,21 +211,25 @@ class Request:
         }
 
 
-_MOST_HOWS = 64
-_hows: dict[tuple[Any, ...], tuple[GenerationParams, bytes]] = {}
-"""By the identity of the parameters, which are held with them so that no others get it,
-and the kinds."""
+_MOST_CACHED = 64
+_cache: dict[tuple[Any, ...], tuple[GenerationParams, bytes]] = {}
+"""Keyed by the id of the parameters and by the kinds.
+
+Each entry holds its parameters, so that no other object gets the same id.
+"""
 
 
-def _how_digest(params: GenerationParams, wants: tuple[PartKind, ...]) -> bytes:
-    """Parameters and wanted kinds as bytes; some are kept, as the calls of a run repeat
-    them."""
-    known = _hows.get((id(params), *wants))
-    if known is None:
-        if len(_hows) >= _MOST_HOWS:
-            _hows.clear()
-        known = _hows[id(params), *wants] = (
+def _params_json(params: GenerationParams, wants: tuple[PartKind, ...]) -> bytes:
+    """Parameters and requested kinds as canonical JSON.
+
+    Cached, because the calls of a run repeat them.
+    """
+    cached = _cache.get((id(params), *wants))
+    if cached is None:
+        if len(_cache) >= _MOST_CACHED:
+            _cache.clear()
+        cached = _cache[id(params), *wants] = (
             params,
             canonical_json([params.to_json(), wants]),
         )
-    return known[1]
+    return cached[1]

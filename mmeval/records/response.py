@@ -34,29 +34,31 @@ ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
 RETRYABLE: frozenset[ErrorKind] = frozenset(
     ("rate_limit", "unreachable", "timeout", "connection", "server", "bad_reply")
 )
-"""Errors of transport or server: the same request may succeed when it is sent again."""
+"""Errors of transport or server: the same request may succeed when sent again."""
 UNANSWERED: frozenset[ErrorKind] = frozenset(
     ("rate_limit", "unreachable", "timeout", "connection")
 )
-"""Errors after which the server may have, or may still make, the reply to that very
-call."""
+"""Errors after which the server may have replied, or may still reply."""
 HOPELESS: frozenset[ErrorKind] = frozenset(
     ("bad_request", "too_long", "unsupported", "bad_media", "over_limit", "refused")
 )
 """Errors of the request: the same request fails again."""
 
 MOST_TOKENS = 10**12
-"""More than any call can use."""
+"""An upper bound for the tokens of a call; larger counts are errors of the server."""
 
 FinishReason = Literal["stop", "length", "refused", "error"]
-"""How an answer ended. ``refused``: the model declined, or a filter of its service
-stopped it. That is an answer and no error: the same request is refused again."""
+"""How an answer ended.
+
+``refused``: the model declined, or a filter of its service stopped it. This is an
+answer, not an error: the same request would be refused again.
+"""
 _FINISH_REASONS: tuple[FinishReason, ...] = get_args(FinishReason)
 
 
 def finish_reason_from(value: object) -> FinishReason:
     """A recorded reason; ``stop`` for any unknown value."""
-    # What refusals were called in older journals.
+    # older journals have this name for refusals
     if value == "content_filter":
         return "refused"
     for reason in _FINISH_REASONS:
@@ -68,11 +70,12 @@ def finish_reason_from(value: object) -> FinishReason:
 def worst_finish(reasons: Iterable[FinishReason]) -> FinishReason:
     """How an answer of several replies ended.
 
-    One reply that was refused counts for all, else one that was cut off.
+    ``refused`` if one reply was refused, else ``length`` if one was cut off, else
+    ``stop``.
     """
-    found = set(reasons)
+    present = set(reasons)
     for reason in ("refused", "length"):
-        if reason in found:
+        if reason in present:
             return reason
     return "stop"
 
@@ -81,9 +84,9 @@ def worst_finish(reasons: Iterable[FinishReason]) -> FinishReason:
 class ErrorInfo:
     """Why a call has no answer.
 
-    ``retry_after`` is the server's request, in seconds. ``reply`` is the beginning of a
-    reply that came and could not be used: beside the message, so that equal faults of
-    different replies have equal messages.
+    ``retry_after`` is the delay that the server asks for, in seconds. ``reply`` is the
+    start of a reply that could not be used. It is kept apart from ``message``, so that
+    the same fault of different replies has the same message.
     """
 
     kind: ErrorKind
@@ -93,7 +96,7 @@ class ErrorInfo:
 
     @property
     def words(self) -> str:
-        """The message, and the reply that it is about."""
+        """The message, followed by the start of the unusable reply."""
         if not self.reply:
             return self.message
         return f"{self.message}; the reply was {self.reply!r}"
@@ -111,10 +114,12 @@ class ErrorInfo:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The cost of an answer: tokens in and out as the server counts (0: not reported).
-    ``batched``: it was asked in a batch, which costs less. What is not a whole number
-    from 0 to ``MOST_TOKENS`` counts as not reported, whichever server or plugin gives
-    it: sums, prices and budgets can use it."""
+    """The cost of an answer: input and output tokens as the server counts them.
+
+    0 means not reported. Anything but a whole number from 0 to ``MOST_TOKENS`` counts
+    as not reported, so that sums, prices and budgets can rely on the values.
+    ``batched`` is true for a request in a batch, which costs less.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -123,6 +128,7 @@ class Usage:
     def __post_init__(self) -> None:
         for name in ("input_tokens", "output_tokens"):
             count = getattr(self, name)
+            # not isinstance: true and false are integers too
             if type(count) is not int or not 0 <= count <= MOST_TOKENS:
                 object.__setattr__(self, name, 0)
 
@@ -131,10 +137,12 @@ class Usage:
 class TraceStep:
     """One call on the way to an agent's answer.
 
-    ``path`` is its place in the agent's program (``0``, ``2.1``), ``role`` who was
-    asked, ``title`` the agent's name of the step, ``seconds`` how long it took, and
-    ``key`` its name in the journal, which has the reply. ``calls`` counts it and the
-    calls that an agent in its role made for the reply.
+    - ``path``: its place in the agent's program (``0``, ``2.1``).
+    - ``role``: the role that was called.
+    - ``title``: the agent's name for the step.
+    - ``seconds``: its duration.
+    - ``key``: its key in the journal, which has the reply.
+    - ``calls``: the number of calls: 1, plus the calls of an agent that answered it.
     """
 
     path: str
@@ -181,8 +189,7 @@ class TraceStep:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """How an agent came to its answer: its calls in order, and its own ``evidence``
-    (JSON)."""
+    """How an agent made its answer: its calls in order, and its ``evidence`` (JSON)."""
 
     steps: tuple[TraceStep, ...] = ()
     evidence: Mapping[str, Any] = field(default_factory=dict)
@@ -204,13 +211,15 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One answer, or why there is none: exactly one of ``output``, ``error`` is set.
+    """One answer, or the error: exactly one of ``output`` and ``error`` is set.
 
-    ``latency`` is in seconds; ``served`` is the model that the server reports,
-    ``fingerprint`` its name for the state of its software. ``left_out`` are the kinds
-    of part that an answer made elsewhere was not asked for. The answer of an agent has
-    a ``trace``, and its usage and latency are the sums of its steps. ``turn`` is what
-    the server wants back in a later request; answers are not compared by it.
+    - ``latency``: seconds.
+    - ``served``: the model that the server reports; ``fingerprint``: the server's name
+      for the version of its software.
+    - ``left_out``: the kinds of part that were not requested, for an answer made
+      elsewhere.
+    - ``trace``: the calls of an agent; its usage and latency are the sums of the calls.
+    - ``turn``: what the server expects back in a later request; ignored in comparisons.
     """
 
     output: Interleaved | None = None
@@ -246,16 +255,16 @@ class Response:
 
     @property
     def text(self) -> str:
-        """The answer's text without hidden reasoning; empty when there is no answer."""
+        """The answer's text without hidden reasoning; empty without an answer."""
         return self.output.text if self.output is not None else ""
 
     @property
     def evidence(self) -> Mapping[str, Any]:
-        """What an agent reports of its answer."""
+        """The evidence that an agent reports with its answer."""
         return {} if self.trace is None else self.trace.evidence
 
     def media(self) -> list[Media]:
-        """All that a store has to keep with the answer, in order."""
+        """All media that a store has to keep with the answer, in order."""
         media: list[Media] = []
         if self.output is not None:
             media.extend(self.output.media())
@@ -263,21 +272,23 @@ class Response:
             media.append(self.turn.items)
         return media
 
-    def with_media(self, kept: Callable[[Media], Media]) -> Response:
-        """The same answer with each of its media in another place."""
+    def with_media(self, replaced: Callable[[Media], Media]) -> Response:
+        """The same answer with each medium replaced by ``replaced(medium)``."""
         output, turn = self.output, self.turn
         if output is not None:
             parts = (
-                part if part.media is None else replace(part, media=kept(part.media))
+                part
+                if part.media is None
+                else replace(part, media=replaced(part.media))
                 for part in output.parts
             )
             output = Interleaved(tuple(parts))
         if turn is not None:
-            turn = replace(turn, items=kept(turn.items))
+            turn = replace(turn, items=replaced(turn.items))
         return replace(self, output=output, turn=turn)
 
     def as_refused(self) -> Response:
-        """The refused answer without parts that an error of the kind ``refused`` is."""
+        """The empty refused answer for an error of the kind ``refused``."""
         words = () if self.error is None else (self.error.message,)
         return replace(
             self,
@@ -334,5 +345,5 @@ class Response:
 
 
 def answered(parts: Sequence[Part]) -> Response:
-    """A sound response made of parts."""
+    """A successful response with these parts."""
     return Response(output=Interleaved(tuple(parts)))

@@ -17,8 +17,11 @@ MessageRole = Literal["system", "user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What one side says. ``turn`` is an earlier answer as its server wrote it: it is
-    given back to the server, and messages are not compared by it."""
+    """A message of one role.
+
+    ``turn`` is an earlier answer in the server's own format. It is sent back to the
+    server, and ignored when messages are compared.
+    """
 
     role: MessageRole
     content: Interleaved
@@ -34,14 +37,16 @@ class Message:
 
 @dataclass(frozen=True)
 class Sample:
-    """One item of a task; ``metadata`` (labels, rubrics, ...) never goes to a model.
+    """One item of a task.
 
-    ``candidates`` are contents that are neither asked nor right answers, such as wrong
-    pictures beside the right one: only metrics see them.
+    ``metadata`` (labels, rubrics, ...) never goes to a model.
 
-    ``fault`` is why the sample cannot be put to a model, with the file and row to
-    correct; empty for a sound one. The run sets it, for a bad row of the loader, or a
-    medium that cannot be read. A sample with a fault may have no input and lack labels.
+    ``candidates`` are contents for metrics alone, such as wrong pictures beside the
+    right one.
+
+    ``fault`` says why the sample cannot be asked, with the file and row to correct;
+    empty for a valid sample. The run sets it for a bad row of the loader, or a medium
+    that cannot be read. A sample with a fault may have no input and no labels.
     """
 
     id: str
@@ -51,18 +56,18 @@ class Sample:
     fault: str = ""
     candidates: tuple[Interleaved, ...] = ()
     _digest: str = field(default="", init=False, compare=False, repr=False)
-    """The digest, once it was asked for: it may have to read media."""
+    """The cached digest: computing it may read media."""
 
     @property
     def digest(self) -> str:
-        """The digest that scores are tied to: of all content, the media's bytes
-        included."""
+        """The digest of all content, media bytes included; scores refer to it."""
         if not self._digest:
             object.__setattr__(self, "_digest", line_digest(self._placeless_line()))
         return self._digest
 
     def _placeless_line(self) -> bytes:
-        """The line without the places of media, which do not change the sample."""
+        """The line without the paths and names of media, which do not change the
+        sample."""
         # listing tasks needs records, but no fast JSON
         from mmeval.system.json_lines import to_line
 
@@ -78,26 +83,28 @@ class Sample:
         return to_line(row)
 
     def to_line(self) -> bytes:
-        """The sample's JSON as one line. The digest of a sample without media is that
-        of its line, and need not be made again."""
+        """The sample's JSON as one line.
+
+        For a sample without media, this also sets the digest.
+        """
         from mmeval.system.json_lines import to_line
 
         line = to_line(self.to_json())
         if not self.has_media:
+            # the line has no paths of media, so it is what the digest is made of
             object.__setattr__(self, "_digest", line_digest(line))
         return line
 
     @property
     def question(self) -> str:
-        """The user's messages as they are written, with placeholders in the place of
-        media."""
+        """The text of the user's messages, with placeholders for media."""
         return "\n".join(
             message.content.raw for message in self.input if message.role == "user"
         )
 
     @property
     def contents(self) -> tuple[Interleaved, ...]:
-        """All that it holds: of its input, references and candidates."""
+        """All contents: input, references and candidates."""
         return (*(m.content for m in self.input), *self.references, *self.candidates)
 
     @property
@@ -124,7 +131,7 @@ class Sample:
     @classmethod
     def from_json(cls, row: Mapping[str, Any], media_root: Path) -> Sample:
         def read(contents: Sequence[Any]) -> tuple[Interleaved, ...]:
-            return tuple(Interleaved.from_json(one, media_root) for one in contents)
+            return tuple(Interleaved.from_json(parts, media_root) for parts in contents)
 
         return cls(
             id=row["id"],

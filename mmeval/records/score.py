@@ -9,45 +9,51 @@ from typing import Any, Literal, NamedTuple, get_args
 from mmeval.records.evidence import Evidence
 
 FORMAT_VERSION = 2
-"""Version of the JSON form of all records; unknown fields of a newer one are kept,
-never refused."""
+"""The version of the records' JSON. Unknown fields of a newer version are kept."""
 
 ScoreStatus = Literal["scored", "unscored", "unavailable", "inapplicable"]
 Cause = Literal["final", "lost", "unsure", "refused"]
-"""Whether scoring an unscored trial again can help. ``lost``: it can, as a verdict was
-lost, or the scoring died or took too long. ``final``: it cannot, as the score is
-undefined, or the metric fails on this answer. ``unsure``: it cannot, as the judge is
-not sure. ``refused``: it cannot, as the judge refuses to judge this answer, or the
-model has refused the sample and such answers are left out."""
+"""Why a trial is unscored, and whether scoring it again can help.
+
+``lost``: it can help. A verdict is lost, or scoring crashed or took too long.
+``final``: it cannot. The score is undefined, or the metric fails on this answer.
+``unsure``: it cannot. The judge is not sure. ``refused``: it cannot. The judge refuses
+to judge the answer, or the model refused the sample and refusals are left out.
+"""
 CAUSES: tuple[Cause, ...] = ("lost", "unsure", "final", "refused")
-"""Of several causes the first of these counts, as most can be done for it."""
+"""The order of causes: the first of several counts, as it is the easiest to fix."""
 
 Refusals = Literal["scored", "unscored"]
-"""What an answer that the model refused is: one like any other, or left out of the
-numbers, with bounds."""
+"""How refused answers count: as other answers, or left out of the results with bounds.
+"""
 REFUSALS: tuple[Refusals, ...] = get_args(Refusals)
 
 NO_OPTION = "no_option"
-"""The key in a score's evidence that is true for an answer to a multiple-choice
-question that names no option, or several, and is wrong for that."""
+"""The evidence key of a multiple-choice answer that names no option, or several.
+
+It is true where the answer is wrong for this reason.
+"""
 UNUSED_REPLY = "unused_reply"
-"""The key in a metric's evidence, at any depth, for the beginning of a reply for which
-a verdict is lost."""
+"""The evidence key, at any depth, of the start of a reply without a usable verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A trial's score by one metric: a value with evidence, or why there is none.
+    """A trial's score by one metric: a value with evidence, or the reason for none.
 
-    ``unscored`` is found while scoring (a lost verdict, an unreadable file);
-    ``unavailable`` is known before the run (no weights, no judge). Neither is zero.
-    ``inapplicable`` is an answer that holds nothing for the metric, such as one without
-    sound for the quality of sound. A scored one without a value has only evidence, of
-    which an aggregator makes one number of all answers. Where a part of an unscored
-    trial is known, such as a rubric with one lost verdict, ``bounds`` are the lowest
-    and the highest value that it could have had. ``cause`` of an unscored one is
-    whether scoring it again can help. ``weight`` is how many things stand behind it,
-    such as the steps of a maze, for an aggregator that counts these."""
+    ``status`` is one of these; only the first has a value:
+
+    - ``scored``: without a ``value`` it has only evidence, from which an aggregator
+      computes one number for all answers.
+    - ``unscored``: scoring failed, for example by a lost verdict or an unreadable file.
+    - ``unavailable``: known before the run, for example missing weights or no judge.
+    - ``inapplicable``: the answer has nothing for the metric, for example no sound.
+
+    ``bounds`` are the lowest and highest possible value of an unscored trial of which a
+    part is known, such as a rubric with one lost verdict. ``cause`` says whether
+    scoring again can help. ``weight`` is the number of items behind the value, such as
+    the steps of a maze, for aggregators that weight by it.
+    """
 
     value: float | None = None
     status: ScoreStatus = "scored"
@@ -89,7 +95,7 @@ class Score:
 
     @classmethod
     def refused(cls, reason: str, **evidence: Any) -> Score:
-        """Unscored since the judge, or the model, refuses."""
+        """Unscored because the judge or the model refused."""
         return cls(status="unscored", reason=reason, evidence=evidence, cause="refused")
 
     @classmethod
@@ -98,8 +104,7 @@ class Score:
 
     @classmethod
     def inapplicable(cls, reason: str) -> Score:
-        """An answer that holds nothing for the metric; it counts in no mean and no
-        bounds."""
+        """The answer has nothing for the metric. It counts in no mean and no bounds."""
         return cls(status="inapplicable", reason=reason)
 
     def to_json(self) -> dict[str, Any]:
@@ -135,26 +140,33 @@ def _pair(values: Sequence[float] | None) -> tuple[float, float] | None:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One number of a report: a metric over a task's trials, or over one slice.
+    """One result: a metric over the trials of a task, or over one slice of them.
 
-    ``stderr`` is the standard error of ``value``, ``ci95`` its 95 % interval, and
-    ``no_interval`` the reason why there is none; ``bounds`` are the values it would
-    have if everything failed or unscored were lowest, or highest (None when the metric
-    has no finite range), and ``bounds_ci95`` is the interval that covers these as well.
-    Where ``value`` is None nothing could be scored, or scoring was ``suspended`` during
-    the run, and what was scored until then is not a fair part of the whole.
-    ``clusters`` counts the independent groups of trials behind the value,
-    ``effective_clusters`` how many of one size would tell as much,
-    ``bootstrap_iters`` the resamples behind its standard error (0: it comes from a
-    formula). ``weights`` are the shares of a group's members, or of the parts of a
-    number that is made of others. ``faulty`` are those of
-    the ``failed`` that could not be asked because of their own data; ``inapplicable``
-    are the answers that hold nothing for the metric. ``no_option`` are those of the
-    ``scored`` that are wrong because they name no option. ``refused`` are the answers
-    that the model refused, scored or not; ``refused_unscored`` are those of them that
-    are unscored for that alone. ``refused_verdicts`` are the unscored answers that the
-    judge refuses to judge. ``evidence`` is what a group needs of its members; it is not
-    stored.
+    Value and uncertainty:
+
+    - ``value``: None if nothing could be scored, or if scoring was ``suspended`` during
+      the run (the trials scored until then are not a fair sample).
+    - ``stderr``: its standard error; ``ci95``: its 95 % interval; ``no_interval``: why
+      there is no interval.
+    - ``bounds``: the value if all failed or unscored trials had the lowest, or the
+      highest, value; None if the metric has no finite range. ``bounds_ci95`` is the
+      interval around both.
+    - ``clusters``: the number of independent groups of trials; ``effective_clusters``:
+      the number of clusters of equal size with the same information.
+    - ``bootstrap_iters``: the resamples behind the standard error; 0 for a formula.
+    - ``weights``: the shares of a group's members, or of the components of a combined
+      number.
+    - ``evidence``: what a group needs to combine its members; it is not stored.
+
+    Counts of trials:
+
+    - ``faulty``: of the ``failed``, those whose own data could not be used.
+    - ``inapplicable``: answers that have nothing for the metric.
+    - ``no_option``: of the ``scored``, those that are wrong because they name no
+      option.
+    - ``refused``: answers that the model refused, scored or not; ``refused_unscored``:
+      those of them that are unscored for this reason.
+    - ``refused_verdicts``: unscored answers that the judge refuses to judge.
     """
 
     task: str
@@ -188,21 +200,20 @@ class Result:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95 % interval to show: where trials were lost, that which covers whatever
-        they would have been."""
+        """The 95 % interval to show: ``bounds_ci95`` if trials were lost, else
+        ``ci95``."""
         return self.ci95 if self.bounds_ci95 is None else self.bounds_ci95
 
     @property
     def is_refused_whole(self) -> bool:
-        """Whether there is no value since all that was asked is unscored by
-        refusals."""
+        """True if there is no value because all trials are unscored by refusals."""
         by_refusals = self.refused_unscored + self.refused_verdicts
         has_others = self.scored or self.failed or self.suspended
         return by_refusals > 0 and by_refusals == self.unscored and not has_others
 
     @property
     def has_nothing_to_score(self) -> bool:
-        """Whether no answer holds anything for the metric, and no lost trial might."""
+        """True if no answer, and no lost trial, may have anything for the metric."""
         return self.inapplicable > 0 and not (
             self.scored or self.failed or self.unscored or self.unavailable
         )
@@ -213,15 +224,15 @@ class Result:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Result:
-        known = {f.name for f in fields(cls)} - {"evidence"}
-        values = {name: value for name, value in row.items() if name in known}
+        names = {f.name for f in fields(cls)} - {"evidence"}
+        values = {name: value for name, value in row.items() if name in names}
         for name in ("ci95", "bounds", "bounds_ci95"):
             values[name] = _pair(row.get(name))
         return cls(**values)
 
 
 class Key(NamedTuple):
-    """The name of a number: of a task or group as a whole, or of one slice of it."""
+    """The key of a result: task or group, metric, and slice (empty for the whole)."""
 
     task: str
     metric: str

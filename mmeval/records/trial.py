@@ -1,4 +1,4 @@
-"""Trials: one sample put to a model once, with its exchanges and answer."""
+"""Trials: one sample answered by the model once, with the exchanges."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mmeval.records.sample import Sample
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One call and its reply; ``path`` is its place in the program: ``0``, ``2.1``."""
+    """One call and its reply. ``path`` is its place in the program: ``0``, ``2.1``."""
 
     path: str
     role: str
@@ -23,11 +23,11 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One sample put to the model once: the exchanges in order and their outcome.
+    """One sample, answered once: the exchanges in order and their outcome.
 
     Exactly one of ``output`` and ``error`` is set. ``left_out`` are the kinds of part
-    that the task wants and the model was not asked for, since it cannot give them
-    (``partial_output``). Metrics score trials.
+    that the task asks for and the model cannot generate (``partial_output``): they were
+    not requested. Metrics score trials.
     """
 
     sample: Sample
@@ -39,7 +39,7 @@ class Trial:
 
     @property
     def digest(self) -> str:
-        """The digest of the sample, requests and answers, on which scores depend."""
+        """The digest of sample, requests and answers, on which scores depend."""
         answers = [
             ("answer", e.response.output)
             for e in self.exchanges
@@ -49,19 +49,22 @@ class Trial:
             self.output is answer for _, answer in answers
         ):
             answers.append(("output", self.output))
-        asked = [
+        requests = [
+            # a failed request has no answer to tell it from one that succeeded
             e.request_digest if e.response.error is None else f"{e.request_digest}!"
             for e in self.exchanges
         ]
         kinds = [f"-{kind}" for kind in self.left_out]
         return content_digest(
-            "/".join((self.sample.digest, str(self.repeat), *asked, *kinds)).encode(),
+            "/".join(
+                (self.sample.digest, str(self.repeat), *requests, *kinds)
+            ).encode(),
             answers,
         )
 
 
 def warnings_of(exchanges: Sequence[Exchange]) -> list[str]:
-    """The warnings of all exchanges of a trial, once each."""
+    """The warnings of all exchanges of a trial, each once."""
     return list(
         dict.fromkeys(
             text for exchange in exchanges for text in exchange.response.warnings
@@ -70,7 +73,7 @@ def warnings_of(exchanges: Sequence[Exchange]) -> list[str]:
 
 
 def finish_reason(trial: Trial) -> str | None:
-    """How the model's answer ended; None: no answer, and none was cut off."""
+    """How the model's answer ended; None for a failed trial without a cut-off reply."""
     ended = worst_finish(
         exchange.response.finish_reason
         for exchange in trial.exchanges
@@ -80,11 +83,11 @@ def finish_reason(trial: Trial) -> str | None:
 
 
 def is_refused(trial: Trial) -> bool:
-    """Whether the trial has an answer that the model refused, in whole or in part."""
+    """True if the model refused the answer, in whole or in part."""
     return trial.error is None and finish_reason(trial) == "refused"
 
 
 def is_only_answer(trial: Trial) -> bool:
-    """Whether the output of a trial is the answer to its only call."""
+    """True if the output of a trial is the answer to its only call."""
     exchanges = trial.exchanges
     return len(exchanges) == 1 and trial.output is exchanges[0].response.output

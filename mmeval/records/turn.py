@@ -1,4 +1,4 @@
-"""A model's turn as its server wrote it, to be given back in the next request."""
+"""A model's turn in its server's own format, to be sent back in the next request."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from mmeval.media.media import Media
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a server wants back, byte for byte, when its answer is part of a later
-    request: signatures, hidden reasoning, ids of pictures.
+    """What a server expects back with a later request, byte for byte.
 
-    Nothing but the backend that made it reads it. ``wire`` names the interface that its
-    ``items`` belong to; a backend ignores those of another one. The items are JSON and
-    lie in the media store, as they may hold the answer's pictures once more.
+    Examples are signatures, hidden reasoning and ids of pictures. Only the backend that
+    made a turn reads it. ``wire`` names the interface of the ``items``; a backend
+    ignores turns of another interface. The items are JSON in the media store, because
+    they may repeat the pictures of the answer.
     """
 
     wire: str

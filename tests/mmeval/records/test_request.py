@@ -80,7 +80,11 @@ def test_two_requests_never_read_alike_where_words_contain_what_separates_fields
     None
 ):
     texts = ["a", "a1:b", "1:a", "", "a\x00b", "4:text"]
-    digests = {Request((user(one, other),)).digest for one in texts for other in texts}
+    digests = {
+        Request((user(first_text, second_text),)).digest
+        for first_text in texts
+        for second_text in texts
+    }
     assert len(digests) == len(texts) ** 2
 
 
@@ -162,6 +166,6 @@ def test_none_leaves_out_what_a_task_gives(
 
 
 def test_none_of_a_role_leaves_out_what_its_calls_give() -> None:
-    given = GenerationParams(temperature=0.5, max_tokens=64, stop=("x",))
+    params = GenerationParams(temperature=0.5, max_tokens=64, stop=("x",))
     over = GenerationParams.from_mapping({"temperature": None, "until": None})
-    assert given.overlaid(over) == GenerationParams(max_tokens=64)
+    assert params.overlaid(over) == GenerationParams(max_tokens=64)

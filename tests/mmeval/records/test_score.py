@@ -65,9 +65,9 @@ RECORDS = (
 def test_a_record_survives_json_with_a_field_of_a_newer_version(record: Any) -> None:
     row = json.loads(json.dumps({**record.to_json(), "from_the_future": {"a": 1}}))
     root = () if isinstance(record, (Score, Result)) else (ROOT,)
-    again = type(record).from_json(row, *root)
-    assert again == record
-    assert not isinstance(record, Sample) or again.digest == record.digest
+    restored = type(record).from_json(row, *root)
+    assert restored == record
+    assert not isinstance(record, Sample) or restored.digest == record.digest
 
 
 SAMPLE = Sample("a", (user("q"),), (Interleaved.from_text("a"),), {"k": 1})

@@ -47,7 +47,7 @@ def test_answers_and_requests_are_not_compared_by_it() -> None:
 
 
 def test_other_places_of_media_hold_the_items_too(tmp_path: Path) -> None:
-    kept = ANSWER.with_media(MediaStore(tmp_path).put)
-    read = Response.from_json(kept.to_json(), tmp_path)
+    stored = ANSWER.with_media(MediaStore(tmp_path).put)
+    read = Response.from_json(stored.to_json(), tmp_path)
     assert read.turn is not None
     assert read.turn.items.read() == ITEMS
