@@ -1,1 +1,1 @@
-"""Findings: what is wrong, with what, and what to do. Facts, which renderers word."""
+"""Findings: records of what is wrong and how to fix it, and their rendering."""

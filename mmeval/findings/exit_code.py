@@ -1,4 +1,4 @@
-"""The exit code that findings ask for."""
+"""The exit code of a command, from its findings."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _CODES: Mapping[Kind, int] = {
     "plugin": EXIT_UNEXPECTED,
     "damaged": EXIT_UNEXPECTED,
 }
-"""Every other kind has EXIT_INCOMPLETE: something was lost."""
+"""All other kinds have EXIT_INCOMPLETE: something was lost."""
 _ORDER = (EXIT_USAGE, EXIT_MISSING, EXIT_UNEXPECTED, EXIT_INCOMPLETE)
-"""What the user has to correct first, first."""
+"""In the order in which the user has to fix them."""
 
 
 def exit_code(findings: Iterable[Finding]) -> int:
-    """0 without an error; of several errors, that of the first to be corrected."""
+    """0 without errors, else the code of the error to fix first."""
     codes = set()
     for finding in findings:
         if finding.severity == "error":

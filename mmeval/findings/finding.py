@@ -1,4 +1,4 @@
-"""The record of one fact: what is wrong, with what, and what to do."""
+"""The record of one finding: what is wrong, where, and how to fix it."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ Kind = Literal[
     "damaged",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-"""All kinds, in the order in which they are shown: first what stops everything."""
+"""All kinds in display order: first what stops the command."""
 
 Severity = Literal["error", "warning", "note"]
-"""``error``: the exit code is not 0 because of it. ``warning``: something is lost or
-left out. ``note``: a hint."""
+"""``error``: the exit code is not 0. ``warning``: something is lost. ``note``: a hint.
+"""
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 
@@ -45,8 +45,8 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 class Subject:
     """What a finding is about; fields that do not apply are empty.
 
-    ``name`` is a plugin, a package, a model, a folder or a host. ``line`` counts from
-    1 in ``file``; 0 is the whole file.
+    ``name`` is a plugin, package, model, folder or host. ``line`` counts from 1; 0 is
+    the whole ``file``.
     """
 
     task: str = ""
@@ -62,8 +62,8 @@ class Subject:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Subject:
-        known = {field.name for field in fields(cls)}
-        return cls(**{name: value for name, value in row.items() if name in known})
+        names = {field.name for field in fields(cls)}
+        return cls(**{name: value for name, value in row.items() if name in names})
 
 
 ANYTHING = Subject()
@@ -71,14 +71,16 @@ ANYTHING = Subject()
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fact.
+    """One finding.
 
-    ``count`` of ``of`` things have it; 0 where nothing is counted. ``cause`` is a text
-    for people, which no code reads. ``example`` is a text that it is about, such as a
-    reply that cannot be read; findings of one cause are together whatever their
-    examples. ``remedy`` is a command or a flag that removes the finding; empty where
-    there is none. In it ``{TASK}`` stands for the tasks of the command, and ``{RUN}``
-    for the folder of the run: so equal faults have equal remedies.
+    - ``count``, ``of``: ``count`` of ``of`` items are affected; 0 if nothing is
+      counted.
+    - ``cause``: a sentence for people; no code parses it.
+    - ``remedy``: a command or flag that fixes it; empty if there is none. ``{TASK}``
+      stands for the tasks of the command, ``{RUN}`` for the run folder, so that equal
+      faults have equal remedies.
+    - ``example``: for example a reply that cannot be read. Findings are grouped without
+      it.
     """
 
     kind: Kind
@@ -97,8 +99,8 @@ class Finding:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Finding:
-        known = {field.name for field in fields(cls)}
-        values = {name: value for name, value in row.items() if name in known}
+        names = {field.name for field in fields(cls)}
+        values = {name: value for name, value in row.items() if name in names}
         values["subject"] = Subject.from_json(row.get("subject", {}))
         return cls(**values)
 

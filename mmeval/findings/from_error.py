@@ -1,4 +1,4 @@
-"""The finding that an error of mmeval, or of anybody's code, is."""
+"""Converts an exception into a finding."""
 
 from __future__ import annotations
 
@@ -33,18 +33,21 @@ _KINDS: tuple[tuple[type[Exception], Kind], ...] = (
     (StorageError, "machine"),
     (PluginError, "plugin"),
 )
-"""The first class that fits counts; anything else is a fault of a plugin."""
+"""The first matching class counts. Any other exception is a fault of a plugin."""
 
 
 def finding_of(
     error: BaseException, subject: Subject = ANYTHING, severity: Severity = "error"
 ) -> Finding:
-    """The finding about a subject that an error states. The error adds its file and
-    line, or the data set; what a file sets wrongly is a fault of the file."""
+    """The finding of an exception.
+
+    It adds the error's file and line, or data set, to the subject. A wrong setting in a
+    file is a finding about the task file.
+    """
     kind: Kind = "plugin"
-    for cls, its_kind in _KINDS:
+    for cls, class_kind in _KINDS:
         if isinstance(error, cls):
-            kind = its_kind
+            kind = class_kind
             break
     if kind == "setting" and subject.file:
         kind = "task_file"
@@ -65,6 +68,6 @@ def finding_of(
 
 
 def missing_package(package: str, extra: str) -> str:
-    """Equal for all packages of an extra, so that they are one group."""
-    what = f"the extra {extra}" if extra else package
-    return f"{what} is not installed"
+    """The cause; the same for all packages of an extra, so that they are grouped."""
+    requirement = f"the extra {extra}" if extra else package
+    return f"{requirement} is not installed"

@@ -1,4 +1,4 @@
-"""Groups of findings that are equal in kind, cause and remedy."""
+"""Groups findings of equal kind, cause and remedy."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from mmeval.findings.finding import KINDS, SEVERITIES, Finding, Kind, Severity
 
 SHOWN = 3
-"""Names of one list that are shown; the others are counted."""
+"""Names of a list that are shown; the others are counted."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Findings that differ in their subjects, counts and examples alone."""
+    """Findings that differ only in subject, count and example."""
 
     findings: tuple[Finding, ...]
 
@@ -23,9 +23,9 @@ class Group:
 
     @property
     def severity(self) -> Severity:
-        """The worst one."""
-        own = {finding.severity for finding in self.findings}
-        return min(own, key=SEVERITIES.index)
+        """The highest severity of the findings."""
+        severities = {finding.severity for finding in self.findings}
+        return min(severities, key=SEVERITIES.index)
 
     @property
     def cause(self) -> str:
@@ -33,7 +33,7 @@ class Group:
 
     @property
     def example(self) -> str:
-        """The first one."""
+        """The first example."""
         for finding in self.findings:
             if finding.example:
                 return finding.example
@@ -52,32 +52,33 @@ class Group:
         return sum(finding.of for finding in self.findings)
 
     def names(self, field: str) -> tuple[str, ...]:
-        """The different values of one field of the subjects, in order."""
+        """The distinct values of one field of the subjects, in order."""
         values = dict.fromkeys(getattr(item.subject, field) for item in self.findings)
         return tuple(value for value in values if value)
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The files of the subjects, each with its line."""
-        found = []
+        """The files of the subjects, with their lines."""
+        places = []
         for finding in self.findings:
             subject = finding.subject
             if subject.file:
                 line = f":{subject.line}" if subject.line else ""
-                found.append(f"{subject.file}{line}")
-        return tuple(dict.fromkeys(found))
+                places.append(f"{subject.file}{line}")
+        return tuple(dict.fromkeys(places))
 
 
 def grouped(findings: Iterable[Finding]) -> tuple[Group, ...]:
-    """Equal findings together: the worst first, then in the order of the kinds.
+    """Group the findings: by severity, then in the order of the kinds.
 
-    A finding that is given twice counts once.
+    A repeated finding counts once.
     """
-    found: dict[tuple[Kind, str, str], dict[Finding, None]] = {}
+    by_key: dict[tuple[Kind, str, str], dict[Finding, None]] = {}
     for finding in findings:
         key = (finding.kind, finding.cause, finding.remedy)
-        found.setdefault(key, {})[finding] = None
-    groups = [Group(tuple(own)) for own in found.values()]
+        by_key.setdefault(key, {})[finding] = None
+    groups = [Group(tuple(members)) for members in by_key.values()]
+    # two stable sorts: the second one keeps the order of kinds within a severity
     groups.sort(key=lambda group: KINDS.index(group.kind))
     groups.sort(key=lambda group: SEVERITIES.index(group.severity))
     return tuple(groups)

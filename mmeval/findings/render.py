@@ -1,4 +1,4 @@
-"""Findings for people: on a terminal, on the page of a run, and in Markdown."""
+"""Renders findings for the terminal, the report page and Markdown."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ MOST = 10
 _MAX_CHARS = 2000
 _MAX_EXAMPLE = 100
 _GAP = "  "
-_OF_MARKDOWN = re.compile(r"([\\`*<|\[\]])")
-"""The signs that Markdown reads as more than themselves, also within a word."""
+_MARKDOWN_CHARS = re.compile(r"([\\`*<|\[\]])")
+"""Characters with a meaning in Markdown, also within a word."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """What stands for ``{TASK}`` and ``{RUN}`` in remedies: words of a command
-    line."""
+    """The words for ``{TASK}`` and ``{RUN}`` in remedies, as typed in a shell."""
 
     tasks: str = "TASK"
     run: str = "RUN"
@@ -42,7 +41,7 @@ NOWHERE = Place()
 def terminal_lines(
     findings: Iterable[Finding], place: Place = NOWHERE, width: int = WIDTH
 ) -> list[str]:
-    """A line for each group: kind, subject, count, cause; below it the remedy."""
+    """Per group, a line with kind, subject, count and cause; below it the remedy."""
     groups = grouped(findings)
     widths = [len(LABELS[group.kind]) for group in groups]
     column = max(widths, default=0) + len(_GAP)
@@ -65,17 +64,17 @@ def command_lines(
     indent: str,
     width: int = WIDTH,
 ) -> list[str]:
-    """A command that can be pasted; a long one goes on behind a backslash."""
+    """A command that can be pasted; a long one is continued after a backslash."""
     if not command:
         return []
     line = one_line(command)
     if len(indent) + len(line) <= width:
         return [indent + line]
     words = _shell_words(command)
-    room = width - len(" \\")
+    available = width - len(" \\")
     lines = [indent + words[0]]
     for word in words[1:]:
-        if len(lines[-1]) + 1 + len(word) > room:
+        if len(lines[-1]) + 1 + len(word) > available:
             lines[-1] += " \\"
             lines.append(f"{indent}  {word}")
         else:
@@ -89,31 +88,31 @@ def one_line(command: str) -> str:
 
 
 def _shell_words(command: str) -> list[str]:
-    """The words of a command, each as it is typed in a shell."""
+    """The words of a command, each quoted for a shell."""
     try:
         words = shlex.split(command)
-    except ValueError:  # a quotation that is not closed: not for a shell
+    except ValueError:  # an unclosed quote: not a shell command
         return [printable(command, limit=_MAX_CHARS)]
-    typed: list[str] = []
+    quoted: list[str] = []
     for word in words:
         if word == "&&":  # between two commands
-            typed.append(word)
+            quoted.append(word)
         elif word.isprintable():
-            typed.append(shlex.quote(word))
+            quoted.append(shlex.quote(word))
         else:
             safe = word.replace("\\", "\\\\").replace("'", "\\'")
             for char in set(safe):
                 if not char.isprintable():
                     code = char.encode("unicode_escape").decode()
                     safe = safe.replace(char, code)
-            typed.append(f"$'{safe}'")
-    return typed
+            quoted.append(f"$'{safe}'")
+    return quoted
 
 
 def page_rows(
     findings: Iterable[Finding], place: Place = NOWHERE
 ) -> list[dict[str, str]]:
-    """The groups for a template of the page."""
+    """The groups as rows for the template of the report page."""
     rows = []
     for label, text, remedy in _rows(grouped(findings), place):
         rows.append({"label": label, "text": text, "remedy": one_line(remedy)})
@@ -121,10 +120,10 @@ def page_rows(
 
 
 def markdown_lines(findings: Iterable[Finding], place: Place = NOWHERE) -> list[str]:
-    """A list: an item for each group, and in it the remedy as code."""
+    """A Markdown list: an item per group, with the remedy as code."""
     lines = []
     for label, text, remedy in _rows(grouped(findings), place):
-        words = _OF_MARKDOWN.sub(r"\\\1", text.replace(_GAP, ", "))
+        words = _MARKDOWN_CHARS.sub(r"\\\1", text.replace(_GAP, ", "))
         lines.append(f"- **{label}** {words}")
         if remedy:
             lines += ["", "  ```", f"  {one_line(remedy)}", "  ```", ""]
@@ -135,25 +134,26 @@ def _rows(
     groups: Sequence[Group],
     place: Place,
 ) -> Iterator[tuple[str, str, str]]:
-    """Label, text and remedy of each group, and how many of a kind are not shown. A
-    single one that is left is shown, as its line takes no more room than the count."""
+    """Label, text and remedy of each group, then the number of groups not shown.
+
+    A single remaining group is shown: it needs one line, like the number.
+    """
     of_kind = Counter(group.kind for group in groups)
     shown: Counter[Kind] = Counter()
-    left: Counter[Kind] = Counter()
+    hidden: Counter[Kind] = Counter()
     for group in groups:
         if shown[group.kind] == MOST and of_kind[group.kind] > MOST + 1:
-            left[group.kind] += 1
+            hidden[group.kind] += 1
             continue
         shown[group.kind] += 1
         text = printable(group_text(group), limit=_MAX_CHARS)
         yield LABELS[group.kind], text, place.command(group.remedy)
-    for kind, count in left.items():
+    for kind, count in hidden.items():
         yield LABELS[kind], f"and {count:,} more like these", ""
 
 
 def group_text(group: Group) -> str:
-    """``clip_score in t, u  12 of 80  openai/clip: not here``. Behind the cause
-    stands one example."""
+    """Subject, counts, cause and one example, separated by two blanks."""
     parts = [subject_text(group)]
     if group.of:
         parts.append(f"{group.count:,} of {group.of:,}")
@@ -167,7 +167,10 @@ def group_text(group: Group) -> str:
 
 
 def cause_text(group: Group) -> str:
-    """The cause, after the names of weights: their subject is the metric."""
+    """The cause; for missing weights, after the names of the models.
+
+    The subject of such a finding is the metric.
+    """
     cause = " ".join(group.cause.split())
     if group.kind == "missing_weights":
         cause = f"{listed(group.names('name'), SHOWN)}: {cause}"
@@ -175,19 +178,19 @@ def cause_text(group: Group) -> str:
 
 
 def causes(findings: Iterable[Finding]) -> str:
-    """The different causes in one text, without what they are the cause of."""
+    """The distinct causes in one text, without subjects."""
     return "; ".join(cause_text(group) for group in grouped(findings))
 
 
 def subject_text(group: Group) -> str:
-    """The narrowest names of the subjects, and the tasks that they are in."""
+    """The most specific names of the subjects, and their tasks."""
     tasks = group.names("task")
     names = group.places
     for field in ("sample", "metric", "role", "name"):
         names = names or group.names(field)
     if not names:
         return listed(tasks, SHOWN)
-    inside = f" in {len(tasks):,} tasks"
+    location = f" in {len(tasks):,} tasks"
     if len(tasks) < 2:
-        inside = "".join(f" in {task}" for task in tasks)
-    return f"{listed(names, SHOWN)}{inside}"
+        location = "".join(f" in {task}" for task in tasks)
+    return f"{listed(names, SHOWN)}{location}"

@@ -1,4 +1,4 @@
-"""The words of each kind of finding."""
+"""The label of each kind of finding."""
 
 from __future__ import annotations
 

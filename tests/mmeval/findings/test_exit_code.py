@@ -21,5 +21,5 @@ def test_the_first_error_to_correct_decides(kinds: tuple[Kind, ...], code: int) 
 
 
 def test_warnings_and_notes_do_not_count() -> None:
-    found = [Finding("missing_role"), Finding("task_file", severity="note")]
-    assert exit_code(found) == 0
+    findings = [Finding("missing_role"), Finding("task_file", severity="note")]
+    assert exit_code(findings) == 0

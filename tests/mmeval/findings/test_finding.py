@@ -21,8 +21,8 @@ WHOLE = Finding(
     "finding", [WHOLE, Finding("budget")], ids=["all fields", "a kind alone"]
 )
 def test_a_finding_is_read_back_from_its_json(finding: Finding) -> None:
-    written = json.loads(json.dumps(finding.to_json()))
-    assert Finding.from_json(written) == finding
+    row = json.loads(json.dumps(finding.to_json()))
+    assert Finding.from_json(row) == finding
 
 
 def test_fields_of_a_newer_version_are_passed_over() -> None:

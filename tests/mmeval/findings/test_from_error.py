@@ -50,9 +50,9 @@ def test_a_task_file_has_its_line() -> None:
 
 
 def test_all_packages_of_an_extra_are_one_cause_with_its_command() -> None:
-    one, other = (
+    finding, other_finding = (
         finding_of(MissingExtraError(package, "ocr"))
         for package in ("cv2", "tesseract")
     )
-    assert one == other
-    assert one.remedy == MissingExtraError("cv2", "ocr").command
+    assert finding == other_finding
+    assert finding.remedy == MissingExtraError("cv2", "ocr").command

@@ -28,8 +28,10 @@ def test_a_group_sums_what_its_findings_count() -> None:
 
 def test_findings_of_one_cause_are_together_with_the_first_of_their_examples() -> None:
     replies = ["", "hmm", "it depends"]
-    found = [Finding("unscored", cause="no JSON", example=reply) for reply in replies]
-    (group,) = grouped(found)
+    findings = [
+        Finding("unscored", cause="no JSON", example=reply) for reply in replies
+    ]
+    (group,) = grouped(findings)
     assert group.example == "hmm"
 
 
@@ -39,13 +41,13 @@ def test_a_finding_that_is_made_twice_counts_once() -> None:
 
 
 def test_another_cause_or_remedy_is_another_group() -> None:
-    other = Finding("missing_role", JUDGE.subject, cause="x", remedy=JUDGE.remedy)
+    other_cause = Finding("missing_role", JUDGE.subject, cause="x", remedy=JUDGE.remedy)
     none = Finding("missing_role", JUDGE.subject, cause=JUDGE.cause)
-    assert len(grouped([JUDGE, other, none])) == 3
+    assert len(grouped([JUDGE, other_cause, none])) == 3
 
 
 def test_errors_come_first_then_the_order_of_the_kinds() -> None:
-    found = grouped(
+    groups = grouped(
         [
             Finding("package", severity="note"),
             Finding("unscored"),
@@ -53,7 +55,7 @@ def test_errors_come_first_then_the_order_of_the_kinds() -> None:
             Finding("task_file", severity="error"),
         ]
     )
-    kinds = [group.kind for group in found]
+    kinds = [group.kind for group in groups]
     assert kinds == ["task_file", "missing_data", "unscored", "package"]
 
 

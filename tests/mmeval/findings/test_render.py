@@ -26,8 +26,8 @@ def test_a_line_has_kind_subject_count_and_cause_and_below_it_the_remedy() -> No
 
 
 def test_of_a_long_list_three_are_named_and_the_others_counted() -> None:
-    found = [Finding("missing_data", Subject(task=f"t{i}")) for i in range(1203)]
-    assert terminal_lines(found) == ["missing data  t0, t1, t2 and 1,200 more"]
+    findings = [Finding("missing_data", Subject(task=f"t{i}")) for i in range(1203)]
+    assert terminal_lines(findings) == ["missing data  t0, t1, t2 and 1,200 more"]
 
 
 def test_the_narrowest_name_of_a_subject_is_shown() -> None:
@@ -44,11 +44,11 @@ def test_the_narrowest_name_of_a_subject_is_shown() -> None:
 
 
 def test_missing_weights_are_named_beside_their_metrics() -> None:
-    found = [
+    findings = [
         Finding("missing_weights", Subject("t", "m", name=name), cause="not here")
         for name in ("a/x", "b/y")
     ]
-    assert terminal_lines(found) == ["missing weights  m in t  a/x, b/y: not here"]
+    assert terminal_lines(findings) == ["missing weights  m in t  a/x, b/y: not here"]
 
 
 def test_lines_are_at_most_as_wide_as_the_terminal() -> None:
@@ -56,19 +56,19 @@ def test_lines_are_at_most_as_wide_as_the_terminal() -> None:
         f"mmeval score runs/{'x' * 30}/default --role judge=openai,model=a --strict"
     )
     cause = "the judge answered with something that is not a verdict at all"
-    found = [Finding("unscored", Subject("t"), cause=cause, remedy=command)]
-    lines = terminal_lines(found, width=60)
+    findings = [Finding("unscored", Subject("t"), cause=cause, remedy=command)]
+    lines = terminal_lines(findings, width=60)
     assert max(map(len, lines)) <= 60
     pasted = " ".join(line.strip().removesuffix("\\").strip() for line in lines[2:])
     assert pasted == command
 
 
 def test_one_example_stands_behind_the_cause() -> None:
-    found = [
+    findings = [
         Finding("unscored", Subject("t"), 1, 3, "no JSON", example=reply)
         for reply in ("mock  A\n60", "mock B")
     ]
-    assert terminal_lines(found) == [
+    assert terminal_lines(findings) == [
         'unscored  t  2 of 6  no JSON, for example: "mock A 60"'
     ]
 
@@ -118,9 +118,9 @@ def test_a_template_gets_the_same_words() -> None:
 
 
 def test_words_of_the_user_in_a_remedy_stay_as_they_are() -> None:
-    found = Finding("failed", remedy="mmeval --tasks TASK --run_id RUN-1")
-    lines = terminal_lines([found], Place(tasks="a", run="runs/a"))
-    assert lines[-1].strip() == found.remedy
+    finding = Finding("failed", remedy="mmeval --tasks TASK --run_id RUN-1")
+    lines = terminal_lines([finding], Place(tasks="a", run="runs/a"))
+    assert lines[-1].strip() == finding.remedy
 
 
 def test_a_line_break_in_a_command_can_be_pasted() -> None:
