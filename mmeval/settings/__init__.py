@@ -1,1 +1,1 @@
-"""Options of a run, from flags, files and the environment."""
+"""Settings of a run, from flags, files and the environment."""

@@ -1,4 +1,4 @@
-"""Table of the flags, for the parser, ``MMEVAL_<FLAG>``, ``--config`` and records."""
+"""Table of all flags, for the parser, ``MMEVAL_<FLAG>``, ``--config`` and records."""
 
 from __future__ import annotations
 
@@ -15,11 +15,16 @@ from mmeval.settings.values import Reader
 
 
 class Flag(NamedTuple):
-    """One flag. ``to`` is the field for its value: ``options.x`` is ``RunOptions.x``,
-    ``overrides.x`` is ``TaskOverrides.x``, and ``command.x`` controls the command line
-    itself. ``default`` is the value of a flag that is not given. ``nargs`` is
-    argparse's; ``repeatable`` flags may be given several times. A switch takes an
-    optional ``true`` or ``false``, so that a flag can override a file."""
+    """One flag.
+
+    - ``to``: the field that gets its value: ``options.x`` of ``RunOptions``,
+      ``overrides.x`` of ``TaskOverrides``, or ``command.x`` for the command line
+      itself.
+    - ``default``: its value if it is not given.
+    - ``nargs``: as in argparse. A switch has an optional ``true`` or ``false``, so that
+      a flag can override a file.
+    - ``repeatable``: true if it may be given several times.
+    """
 
     name: str
     short: str
@@ -38,12 +43,12 @@ class Flag(NamedTuple):
         return f"MMEVAL_{self.name.upper()}"
 
 
-_WHAT = "what to run"
+_WHAT = "model and tasks"
 _DATA = "samples and prompts"
 _SCORE = "scoring"
-_WHERE = "where things go"
-_HOW = "how to ask"
-_SHOW = "what to show"
+_WHERE = "output"
+_HOW = "roles, requests and costs"
+_SHOW = "display"
 
 FLAGS: tuple[Flag, ...] = (
     Flag(
@@ -53,7 +58,7 @@ FLAGS: tuple[Flag, ...] = (
         values.text,
         "",
         "options.model",
-        "backend to ask; 'mmeval ls backends' lists them",
+        "backend of the model; 'mmeval ls backends' lists them",
         "NAME",
     ),
     Flag(
@@ -75,8 +80,7 @@ FLAGS: tuple[Flag, ...] = (
         (),
         "command.tasks",
         "tasks, groups, tags, globs or paths, separated by commas or blanks; or list, "
-        "list_groups, "
-        "list_subtasks, list_tags",
+        "list_groups, list_subtasks, list_tags",
         "TASK",
         "+",
     ),
@@ -99,7 +103,7 @@ FLAGS: tuple[Flag, ...] = (
         values.path,
         None,
         "command.config",
-        "YAML file with flags as keys; flags given here win",
+        "YAML file with flags as keys; flags on the command line override it",
         "FILE",
     ),
     Flag(
@@ -109,7 +113,7 @@ FLAGS: tuple[Flag, ...] = (
         values.limit,
         None,
         "options.limit",
-        "samples a task: a count, or a share below 1 (for testing only)",
+        "samples per task: a count, or a share below 1 (for testing only)",
         "N",
     ),
     Flag(
@@ -119,7 +123,7 @@ FLAGS: tuple[Flag, ...] = (
         values.integer(0),
         0,
         "options.offset",
-        "samples to leave out at the beginning of each task",
+        "samples to skip at the beginning of each task",
         "N",
     ),
     Flag(
@@ -129,7 +133,7 @@ FLAGS: tuple[Flag, ...] = (
         values.samples,
         {},
         "options.samples",
-        "which samples: a JSON map of tasks to indices, as in "
+        "samples to use: a JSON map of tasks to indices, as in "
         """'{"task": [0, 5]}'; not together with --limit""",
         "JSON",
     ),
@@ -140,8 +144,8 @@ FLAGS: tuple[Flag, ...] = (
         values.integer(0),
         None,
         "options.sample_shuffle",
-        "with --limit: samples drawn at random by this seed, not the first ones; a "
-        "larger limit keeps them",
+        "with --limit: draw the samples at random with this seed; a larger limit "
+        "includes them",
         "SEED",
     ),
     Flag(
@@ -151,7 +155,7 @@ FLAGS: tuple[Flag, ...] = (
         values.words,
         (),
         "options.stratify",
-        "with --limit: samples drawn in proportion to the values of these labels: "
+        "with --limit: draw the samples in proportion to the values of these labels: "
         "domain,difficulty",
         "LABEL",
         "+",
@@ -163,9 +167,8 @@ FLAGS: tuple[Flag, ...] = (
         values.shard,
         None,
         "options.shard",
-        "ask every N-th chosen sample, beginning with the I-th: I/N, or auto (from "
-        "SLURM, or RANK and WORLD_SIZE); "
-        "'mmeval merge' makes the results",
+        "run every N-th chosen sample, from the I-th: I/N, or auto (from SLURM, or "
+        "RANK and WORLD_SIZE); 'mmeval merge' computes the results",
         "I/N|auto",
     ),
     Flag(
@@ -175,7 +178,7 @@ FLAGS: tuple[Flag, ...] = (
         values.integer(1),
         None,
         "overrides.repeats",
-        "answers a sample (the task's own number)",
+        "answers per sample (default: set by the task)",
         "N",
     ),
     Flag(
@@ -185,7 +188,7 @@ FLAGS: tuple[Flag, ...] = (
         values.seed,
         0,
         "options.seed",
-        "seed of every request; of four values the first is used",
+        "seed of the requests; of four values, the first is used",
         "N",
     ),
     Flag(
@@ -195,7 +198,7 @@ FLAGS: tuple[Flag, ...] = (
         values.arguments,
         {},
         "overrides.gen_kwargs",
-        "generation parameters that overrule the tasks': "
+        "generation parameters that override those of the tasks: "
         "temperature=0.5,max_tokens=512",
         "ARGS",
         "+",
@@ -217,8 +220,8 @@ FLAGS: tuple[Flag, ...] = (
         values.text,
         "",
         "overrides.protocol",
-        "how samples are put to the model: text_then_media, independent_passes, "
-        "single, ... (the task's own)",
+        "how the model is asked: text_then_media, independent_passes, single, ... "
+        "(default: set by the task)",
         "NAME",
     ),
     Flag(
@@ -228,7 +231,7 @@ FLAGS: tuple[Flag, ...] = (
         values.text,
         "",
         "overrides.data",
-        "bundled: use the few samples that ship with the tasks (the result is not "
+        "bundled: use the few samples included in the tasks (results are not "
         "comparable)",
         "SOURCE",
         choices=("", "bundled"),
@@ -240,7 +243,7 @@ FLAGS: tuple[Flag, ...] = (
         values.path,
         None,
         "overrides.data_dir",
-        "folder that holds the tasks' data sets",
+        "folder with the data sets of the tasks",
         "FOLDER",
     ),
     Flag(
@@ -250,9 +253,8 @@ FLAGS: tuple[Flag, ...] = (
         values.text,
         "",
         "overrides.profile",
-        "standard: the published definition, its defects mended; official: the "
-        "released script to the digit "
-        "(the task's own)",
+        "standard: the published definition with its defects fixed; official: the same "
+        "results as the released script (default: set by the task)",
         "NAME",
         choices=("", *PROFILES),
     ),
@@ -263,8 +265,8 @@ FLAGS: tuple[Flag, ...] = (
         values.text,
         "",
         "overrides.refusals",
-        "what an answer that the model refused is: scored, as any other; unscored: "
-        "left out of the numbers, with bounds (scored)",
+        "refused answers are scored like any other, or unscored: left out of the "
+        "results, with bounds (scored)",
         "WORD",
         choices=("", *REFUSALS),
     ),
@@ -286,7 +288,7 @@ FLAGS: tuple[Flag, ...] = (
         values.words,
         (),
         "overrides.skip_metric",
-        "metrics to leave out",
+        "metrics to skip",
         "METRIC",
         "+",
     ),
@@ -297,8 +299,8 @@ FLAGS: tuple[Flag, ...] = (
         values.path,
         None,
         "overrides.judge_prompts",
-        "folder of prompts for the judge that replace ours: judge_grade.jinja, .md or "
-        ".txt",
+        "folder of prompts for the judge that replace the default ones: "
+        "judge_grade.jinja, .md or .txt",
         "FOLDER",
     ),
     Flag(
@@ -308,9 +310,8 @@ FLAGS: tuple[Flag, ...] = (
         values.switch,
         False,
         "overrides.trust_remote_code",
-        "let metrics run code that a task file names (a folder, or another owner's on "
-        "the hub), and a local model the "
-        "code that comes with it",
+        "allow metrics to run code named in a task file (a folder, or a repository on "
+        "the hub), and a local model to run its own code",
         "BOOL",
         "?",
     ),
@@ -321,7 +322,7 @@ FLAGS: tuple[Flag, ...] = (
         values.switch,
         False,
         "options.predict_only",
-        "ask, but do not score",
+        "request answers, but do not score them",
         "BOOL",
         "?",
     ),
@@ -332,7 +333,7 @@ FLAGS: tuple[Flag, ...] = (
         values.integer(0),
         1,
         "options.score_workers",
-        "processes that score",
+        "number of processes that score",
         "N",
     ),
     Flag(
@@ -342,8 +343,8 @@ FLAGS: tuple[Flag, ...] = (
         values.device,
         AUTO_DEVICE,
         "options.metric_device",
-        "where the models of metrics go: auto (an accelerator of CUDA if there is "
-        "one), cpu, cuda, cuda:1 or mps",
+        "device of the models of metrics: auto (CUDA if available), cpu, cuda, cuda:1 "
+        "or mps",
         "DEVICE",
     ),
     Flag(
@@ -353,8 +354,8 @@ FLAGS: tuple[Flag, ...] = (
         values.reasoning_tags,
         ("<think>", "</think>"),
         "options.reasoning_tags",
-        "tags around hidden reasoning, which is kept out of the answer; none: keep it "
-        "in ('<think>,</think>')",
+        "tags around hidden reasoning, which is removed from answers; none: keep it "
+        "('<think>,</think>')",
         "TAGS",
     ),
     Flag(
@@ -364,8 +365,8 @@ FLAGS: tuple[Flag, ...] = (
         values.tolerated,
         0.0,
         "options.max_unscored",
-        "failed or unscored trials that are tolerated (exit code 3 above): a count, "
-        "or a share below 1",
+        "maximum of failed or unscored trials: a count, or a share below 1; above it "
+        "the exit code is 3",
         "N",
     ),
     Flag(
@@ -375,8 +376,8 @@ FLAGS: tuple[Flag, ...] = (
         values.draws,
         BOOTSTRAP_ITERS,
         "options.bootstrap_iters",
-        "resamples for a number whose standard error has no formula, such as a "
-        "median; 0: none (1000)",
+        "bootstrap resamples for results whose standard error has no formula, such as "
+        "medians; 0: none (1000)",
         "N",
     ),
     Flag(
@@ -386,7 +387,7 @@ FLAGS: tuple[Flag, ...] = (
         values.switch,
         False,
         "options.strict",
-        "a metric that cannot be computed here is an error",
+        "fail if a metric is unavailable",
         "BOOL",
         "?",
     ),
@@ -407,7 +408,7 @@ FLAGS: tuple[Flag, ...] = (
         values.text,
         "",
         "options.run_id",
-        "name of the run's folder (default)",
+        "name of the run folder (default)",
         "NAME",
     ),
     Flag(
@@ -427,7 +428,7 @@ FLAGS: tuple[Flag, ...] = (
         values.switch,
         False,
         "options.fresh",
-        "begin anew; what was kept is set aside",
+        "start a new run; the old one is renamed",
         "BOOL",
         "?",
     ),
@@ -438,7 +439,7 @@ FLAGS: tuple[Flag, ...] = (
         values.path,
         None,
         "options.use_cache",
-        "store of answers that runs share",
+        "cache of answers shared by runs",
         "PATH",
     ),
     Flag(
@@ -459,8 +460,7 @@ FLAGS: tuple[Flag, ...] = (
         values.switch,
         True,
         "command.report",
-        "write a page to look at the samples and the numbers, <run>/report/index.html "
-        "(true)",
+        "write a report page with samples and results, <run>/report/index.html (true)",
         "BOOL",
         "?",
     ),
@@ -471,7 +471,7 @@ FLAGS: tuple[Flag, ...] = (
         values.json_object,
         {},
         "command.metadata",
-        "JSON object that is added to the results' config",
+        "JSON object to add to the config of the results",
         "JSON",
     ),
     Flag(
@@ -481,7 +481,7 @@ FLAGS: tuple[Flag, ...] = (
         values.arguments,
         {},
         "command.wandb_args",
-        "log the results to Weights & Biases as well: arguments of wandb.init, as in "
+        "also log the results to Weights & Biases: arguments of wandb.init, as in "
         "project=p,name=n",
         "ARGS",
         "+",
@@ -493,7 +493,7 @@ FLAGS: tuple[Flag, ...] = (
         values.arguments,
         {},
         "command.trackio_args",
-        "log the results to trackio as well: arguments of trackio.init, as in "
+        "also log the results to trackio: arguments of trackio.init, as in "
         "project=p,name=n",
         "ARGS",
         "+",
@@ -505,7 +505,7 @@ FLAGS: tuple[Flag, ...] = (
         values.loggers,
         {},
         "command.logger",
-        "hand the results to a logger that a package has registered; may be repeated",
+        "pass the results to a logger registered by a package; may be repeated",
         "NAME[,k=v]",
         None,
         True,
@@ -530,7 +530,7 @@ FLAGS: tuple[Flag, ...] = (
         values.backend,
         None,
         "options.roles",
-        "backend that judges, as in openai,model=m; short for --role judge=...",
+        "backend of the judge, as in openai,model=m; short for --role judge=...",
         "BACKEND[,k=v]",
     ),
     Flag(
@@ -551,7 +551,7 @@ FLAGS: tuple[Flag, ...] = (
         values.text,
         "",
         "options.roles",
-        "where the server of --judge is; its argument base_url",
+        "address of the server of --judge; its argument base_url",
         "URL",
     ),
     Flag(
@@ -561,7 +561,7 @@ FLAGS: tuple[Flag, ...] = (
         values.backend,
         None,
         "options.roles",
-        "backend that describes media, as in openai,model=m; short for --role "
+        "backend of the captioner, as in openai,model=m; short for --role "
         "captioner=...",
         "BACKEND[,k=v]",
     ),
@@ -572,7 +572,7 @@ FLAGS: tuple[Flag, ...] = (
         values.integer(1),
         64,
         "options.max_connections",
-        "requests in flight at once (64)",
+        "maximum number of concurrent requests (64)",
         "N",
     ),
     Flag(
@@ -582,7 +582,7 @@ FLAGS: tuple[Flag, ...] = (
         values.integer(0),
         5,
         "options.retry_on_error",
-        "times that a failed request is sent again (5)",
+        "maximum number of retries per request (5)",
         "N",
     ),
     Flag(
@@ -592,7 +592,7 @@ FLAGS: tuple[Flag, ...] = (
         values.number,
         None,
         "options.budget_usd",
-        "US dollars that the run folder may spend in all, judges and retries included",
+        "maximum cost of the run folder in US dollars, judges and retries included",
         "USD",
     ),
     Flag(
@@ -602,7 +602,7 @@ FLAGS: tuple[Flag, ...] = (
         values.integer(0),
         None,
         "options.budget_tokens",
-        "tokens, in and out, that the run folder may spend in all",
+        "maximum number of input and output tokens of the run folder",
         "N",
     ),
     Flag(
@@ -612,7 +612,7 @@ FLAGS: tuple[Flag, ...] = (
         values.integer(0),
         None,
         "options.budget_calls",
-        "calls that the run folder may make in all, retries included",
+        "maximum number of calls of the run folder, retries included",
         "N",
     ),
     Flag(
@@ -622,7 +622,7 @@ FLAGS: tuple[Flag, ...] = (
         values.integer(1),
         MAX_CALLS,
         "options.max_calls_per_answer",
-        f"calls that an agent may make for one answer ({MAX_CALLS})",
+        f"maximum number of calls of an agent per answer ({MAX_CALLS})",
         "N",
     ),
     Flag(
@@ -632,7 +632,7 @@ FLAGS: tuple[Flag, ...] = (
         values.integer(1),
         None,
         "options.max_tokens_per_answer",
-        "tokens, in and out, after which an agent makes no more calls for an answer",
+        "input and output tokens after which an agent makes no more calls per answer",
         "N",
     ),
     Flag(
@@ -642,7 +642,7 @@ FLAGS: tuple[Flag, ...] = (
         values.path,
         None,
         "options.model_cost_config",
-        "YAML file with prices of models, over the list of genai-prices",
+        "YAML file with prices of models; overrides the prices of genai-prices",
         "FILE",
     ),
     Flag(
@@ -652,8 +652,8 @@ FLAGS: tuple[Flag, ...] = (
         values.batch_size,
         AUTO,
         "options.batch_size",
-        "largest batch of a local model; auto:N tries N times again what ran out of "
-        "memory (auto)",
+        "maximum batch size of a local model; auto:N retries up to N times after "
+        "running out of memory (auto)",
         "auto[:N]|N",
     ),
     Flag(
@@ -663,9 +663,9 @@ FLAGS: tuple[Flag, ...] = (
         values.engine,
         None,
         "options.engine",
-        "who answers batches of a local model: local (processes here), or actors of a "
-        "Ray cluster, as in "
-        "ray,workers=8,gpus=1 (also address=HOST:PORT, cpus, score_workers) (local)",
+        "where a local model runs: local (processes on this machine), or the actors of "
+        "a Ray cluster, as in ray,workers=8,gpus=1 (also address=HOST:PORT, cpus, "
+        "score_workers) (local)",
         "local|ray[,k=v]",
     ),
     Flag(
@@ -675,7 +675,7 @@ FLAGS: tuple[Flag, ...] = (
         values.text,
         "",
         "options.model",
-        "where a local model runs, as in cuda:0 or cpu; its argument device",
+        "device of a local model, as in cuda:0 or cpu; its argument device",
         "DEVICE",
     ),
     Flag(
@@ -685,8 +685,8 @@ FLAGS: tuple[Flag, ...] = (
         values.switch,
         False,
         "command.dry_run",
-        "forecast what the run would ask, send, cost and need, and end; nothing is "
-        "loaded, sent or written",
+        "forecast the requests, costs and requirements of the run, and exit; nothing "
+        "is loaded, sent or written",
         "BOOL",
         "?",
     ),
@@ -697,7 +697,7 @@ FLAGS: tuple[Flag, ...] = (
         values.text,
         "",
         "command.format",
-        "text or json: what --dry_run prints (text)",
+        "output format of --dry_run: text or json (text)",
         "FORMAT",
         choices=("", "text", "json"),
     ),
@@ -708,8 +708,7 @@ FLAGS: tuple[Flag, ...] = (
         values.path,
         None,
         "command.baseline",
-        "show the numbers of another run in a column beside these: its folder, or a "
-        "results_*.json",
+        "show the results of another run in a column: its folder, or a results_*.json",
         "RUN",
     ),
     Flag(
@@ -719,9 +718,8 @@ FLAGS: tuple[Flag, ...] = (
         values.text,
         "short",
         "command.table",
-        "short: a line a task, and what is missing; full: all numbers in the columns "
-        "of lm-evaluation-harness, and the "
-        "tables of papers; none (short)",
+        "short: a line per task, and what is missing; full: all results in the columns "
+        "of lm-evaluation-harness, and the tables of papers; none (short)",
         "FORM",
         choices=("short", "full", "none"),
     ),
@@ -732,7 +730,7 @@ FLAGS: tuple[Flag, ...] = (
         values.switch,
         False,
         "command.write_out",
-        "print the first prompt of each task and go on",
+        "print the first prompt of each task",
         "BOOL",
         "?",
     ),
@@ -743,7 +741,7 @@ FLAGS: tuple[Flag, ...] = (
         values.switch,
         False,
         "command.show_config",
-        "print the resolved configuration and end",
+        "print the resolved configuration and exit",
         "BOOL",
         "?",
     ),
@@ -768,34 +766,33 @@ SCORE_FLAGS: tuple[Flag, ...] = (
         values.words,
         (),
         "command.metrics",
-        "the only metrics to compute; one that no task of the run lists is added to "
-        "all of them",
+        "metrics to compute, no others; one that no task of the run lists is added to "
+        "all tasks",
         "METRIC",
         "+",
     ),
 )
-"""The flags that ``score`` alone has."""
+"""Flags of ``score`` only."""
 
 BY_NAME = {flag.name: flag for flag in FLAGS}
 
 REFUSED: dict[str, str] = {
-    "apply_chat_template": "the backend applies its model's own chat template",
-    "cache_requests": "prompts are made while requests are in flight, nothing needs a "
-    "cache; --use_cache keeps answers",
+    "apply_chat_template": "the backend applies the chat template of its model",
+    "cache_requests": "prompts are made while requests are running, so no cache is "
+    "needed; --use_cache caches answers",
     "check_integrity": "run 'mmeval check TASK' instead",
-    "confirm_run_unsafe_code": "code of a model runs in the sandbox or not at all; "
-    "see --role code_interpreter=sandbox",
+    "confirm_run_unsafe_code": "code of a model runs only in the sandbox; see --role "
+    "code_interpreter=sandbox",
     "fail_on_error": "a failed sample is counted and the run goes on; --max_unscored "
-    "sets what is tolerated",
+    "limits them",
     "fewshot_as_multiturn": "prompts have no few-shot examples yet",
-    "hf_hub_log_args": "results are not uploaded; they lie in --output_path",
-    "log_samples_suffix": "the samples files carry the time of their results file; "
-    "use --run_id to tell runs apart",
-    "max_batch_size": "--batch_size N is the upper limit of a batch",
+    "hf_hub_log_args": "results are not uploaded; they are in --output_path",
+    "log_samples_suffix": "the names of samples files have the time of their results "
+    "file; use --run_id to distinguish runs",
+    "max_batch_size": "--batch_size N is the maximum batch size",
     "num_fewshot": "prompts have no few-shot examples yet; leave it out or write 0",
 }
-"""Flags of other harnesses that have no effect here: refused by name, with what to do
-instead."""
+"""Flags of other harnesses that are errors here, with what to do instead."""
 
 REFUSED_SHORT = {"f": "num_fewshot"}
 
@@ -812,7 +809,7 @@ HARMLESS: dict[str, tuple[str, ...]] = {
     ),
     "fewshot_as_multiturn": ("false",),
 }
-"""Values of refused flags that change nothing, which are accepted."""
+"""Values of these flags that change nothing; they are accepted."""
 
 OTHER_VARIABLES = ("MMEVAL_LOG_LEVEL", "MMEVAL_CACHE_DIR", "MMEVAL_WEIGHTS_DIR")
-"""Variables of mmeval without a flag."""
+"""Environment variables of mmeval without a flag."""

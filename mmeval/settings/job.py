@@ -1,4 +1,4 @@
-"""The part of a cluster's job that this process is, by the environment."""
+"""The part of a cluster job that this process is, from environment variables."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from mmeval.errors import UsageError
 from mmeval.store.shard import MOST_SHARDS, Shard
 
 _PLACES = (("SLURM_PROCID", "SLURM_NTASKS"), ("RANK", "WORLD_SIZE"))
-"""Variables of the place of a process, from 0, and of how many there are."""
+"""Variables with the number of a process, from 0, and the number of processes."""
 
 
 def shard_of_job(environ: Mapping[str, str]) -> Shard:
-    """The shard of this process: of a SLURM array, else of a SLURM step, else of what
-    sets RANK and WORLD_SIZE. Raises UsageError where none of them is set, or an array
-    is not a plain range."""
+    """The shard of this process.
+
+    It comes from a SLURM array, else a SLURM step, else RANK and WORLD_SIZE. Raises
+    UsageError if none is set, or if the array is not a plain range.
+    """
     if "SLURM_ARRAY_TASK_ID" in environ:
         usual = {
             "SLURM_ARRAY_TASK_ID": "",
@@ -39,14 +41,13 @@ def shard_of_job(environ: Mapping[str, str]) -> Shard:
         if place in environ and count in environ:
             return _shard(environ[place], environ[count], f"{place} and {count}")
     raise UsageError(
-        "auto finds no job here: neither SLURM_ARRAY_TASK_ID, nor SLURM_PROCID and "
-        "SLURM_NTASKS, nor RANK and "
-        "WORLD_SIZE are set; write I/N"
+        "auto needs a job: none of SLURM_ARRAY_TASK_ID, SLURM_PROCID with "
+        "SLURM_NTASKS, or RANK with WORLD_SIZE is set; write I/N"
     )
 
 
 def shard_at(number: int, of: int) -> Shard:
-    """A shard by its number from 1. Raises UsageError where there are too many."""
+    """The shard with a number from 1. Raises UsageError for too many shards."""
     if of > MOST_SHARDS:
         raise UsageError(
             f"a run has at most {MOST_SHARDS:,} shards, not {of:,}; write I/N with a "
@@ -58,12 +59,12 @@ def shard_at(number: int, of: int) -> Shard:
 def _shard(
     place: str,
     count: str,
-    named: str,
+    source: str,
 ) -> Shard:
     are_numbers = place.isdecimal() and count.isdecimal()
     if not are_numbers or int(place) >= int(count):
         raise UsageError(
-            f"auto: place {place} of {count} by {named}; places are counted from 0. "
+            f"auto: place {place} of {count} by {source}; places are counted from 0. "
             "Write I/N"
         )
     return shard_at(int(place) + 1, int(count))

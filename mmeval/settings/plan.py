@@ -1,4 +1,4 @@
-"""Make the plan of a run from its settings: options, overrides of tasks, report."""
+"""Makes the plan of a run from its settings: options, task overrides, report."""
 
 from __future__ import annotations
 
@@ -33,23 +33,25 @@ class Invocation:
     write_out: bool
     dry_run: bool
     format: str
-    """Of what a dry run prints: text or json."""
+    """The output format of a dry run: text or json."""
     loggers: Mapping[str, Mapping[str, Any]]
-    """The loggers by name, each with its arguments."""
+    """The loggers by name, with their arguments."""
     baseline: Path | None = None
-    """Another run, whose numbers are shown beside those of this one; None: no other."""
+    """A run whose results are shown beside those of this one; None for none."""
     page: bool = True
-    """Whether the report page is written at the end."""
+    """True if the report page is written at the end."""
     table: str = "short"
     """The form of the printed table: short, full or none."""
 
 
 def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Invocation:
-    """Make the plan. Raises UsageError for contradicting settings or a missing
-    model."""
+    """Make the plan of a run.
+
+    Raises UsageError for conflicting settings or a missing model.
+    """
     if not settings["model"].value:
-        known = ", ".join(plugins.names("mmeval.model_backends"))
-        raise UsageError(f"--model is missing; the backends are: {known}")
+        backends = ", ".join(plugins.names("mmeval.model_backends"))
+        raise UsageError(f"--model is missing; the backends are: {backends}")
     exclude_each_other(settings, "samples", "limit")
     exclude_each_other(settings, "samples", "offset")
     exclude_each_other(settings, "data", "data_dir")
@@ -62,15 +64,15 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Invocati
     refuse_taken(settings["metadata"].value, settings["metadata"].origin)
     values = {name: setting.value for name, setting in settings.items()}
     config = as_config(settings)
-    named: Path = values["output_path"]
-    into_file = named.suffix == ".json"
-    given = _going_to("options", values) | {
+    output_path: Path = values["output_path"]
+    into_file = output_path.suffix == ".json"
+    option_values = _fields_of("options", values) | {
         "model": model_spec(settings),
         "roles": role_specs(settings),
     }
     if into_file:
-        given["output_path"] = named.parent
-    options = RunOptions(**given, command=command, settings=config)
+        option_values["output_path"] = output_path.parent
+    options = RunOptions(**option_values, command=command, settings=config)
     report = ReportContext(
         model=options.model.name,
         model_args=options.model.args,
@@ -83,13 +85,13 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Invocati
         system_instruction=values["system_instruction"],
         profile=values["profile"],
         metadata=values["metadata"],
-        stem=named.stem if into_file else "results",
-        folder=named.parent if into_file else None,
+        stem=output_path.stem if into_file else "results",
+        folder=output_path.parent if into_file else None,
         settings=config,
     )
     return Invocation(
         options=options,
-        overrides=TaskOverrides(**_going_to("overrides", values)),
+        overrides=TaskOverrides(**_fields_of("overrides", values)),
         tasks=values["tasks"],
         include_path=values["include_path"],
         report=report,
@@ -107,8 +109,10 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Invocati
 def chosen_loggers(
     settings: Mapping[str, Setting],
 ) -> dict[str, Mapping[str, Any]]:
-    """The named loggers, with their arguments. Raises UsageError for a repeated
-    name."""
+    """The requested loggers, with their arguments.
+
+    Raises UsageError if one is named twice.
+    """
     chosen: dict[str, Mapping[str, Any]] = dict(settings["logger"].value)
     for name in ("wandb", "trackio"):
         args = settings[f"{name}_args"]
@@ -122,7 +126,7 @@ def chosen_loggers(
     return chosen
 
 
-def _going_to(target: str, values: Mapping[str, Any]) -> dict[str, Any]:
+def _fields_of(target: str, values: Mapping[str, Any]) -> dict[str, Any]:
     from mmeval.settings.flags import FLAGS
 
     fields: dict[str, Any] = {}
@@ -134,34 +138,34 @@ def _going_to(target: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def secrets_of(settings: Mapping[str, Setting]) -> frozenset[str]:
-    """The values of the settings that are secret wherever they stand."""
+    """The values of settings that are secret wherever they appear."""
     return secret_values(_as_json(settings))
 
 
 def as_config(settings: Mapping[str, Setting]) -> dict[str, Any]:
-    """The settings as a configuration file: JSON, secrets hidden, no ``--config``."""
-    given: dict[str, Any] = {}
+    """The settings as a configuration file: JSON, without secrets and ``--config``."""
+    non_empty: dict[str, Any] = {}
     for name, value in _as_json(settings).items():
         if value not in (None, "", [], {}):
-            given[name] = value
-    return without_secrets(given)
+            non_empty[name] = value
+    return without_secrets(non_empty)
 
 
 def _as_json(settings: Mapping[str, Setting]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    plain: dict[str, Any] = {}
     for name, setting in settings.items():
         value = setting.value
         if name in ("config", "show_config"):
             continue
         if name in ("judge", "captioner") and value is not None:
-            found[name] = _plain_role(value)
+            plain[name] = _plain_role(value)
         elif name == "role":
-            found[name] = {role: _plain_role(spec) for role, spec in value.items()}
+            plain[name] = {role: _plain_role(spec) for role, spec in value.items()}
         elif name == "reasoning_tags" and value is None:
-            found[name] = "none"
+            plain[name] = "none"
         else:
-            found[name] = _plain(value)
-    return found
+            plain[name] = _plain(value)
+    return plain
 
 
 def _plain_role(

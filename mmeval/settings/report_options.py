@@ -1,4 +1,4 @@
-"""The settings of a run as its table and its results file show them."""
+"""The settings of a run in its printed table and its results file."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from mmeval.errors import UsageError
 from mmeval.system.secrets import without_secrets
 
 _OTHER_SEEDS = 1234
+"""The default of lm-evaluation-harness, whose results files have these seeds."""
 
 
 @dataclass(frozen=True)
 class ReportContext:
-    """The settings that stand above the table and in the ``config`` of a results file.
+    """The settings above the table and in the ``config`` of a results file.
 
-    ``metadata`` is the user's own and is added to that ``config``. ``stem`` is the
-    beginning of the results file's name; ``folder`` is where it lies (None: the run
-    folder). ``settings`` are all flags as a configuration file has them, without
-    secrets.
+    - ``metadata``: the user's values, which are added to that ``config``.
+    - ``stem``: the start of the results file's name; ``folder``: its folder (None: the
+      run folder).
+    - ``settings``: all flags as in a configuration file, without secrets.
     """
 
     model: str
@@ -42,10 +43,9 @@ class ReportContext:
 
 
 def as_arguments(values: Mapping[str, Any]) -> str:
-    """``k=v,k2=v2``, secrets hidden; ``None`` if empty, like in
-    lm-evaluation-harness."""
-    shown = without_secrets(values)
-    return ",".join(f"{name}={value}" for name, value in shown.items()) or "None"
+    """``k=v,k2=v2`` without secrets; ``None`` if empty, as in lm-evaluation-harness."""
+    visible = without_secrets(values)
+    return ",".join(f"{name}={value}" for name, value in visible.items()) or "None"
 
 
 def run_config(context: ReportContext) -> dict[str, Any]:
@@ -69,10 +69,10 @@ def run_config(context: ReportContext) -> dict[str, Any]:
 
 
 def refuse_taken(metadata: Mapping[str, Any], origin: str) -> None:
-    """Raises UsageError when metadata would replace a setting in the results file."""
-    taken = sorted(metadata.keys() & run_config(ReportContext("")).keys())
-    if taken:
+    """Raises UsageError if metadata would replace a setting in the results file."""
+    conflicts = sorted(metadata.keys() & run_config(ReportContext("")).keys())
+    if conflicts:
         raise UsageError(
-            f"{origin}: the results' config has {', '.join(taken)} of its own; choose "
-            "another name"
+            f"{origin}: the config of the results already has {', '.join(conflicts)}; "
+            "choose another name"
         )

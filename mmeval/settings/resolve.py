@@ -1,4 +1,4 @@
-"""Settings from flags, else the configuration file, the environment, the default."""
+"""Resolves settings: flags, else configuration file, environment, default."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from mmeval.settings.flags import (
 
 
 class Setting(NamedTuple):
-    """A value, typed once it is resolved, and its origin for messages, empty for a
-    default. It is ``--limit``, ``run.yaml:3: limit`` or ``MMEVAL_LIMIT``. ``Any``: each
-    flag has its own type."""
+    """A value, and its origin for messages; the origin is empty for a default.
+
+    An origin is ``--limit``, ``run.yaml:3: limit`` or ``MMEVAL_LIMIT``. The value is
+    typed once it is resolved.
+    """
 
     value: Any
     origin: str = ""
@@ -28,42 +30,46 @@ class Setting(NamedTuple):
 
 def resolve(
     flags: Iterable[Flag],
-    given: Mapping[str, Any],
+    command_line: Mapping[str, Any],
     environ: Mapping[str, str],
     config: Path | None = None,
     *,
     spelt: str = "--{}",
 ) -> dict[str, Setting]:
-    """Give every flag its value. ``given`` are the flags of the command line by name;
-    ``spelt`` is how messages write them. Raises UsageError for a value that cannot be
-    read, an unknown key of the file and a flag that is refused."""
-    wanted = list(flags)
-    of_command = {
-        name: Setting(value, spelt.format(name)) for name, value in given.items()
+    """Give every flag its value.
+
+    ``command_line`` has the flags of the command line by name; ``spelt`` is their form
+    in messages. Raises UsageError for an invalid value, an unknown key of the file, or
+    a flag of another harness that has no effect.
+    """
+    flag_list = list(flags)
+    from_command_line = {
+        name: Setting(value, spelt.format(name)) for name, value in command_line.items()
     }
-    of_file: dict[str, Setting] = {}
+    from_file: dict[str, Setting] = {}
     if config is not None:
-        of_file = read_config(config, [flag.name for flag in wanted])
+        from_file = read_config(config, [flag.name for flag in flag_list])
     variables = _variables()
+    # MMEVAL_LOG_LEVEL is an alias of MMEVAL_VERBOSITY
     if not environ.get(variables["verbosity"]):
         variables["verbosity"] = "MMEVAL_LOG_LEVEL"
-    of_environment: dict[str, Setting] = {}
+    from_environment: dict[str, Setting] = {}
     for name, variable in variables.items():
-        if environ.get(variable):  # empty ones are passed over
-            of_environment[name] = Setting(environ[variable], variable)
-    sources = (of_command, of_file, of_environment)
+        if environ.get(variable):  # an empty variable counts as not set
+            from_environment[name] = Setting(environ[variable], variable)
+    sources = (from_command_line, from_file, from_environment)
     for source in sources:
         for name, (value, origin) in source.items():
             if name not in REFUSED:
                 continue
-            words = value if isinstance(value, list) else [value]
-            written = [str(word).lower() for word in words]
-            if len(written) != 1 or written[0] not in HARMLESS.get(name, ()):
+            items = value if isinstance(value, list) else [value]
+            lower = [str(item).lower() for item in items]
+            if len(lower) != 1 or lower[0] not in HARMLESS.get(name, ()):
                 raise UsageError(
                     f"{origin} has no effect here: {REFUSED[name]}", name=origin
                 )
     settings: dict[str, Setting] = {}
-    for flag in wanted:
+    for flag in flag_list:
         settings[flag.name] = Setting(flag.default)
         for source in sources:
             value, origin = source.get(flag.name, Setting(None))
@@ -74,17 +80,16 @@ def resolve(
 
 
 def config_file(
-    given: Mapping[str, Any],
+    command_line: Mapping[str, Any],
     environ: Mapping[str, str],
 ) -> Path | None:
-    """The file that ``--config`` or ``MMEVAL_CONFIG`` names."""
-    spelt = given.get("config") or environ.get("MMEVAL_CONFIG")
-    return Path(spelt).expanduser() if spelt else None
+    """The file named by ``--config`` or ``MMEVAL_CONFIG``."""
+    path = command_line.get("config") or environ.get("MMEVAL_CONFIG")
+    return Path(path).expanduser() if path else None
 
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
-    """A warning for each ``MMEVAL_...`` variable that nothing reads, with near
-    names."""
+    """A warning for each unknown ``MMEVAL_...`` variable, with near names."""
     known = {*_variables().values(), *OTHER_VARIABLES}
     warnings: list[str] = []
     for name in sorted(environ):
@@ -96,37 +101,36 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
 
 def exclude_each_other(
     settings: Mapping[str, Setting],
-    one: str,
-    other: str,
+    name: str,
+    other_name: str,
 ) -> None:
-    """Refuse two settings together. Raises UsageError when both are given."""
-    first, second = settings[one], settings[other]
-    if first.value not in _NOT_GIVEN and second.value not in _NOT_GIVEN:
+    """Raises UsageError if both settings are given."""
+    first, second = settings[name], settings[other_name]
+    if first.value not in _UNSET and second.value not in _UNSET:
         message = (
             f"{first.origin} and {second.origin} exclude each other; leave one out"
         )
         raise UsageError(message, name=first.origin)
 
 
-_NOT_GIVEN: tuple[Any, ...] = (None, "", 0, {}, ())
+_UNSET: tuple[Any, ...] = (None, "", 0, {}, ())
 
 
-def read_config(file: Path, known: Iterable[str]) -> dict[str, Setting]:
-    """The keys of a configuration file. Raises TaskFileError with a wrong key's
-    line."""
+def read_config(file: Path, flag_names: Iterable[str]) -> dict[str, Setting]:
+    """The keys of a configuration file. Raises TaskFileError for a wrong key."""
     from mmeval.system.yaml_document import read_document
 
     if not file.is_file():
         raise MissingDataError(
             f"--config: {file} {'is a folder' if file.is_dir() else 'does not exist'}"
         )
-    names = set(known) - {"config"}
+    names = set(flag_names) - {"config"}
     document = read_document(file)
-    found: dict[str, Setting] = {}
+    settings: dict[str, Setting] = {}
     for key, value in document.data.items():
         name = key.replace("-", "_")
         line = document.place((key,)).line
-        if name in found:
+        if name in settings:
             raise TaskFileError(
                 f"{key!r} is given twice", file=file, line=line, name=key
             )
@@ -137,12 +141,12 @@ def read_config(file: Path, known: Iterable[str]) -> dict[str, Setting]:
         if name not in names and name not in REFUSED:
             message = f"unknown key {key!r}{did_you_mean(name, names)}"
             raise TaskFileError(message, file=file, line=line, name=key)
-        found[name] = Setting(value, f"{file}:{line}: {key}")
-    return found
+        settings[name] = Setting(value, f"{file}:{line}: {key}")
+    return settings
 
 
 def _variables() -> dict[str, str]:
-    """The variable of each flag, also of those that are refused, by its name."""
+    """The environment variable of each flag, by the flag's name."""
     names = [flag.name for flag in (*FLAGS, *SCORE_FLAGS)]
     return {name: f"MMEVAL_{name.upper()}" for name in (*names, *REFUSED)}
 
@@ -152,7 +156,7 @@ def typed(
     raw: Any,
     origin: str,
 ) -> Any:
-    """A flag's value. Errors (UsageError, MissingDataError) begin with ``origin``."""
+    """The parsed value of a flag. Messages of errors begin with ``origin``."""
     try:
         value = flag.read(raw)
     except UsageError as error:
@@ -160,10 +164,10 @@ def typed(
     except MissingDataError as error:
         raise MissingDataError(f"{origin}: {error}", name=origin) from None
     if flag.choices and value not in flag.choices:
-        shown = [choice for choice in flag.choices if choice]
+        choices = [choice for choice in flag.choices if choice]
         message = (
-            f"{origin}: {' or '.join(shown)} is expected, not "
-            f"{value!r}{did_you_mean(value, shown)}"
+            f"{origin}: {' or '.join(choices)} is expected, not "
+            f"{value!r}{did_you_mean(value, choices)}"
         )
         raise UsageError(message, name=origin)
     return value

@@ -1,4 +1,4 @@
-"""Backends of the model and of other roles, from their flags or a recorded run."""
+"""Backends of the model and the other roles, from flags or a recorded run."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from mmeval.settings.resolve import Setting
 
 
 def model_spec(settings: Mapping[str, Setting]) -> BackendSpec:
-    """The model's backend; ``--device`` is its argument ``device``.
-    ``--trust_remote_code`` goes to a backend that takes it. Raises UsageError for a
-    device that the backend does not take, or that is given twice."""
+    """The model's backend, with ``--device`` as its argument ``device``.
+
+    ``--trust_remote_code`` is passed to a backend that accepts it. Raises UsageError
+    for a device that the backend does not accept, or that is given twice.
+    """
     name = settings["model"].value
     args = dict(settings["model_args"].value)
     device = settings["device"]
     if device.value:
         if not takes_argument(name, "device"):
             message = (
-                f"{device.origin} has no effect here: the backend {name!r} runs no "
+                f"{device.origin} has no effect: the backend {name!r} does not run a "
                 "model on a device of this machine"
             )
             raise UsageError(message, name=device.origin)
@@ -40,30 +42,31 @@ def model_spec(settings: Mapping[str, Setting]) -> BackendSpec:
 
 
 def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
-    """The backend of each role; ``--judge`` is short for ``--role judge=``. So is
-    ``--captioner``. Raises UsageError for a role that is given twice, and for arguments
-    of a judge that is not named."""
-    found = {
+    """The backend of each role.
+
+    ``--judge`` is short for ``--role judge=``, ``--captioner`` for ``--role
+    captioner=``. Raises UsageError for a role that is given twice, and for judge
+    arguments without a judge.
+    """
+    specs = {
         name: BackendSpec(backend, args)
         for name, (backend, args) in settings["role"].value.items()
     }
     for role in ("judge", "captioner"):
-        given = settings[role]
-        if given.value is None:
+        setting = settings[role]
+        if setting.value is None:
             continue
-        if role in found:
+        if role in specs:
             raise UsageError(
-                f"{given.origin} and {settings['role'].origin} {role}= are the same; "
+                f"{setting.origin} and {settings['role'].origin} {role}= are the same; "
                 "leave one out"
             )
-        name, args = given.value
-        found[role] = BackendSpec(name, args)
-        known = plugins.names("mmeval.model_backends")
-        if name.rpartition("/")[2] not in known:
-            hint = (
-                f"A model of a server is written as {given.origin} openai,model={name}."
-            )
-            raise UnknownNameError("backend", name, known, hint)
+        name, args = setting.value
+        specs[role] = BackendSpec(name, args)
+        backends = plugins.names("mmeval.model_backends")
+        if name.rpartition("/")[2] not in backends:
+            hint = f"For a model of a server: {setting.origin} openai,model={name}."
+            raise UnknownNameError("backend", name, backends, hint)
     origin = settings["judge_args"].origin
     extra = dict(settings["judge_args"].value)
     address = settings["judge_base_url"]
@@ -79,47 +82,49 @@ def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
                 f"{origin or address.origin} needs a judge: give --judge BACKEND, or "
                 "write the arguments into --role judge=..."
             )
-        judge = found["judge"]
+        judge = specs["judge"]
         twice = sorted(judge.args.keys() & extra.keys())
         if twice:
             raise UsageError(f"{twice[0]} of the judge is given twice; leave one out")
-        found["judge"] = BackendSpec(judge.name, {**judge.args, **extra})
-    return found
+        specs["judge"] = BackendSpec(judge.name, {**judge.args, **extra})
+    return specs
 
 
 def recorded_roles(settings: Mapping[str, Any]) -> dict[str, BackendSpec]:
-    """The backend of each role by a run's recorded settings, where secrets are
-    hidden."""
-    found = values.roles(settings.get("role", {}))
+    """The backend of each role in a run's recorded settings, without secrets."""
+    specs = values.roles(settings.get("role", {}))
     for role in ("judge", "captioner"):
         if role in settings:
-            found[role] = values.backend(settings[role])
-    if "judge" in found:
-        name, args = found["judge"]
+            specs[role] = values.backend(settings[role])
+    if "judge" in specs:
+        name, args = specs["judge"]
         args = {**args, **settings.get("judge_args", {})}
         if "judge_base_url" in settings:
             args["base_url"] = settings["judge_base_url"]
-        found["judge"] = (name, args)
-    return {role: BackendSpec(*spec) for role, spec in found.items()}
+        specs["judge"] = (name, args)
+    return {role: BackendSpec(*spec) for role, spec in specs.items()}
 
 
 def with_roles(
     settings: Mapping[str, Any],
-    given: Mapping[str, Any],
+    overrides: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Recorded settings, overridden by given ones; of a role the backend as a whole."""
-    shown = dict(settings)
+    """Recorded settings, overridden by others.
+
+    The backend of a role is replaced as a whole.
+    """
+    merged = dict(settings)
     roles = dict(settings.get("role", {}))
-    replaced = [*recorded_roles(given)]
+    replaced = [*recorded_roles(overrides)]
     if "judge" in replaced:
         replaced += ["judge_args", "judge_base_url"]
     for name in replaced:
-        shown.pop(name, None)
+        merged.pop(name, None)
         roles.pop(name, None)
-    shown |= given
-    roles |= given.get("role", {})
+    merged |= overrides
+    roles |= overrides.get("role", {})
     if roles:
-        shown["role"] = roles
+        merged["role"] = roles
     else:
-        shown.pop("role", None)
-    return shown
+        merged.pop("role", None)
+    return merged

@@ -1,6 +1,6 @@
-"""Readers of flag values, from text or from a value of a configuration file.
+"""Parsers of flag values, from text or from values of a configuration file.
 
-Each returns the typed value, or raises UsageError with what was expected. The caller
+Each returns the typed value, or raises UsageError with the expected form. The caller
 adds the name of the flag.
 """
 
@@ -23,7 +23,7 @@ from mmeval.store.shard import Shard
 from mmeval.system.wording import shortened, split_names
 
 Reader = Callable[[Any], Any]
-"""Reads one flag; ``Any`` because a configuration file may hold any YAML value."""
+"""Parses one flag. ``Any``: a configuration file may have any YAML value."""
 
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -42,15 +42,19 @@ SWITCH_WORDS: Mapping[str, bool] = {
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 _REPEATABLE = ("media_root",)
-"""Arguments that may be given several times, as of the formats of ``replay``: their
-values are a list. Of any other the last value counts."""
+"""Arguments that may be given several times, as for formats of ``replay``.
+
+Their value is a list. Of any other argument, the last value counts.
+"""
 
 
 def scalar(text: str) -> Any:
-    """One value as YAML 1.2 reads it; else the text itself. Values are true, false,
-    null, numbers, ``[...]``, ``{a: 1}`` and quoted text. Unlike in YAML 1.1, ``no`` is
-    a word and ``1:30`` is text. So are numbers that would change: ``0012345``, and
-    ``12e4567``, which is too large."""
+    """One value as in YAML 1.2; else the text itself.
+
+    Values are true, false, null, numbers, ``[...]``, ``{a: 1}`` and quoted text. Unlike
+    in YAML 1.1, ``no`` and ``1:30`` are text. So are numbers that would change:
+    ``0012345``, and ``12e4567``, which is too large.
+    """
     text = text.strip()
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
@@ -67,8 +71,7 @@ def scalar(text: str) -> Any:
 
 
 def _in_brackets(text: str) -> Any:
-    """A list or a mapping in JSON, or with words that are not quoted; else the text
-    itself."""
+    """A list or mapping, as JSON or with unquoted words; else the text itself."""
     try:
         return read_json(text)
     except ValueError:
@@ -77,49 +80,51 @@ def _in_brackets(text: str) -> Any:
         return [scalar(item) for item in items]
     if text.startswith("[") or not text.endswith("}"):
         return text
-    found: dict[str, Any] = {}
+    mapping: dict[str, Any] = {}
     for item in items:
         name, colon, value = item.partition(": ")
         if not colon or not _NAME.fullmatch(name):
             return text
-        found[str(scalar(name))] = scalar(value)
-    return found
+        mapping[str(scalar(name))] = scalar(value)
+    return mapping
 
 
 def read_json(text: str) -> Any:
-    """Parse JSON whose numbers are finite; NaN and Infinity are not JSON.
-    They cannot be written in results: raises ValueError."""
+    """Parse JSON with finite numbers.
+
+    Raises ValueError for NaN and infinities, which cannot be written to results.
+    """
     import json
 
     def refuse_constant(name: str) -> float:
         raise ValueError(f"{name} is not a JSON number")
 
-    def finite(spelt: str) -> float:
-        number = float(spelt)
+    def finite(digits: str) -> float:
+        number = float(digits)
         if not math.isfinite(number):
-            raise ValueError(f"{spelt} is too large for a number")
+            raise ValueError(f"{digits} is too large for a number")
         return number
 
     return json.loads(text, parse_constant=refuse_constant, parse_float=finite)
 
 
 def split_outside_brackets(text: str) -> list[str]:
-    """Split a text at commas outside of brackets and quotes, without empty pieces."""
+    """Split a text at commas outside brackets and quotes; drop empty pieces."""
     pieces: list[str] = []
     start = depth = 0
     quote = ""
-    for at, char in enumerate(text):
+    for position, char in enumerate(text):
         if quote:
             quote = "" if char == quote else quote
-        elif char in "'\"" and (at == 0 or text[at - 1] in "=,[{ :"):
+        elif char in "'\"" and (position == 0 or text[position - 1] in "=,[{ :"):
             quote = char
         elif char in "[{(":
             depth += 1
         elif char in ")}]":
             depth = max(0, depth - 1)
         elif char == "," and not depth:
-            pieces.append(text[start:at])
-            start = at + 1
+            pieces.append(text[start:position])
+            start = position + 1
     pieces.append(text[start:])
     return [piece.strip() for piece in pieces if piece.strip()]
 
@@ -134,96 +139,98 @@ def switch(value: Any) -> bool:
     """True or false; a flag without a value is true."""
     if isinstance(value, bool):
         return value
-    known = SWITCH_WORDS.get(str(value).lower())
-    if known is None:
+    switched = SWITCH_WORDS.get(str(value).lower())
+    if switched is None:
         raise UsageError(f"true or false is expected, not {value!r}")
-    return known
+    return switched
 
 
 def integer(low: int) -> Reader:
-    """A reader of whole numbers from ``low`` on."""
+    """A parser of whole numbers from ``low``."""
 
     def read(value: Any) -> int:
-        found = _as_number(value)
-        if not isinstance(found, int) or found < low:
+        number = _as_number(value)
+        if not isinstance(number, int) or number < low:
             raise UsageError(
                 f"a whole number of {low} or more is expected, not {value!r}"
             )
-        return found
+        return number
 
     return read
 
 
 def _as_number(value: Any) -> float | int | None:
-    """A finite number that is given itself or as a text; else None."""
-    found = scalar(value) if isinstance(value, str) else value
-    if isinstance(found, bool) or not isinstance(found, (int, float)):
+    """A finite number, given as a number or as text; else None."""
+    number = scalar(value) if isinstance(value, str) else value
+    if isinstance(number, bool) or not isinstance(number, (int, float)):
         return None
-    if isinstance(found, float) and not math.isfinite(found):
+    if isinstance(number, float) and not math.isfinite(number):
         return None
-    return found
+    return number
 
 
 def draws(value: Any) -> int:
-    """A number of resamples: none, or enough of them to read an interval from."""
-    found: int = integer(0)(value)
-    if 0 < found < FEWEST_DRAWS:
+    """The number of bootstrap resamples: 0, or enough to read an interval from."""
+    resamples: int = integer(0)(value)
+    if 0 < resamples < FEWEST_DRAWS:
         raise UsageError(
             f"0 or a whole number of {FEWEST_DRAWS} or more is expected, not {value!r}"
         )
-    return found
+    return resamples
 
 
 def number(value: Any) -> float:
     """A finite number of 0 or more."""
-    found = _as_number(value)
-    if found is None or found < 0:
+    finite = _as_number(value)
+    if finite is None or finite < 0:
         raise UsageError(f"a number of 0 or more is expected, not {value!r}")
-    return found
+    return finite
 
 
 def tolerated(value: Any) -> float:
-    """A count of trials, or below 1 a share."""
-    found = number(value)
-    if found >= 1 and found != int(found):
+    """A count of trials, or a share below 1."""
+    maximum = number(value)
+    if maximum >= 1 and maximum != int(maximum):
         raise UsageError(
-            f"{found} is neither a whole number of trials nor a share below 1"
+            f"{maximum} is neither a whole number of trials nor a share below 1"
         )
-    return found
+    return maximum
 
 
 def limit(value: Any) -> float | int | None:
-    """Samples a task: a whole count, a share below 1, or ``none`` for no limit."""
+    """Samples per task: a count, a share below 1, or ``none`` for no limit."""
     if value is None or (isinstance(value, str) and scalar(value) is None):
         return None
-    found = _as_number(value)
-    if found is None or found <= 0:
+    amount = _as_number(value)
+    if amount is None or amount <= 0:
         raise UsageError(
             "a count of samples, or a share between 0 and 1, is expected, not "
             f"{value!r}"
         )
-    if found >= 1 and found != int(found):
+    if amount >= 1 and amount != int(amount):
         raise UsageError(
-            f"{found} is neither a whole number of samples nor a share below 1"
+            f"{amount} is neither a whole number of samples nor a share below 1"
         )
-    return int(found) if found >= 1 else found
+    return int(amount) if amount >= 1 else amount
 
 
 def seed(value: Any) -> int:
-    """One seed, or four as in lm-evaluation-harness, of which the first is used.
-    The others, of numpy, torch and the few-shot sampler, must be their default there
-    (1234) or equal to the first."""
+    """One seed, or four as in lm-evaluation-harness; the first is used.
+
+    The others (numpy, torch, few-shot sampler) must be 1234, their default there, or
+    equal to the first.
+    """
     items = value
     if not isinstance(value, (list, tuple)):
         items = split_outside_brackets(str(value))
     seeds = [scalar(str(item)) for item in items]
-    # type: neither true nor false
+    # not isinstance: true and false are integers too
     are_whole = all(type(item) is int for item in seeds)
     if len(seeds) not in (1, 4) or not are_whole:
         raise UsageError(f"one whole number, or four, is expected, not {value!r}")
     first: int = seeds[0]
-    others = set(seeds[1:])
-    if others not in (set(), {1234}, {first}):
+    other_seeds = set(seeds[1:])
+    if other_seeds not in (set(), {1234}, {first}):
         raise UsageError(
             f"only the first seed has a use here; write {first} or "
             f"{first},1234,1234,1234"
@@ -233,7 +240,9 @@ def seed(value: Any) -> int:
 
 def batch_size(value: Any) -> BatchSize:
     """A size, ``auto`` (the backend decides), or ``auto:3``.
-    The latter tries a size that ran out of memory three times again."""
+
+    ``auto:3`` retries a size that ran out of memory up to three times.
+    """
     auto, colon, growths = str(value).partition(":")
     try:
         if auto == "auto":
@@ -252,18 +261,20 @@ def path(value: Any) -> Path:
 
 
 def paths(value: Any) -> tuple[Path, ...]:
-    """Several paths; the environment separates them by ``;``."""
+    """Several paths; in an environment variable, separated by ``;``."""
     return tuple(path(item) for item in _items(value))
 
 
 def words(value: Any) -> tuple[str, ...]:
-    """Names between commas or blanks, once each; a file's or folder's stays whole."""
+    """Names separated by commas or blanks, without duplicates; paths are kept."""
     return split_names(text(item) for item in _as_list(value))
 
 
 def arguments(value: Any) -> dict[str, Any]:
-    """``k=v,k2=v2`` (YAML scalars), JSON, a file, or a mapping; merged in order.
-    ``media_root`` may be given several times."""
+    """``k=v,k2=v2`` (YAML scalars), JSON, a file, or a mapping; several are merged.
+
+    ``media_root`` may be given several times.
+    """
     if isinstance(value, Mapping):
         return {str(key): item for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -272,49 +283,49 @@ def arguments(value: Any) -> dict[str, Any]:
             for name, argument in arguments(item).items():
                 _add_argument(merged, name, argument)
         return merged
-    spelt = text(value).strip()
-    if spelt.startswith("{"):
-        return json_object(spelt)
-    if "=" not in spelt and spelt.endswith((".yaml", ".yml", ".json")):
-        return file_object(Path(spelt).expanduser())
-    found: dict[str, Any] = {}
-    last = ""
-    for piece in split_outside_brackets(spelt):
-        key, equals, written = piece.partition("=")
+    stripped = text(value).strip()
+    if stripped.startswith("{"):
+        return json_object(stripped)
+    if "=" not in stripped and stripped.endswith((".yaml", ".yml", ".json")):
+        return file_object(Path(stripped).expanduser())
+    parsed: dict[str, Any] = {}
+    previous = ""
+    for piece in split_outside_brackets(stripped):
+        key, equals, value_text = piece.partition("=")
         if not equals or not key.strip():
-            after = f" after {last!r}" if last else ""
+            after = f" after {previous!r}" if previous else ""
             raise UsageError(
                 f"{piece!r}{after} is not NAME=VALUE; write lists as NAME=[a,b] and "
                 "texts in quotes"
             )
-        last = key.strip()
-        _add_argument(found, last, scalar(written))
-    return found
+        previous = key.strip()
+        _add_argument(parsed, previous, scalar(value_text))
+    return parsed
 
 
 def json_object(value: Any) -> dict[str, Any]:
-    """A JSON object, a file that holds one, or a mapping."""
+    """A JSON object, a file with one, or a mapping."""
     if isinstance(value, Mapping):
         return {str(key): item for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        spelt = " ".join(str(item) for item in value)
+        joined = " ".join(str(item) for item in value)
     else:
-        spelt = text(value)
-    if spelt.strip().endswith((".json", ".yaml", ".yml")):
-        return file_object(Path(spelt.strip()).expanduser())
+        joined = text(value)
+    if joined.strip().endswith((".json", ".yaml", ".yml")):
+        return file_object(Path(joined.strip()).expanduser())
     try:
-        found = read_json(spelt)
+        parsed = read_json(joined)
     except ValueError as error:
         raise UsageError(
-            f"a JSON object is expected, not {spelt!r} ({error})"
+            f"a JSON object is expected, not {joined!r} ({error})"
         ) from None
-    if not isinstance(found, dict):
-        raise UsageError(f"a JSON object is expected, not {spelt!r}")
-    return found
+    if not isinstance(parsed, dict):
+        raise UsageError(f"a JSON object is expected, not {joined!r}")
+    return parsed
 
 
 def file_object(file: Path) -> dict[str, Any]:
-    """The mapping in a YAML or JSON file. Numbers that are not finite are refused."""
+    """The mapping in a YAML or JSON file. Raises UsageError for non-finite numbers."""
     from mmeval.system.yaml_document import read_document
 
     if not file.is_file():
@@ -323,25 +334,27 @@ def file_object(file: Path) -> dict[str, Any]:
 
 
 def samples(value: Any) -> dict[str, tuple[int, ...]]:
-    """A map of task names to indices of samples, counted from 0."""
-    found: dict[str, tuple[int, ...]] = {}
+    """A map of task names to sample indices, counted from 0."""
+    chosen: dict[str, tuple[int, ...]] = {}
     for task, indices in json_object(value).items():
         is_list = isinstance(indices, (list, tuple))
-        # type: neither true nor a number that is written as a text
-        if not is_list or not all(type(at) is int and at >= 0 for at in indices):
+        # not isinstance: true and false are integers too
+        if not is_list or not all(
+            type(index) is int and index >= 0 for index in indices
+        ):
             raise UsageError(
                 f"{task!r} needs a list of indices from 0 on, not {indices!r}"
             )
-        found[task] = tuple(indices)
-    return found
+        chosen[task] = tuple(indices)
+    return chosen
 
 
 def shard(value: Any) -> Shard:
-    """``I/N``, I from 1 to N, or ``auto``: what the job says that this process is a
-    part of."""
+    """``I/N`` with I from 1 to N, or ``auto``: this process's part of the job."""
     if value == "auto":
         return shard_of_job(os.environ)
     number, _, of = str(value).partition("/")
+    # int() raises an error for thousands of digits
     is_short = max(len(number), len(of)) < 20
     is_number = is_short and number.isdecimal() and of.isdecimal()
     if not is_number or not 1 <= int(number) <= int(of):
@@ -354,22 +367,23 @@ def shard(value: Any) -> Shard:
 
 def switches(value: Any) -> dict[str, dict[str, Any]]:
     """A map of metric names to their switches."""
-    found = json_object(value)
-    for name, given in found.items():
-        if not isinstance(given, dict):
-            raise UsageError(f"{name!r} needs an object of switches, not {given!r}")
-    return found
+    by_metric = json_object(value)
+    for name, switches_of_metric in by_metric.items():
+        if not isinstance(switches_of_metric, dict):
+            raise UsageError(
+                f"{name!r} needs an object of switches, not {switches_of_metric!r}"
+            )
+    return by_metric
 
 
 def reasoning_tags(value: Any) -> tuple[str, str] | None:
-    """``<think>,</think>``, that as a list, or ``none`` to keep reasoning in
-    answers."""
-    found = scalar(value) if isinstance(value, str) else value
-    if found is None or found is False:
+    """``<think>,</think>``, the same as a list, or ``none`` to keep reasoning."""
+    parsed = scalar(value) if isinstance(value, str) else value
+    if parsed is None or parsed is False:
         return None
-    items = found
-    if not isinstance(found, (list, tuple)):
-        items = split_outside_brackets(str(found))
+    items = parsed
+    if not isinstance(parsed, (list, tuple)):
+        items = split_outside_brackets(str(parsed))
     if len(items) == 1 and isinstance(items[0], (list, tuple)):
         items = items[0]
     tags = [item for item in items if isinstance(item, str) and item]
@@ -384,22 +398,24 @@ def reasoning_tags(value: Any) -> tuple[str, str] | None:
 def roles(
     value: Any,
 ) -> dict[str, tuple[str, dict[str, Any]]]:
-    """``NAME=BACKEND[,k=v...]`` or ``NAME=FILE.yaml``, several of them, or a mapping.
-    The environment separates them by ``;``. A mapping, as in a file, is of names to
-    such texts or to ``{backend: ..., k: v}``."""
-    found: dict[str, tuple[str, dict[str, Any]]] = {}
+    """``NAME=BACKEND[,k=v...]`` or ``NAME=FILE.yaml``, one or several, or a mapping.
+
+    In an environment variable they are separated by ``;``. A mapping, as in a file, has
+    names as keys; values are such texts or ``{backend: ..., k: v}``.
+    """
+    by_role: dict[str, tuple[str, dict[str, Any]]] = {}
     if isinstance(value, Mapping):
         for key, spec in value.items():
-            found[str(key)] = _backend(str(key), spec)
-        return found
+            by_role[str(key)] = _backend(str(key), spec)
+        return by_role
     for item in _items(value):
-        name, equals, given = text(item).partition("=")
+        name, equals, backend_text = text(item).partition("=")
         if not equals or not name.strip():
             raise UsageError(f"NAME=BACKEND[,k=v...] is expected, not {item!r}")
-        if name.strip() in found:
+        if name.strip() in by_role:
             raise UsageError(f"the role {name.strip()!r} is given twice")
-        found[name.strip()] = _backend(name.strip(), given)
-    return found
+        by_role[name.strip()] = _backend(name.strip(), backend_text)
+    return by_role
 
 
 def backend(value: Any) -> tuple[str, dict[str, Any]]:
@@ -409,27 +425,31 @@ def backend(value: Any) -> tuple[str, dict[str, Any]]:
 
 def loggers(value: Any) -> dict[str, dict[str, Any]]:
     """``NAME[,k=v...]``, one or several, or a mapping of names to arguments.
-    The environment separates them by ``;``."""
-    found: dict[str, dict[str, Any]] = {}
+
+    In an environment variable they are separated by ``;``.
+    """
+    by_name: dict[str, dict[str, Any]] = {}
     if isinstance(value, Mapping):
-        for key, given in value.items():
-            found[str(key)] = arguments(given or {})
-        return found
+        for key, logger_arguments in value.items():
+            by_name[str(key)] = arguments(logger_arguments or {})
+        return by_name
     for item in _items(value):
-        name, _, spelt = text(item).partition(",")
-        if not name.strip() or "=" in name or name.strip() in found:
+        name, _, arguments_text = text(item).partition(",")
+        if not name.strip() or "=" in name or name.strip() in by_name:
             raise UsageError(f"NAME[,k=v...] is expected, each name once, not {item!r}")
-        found[name.strip()] = arguments(spelt) if spelt.strip() else {}
-    return found
+        by_name[name.strip()] = (
+            arguments(arguments_text) if arguments_text.strip() else {}
+        )
+    return by_name
 
 
 def device(value: Any) -> str:
-    """The device of the models of metrics: ``auto``, or a device as torch writes it."""
-    spelt = text(value).strip().lower()
-    wanted = device_fault(spelt)
-    if wanted:
-        raise UsageError(f"{wanted} is expected, not {value!r}")
-    return spelt
+    """The device of the models of metrics: ``auto``, or a device as in torch."""
+    name = text(value).strip().lower()
+    expected = device_fault(name)
+    if expected:
+        raise UsageError(f"{expected} is expected, not {value!r}")
+    return name
 
 
 def engine(value: Any) -> RayEngine | None:
@@ -446,7 +466,7 @@ def engine(value: Any) -> RayEngine | None:
 
 
 def level(value: Any) -> str:
-    """A log level by its name, in either case."""
+    """A log level by name, in upper or lower case."""
     name = str(value).upper()
     if name not in LEVELS:
         raise UsageError(f"one of {', '.join(LEVELS)} is expected, not {value!r}")
@@ -454,36 +474,36 @@ def level(value: Any) -> str:
 
 
 def _add_argument(
-    found: dict[str, Any],
+    arguments: dict[str, Any],
     name: str,
     value: Any,
 ) -> None:
-    """Add an argument to those before it; ``Any``: each has its own type."""
-    if name in _REPEATABLE and name in found:
-        found[name] = [*_as_list(found[name]), *_as_list(value)]
+    """Add an argument to the earlier ones."""
+    if name in _REPEATABLE and name in arguments:
+        arguments[name] = [*_as_list(arguments[name]), *_as_list(value)]
     else:
-        found[name] = value
+        arguments[name] = value
 
 
 def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _backend(role: str, given: Any) -> tuple[str, dict[str, Any]]:
+def _backend(role: str, spec: Any) -> tuple[str, dict[str, Any]]:
     if role == "model":
         raise UsageError("the role 'model' is given by --model and --model_args")
-    if isinstance(given, str) and "=" not in given:
-        file = given.strip()
+    if isinstance(spec, str) and "=" not in spec:
+        file = spec.strip()
         if file.endswith((".yaml", ".yml", ".json")):
-            given = file_object(Path(file).expanduser())
-    if isinstance(given, Mapping):
-        rest = {str(key): item for key, item in given.items()}
-        name = rest.pop("backend", "")
+            spec = file_object(Path(file).expanduser())
+    if isinstance(spec, Mapping):
+        args = {str(key): item for key, item in spec.items()}
+        name = args.pop("backend", "")
     else:
-        name, _, spelt = text(given).partition(",")
-        rest = arguments(spelt) if spelt.strip() else {}
+        name, _, arguments_text = text(spec).partition(",")
+        args = arguments(arguments_text) if arguments_text.strip() else {}
     if isinstance(name, str) and name.strip():
-        return name.strip(), rest
+        return name.strip(), args
     if role:
         raise UsageError(f"the role {role!r} needs the name of a backend")
     raise UsageError("the name of a backend is missing")

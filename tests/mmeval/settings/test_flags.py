@@ -1,5 +1,7 @@
-"""Flags and the fields of a run: each has the other. Effects of flags:
-``tests/stories/test_flag_effects.py``."""
+"""Every flag has a field of a run, and every field a flag.
+
+Effects of flags: ``tests/stories/test_flag_effects.py``.
+"""
 
 from dataclasses import fields, replace
 from pathlib import Path
@@ -12,8 +14,8 @@ from mmeval.settings.plan import Invocation, make_plan
 from mmeval.task.task import TaskOverrides
 
 
-def plan_of(given: dict[str, Any], environ: dict[str, str]) -> Invocation:
-    return make_plan(read_settings({"model": "reference", **given}, environ))
+def plan_of(flags: dict[str, Any], environ: dict[str, str]) -> Invocation:
+    return make_plan(read_settings({"model": "reference", **flags}, environ))
 
 
 def test_every_field_of_a_run_has_a_flag_with_its_default_and_no_flag_is_left_out() -> (

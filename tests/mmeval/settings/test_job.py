@@ -34,7 +34,7 @@ def test_the_place_in_a_job_is_the_shard(case: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("environ", "named"),
+    ("environ", "message"),
     [
         ({}, "SLURM_ARRAY_TASK_ID"),
         ({"RANK": "1"}, "WORLD_SIZE"),
@@ -55,7 +55,7 @@ def test_the_place_in_a_job_is_the_shard(case: str) -> None:
     ],
 )
 def test_a_job_that_says_no_place_is_refused(
-    environ: dict[str, str], named: str
+    environ: dict[str, str], message: str
 ) -> None:
-    with pytest.raises(UsageError, match=named):
+    with pytest.raises(UsageError, match=message):
         shard_of_job(environ)

@@ -18,12 +18,12 @@ def test_a_flag_wins_over_the_file_the_file_over_the_environment_and_that_over_t
 ) -> None:
     file = config(tmp_path, "limit: 2\noffset: 2\nmax-connections: 5\n")
     environ = {"MMEVAL_LIMIT": "3", "MMEVAL_OFFSET": "3", "MMEVAL_SEED": "3"}
-    found = resolve(FLAGS, {"limit": "1"}, environ, file)
-    assert found["limit"] == Setting(1, "--limit")
-    assert found["offset"] == Setting(2, f"{file}:2: offset")
-    assert found["max_connections"] == Setting(5, f"{file}:3: max-connections")
-    assert found["seed"] == Setting(3, "MMEVAL_SEED")
-    assert found["bootstrap_iters"] == Setting(BY_NAME["bootstrap_iters"].default)
+    settings = resolve(FLAGS, {"limit": "1"}, environ, file)
+    assert settings["limit"] == Setting(1, "--limit")
+    assert settings["offset"] == Setting(2, f"{file}:2: offset")
+    assert settings["max_connections"] == Setting(5, f"{file}:3: max-connections")
+    assert settings["seed"] == Setting(3, "MMEVAL_SEED")
+    assert settings["bootstrap_iters"] == Setting(BY_NAME["bootstrap_iters"].default)
 
 
 @pytest.mark.parametrize("source", ["flag", "file", "environment"])
@@ -32,7 +32,7 @@ def test_a_bad_value_and_a_flag_without_effect_are_refused_by_place(
     tmp_path: Path, name: str, source: str
 ) -> None:
     file = config(tmp_path, f"{name}: x\n" if source == "file" else "")
-    given: dict[str, Any] = {name: "x"} if source == "flag" else {}
+    flags: dict[str, Any] = {name: "x"} if source == "flag" else {}
     environ = {f"MMEVAL_{name.upper()}": "x"} if source == "environment" else {}
     origins = {
         "flag": f"--{name}",
@@ -40,7 +40,7 @@ def test_a_bad_value_and_a_flag_without_effect_are_refused_by_place(
         "environment": f"MMEVAL_{name.upper()}",
     }
     with pytest.raises(UsageError) as refusal:
-        resolve(FLAGS, given, environ, file)
+        resolve(FLAGS, flags, environ, file)
     assert (refusal.value.exit_code, refusal.value.name) == (2, origins[source])
     assert REFUSED.get(name, "") in str(refusal.value)
 

@@ -7,8 +7,8 @@ from mmeval.errors import UsageError
 from mmeval.settings.role_flags import model_spec
 
 
-def args_of(**given: Any) -> dict[str, Any]:
-    return dict(model_spec(read_settings({"model": "hf", **given}, {})).args)
+def args_of(**flags: Any) -> dict[str, Any]:
+    return dict(model_spec(read_settings({"model": "hf", **flags}, {})).args)
 
 
 def test_flags_for_a_local_model_become_its_arguments_where_it_takes_them() -> None:
@@ -30,6 +30,6 @@ def test_a_model_that_is_not_installed_here_may_still_be_named_as_by_the_record_
 
 
 def test_a_device_that_could_have_no_effect_is_refused() -> None:
-    for given in ({"model": "openai"}, {"model_args": ["device=cpu"]}):
+    for flags in ({"model": "openai"}, {"model_args": ["device=cpu"]}):
         with pytest.raises(UsageError, match="--device"):
-            args_of(**given, device="cuda:1")
+            args_of(**flags, device="cuda:1")

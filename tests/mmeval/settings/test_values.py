@@ -39,9 +39,9 @@ def test_a_scalar_is_read_without_the_traps_of_old_yaml() -> None:
         '{"a": 1}': {"a": 1},
         "{a: 1, 'b': [x, y]}": {"a": 1, "b": ["x", "y"]},
     }
-    for written, meant in meanings.items():
-        found = values.scalar(written)
-        assert (found, type(found)) == (meant, type(meant))
+    for text, expected in meanings.items():
+        value = values.scalar(text)
+        assert (value, type(value)) == (expected, type(expected))
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_what_is_no_scalar_is_the_text_itself(text: str) -> None:
 def test_a_value_is_read_from_text_or_from_what_a_file_holds(
     read: values.Reader, pairs: Pairs
 ) -> None:
-    assert [read(given) for given, _ in pairs] == [meant for _, meant in pairs]
+    assert [read(value) for value, _ in pairs] == [expected for _, expected in pairs]
 
 
 @pytest.mark.parametrize(
@@ -176,9 +176,9 @@ def test_a_value_is_read_from_text_or_from_what_a_file_holds(
 def test_a_value_of_the_wrong_kind_is_refused(
     read: values.Reader, wrong: Sequence[Any]
 ) -> None:
-    for given in wrong:
+    for value in wrong:
         with pytest.raises(UsageError):
-            read(given)
+            read(value)
 
 
 def test_arguments_and_roles_come_from_files_too_and_a_word_that_is_a_path_stays_whole(
