@@ -1,52 +1,45 @@
 """The exceptions that mmeval raises, and the exit code of each.
 
-MmevalError                   1   something unexpected; the message still has an
-                                  instruction
-├── UsageError                2   a flag, a task file or a run folder that cannot be
-│                                 used as asked
-│   ├── TaskFileError             a YAML file, with file and line
-│   ├── SampleError               a sample that no prompt can be made of
-│   ├── UnknownNameError          a task, metric, backend ... that is not registered;
-│   │                             offers near names
-│   ├── AmbiguousNameError        a name that two installed plugins claim
-│   ├── IdentityChangedError      the run folder was made by another model or with other
+MmevalError                   1   any other error; its message says what to do
+├── UsageError                2   a flag, task file or run folder cannot be used
+│   ├── TaskFileError             a YAML file is wrong; has file and line
+│   ├── SampleError               no prompt can be made of a sample
+│   ├── UnknownNameError          a task, metric, backend ... is not registered; offers
+│   │                             near names
+│   ├── AmbiguousNameError        two installed plugins register the same name
+│   ├── IdentityChangedError      the run folder belongs to another model or other
 │   │                             settings
-│   ├── ReplayMismatchError       a journalled step was asked with another request
-│   ├── PromptError               in mmeval.program.prompt: a prompt that cannot be made
-│   │                             of a sample
-│   ├── KeyFaultsError            in mmeval.task.key_faults: keys of task files that are
-│   │                             not honoured
-│   └── RunLockedError            another process is writing in this run folder
-├── MissingError              4   a key, an extra, data, that has to be supplied first
-│   ├── MissingExtraError         a package of an optional extra
-│   └── MissingDataError          a file, a data set
-│       ├── NotFetchedError       a data set of the hub that is not on this machine
-│       ├── WeightsError          in mmeval.metric.model_files_error: a model that
-│       │                         cannot be used
-│       └── OutOfReachError       in mmeval.dataset.hub: the hub could not be asked
-├── WorkerStartError          1   in mmeval.broker.worker_service: a worker that does
-│                                 not start
-├── PluginError               1   an installed plugin that cannot be imported or breaks
-│                                 its contract
-├── ContentError              1   a medium that cannot be read, or is larger than its
-│                                 limit
-│   ├── CorruptMediaError
-│   ├── MediaLimitError
-│   └── UnsupportedMediaError     a format, codec, depth or password that mmeval does
-│                                 not read; the fault is not the model's
+│   ├── ReplayMismatchError       a step of the journal has another request than now
+│   ├── PromptError               in mmeval.program.prompt: a template fails on a sample
+│   ├── KeyFaultsError            in mmeval.task.key_faults: keys of a task file have
+│   │                             no effect
+│   └── RunLockedError            another process writes in this run folder
+├── MissingError              4   a key, an extra or data must be supplied first
+│   ├── MissingExtraError         a package of an optional extra is not installed
+│   └── MissingDataError          a file or data set is missing
+│       ├── NotFetchedError       a data set of the hub is not on this machine
+│       ├── WeightsError          in mmeval.metric.model_files_error: a model cannot be
+│       │                         used
+│       └── OutOfReachError       in mmeval.dataset.hub: the hub cannot be reached
+├── WorkerStartError          1   in mmeval.broker.worker_desk: a worker does not start
+├── PluginError               1   an installed plugin cannot be imported or breaks its
+│                                 contract
+├── ContentError              1   a medium cannot be read
+│   ├── CorruptMediaError         it is damaged
+│   ├── MediaLimitError           it is larger than a limit
+│   └── UnsupportedMediaError     mmeval does not read its format, codec, depth or
+│                                 encryption; the model is not at fault
 ├── StorageError              1   the run folder cannot be written: disk full, read-only
-├── Interrupted             130   the user stopped the run; everything that was answered
-│                                 is kept
-├── CallFailed                1   in mmeval.program.calls: a call that a program cannot
-│                                 do without has failed
-├── RoleLostError                 a role answers no call of this run any more
+├── Interrupted             130   the user stopped the run; all answers are kept
+├── CallFailed                1   in mmeval.program.calls: a required call failed
+├── RoleLostError                 a role answers no more calls in this run
 │   ├── KeyRefusedError       4   the server does not accept the key
-│   ├── StartFailedError          the model could not be loaded; the exit code is that
-│   │                             of the reason
-│   └── BackendDownError      3   the backend stopped answering altogether
-├── BudgetSpentError          3   in mmeval.run.costs.budget: a budget is spent;
-│                                 everything that was answered is kept
-└── StoppedError              1   the run is ending, so this call was not made
+│   ├── StartFailedError          the model cannot be loaded; has the exit code of the
+│   │                             cause
+│   └── BackendDownError      3   the backend stopped answering
+├── BudgetSpentError          3   in mmeval.run.costs.budget: a budget is spent; all
+│                                 answers are kept
+└── StoppedError              1   the run is ending; the call was not made
 """
 
 from __future__ import annotations
@@ -69,12 +62,15 @@ EXIT_INTERRUPTED = 130
 
 
 class MmevalError(Exception):
-    """The root; its text is for the user: what happened, where, what to do next.
+    """The base class. Its text says what happened, where, and what to do next.
 
-    Its fields are for programs, empty where they say nothing: the ``name`` at fault (a
-    flag, key, switch, task or package; several with commas), the ``known`` names that
-    would be right, the ``file`` and the ``line`` in it (from 1), and ``how_to_fix``,
-    which the text holds too.
+    The fields are for programs; empty where they do not apply:
+
+    - ``name``: the name at fault (a flag, key, switch, task or package; several with
+      commas).
+    - ``known``: the valid names.
+    - ``file``, ``line``: where the fault is; lines count from 1.
+    - ``how_to_fix``: what to do next; it is part of the text.
     """
 
     exit_code = EXIT_UNEXPECTED
@@ -102,7 +98,7 @@ class UsageError(MmevalError):
 
 
 class TaskFileError(UsageError):
-    """A task file that cannot be read; ``line`` is 0 if none is to blame."""
+    """A task file that cannot be read. ``line`` is 0 if the fault is not in a line."""
 
     file: Path
 
@@ -118,16 +114,16 @@ class TaskFileError(UsageError):
         self.message = message
 
     def __reduce__(self) -> tuple[object, ...]:
-        made = partial(TaskFileError, file=self.file, line=self.line, name=self.name)
-        return made, (self.message,)
+        build = partial(TaskFileError, file=self.file, line=self.line, name=self.name)
+        return build, (self.message,)
 
 
 class SampleError(UsageError):
-    """A sample that no prompt can be made of; the others are asked."""
+    """No prompt can be made of a sample. The run goes on with the others."""
 
 
 class UnknownNameError(UsageError):
-    """``name`` is not registered; the message offers the names that look like it."""
+    """``name`` is not registered; the message offers similar names."""
 
     def __init__(
         self, what: str, name: str, known: Iterable[str], hint: str = ""
@@ -165,9 +161,9 @@ class RunLockedError(UsageError):
 
 
 class MissingError(MmevalError):
-    """Something has to be supplied; the text ends with the ``command`` that does.
+    """Something must be supplied. The text ends with the ``command`` to run.
 
-    ``cause`` is what a finding has of the message, by default all of it.
+    ``cause`` is the text of its finding; by default the whole message.
     """
 
     exit_code = EXIT_MISSING
@@ -181,7 +177,7 @@ class MissingError(MmevalError):
 
 
 class MissingExtraError(MissingError):
-    """A package is not installed; the message is the command that installs it."""
+    """A package is not installed; the message has the command to install it."""
 
     def __init__(self, package: str, extra: str = "") -> None:
         self.package, self.extra = package, extra
@@ -197,8 +193,11 @@ class MissingDataError(MissingError):
 
 
 class NotFetchedError(MissingDataError):
-    """A data set of the hub, its ``name``, is not on this machine. Its ``cause`` does
-    not state why: it is the same for commands that ask the hub and that do not."""
+    """A data set of the hub, ``name``, is not on this machine.
+
+    ``cause`` does not say why, so that it is the same whether or not a command may use
+    the network.
+    """
 
 
 class PluginError(MmevalError):
@@ -218,7 +217,7 @@ class MediaLimitError(ContentError):
 
 
 class UnsupportedMediaError(ContentError):
-    """A sound medium that mmeval does not read: no score, and never 0."""
+    """A valid medium that mmeval does not read: unscored, never 0."""
 
 
 class StorageError(MmevalError):
@@ -230,33 +229,33 @@ class Interrupted(MmevalError):
 
 
 class RoleLostError(MmevalError):
-    """A role answers no more calls: ``reason`` is why, ``how_to_fix`` what to do
-    first."""
+    """A role answers no more calls: why (``reason``), and ``how_to_fix`` it."""
 
     def __init__(self, reason: str, how_to_fix: str) -> None:
         super().__init__(
-            f"{sentence(reason)} What was answered is kept: {how_to_fix}, then run "
-            "the same command"
+            f"{sentence(reason)} Answers are kept: {how_to_fix}, then run the "
+            "same command"
         )
         self.reason, self.how_to_fix = reason, how_to_fix
 
 
 class BackendDownError(RoleLostError):
-    """A role stopped answering; the run stops instead of failing sample after
-    sample."""
+    """A role stopped answering. The run stops, so that no more samples fail."""
 
     exit_code = EXIT_INCOMPLETE
 
 
 class KeyRefusedError(RoleLostError, MissingError):
-    """The server does not accept the key: no call of this run can succeed."""
+    """The server does not accept the key; no call of this run can succeed."""
 
     exit_code = EXIT_MISSING
 
 
 class StartFailedError(RoleLostError):
-    """A backend could not be started, so no call was made. ``message`` is why, and what
-    to do; ``exit_code`` is that of the error that it met."""
+    """A backend cannot be started, and no call was made.
+
+    ``message`` says why and what to do; ``exit_code`` is that of the cause.
+    """
 
     def __init__(
         self,
@@ -264,7 +263,7 @@ class StartFailedError(RoleLostError):
         message: str,
         exit_code: int,
     ) -> None:
-        super().__init__(f"{backend} cannot be started: {message}", "mend that")
+        super().__init__(f"{backend} cannot be started: {message}", "fix that")
         self.message, self.exit_code = message, exit_code
 
     def __str__(self) -> str:
@@ -272,65 +271,68 @@ class StartFailedError(RoleLostError):
 
 
 class StoppedError(MmevalError):
-    """The user stopped the run before this call; its trial is not answered or
-    failed."""
+    """The run was stopped before this call. Its trial has no answer and no failure."""
 
 
 def sentence(text: object) -> str:
-    """A message with a full stop, unless it ends in a mark of its own."""
+    """The message with a full stop, unless it ends with a punctuation mark."""
     message = str(text)
     return message if message.endswith((".", "?", "!")) else f"{message}."
 
 
 def message_of(error: BaseException) -> str:
-    """The message of an error, with its class before it unless it is one of ours."""
+    """The message of an error, preceded by its class unless it is an MmevalError."""
     if isinstance(error, MmevalError):
         return str(error)
     return f"{type(error).__name__}: {error}"
 
 
 def written_instead(name: str, written: Iterable[str]) -> str:
-    """``; it has "rubrik": did you mean "rubric"?`` for a near name, or empty."""
+    """A hint such as ``; it has "rubrik": did you mean "rubric"?``, or empty."""
     near = difflib.get_close_matches(name, list(written), n=1, cutoff=0.6)
     return f'; it has "{near[0]}": did you mean "{name}"?' if near else ""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """``; did you mean "x"?`` for the names nearest to a mistyped one, or empty."""
-    bare = {_bare(item): item for item in known}
-    near = difflib.get_close_matches(_bare(name), list(bare), n=3, cutoff=0.6)
+    """A hint such as ``; did you mean "x"?`` with near names, or empty."""
+    by_short_name = {_short_name(item): item for item in known}
+    near = difflib.get_close_matches(
+        _short_name(name), list(by_short_name), n=3, cutoff=0.6
+    )
     if not near:
         return ""
-    shown = " or ".join(f'"{bare[item]}"' for item in near)
-    return f"; did you mean {shown}?"
+    quoted = " or ".join(f'"{by_short_name[item]}"' for item in near)
+    return f"; did you mean {quoted}?"
 
 
-def _bare(name: str) -> str:
-    """A name without what would make all flags, or all variables, look alike."""
+def _short_name(name: str) -> str:
+    """The name without the prefix that makes all flags, or variables, look alike."""
     return name.removeprefix("--").removeprefix("MMEVAL_")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether memory of machine or device ran out, by the words of Python and torch."""
+    """True if host or device memory ran out, by the messages of Python and torch."""
     message = str(error).lower()
-    # the last is of cuBLAS and cuDNN
-    known = ("out of memory", "allocate memory", "status_alloc_failed")
-    return isinstance(error, MemoryError) or any(words in message for words in known)
+    # the last phrase is from cuBLAS and cuDNN
+    phrases = ("out of memory", "allocate memory", "status_alloc_failed")
+    return isinstance(error, MemoryError) or any(
+        phrase in message for phrase in phrases
+    )
 
 
 def raised_at(error: BaseException, *callers: str) -> str:
-    """`` (adapter.py:31)``: where a plugin's own code raised an error.
+    """Where a plugin's code raised an error: `` (adapter.py:31)``.
 
-    Empty where the error comes from one of ``callers``, the files that call the plugin,
-    or has no traceback any more.
+    Empty if the error has no traceback, or comes from one of ``callers``, the files
+    that call the plugin.
     """
-    import traceback  # it takes longer to import than the help takes to print
+    import traceback  # a slow import that --help does not need
 
     file = ""
     line = 0
     for frame, number in traceback.walk_tb(error.__traceback__):
         name = frame.f_code.co_filename
-        if not name.startswith("<frozen "):  # of an import
+        if not name.startswith("<frozen "):  # frames of the import system
             file = name
             line = number
     return "" if not file or file in callers else f" ({Path(file).name}:{line})"

@@ -1,4 +1,4 @@
-"""Processes, threads, files, texts of messages, switches and optional packages."""
+"""Processes, threads, files, text of messages, switches and optional packages."""
 
 from typing import TYPE_CHECKING
 

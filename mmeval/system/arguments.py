@@ -1,4 +1,4 @@
-"""Checks the values of switches by the types of keyword arguments."""
+"""Checks values of switches against the types of keyword arguments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mmeval.errors import did_you_mean
 T = TypeVar("T")
 
 Hint: TypeAlias = Any
-"""A type as in an annotation; types have no common type of their own."""
+"""A type as in an annotation. Types have no common type."""
 
 _LISTS = (list, Sequence)
 _NOUNS: Mapping[Any, str] = {
@@ -39,11 +39,13 @@ _NOUNS: Mapping[Any, str] = {
 
 
 class FilePath:
-    """Marks a text that may be a path, relative to the file that holds it.
-    Names may have a slash (``org/model``): a path begins with ``.``."""
+    """Marks a text that may be a path, relative to the file that contains it.
 
-    def is_path(self, written: str) -> bool:
-        return written.startswith(".")
+    Names may have a slash (``org/model``), so a path must begin with ``.``.
+    """
+
+    def is_path(self, text: str) -> bool:
+        return text.startswith(".")
 
     def __repr__(self) -> str:
         return type(self).__name__
@@ -53,15 +55,17 @@ PathOrName: TypeAlias = Annotated[str, FilePath()]
 
 
 class Checked:
-    """Marks a value with a condition beyond its type; ``fault`` gives what it must be.
-    It is empty when the value is right."""
+    """Marks a value with a condition beyond its type.
+
+    ``fault(value)`` describes the expected value; it is empty if the value is valid.
+    """
 
     def __init__(self, fault: Callable[[Any], str]) -> None:
         self.fault = fault
 
 
 def regex_fault(pattern: str) -> str:
-    """What a regular expression must be; empty where it is one."""
+    """What is expected if ``pattern`` is not a regular expression; else empty."""
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
@@ -88,75 +92,81 @@ AboveZero: TypeAlias = Annotated[
 
 
 def hint_of(function: Callable[..., Any], name: str) -> Hint:
-    """The type of an argument; ``Any`` without one, or if it cannot be resolved."""
-    written = getattr(function, "__annotations__", {}).get(name, Any)
-    only = SimpleNamespace(__annotations__={name: written})
+    """The type of an argument; ``Any`` if it has none or it cannot be resolved."""
+    annotation = getattr(function, "__annotations__", {}).get(name, Any)
+    only = SimpleNamespace(__annotations__={name: annotation})
     names = getattr(function, "__globals__", {})
     try:
         return get_type_hints(only, globalns=names, include_extras=True)[name]
-    # an annotation may be any expression, of names that exist for a type checker alone
+    # an annotation may be any expression, with names that only a type checker knows
     except Exception:
         return Any
 
 
 def marks_of(hint: Hint, kind: type[T]) -> list[T]:
-    """The marks of a kind in an annotation, beside the type."""
+    """The marks of one class in an ``Annotated`` type."""
     return [
         mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, kind)
     ]
 
 
 def is_path(value: Any, hint: Hint) -> bool:
-    """Whether a value of this type is a path."""
+    """True if a value of this type is a path."""
     return isinstance(value, str) and any(
         mark.is_path(value) for mark in marks_of(hint, FilePath)
     )
 
 
 def as_meant(value: Any, hint: Hint) -> Any:
-    """The value, or the word ``none`` for a null where the type has that word and no
-    null: both are written alike."""
+    """The value; ``"none"`` for null if the type allows the word but not null.
+
+    Task files write both as ``none``.
+    """
     if value is None and "none" in _words(hint) and not _fits(None, hint):
         return "none"
     return value
 
 
 def fault_of(value: Any, hint: Hint) -> str:
-    """Why a value is not of a type, with near names; empty when it is.
-    Types that YAML cannot write are not checked."""
+    """Why a value does not match a type, with near names; empty if it does.
+
+    Types that YAML cannot express are not checked.
+    """
     if _fits(value, hint):
         for mark in marks_of(hint, Checked):
             if fault := mark.fault(value):
                 return f"must be {fault}, not {value!r:.80}"
         return ""
     near = did_you_mean(value, _words(hint)) if isinstance(value, str) else ""
-    return f"must be {_wanted(hint)}, not {value!r:.80}{near}"
+    return f"must be {_expected(hint)}, not {value!r:.80}{near}"
 
 
-class _Form(NamedTuple):
-    """A type in parts: ``list[str]`` is ``list``, ``(str,)``. ``Any``: see ``Hint``."""
+class _TypeParts(NamedTuple):
+    """A type in parts: ``list[str]`` is ``list``, ``(str,)``."""
 
     kind: Any
-    inner: tuple[Hint, ...]
+    arguments: tuple[Hint, ...]
 
 
-def _form(hint: Hint) -> _Form:
+def _type_parts(hint: Hint) -> _TypeParts:
     kind: Any = get_origin(hint)
     if kind is Annotated:
-        return _form(get_args(hint)[0])
+        return _type_parts(get_args(hint)[0])
     if kind in (Union, types.UnionType):
         kind = "union"
-    return _Form(kind or hint, get_args(hint))
+    return _TypeParts(kind or hint, get_args(hint))
 
 
 def _fits(value: Any, hint: Hint) -> bool:
-    kind, inner = _form(hint)
+    kind, arguments = _type_parts(hint)
     if kind == "union":
-        return any(_fits(value, option) for option in inner)
+        return any(_fits(value, option) for option in arguments)
     if kind is Literal:
-        return any(type(value) is type(option) and value == option for option in inner)
+        return any(
+            type(value) is type(option) and value == option for option in arguments
+        )
     if kind in _LISTS:
-        item_hint = inner[0] if inner else Any
+        item_hint = arguments[0] if arguments else Any
         is_list = isinstance(value, (list, tuple))
         return is_list and all(_fits(item, item_hint) for item in value)
     if kind not in _NOUNS:
@@ -166,22 +176,22 @@ def _fits(value: Any, hint: Hint) -> bool:
     return isinstance(value, (int, float) if kind is float else kind)
 
 
-def _wanted(hint: Hint) -> str:
-    kind, inner = _form(hint)
+def _expected(hint: Hint) -> str:
+    kind, arguments = _type_parts(hint)
     if kind == "union":
-        return " or ".join(map(_wanted, inner))
+        return " or ".join(map(_expected, arguments))
     if kind is Literal:
-        words = [str(value) or '""' for value in inner]
+        words = [str(value) or '""' for value in arguments]
         return " or ".join(words) if len(words) <= 2 else f"one of {', '.join(words)}"
     if kind in _LISTS:
-        is_typed = inner and inner[0] is not Any
-        return f"a list, each {_wanted(inner[0])}" if is_typed else "a list"
+        is_typed = arguments and arguments[0] is not Any
+        return f"a list, each {_expected(arguments[0])}" if is_typed else "a list"
     return _NOUNS.get(kind, "something else")
 
 
 def _words(hint: Hint) -> list[str]:
-    """The texts that a type lists."""
-    kind, inner = _form(hint)
+    """The texts of all literals in a type."""
+    kind, arguments = _type_parts(hint)
     if kind is Literal:
-        return [option for option in inner if isinstance(option, str)]
-    return [word for part in inner for word in _words(part)]
+        return [option for option in arguments if isinstance(option, str)]
+    return [word for part in arguments for word in _words(part)]

@@ -1,4 +1,4 @@
-"""Sets Python's cycle collector for runs: many small objects, of which few stay."""
+"""Configures Python's cycle collector for runs: many small objects, few are kept."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 THRESHOLDS = (25_000, 20, 50)
-"""With Python's own, the collector searches all objects eight hundred times in ten
-thousand samples, which takes a quarter of the run's CPU and finds nothing."""
+"""With Python's defaults the collector scans all objects 800 times in 10,000 samples.
+
+That is a quarter of the run's CPU time, and it finds nothing.
+"""
 
 
 def settle() -> None:
-    """Exclude all objects so far (program, tasks), and search new ones less often.
-    Nothing is collected before, as searching for the little garbage so far takes as
-    long as a hundred samples."""
+    """Exclude all current objects (program, tasks), and scan new ones less often.
+
+    Nothing is collected first: a collection takes as long as 100 samples.
+    """
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
 
 
 @contextmanager
 def settled() -> Iterator[None]:
-    """:func:`settle` for a block, and undo it, for programs that run tasks."""
+    """Apply :func:`settle` for a block, then undo it, for programs that run tasks."""
     before = gc.get_threshold()
     settle()
     try:

@@ -1,4 +1,4 @@
-"""Imports optional packages, or reports the command that installs them."""
+"""Imports optional packages, or raises an error with the command to install them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from mmeval.errors import MissingExtraError
 
 
 def absent(needs: Iterable[str]) -> Iterator[MissingExtraError]:
-    """Those of some modules, each as ``module:extra``, whose packages are not
-    installed. Imports nothing."""
+    """The requirements, as ``module:extra``, whose packages are not installed.
+
+    Nothing is imported.
+    """
     for name in needs:
         module, _, extra = name.partition(":")
         package = module.partition(".")[0]
@@ -21,8 +23,11 @@ def absent(needs: Iterable[str]) -> Iterator[MissingExtraError]:
 
 
 def need(module: str, extra: str) -> Any:
-    """Import an optional extra's module. Raises MissingExtraError with the command.
-    Returns ``Any`` because optional packages are absent where types are checked."""
+    """Import a module of an optional extra. Raises MissingExtraError with the command.
+
+    Returns ``Any``, because optional packages are not installed where types are
+    checked.
+    """
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Replaces folders and files as a whole; finds free space and the cache of mmeval."""
+"""Replaces folders and files atomically; finds free space and the cache folder."""
 
 from __future__ import annotations
 
@@ -15,21 +15,24 @@ from mmeval.errors import StorageError
 from mmeval.system.signals import is_alive
 
 _EXCHANGE = 2
-_HERE = -100
-"""AT_FDCWD: paths count from the working folder."""
+"""RENAME_EXCHANGE of Linux's renameat2."""
+_WORKING_FOLDER = -100
+"""AT_FDCWD: paths are relative to the working folder."""
 
 
 @contextmanager
 def replaced(folder: Path) -> Iterator[Path]:
-    """A new folder that replaces ``folder`` when the block ends without an error. It is
-    made beside it. Readers find the old folder or the new one, even if the process is
-    killed. Left-overs of killed processes are removed."""
+    """A new folder that replaces ``folder`` when the block ends without an error.
+
+    It is created beside ``folder``. Readers see the old folder or the new one, even if
+    the process is killed. Folders left by killed processes are removed.
+    """
     folder.parent.mkdir(parents=True, exist_ok=True)
     prefix = f".{folder.name}.{socket.gethostname()[:40]}-"
-    for left in folder.parent.glob(f"{glob.escape(prefix)}*"):
-        number = left.name.removeprefix(prefix)
+    for leftover in folder.parent.glob(f"{glob.escape(prefix)}*"):
+        number = leftover.name.removeprefix(prefix)
         if number.isdigit() and not is_alive(int(number)):
-            shutil.rmtree(left, ignore_errors=True)
+            shutil.rmtree(leftover, ignore_errors=True)
     new = folder.with_name(f"{prefix}{os.getpid()}")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir()
@@ -43,7 +46,12 @@ def replaced(folder: Path) -> Iterator[Path]:
 
         with contextlib.suppress(AttributeError, OSError):
             rename = ctypes.CDLL(None, use_errno=True).renameat2
-            names = (_HERE, os.fsencode(new), _HERE, os.fsencode(folder))
+            names = (
+                _WORKING_FOLDER,
+                os.fsencode(new),
+                _WORKING_FOLDER,
+                os.fsencode(folder),
+            )
             if rename(*names, _EXCHANGE) == 0:
                 return
         aside = new.with_name(f"{new.name}.old")
@@ -55,9 +63,10 @@ def replaced(folder: Path) -> Iterator[Path]:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Give a file a second place: a hard link where one can be had, else a copy, whole
-    or not at all. One that is there already, in its size, stays. Raises
-    StorageError."""
+    """Create ``target`` as a hard link to ``source`` if possible, else as a copy.
+
+    A target of the same size stays. Raises StorageError.
+    """
     with contextlib.suppress(OSError):
         if target.stat().st_size == source.stat().st_size:
             return
@@ -65,14 +74,16 @@ def link_or_copy(source: Path, target: Path) -> None:
         try:
             new.hardlink_to(source)
         except OSError:
-            # another disk, a file system without links, or too many of them
+            # another disk, no support for hard links, or too many of them
             shutil.copyfile(source, new)
 
 
 @contextmanager
 def replaced_file(path: Path) -> Iterator[Path]:
-    """A new file that takes the place of ``path`` when the block ends without an error;
-    it is made beside it. Raises StorageError."""
+    """A new file that replaces ``path`` when the block ends without an error.
+
+    It is created beside ``path``. Raises StorageError.
+    """
     new = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -89,18 +100,18 @@ def replaced_file(path: Path) -> Iterator[Path]:
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Replace a small file as a whole. Raises StorageError."""
+    """Replace a small file atomically. Raises StorageError."""
     with replaced_file(path) as new:
         new.write_bytes(data)
 
 
 def free_bytes(path: Path) -> int:
-    """Free bytes on the disk of a folder. Raises OSError where they are not known."""
+    """Free bytes on the disk of a folder. Raises OSError if they are unknown."""
     return shutil.disk_usage(existing(path)).free
 
 
 def existing(path: Path) -> Path:
-    """The folder itself, or the nearest existing one above it."""
+    """The folder, or its nearest parent that exists."""
     folder = path.absolute()
     while not folder.is_dir() and folder != folder.parent:
         folder = folder.parent
@@ -108,12 +119,14 @@ def existing(path: Path) -> Path:
 
 
 def own_cache() -> Path:
-    """mmeval's cache: ``MMEVAL_CACHE_DIR``, else ``mmeval`` in the user's cache.
-    Raises StorageError for a user without home."""
-    named = os.environ.get("MMEVAL_CACHE_DIR")
+    """mmeval's cache: ``MMEVAL_CACHE_DIR``, else ``mmeval`` in the user's cache folder.
+
+    Raises StorageError if the user has no home folder.
+    """
+    configured = os.environ.get("MMEVAL_CACHE_DIR")
     try:
-        if named:
-            return Path(named).expanduser()
+        if configured:
+            return Path(configured).expanduser()
         home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
         return Path(home).expanduser() / "mmeval"
     except RuntimeError:  # the user has no home folder

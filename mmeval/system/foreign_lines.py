@@ -1,5 +1,7 @@
-"""Reads JSON and JSON Lines that people and other programs wrote; a damaged line
-refuses the file."""
+"""Reads JSON and JSON Lines of people and other programs.
+
+A damaged line is an error for the whole file.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +15,15 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 from mmeval.errors import MissingDataError, UsageError
 
 MAX_LINE_BYTES = 2**26
-"""Bytes; a longer line is refused: lines hold text and paths, and media are files
-beside them."""
+"""A longer line is rejected. Lines hold text and paths; media are separate files."""
 MAX_DEPTH = 100
-"""Lists and objects inside each other: what is written and read again has limits of its
-own, not far above."""
+"""Nesting of lists and objects; other programs have limits not far above."""
 MAX_DIGITS = 4300
-"""Digits of an integer: Python's own limit, as the time to read more grows with their
-square."""
+"""Digits of an integer. This is Python's limit: parsing time grows with the square."""
 
 
 class ForeignLine(NamedTuple):
-    """One line: its ``number``, from 1, its first byte, and ``place``, for messages."""
+    """One line: its text ``place`` for messages, ``number`` from 1, and first byte."""
 
     place: str
     number: int
@@ -33,7 +32,7 @@ class ForeignLine(NamedTuple):
 
 
 class LineFault(UsageError):
-    """A line that is not a row, after which the file goes on."""
+    """A line without a usable row; the lines after it can still be read."""
 
 
 def lines_of(
@@ -44,19 +43,22 @@ def lines_of(
     most: int = 0,
     faults: bool = False,
 ) -> Iterator[ForeignLine]:
-    """The values of a file, of one ``kind`` if not None; blank lines are passed over.
+    """The values of a file; blank lines are ignored.
 
-    ``offset`` is the first byte that is read, ``most`` the largest number of bytes of a
-    line (0: MAX_LINE_BYTES). Raises UsageError with file and line, and MissingDataError
-    for a file that cannot be read. With ``faults`` a line that is too long, too deep or
-    has too long a number has a LineFault as its value instead."""
-    import jsonlines  # most commands read no such file
+    ``kind`` is the required type of the values, ``offset`` the first byte to read,
+    ``most`` the maximum number of bytes of a line (0: MAX_LINE_BYTES).
+
+    Raises UsageError with file and line for an invalid line, MissingDataError for a
+    file that cannot be read. With ``faults``, a line that is too long, too deeply
+    nested or has too long a number has a LineFault as its value instead.
+    """
+    import jsonlines  # most commands do not need it
 
     _require_regular(file)
     try:
-        with file.open("rb") as opened:
-            # a file of the hub knows no limit of a line
-            stream = BufferedReader(opened)
+        with file.open("rb") as raw:
+            # readline() of a file on the hub takes no limit
+            stream = BufferedReader(raw)
             stream.seek(offset)
             lines = _BoundedLines(file, stream, offset, most or MAX_LINE_BYTES)
             reader = jsonlines.Reader(lines, loads=lines.decoded)
@@ -77,15 +79,16 @@ def lines_of(
                     )
                 yield ForeignLine(lines.place, lines.number, lines.offset, row)
     except jsonlines.InvalidLineError as error:
+        reason = _reason(error.__cause__)
         raise UsageError(
-            f"{lines.place}: the line is no JSON{lines.cut}: {_reason(error.__cause__)}"
+            f"{lines.place}: the line is not JSON{lines.cut}: {reason}"
         ) from None
     except OSError as error:
         raise MissingDataError(f"{file}: cannot be read ({error.strerror})") from None
 
 
 def line_at(file: Path, offset: int) -> dict[str, Any]:
-    """An object of ``lines_of`` again. Raises MissingDataError for a changed file."""
+    """Read an object of ``lines_of`` again. Raises MissingDataError if it changed."""
     try:
         row: dict[str, Any] = next(lines_of(file, offset=offset)).row
     except (MissingDataError, UsageError, StopIteration):
@@ -96,21 +99,28 @@ def line_at(file: Path, offset: int) -> dict[str, Any]:
 
 
 def list_of(file: Path) -> list[Any]:
-    """The items of a JSON file that holds one list; an item that is too deep, or has
-    too long a number, is a LineFault. Raises what ``document_of`` raises, and
-    UsageError for another value."""
-    found = document_of(file)
-    if not isinstance(found, list):
-        raise UsageError(f"{file}: holds a {type(found).__name__}, not a list of rows")
-    return [_fault_of(row) or row for row in found]
+    """The items of a JSON file that holds one list.
+
+    An item that is too deeply nested or has too long a number is a LineFault. Raises
+    the errors of ``document_of``, and UsageError for any other value.
+    """
+    document = document_of(file)
+    if not isinstance(document, list):
+        raise UsageError(
+            f"{file}: holds a {type(document).__name__}, not a list of rows"
+        )
+    return [_fault_of(row) or row for row in document]
 
 
 def document_of(file: Path) -> Any:
-    """The value of a JSON file. Raises UsageError for a file that is none, or too long,
-    MissingDataError for one that cannot be read."""
+    """The value of a JSON file.
+
+    Raises UsageError if it is not JSON or too long, MissingDataError if it cannot be
+    read.
+    """
     _require_regular(file)
     try:
-        if file.stat().st_size > MAX_LINE_BYTES:  # it is read at once
+        if file.stat().st_size > MAX_LINE_BYTES:  # the file is read into memory
             raise UsageError(
                 f"{file}: is longer than {MAX_LINE_BYTES >> 20} MiB; write it as JSON "
                 "Lines"
@@ -131,8 +141,7 @@ def _require_regular(file: Path) -> None:
 
 
 class _BoundedLines:
-    """The lines of a stream, with the place of the last one; one that is too long is
-    passed over."""
+    """The lines of a stream, cut at a maximum length, with the place of the last."""
 
     def __init__(
         self,
@@ -157,10 +166,11 @@ class _BoundedLines:
             self.number += 1
             self.offset = self._end
             self._end += len(line)
-            self._long, rest = len(line) > self._most, line
-            while len(rest) > self._most and not rest.endswith(b"\n"):
-                rest = self._piece()
-                self._end += len(rest)
+            self._long = len(line) > self._most
+            piece = line
+            while len(piece) > self._most and not piece.endswith(b"\n"):
+                piece = self._piece()
+                self._end += len(piece)
             self.cut = "" if line.endswith(b"\n") else " (the file may be cut off)"
             yield b"-" if self._long else line
 
@@ -168,20 +178,25 @@ class _BoundedLines:
         return self._stream.readline(self._most + 1)
 
     def decoded(self, line: str | bytes) -> Any:
-        """Raises LineFault for a line that is too long, too deep or has too long a
-        number, ValueError for no JSON."""
+        """The value of a line.
+
+        Raises LineFault if it is too long, too deeply nested or has too long a number,
+        ValueError if it is not JSON.
+        """
         if self._long:
             raise LineFault(f"the line is longer than {self._most >> 20} MiB")
-        try:  # orjson would make floats of large numbers
+        try:  # orjson would convert large integers to floats
             row = json.loads(
                 line.rstrip(), parse_constant=_refuse_constant, parse_int=_integer
             )
         except RecursionError:
             raise _too_deep() from None
-        opened = (
+        brackets = (
             line.count("[") + line.count("{") if isinstance(line, str) else math.inf
         )
-        if (opened > MAX_DEPTH or len(line) > MAX_DIGITS) and (fault := _fault_of(row)):
+        if (brackets > MAX_DEPTH or len(line) > MAX_DIGITS) and (
+            fault := _fault_of(row)
+        ):
             raise fault
         return row
 
@@ -195,16 +210,16 @@ def _integer(text: str) -> int | LineFault:
 
 
 def _fault_of(row: Any) -> LineFault | None:
-    """What is wrong with a row: a number that is too long, or how deep it is nested."""
+    """The fault of a row that is too deeply nested or has too long a number."""
     level = [row]
     for _ in range(MAX_DEPTH + 1):
-        holders = [item for item in level if isinstance(item, (dict, list))]
+        containers = [item for item in level if isinstance(item, (dict, list))]
         fault = next((item for item in level if isinstance(item, LineFault)), None)
-        if fault or not holders:
+        if fault or not containers:
             return fault
         level = [
             inner
-            for item in holders
+            for item in containers
             for inner in (item.values() if isinstance(item, dict) else item)
         ]
     return _too_deep()

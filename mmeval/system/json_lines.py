@@ -1,8 +1,9 @@
-"""Reads and writes JSON, in files that survive a crash and show what is damaged.
+"""Reads and writes JSON in files that survive a crash and reveal damage.
 
-What a run folder keeps is *sealed*: its last field, ``crc``, is a checksum of all
-before it. A sealed line or document holds what mmeval has written there, or it is
-damaged: readers need not check its form."""
+The lines and documents of a run folder are *sealed*: their last field, ``crc``, is a
+checksum of all before it. A sealed line has exactly what mmeval wrote, so readers need
+not validate its structure.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +28,16 @@ _SEAL = b',"crc":"%08x"}\n'
 _SEAL_BYTES = len(_SEAL % 0)
 _UNSEALED = "its checksum is missing or wrong"
 MOST_NAMED = 5
-"""So many damaged lines of a file are named one by one."""
+"""Damaged lines of a file that are logged one by one."""
 
 
 def to_line(value: Any) -> bytes:
-    """One line of JSON, without its line break. The lone surrogates of a broken
-    tokenizer and integers beyond 64 bits are written too, as JSON allows (such integers
-    are read back as floats); NaN becomes null. Raises TypeError for what JSON cannot
-    hold."""
+    """One line of JSON, without a line break.
+
+    Lone surrogates of a broken tokenizer and integers beyond 64 bits are written too,
+    as JSON allows; such integers are read back as floats. NaN becomes null. Raises
+    TypeError for a value that JSON cannot represent.
+    """
     try:
         return orjson.dumps(value)
     except TypeError:
@@ -44,33 +47,31 @@ def to_line(value: Any) -> bytes:
 
 
 def from_line(line: bytes) -> Any:
-    """The value of a line. Raises ValueError for what is not JSON."""
+    """The value of a line. Raises ValueError if it is not JSON."""
     try:
         return orjson.loads(line)
     except ValueError:
-        return json.loads(line)  # reads the surrogates that orjson refuses
+        return json.loads(line)  # orjson rejects lone surrogates
 
 
 def sealed(line: bytes) -> bytes:
-    """The line of an object, which has other fields, with its checksum and a line
-    break."""
+    """Add a checksum and a line break to the line of a non-empty object."""
     head = line[:-1]
     return head + _SEAL % crc32(head)
 
 
 def unsealed(line: bytes) -> dict[str, Any]:
-    """The object of a sealed line. Raises ValueError for a damaged one."""
+    """The object of a sealed line. Raises ValueError if it is damaged."""
     if line[-_SEAL_BYTES:] != _SEAL % crc32(memoryview(line)[:-_SEAL_BYTES]):
         raise ValueError(_UNSEALED)
-    found: dict[str, Any] = from_line(line)
-    del found["crc"]
-    return found
+    row: dict[str, Any] = from_line(line)
+    del row["crc"]
+    return row
 
 
 def sealed_document(value: Mapping[str, Any], *, allow_nan: bool = True) -> bytes:
-    """A whole file of JSON that may be indented anew and sorted without losing its
-    seal."""
-    plain = json.loads(json.dumps(value))  # its keys as they are read
+    """A JSON file with a checksum that survives reformatting and sorting of keys."""
+    plain = json.loads(json.dumps(value))  # keys become text, as after reading
     plain.pop("crc", None)
     text = json.dumps(
         {**plain, "crc": _document_crc(plain)},
@@ -78,12 +79,11 @@ def sealed_document(value: Mapping[str, Any], *, allow_nan: bool = True) -> byte
         ensure_ascii=False,
         allow_nan=allow_nan,
     )
-    return text.encode("utf-8", "backslashreplace")  # a path need not be text
+    return text.encode("utf-8", "backslashreplace")  # a path may not be valid text
 
 
 def unsealed_document(document: Any) -> dict[str, Any]:
-    """The content of a sealed document that was read. Raises ValueError for a damaged
-    one."""
+    """The content of a parsed sealed document. Raises ValueError if it is damaged."""
     if not isinstance(document, dict) or document.pop("crc", None) != _document_crc(
         document
     ):
@@ -96,8 +96,7 @@ def _document_crc(value: Mapping[str, Any]) -> str:
 
 
 def open_append(path: Path, *, buffering: int = -1) -> BinaryIO:
-    """Open to append whole lines. Raises StorageError if the folder cannot be
-    written."""
+    """Open a file to append whole lines. Raises StorageError on failure."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("ab", buffering=buffering)
@@ -111,11 +110,10 @@ def open_append(path: Path, *, buffering: int = -1) -> BinaryIO:
 
 
 class LineFile:
-    """Appends whole lines to a file, at once; the file is made with the first of
-    them."""
+    """Appends whole lines to a file immediately; the first line creates the file."""
 
     def __init__(self, path: Path, advice: str) -> None:
-        """``advice`` is what to do where it cannot be written."""
+        """``advice`` says what to do if the file cannot be written."""
         self.path, self._advice = path, advice
         self._file: BinaryIO | None = None
 
@@ -126,9 +124,9 @@ class LineFile:
         if self._file is None:
             self._file = open_append(self.path, buffering=0)
         try:
-            left = memoryview(lines)
-            while left:
-                left = left[self._file.write(left) :]
+            remaining = memoryview(lines)
+            while remaining:
+                remaining = remaining[self._file.write(remaining) :]
         except OSError as error:
             raise StorageError(
                 f"{self.path}: cannot be written ({error.strerror}). {self._advice}"
@@ -140,8 +138,8 @@ class LineFile:
             self._file = None
 
 
-class writing:  # noqa: N801  reads as a word; a class because it is used for every line, and generators are slow
-    """Raises StorageError where a block appends to a file on a full or broken disk."""
+class writing:  # noqa: N801  a class because it runs for every line, and generators are slow
+    """Raises StorageError if a block fails to append to a file."""
 
     __slots__ = ("_path",)
 
@@ -164,20 +162,22 @@ class writing:  # noqa: N801  reads as a word; a class because it is used for ev
 def read_rows(
     path: Path, damaged: list[int] | None = None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Offset and content of every sealed line, as :func:`read_lines` finds them."""
+    """The offset and content of each valid line, as in :func:`read_lines`."""
     return ((offset, row) for offset, _, row in read_lines(path, damaged))
 
 
 def read_lines(
     path: Path, damaged: list[int] | None = None
 ) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
-    """Offset, bytes and content of every sealed line; nothing when there is no file. A
-    damaged line is left out, with a warning, and its number joins ``damaged``. A torn
-    last one is not damage."""
+    """The offset, bytes and content of each valid line; none if there is no file.
+
+    A damaged line is left out with a warning, and its number is added to ``damaged``.
+    An incomplete last line is not damage: the process ended while writing it.
+    """
     if not path.is_file():
         return
-    found = [] if damaged is None else damaged
-    before, offset = len(found), 0
+    damaged_lines = [] if damaged is None else damaged
+    before, offset = len(damaged_lines), 0
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
@@ -185,8 +185,8 @@ def read_lines(
             try:
                 row = unsealed(line)
             except ValueError as error:
-                found.append(number)
-                if len(found) - before <= MOST_NAMED:
+                damaged_lines.append(number)
+                if len(damaged_lines) - before <= MOST_NAMED:
                     log.warning(
                         "%s:%d: the line is damaged (%s) and was left out",
                         path,
@@ -196,14 +196,16 @@ def read_lines(
             else:
                 yield offset, line, row
             offset += len(line)
-    if (more := len(found) - before - MOST_NAMED) > 0:
+    if (more := len(damaged_lines) - before - MOST_NAMED) > 0:
         log.warning("%s: %d more lines are damaged and were left out", path, more)
 
 
 class DamagedLine(NamedTuple):
-    """Where a line stands that was left out, and why. ``line`` is 0 for a file that is
-    damaged as a whole. ``digest`` is of the file's name, and of the line's number and
-    bytes."""
+    """The place of a line that was left out, and the reason.
+
+    ``line`` is 0 if the whole file is damaged. ``digest`` covers the file's name and
+    the line's number and bytes.
+    """
 
     file: Path
     reason: str
@@ -216,8 +218,10 @@ class DamagedLine(NamedTuple):
 
 
 def drop_damaged(path: Path) -> None:
-    """Take damaged lines out of a file whose rows can be made again, naming each.
-    Raises StorageError."""
+    """Remove damaged lines from a file whose rows can be computed again; log each.
+
+    Raises StorageError.
+    """
     damaged: list[int] = []
     for _ in read_rows(path, damaged):
         pass
@@ -249,14 +253,14 @@ def _without_nan(value: Any) -> Any:
 
 def _cut_torn_tail(path: Path) -> None:
     with path.open("rb+") as file:
-        end = at = file.seek(0, os.SEEK_END)
-        while at > 0:
-            step = min(_TAIL, at)
-            file.seek(at - step)
+        end = position = file.seek(0, os.SEEK_END)
+        while position > 0:
+            step = min(_TAIL, position)
+            file.seek(position - step)
             newline = file.read(step).rfind(b"\n")
             if newline >= 0:
-                at = at - step + newline + 1
+                position = position - step + newline + 1
                 break
-            at -= step
-        if at < end:
-            file.truncate(at)
+            position -= step
+        if position < end:
+            file.truncate(position)

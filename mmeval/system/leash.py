@@ -1,17 +1,18 @@
-"""Starts a program that ends, with all that it has started, when this process ends,
-also by ``kill -9``.
+"""Starts a program that ends with this process, together with all that it started.
 
-Between this process and the program stands a keeper, which runs this file as a script,
-by the standard library alone. On Linux every process below the keeper that loses its
-parent becomes a child of the keeper, so that the keeper finds and ends it also in a
-session of its own. The keeper ends as the program has ended. The time of its imports is
-added to the start of every program, so most of them stand where they are needed.
+This also holds if this process is killed with ``kill -9``.
 
-If the keeper itself is killed, the system ends the program, and this process ends what
-is in the keeper's group. What has left that group then goes on.
+A keeper process runs between this process and the program. It runs this file as a
+script, with the standard library alone. On Linux, an orphaned process below the keeper
+becomes a child of the keeper, so the keeper finds and kills it even in another session.
+The keeper exits as the program exited. Its imports delay the start of every program, so
+most are local.
 
-A keeper below another keeper may be killed by that one before it has removed its
-scratch folder. The folder then stays.
+If the keeper itself is killed, the system kills the program, and this process kills the
+keeper's process group. Processes that have left the group then go on.
+
+A keeper below another keeper may be killed before it has removed its scratch folder.
+The folder then stays.
 """
 
 from __future__ import annotations
@@ -24,21 +25,22 @@ import sys
 import time
 
 TYPE_CHECKING = False
-"""In place of the one of ``typing``, whose import takes longer than the rest."""
+"""Replaces ``typing.TYPE_CHECKING``: importing ``typing`` takes long."""
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Mapping, Sequence
     from pathlib import Path
     from typing import IO, Any, NoReturn
 
-_LOOK_SECONDS = 0.5
-"""How often the keeper looks for this process where the system cannot report its
-end."""
+_CHECK_SECONDS = 0.5
+"""How often the keeper checks for this process, if the system cannot report its end."""
 _KILL_SECONDS = 5.0
-"""How long the keeper tries to end what the program has started: a process that waits
-for a broken disk cannot be ended."""
+"""How long the keeper tries to kill what the program started.
+
+A process that waits for a broken disk cannot be killed.
+"""
 _KEEPER_SECONDS = _KILL_SECONDS + 5.0
-"""How long the keeper itself is waited for."""
+"""How long this process waits for the keeper."""
 _PARENT_DEATH_SIGNAL, _CHILD_SUBREAPER = 1, 36
 """PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER of Linux's prctl."""
 _GROUP_SIGNALS = (
@@ -49,19 +51,17 @@ _GROUP_SIGNALS = (
     signal.SIGUSR1,
     signal.SIGUSR2,
 )
-"""Signals that a program may send to its group. The keeper is in it and ignores
-them."""
+"""Signals that a program may send to its group; the keeper in it ignores them."""
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHUNK = 1 << 16
 
 
 class Leash:
-    """A program at work, with pipes to its standard input and output; Ctrl-C does not
-    reach it.
+    """A running program with pipes to its standard input and output.
 
-    ``errors`` is a file for its error stream, in which each text of ``hidden`` is
-    replaced by ``***``. ``scratch`` is a folder that is removed with it. Raises OSError
-    where the program cannot be started.
+    Ctrl-C does not reach it. ``errors`` is the file of its error stream, in which the
+    texts of ``hidden`` are replaced by ``***``. ``scratch`` is a folder that is removed
+    with it. Raises OSError if the program cannot be started.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Leash:
         self.stdin = self._process.stdin
         self.stdout = self._process.stdout
         if hidden:
-            # not by its command line, which all users of the machine can read
+            # not on the command line, which all users of the machine can read
             import json
 
             with contextlib.suppress(OSError):
@@ -121,10 +121,10 @@ class Leash:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the program has ended, and with it what it has started."""
+        """True if the program has ended, and with it all that it started."""
         if self._process.returncode is not None:
             return True
-        # Its id is not given to another process while it is not waited for.
+        # WNOWAIT: until it is waited for, no other process gets its id.
         try:
             return (
                 os.waitid(
@@ -136,8 +136,10 @@ class Leash:
             return True
 
     def end(self, seconds: float, by: signal.Signals | None = None) -> int:
-        """Close its input, send it a signal where one is given, and give it so long to
-        end; then end all of it. Returns the exit status."""
+        """Close the input, send ``by`` if given, and wait up to ``seconds``.
+
+        Then kill the program and all that it started. Returns the exit status.
+        """
         with contextlib.suppress(OSError):
             self.stdin.close()
         if by is not None:
@@ -146,8 +148,7 @@ class Leash:
         return self.kill()
 
     def kill(self) -> int:
-        """End the program and all that it has started, at once. Returns the exit
-        status."""
+        """Kill the program and all that it started. Returns the exit status."""
         # Another thread must not take the exit status while the group is killed.
         with self._ending:
             self._send(signal.SIGKILL)
@@ -162,21 +163,21 @@ class Leash:
 
     def _wait_for_end(self, seconds: float) -> None:
         until = time.monotonic() + seconds
-        while not self.has_ended and (left := until - time.monotonic()) > 0:
-            time.sleep(min(0.01, left))
+        while not self.has_ended and (remaining := until - time.monotonic()) > 0:
+            time.sleep(min(0.01, remaining))
 
     def _kill_group(self) -> None:
-        """Kill what is in the keeper's group: something may have killed or stopped the
-        keeper."""
-        # The number of the group may name another one as soon as the keeper is waited
-        # for.
+        """Kill the keeper's process group, in case the keeper was killed or stopped."""
+        # Once the keeper has been waited for, its number may belong to another group.
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def _release(self) -> None:
-        """Let go of the line and the folder, which is removed here as well: something
-        may have killed the keeper."""
+        """Close the connection and remove the scratch folder.
+
+        The keeper does this too, unless it was killed.
+        """
         self._line.close()
         folder, self._folder = self._folder, -1
         if folder >= 0:
@@ -189,11 +190,13 @@ class Leash:
 
 
 def empty_folder(folder: int) -> None:
-    """Remove everything in an open folder that can be removed. No link is followed:
-    another program may put one in the place of anything."""
+    """Remove everything that can be removed from an open folder.
+
+    No link is followed: another program may replace any entry by a link.
+    """
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            # a link, or a folder that is nested too deep or has just gone
+            # a folder that is nested too deeply, or an entry that is gone
             with contextlib.suppress(OSError, RecursionError):
                 if entry.is_dir(follow_symlinks=False):
                     import shutil
@@ -204,11 +207,11 @@ def empty_folder(folder: int) -> None:
 
 
 def _remove(folder: int, path: str) -> None:
-    """Remove an open folder; whatever else may have its path by now stays."""
+    """Remove an open folder; another file or folder at its path stays."""
     empty_folder(folder)
     with contextlib.suppress(OSError):
-        there = os.stat(path, follow_symlinks=False)  # noqa: PTH116  the keeper imports no pathlib for this
-        if os.path.samestat(there, os.fstat(folder)):
+        status = os.stat(path, follow_symlinks=False)  # noqa: PTH116  the keeper imports no pathlib for this
+        if os.path.samestat(status, os.fstat(folder)):
             os.rmdir(path)  # noqa: PTH106
 
 
@@ -224,14 +227,13 @@ def _keep(
     folder: int,
     hides: bool,
 ) -> NoReturn:
-    """Start the program, wait for its end, or for a reason to end it, and end like
-    it."""
+    """Start the program, wait for its end or a reason to kill it, and exit like it."""
     _prctl(_CHILD_SUBREAPER, 1)
     for inherited in (line, folder):
         if inherited >= 0:
             os.set_inheritable(inherited, False)
     watched = -1
-    # another system, or an old kernel
+    # pidfd_open needs Linux 5.3
     with contextlib.suppress(AttributeError, OSError):
         watched = os.pidfd_open(parent)
     if os.getppid() != parent:
@@ -252,7 +254,7 @@ def _keep(
         for number, handler in handlers.items():
             signal.signal(number, handler)
         _become(command, keeper, hiding_pipe)
-    # who reads the program's pipes waits for the end of all that hold them
+    # readers of the program's pipes wait until every process has closed them
     os.closerange(0, 2)
     if hiding_pipe is not None:
         os.close(hiding_pipe.entry)
@@ -271,7 +273,7 @@ def _keep(
     if folder >= 0:
         _remove(folder, scratch)
     if os.getppid() != parent:
-        # Nobody else kills what is left of the group, and nobody reads the exit status.
+        # The parent has ended: it neither kills the group nor reads the exit status.
         os.killpg(0, signal.SIGKILL)
     _end_like(status)
 
@@ -285,14 +287,14 @@ def _wait(
     line: int,
     hiding_pipe: _HidingPipe | None,
 ) -> None:
-    """Return when the program has ended, or its parent, or when that asks for it."""
+    """Return if the program or its parent has ended, or the parent asks for the end."""
     poll = select.poll()
     errors = -1 if hiding_pipe is None else hiding_pipe.exit
     for source in (woken, line, watched, errors):
         if source >= 0:
             poll.register(source, select.POLLIN)
     while not _has_ended(program):
-        ready = dict(poll.poll(None if watched >= 0 else 1000 * _LOOK_SECONDS))
+        ready = dict(poll.poll(None if watched >= 0 else 1000 * _CHECK_SECONDS))
         if woken in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(woken, _CHUNK)
@@ -305,7 +307,7 @@ def _wait(
 
 
 def _prctl(option: int, value: int) -> None:
-    """Set an attribute of this process, where the system is Linux."""
+    """Set an attribute of this process; does nothing outside Linux."""
     with contextlib.suppress(ImportError, AttributeError, OSError):
         import ctypes
 
@@ -315,7 +317,7 @@ def _prctl(option: int, value: int) -> None:
 def _read_hidden(line: int) -> list[str]:
     import json
 
-    # without a buffer: signals come after these texts
+    # unbuffered: signals follow these texts
     with open(line, "rb", buffering=0, closefd=False) as lines:
         texts: list[str] = json.loads(lines.readline() or b"[]")
     return texts
@@ -326,14 +328,14 @@ def _become(
 ) -> NoReturn:
     """Become the program, in the keeper's group. It ends with the keeper."""
     if not os.path.exists(_children_file()):  # noqa: PTH110
-        # Only by the number of a group can the keeper find what the program starts.
+        # Without this list, the keeper finds the program's children only by group.
         os.setpgid(0, 0)
     _prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != keeper:
         os._exit(1)
     if hiding_pipe is not None:
         os.dup2(hiding_pipe.entry, 2)
-    # Python ignores these signals, and a program would inherit that.
+    # Python ignores these signals, and the program would inherit that.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     try:
@@ -345,8 +347,10 @@ def _become(
 
 
 def _passed_on(line: int, program: int) -> bool:
-    """Send the program the signals that are asked for. False where it should end at
-    once, or nobody holds it any more."""
+    """Send the requested signals to the program.
+
+    False if it should be killed, or the connection is closed.
+    """
     numbers = os.read(line, _CHUNK)
     for number in numbers:
         if number == signal.SIGKILL:
@@ -358,8 +362,11 @@ def _passed_on(line: int, program: int) -> bool:
 
 
 def _has_ended(program: int) -> bool:
-    """Whether the program itself has ended. It is not waited for yet: its number must
-    still name it when it is killed. Other children that have ended are reaped here."""
+    """True if the program itself has ended.
+
+    It is not waited for yet: its number must still be its own when it is killed. Other
+    children that have ended are waited for here.
+    """
     while True:
         ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if ended is None:
@@ -370,31 +377,31 @@ def _has_ended(program: int) -> bool:
 
 
 def _killed(program: int) -> int:
-    """Kill the program and all that it has started. Returns its wait status."""
+    """Kill the program and all that it started. Returns its wait status."""
     for kill in (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             kill(program, signal.SIGKILL)
     status = int(signal.SIGKILL)
     until = time.monotonic() + _KILL_SECONDS
     while time.monotonic() < until:
-        # The children of one that is killed become children of the keeper: the next
-        # round finds them.
+        # Children of a killed process become children of the keeper; the next round
+        # finds them.
         for child in _children():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(child, signal.SIGKILL)
         try:
-            ended, how = os.waitpid(-1, os.WNOHANG)
+            process, wait_status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:  # nothing is left
             break
-        if ended == program:
-            status = how
-        if ended == 0:
+        if process == program:
+            status = wait_status
+        if process == 0:
             time.sleep(0.002)
     return status
 
 
 def _children() -> list[int]:
-    """The children of this process, as Linux lists them; empty elsewhere."""
+    """The children of this process on Linux; empty elsewhere."""
     try:
         with open(_children_file(), encoding="ascii") as file:  # noqa: PTH123
             listed = file.read()
@@ -404,12 +411,12 @@ def _children() -> list[int]:
 
 
 def _children_file() -> str:
-    own = os.getpid()
-    return f"/proc/{own}/task/{own}/children"
+    process = os.getpid()
+    return f"/proc/{process}/task/{process}/children"
 
 
 def _end_like(status: int) -> NoReturn:
-    """End with a wait status: by the same signal, or with the same exit status."""
+    """Exit with a wait status: by the same signal, or with the same exit status."""
     if os.WIFSIGNALED(status):
         import resource
 
@@ -423,39 +430,41 @@ def _end_like(status: int) -> NoReturn:
 
 
 class _HidingPipe:
-    """A pipe into this process's error stream in which texts are hidden."""
+    """A pipe into this process's error stream that hides texts."""
 
     def __init__(self, hidden: list[str]) -> None:
         self.exit, self.entry = os.pipe()
         os.set_blocking(self.exit, False)
-        # the longest first: it may hold another
+        # the longest first: it may contain another
         self._hidden = sorted(map(os.fsencode, hidden), key=len, reverse=True)
-        self._held = b""
+        self._pending = b""
 
     def pass_on(self) -> bool:
-        """Write what there is, without the beginning of a text at its end. False at the
-        end of the pipe."""
+        """Write what can be read, but not the possible start of a hidden text.
+
+        False at the end of the pipe.
+        """
         try:
             data = os.read(self.exit, _CHUNK)
         except BlockingIOError:
             return True
-        text = self._held + data
+        text = self._pending + data
         for hidden in self._hidden:
             text = text.replace(hidden, b"***")
-        # There is no hidden text if the other process has ended before it sent them.
-        begun = max((_begun(text, hidden) for hidden in self._hidden), default=0)
-        self._held = text[len(text) - begun :]
-        self._write(text[: len(text) - begun])
+        # no hidden texts: the other process ended before it sent them
+        kept_bytes = max((_overlap(text, hidden) for hidden in self._hidden), default=0)
+        self._pending = text[len(text) - kept_bytes :]
+        self._write(text[: len(text) - kept_bytes])
         return bool(data)
 
     def close(self) -> None:
-        """Write all that is left."""
+        """Write all that remains."""
         with contextlib.suppress(BlockingIOError):
             while data := os.read(self.exit, _CHUNK):
-                self._held += data
+                self._pending += data
         for hidden in self._hidden:
-            self._held = self._held.replace(hidden, b"***")
-        self._write(self._held)
+            self._pending = self._pending.replace(hidden, b"***")
+        self._write(self._pending)
 
     def _write(self, text: bytes) -> None:
         with contextlib.suppress(OSError):  # the disk may be full
@@ -463,8 +472,8 @@ class _HidingPipe:
                 text = text[os.write(2, text) :]
 
 
-def _begun(text: bytes, hidden: bytes) -> int:
-    """How many bytes at the end of a text may begin a hidden one."""
+def _overlap(text: bytes, hidden: bytes) -> int:
+    """The number of bytes at the end of a text that may start a hidden text."""
     longest = min(len(text), len(hidden) - 1)
     for count in range(longest, 0, -1):
         if text.endswith(hidden[:count]):

@@ -1,4 +1,4 @@
-"""Sets of numbers from 0, a bit each, for those that grow with the data."""
+"""A set of numbers from 0 with one bit each, for sets that grow with the data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, MutableSet
 
 
 class NumberSet(MutableSet[int]):
-    """As a set of small numbers that are not negative; iterating goes upwards."""
+    """A set of small numbers of 0 or more; iteration is in ascending order."""
 
     def __init__(self) -> None:
         self._bits = bytearray()

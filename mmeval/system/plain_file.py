@@ -1,5 +1,7 @@
-"""Opens files that users and data name: regular ones only, as a pipe or a device may
-never end."""
+"""Opens files named by users and data.
+
+Only regular files are opened: reading a pipe or a device may never end.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,12 @@ from pathlib import Path
 
 
 def open_plain(path: Path | str, *, folder: int | None = None) -> BufferedReader:
-    """The bytes of a file. With ``folder``, an open folder of which ``path`` is a name,
-    no link is followed. Raises OSError where it cannot be opened, also for what is not
-    a regular file."""
-    # a pipe would wait for its writer
+    """Open a file for reading bytes.
+
+    With ``folder``, a handle of an open folder, ``path`` is a name in it and no link is
+    followed. Raises OSError if it cannot be opened, or is not a regular file.
+    """
+    # O_NONBLOCK: opening a pipe would wait for its writer
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
     if folder is not None:
         flags |= os.O_NOFOLLOW

@@ -1,13 +1,13 @@
-"""Processes that this one starts: without the user's script; those that call
-``end_with`` end when it ends.
+"""Child processes: started without the user's script, and ended with their parent.
 
-A spawned process usually begins by importing the script that its parent runs. A script
-that calls ``mmeval.evaluate`` without a ``__main__`` guard would evaluate once more in
-each worker. Workers here import what they need by name.
+A spawned process usually imports the script of its parent first. A script that calls
+``mmeval.evaluate`` without a ``__main__`` guard would then evaluate again in each
+worker. The workers here import what they need by name.
 
-A child knows its parent by the id that the parent has given it. One that the child
-finds out by itself may be that of another process already: the parent may be killed
-right after it has started the child.
+A child knows its parent by the id that the parent passes to it. ``os.getppid`` may
+return another process: the parent may be killed right after it started the child.
+
+Children that call ``end_with`` end when the parent ends.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from mmeval.system.signals import ENDING
 from mmeval.system.wording import printable
 
 _LAST_BYTES, _LAST_LINES, _LAST_CHARS = 4096, 5, 600
-_OURS = " [mmeval."
-"""In the lines of our own log, which may stand in the same file."""
+_OWN_LOG = " [mmeval."
+"""Marks lines of mmeval's log, which may be in the same file."""
 _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl
 
 
 class _Spawned(SpawnProcess):
     @staticmethod
-    def _Popen(process_obj: BaseProcess) -> Any:  # noqa: N802  multiprocessing's name for what starts a process
-        # it is started with the first process, and would let signals through again
+    def _Popen(process_obj: BaseProcess) -> Any:  # noqa: N802  the name in multiprocessing
+        # started later, the tracker would unblock the signals again
         resource_tracker.ensure_running()
-        with _one_at_a_time:  # else two threads may give each other the empty one back
+        with _one_at_a_time:  # else one thread may restore the empty module of another
             script = sys.modules["__main__"]
             sys.modules["__main__"] = ModuleType("__main__")
             try:
@@ -58,15 +58,13 @@ class _Forked(ForkProcess):
 
 
 class FreshContext(SpawnContext):
-    """multiprocessing's context ``spawn``, without the user's script in its
-    processes."""
+    """multiprocessing's ``spawn`` context without the user's script."""
 
     Process = _Spawned
 
 
 class CopyContext(ForkContext):
-    """multiprocessing's context ``fork``: its processes know all that this one
-    knows."""
+    """multiprocessing's ``fork`` context: its processes copy the state of this one."""
 
     Process = _Forked
 
@@ -76,7 +74,7 @@ _one_at_a_time = threading.Lock()
 
 @contextmanager
 def _signals_blocked() -> Iterator[None]:
-    """Keep a signal from ending a process of the block before it has settled."""
+    """Block signals until a process started in the block has set its handlers."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
         yield
@@ -85,8 +83,10 @@ def _signals_blocked() -> Iterator[None]:
 
 
 def settle_signals() -> None:
-    """In a child: leave the terminal's signals to the parent, and be ended by SIGTERM.
-    All of them were blocked until now."""
+    """In a child: ignore the terminal's signals, end on SIGTERM.
+
+    All of them were blocked until now.
+    """
     for number in ENDING:
         is_end = number == signal.SIGTERM
         signal.signal(number, signal.SIG_DFL if is_end else signal.SIG_IGN)
@@ -94,7 +94,7 @@ def settle_signals() -> None:
 
 
 def ending(code: int | None) -> str:
-    """The end of a process in words."""
+    """How a process ended, in words."""
     if code is None:
         return "was lost"
     if code >= 0:
@@ -108,12 +108,13 @@ def ending(code: int | None) -> str:
 
 
 def last_lines(log: int, begin: int = 0) -> str:
-    """``; the last it wrote: ...``: the end of a program's log, which is an open file,
-    from a place on. Lines of our own log in it do not count; empty where there is
-    nothing."""
+    """``; the last it wrote: ...``: the end of a program's log, from ``begin``.
+
+    ``log`` is an open file. Lines of mmeval's log are left out. Empty without lines.
+    """
     begin = max(begin, os.fstat(log).st_size - _LAST_BYTES)
     lines = os.pread(log, _LAST_BYTES, begin).decode("utf-8", "replace").splitlines()
-    last = [line.strip() for line in lines if line.strip() and _OURS not in line]
+    last = [line.strip() for line in lines if line.strip() and _OWN_LOG not in line]
     if not last:
         return ""
     words = printable(" | ".join(last[-_LAST_LINES:]), limit=_LAST_CHARS)
@@ -121,27 +122,29 @@ def last_lines(log: int, begin: int = 0) -> str:
 
 
 def parent_id() -> int:
-    """In a child of multiprocessing: the process that has started it, which may be
-    gone."""
+    """In a child of multiprocessing: the id of the parent, which may have ended."""
     parent = multiprocessing.parent_process()
     assert parent is not None and parent.pid is not None
     return parent.pid
 
 
 def is_orphan(parent: int) -> bool:
-    """Whether the process ``parent`` that has started this one is gone."""
+    """True if ``parent``, which started this process, has ended."""
     return os.getppid() != parent
 
 
 def end_with(parent: int) -> None:
-    """End this process when its parent is gone, at once where it is gone already. On
-    Linux the kernel ends it, also in native code that keeps Python waiting, and already
-    when the thread that has started it ends; elsewhere a thread looks each second."""
+    """End this process when its parent ends, at once if it already has.
+
+    On Linux the kernel ends it, even in native code that blocks Python; it also does so
+    when the thread that started this process ends. Elsewhere a thread checks every
+    second.
+    """
     if sys.platform == "linux":
         import ctypes
 
         ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-        if is_orphan(parent):  # before the kernel knew
+        if is_orphan(parent):  # the parent ended before prctl
             os._exit(1)
         return
 

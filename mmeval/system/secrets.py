@@ -1,5 +1,7 @@
-"""Hides keys, tokens and passwords in output and files: by their names, and wherever
-else their values stand."""
+"""Hides keys, tokens and passwords in output and files.
+
+A value is secret by its name. It is then hidden wherever it appears.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +10,19 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-_NOT_OF_A_VOCABULARY = "".join(
+_NOT_IN_VOCABULARY = "".join(
     rf"(?<!(?<![A-Za-z]){word}[_-])"
     for word in ("bos", "eos", "pad", "stop", "special", "image", "mask")
 )
-"""A ``bos_token`` is a word of the model, and no secret."""
+"""A ``bos_token`` is a token of the model's vocabulary, not a secret."""
 _NAMES = (
-    rf"(?:api)?keys?|{_NOT_OF_A_VOCABULARY}token|secret|password|passwd"
+    rf"(?:api)?keys?|{_NOT_IN_VOCABULARY}token|secret|password|passwd"
     "|credentials?|authorization"
 )
 _SECRET = re.compile(rf"(^|[_-])({_NAMES})$", re.IGNORECASE)
 
 _SCHEMES = r"(?:Bearer|Basic|Token)\s+"
-"""What stands before the key in a header ``Authorization``."""
+"""The scheme before the key in an ``Authorization`` header."""
 _SCHEME = re.compile(rf"^{_SCHEMES}", re.IGNORECASE)
 _WRITTEN_SECRET = re.compile(
     rf"""((?:^|[^A-Za-z0-9])(?:{_NAMES})"?\s*[=:]\s*"?(?:{_SCHEMES})?)[^\s,;"'}}]+""",
@@ -29,52 +31,55 @@ _WRITTEN_SECRET = re.compile(
 
 HIDDEN = "***"
 COMMAND = "command"
-"""The argument of backends that start a program: its words may hold keys too."""
+"""The argument of backends that start a program; its words may contain keys too."""
 MIN_CHARS = 8
-"""Shorter values are hidden by their names alone: they stand in other words too."""
+"""Shorter values are hidden only by name, because they also occur in other words."""
 _LEAST_CHARS = 4
-"""Shorter values are not hidden even in their own command."""
+"""Shorter values are not hidden, not even in their own command."""
 _LONG_CHARS = 16
-"""A plain word of this length is a secret, and no word of an answer."""
+"""A plain word of this length or more is a secret, not a word of an answer."""
 _ASSIGNMENT = re.compile(r"(?P<name>[^\s=:]+)(?:=|:\s*)(?P<value>.+)", re.DOTALL)
 _PATH = re.compile(r".*/.*|.+\.[A-Za-z]\w{0,9}", re.DOTALL)
 _BASE64 = re.compile(r"(?=.*\d)(?=.*[A-Z])[A-Za-z0-9+/]{16,}=*")
-"""A key may hold a ``/`` too, such as those of AWS."""
+"""A key may contain ``/`` too, such as an AWS key."""
 _PLAIN_WORD = re.compile(r"[A-Za-z_-]+")
 _NOT_OF_A_KEY = re.compile(r"[\s<>|]")
 
 
 def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The mapping with the values of keys, tokens and passwords hidden, at any depth:
-    by their names, in the words of a command, and wherever else they stand."""
-    named: dict[str, Any] = {}
+    """The mapping with keys, tokens and passwords hidden, at any depth.
+
+    Values are hidden by name, in the words of a command, and wherever else they appear.
+    """
+    by_name: dict[str, Any] = {}
     for name, value in values.items():
-        named[name] = _by_name(str(name), value)
-    hidden: dict[str, Any] = without_values(named, secret_values(values))
+        by_name[name] = _by_name(str(name), value)
+    hidden: dict[str, Any] = without_values(by_name, secret_values(values))
     return hidden
 
 
 def secret_values(values: Mapping[str, Any]) -> frozenset[str]:
-    """The values that are secret by their names, at any depth, or by the option before
-    them in a command (``--api-key V``, ``--api-key=V``, ``API_KEY=V``, ``API-Key: V``).
+    """The values that are secret by name, at any depth.
 
-    Left out are values that could be words of an answer: shorter ones than
-    ``MIN_CHARS``, and plain words such as the ``placeholder`` of an ``api_key``.
+    In a command the option before the value is its name (``--api-key V``,
+    ``--api-key=V``, ``API_KEY=V``, ``API-Key: V``). Values that may be words of an
+    answer are left out: those shorter than ``MIN_CHARS``, and plain words such as the
+    ``placeholder`` of an ``api_key``.
     """
-    found: set[str] = set()
+    secrets: set[str] = set()
     for name, value in _secrets_in(values):
         if len(value) < MIN_CHARS or _NOT_OF_A_KEY.search(value):
             continue
         is_path = _PATH.fullmatch(value) and not _BASE64.fullmatch(value)
         if name.startswith("-") and is_path:
-            continue  # the option may be a switch, and the next word a file
+            continue  # the option may be a switch and the word after it a file
         if len(value) >= _LONG_CHARS or not _PLAIN_WORD.fullmatch(value):
-            found.add(value)
-    return frozenset(found)
+            secrets.add(value)
+    return frozenset(secrets)
 
 
 def hidden_names(values: Mapping[str, Any], path: str = "") -> Iterator[str]:
-    """Names whose values :func:`without_secrets` has hidden; ``a.b`` in a mapping."""
+    """Names of values that :func:`without_secrets` has hidden; nested ones ``a.b``."""
     for name, value in values.items():
         words = _words(value) if name == COMMAND else ()
         if isinstance(value, Mapping):
@@ -92,21 +97,23 @@ def _is_hidden(value: Any) -> bool:
 
 
 def text_without_secrets(text: str, values: Collection[str] = ()) -> str:
-    """A command line with the values of keys, tokens and passwords hidden: those that
-    stand beside their names, and ``values`` wherever they stand."""
+    """A command line with keys, tokens and passwords hidden.
+
+    These are values beside a secret name, and ``values`` wherever they appear.
+    """
     return text_without_values(_WRITTEN_SECRET.sub(rf"\1{HIDDEN}", text), values)
 
 
 def text_without_values(text: str, values: Collection[str]) -> str:
-    """A text with secret values hidden, wherever they stand in it."""
-    # the longest first: it may hold another
+    """The text with all secret values hidden."""
+    # the longest first: it may contain another
     for value in sorted(values, key=len, reverse=True):
         text = text.replace(value, HIDDEN)
     return text
 
 
 def without_values(item: Any, values: Collection[str]) -> Any:
-    """A value of JSON, of any kind, with secret values hidden in all of its texts."""
+    """A JSON value with secret values hidden in all its texts."""
     if isinstance(item, str):
         return text_without_values(item, values)
     if isinstance(item, Mapping):
@@ -120,12 +127,11 @@ def without_values(item: Any, values: Collection[str]) -> Any:
 
 
 def _by_name(name: str, value: Any) -> Any:
-    """A value with what is secret by a name hidden in it; below a secret name, that is
-    each text of a list or mapping."""
+    """The value with all secrets by name hidden; below a secret name, each text."""
     if isinstance(value, str) and value and _SECRET.search(name):
         return HIDDEN
     if name == COMMAND:
-        # also plain words and short ones
+        # in a command, plain and short words after a secret option are secret too
         secrets = {secret for _, secret in _secret_words(_words(value))}
         return without_values(
             value, [secret for secret in secrets if len(secret) >= _LEAST_CHARS]
@@ -141,7 +147,7 @@ def _by_name(name: str, value: Any) -> Any:
 
 
 def _secrets_in(values: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """The secret values at any depth, each after its name."""
+    """The secret values at any depth, each with its name."""
     if isinstance(values, Mapping):
         for inner, value in values.items():
             yield from _secrets_in(value, _name_below(name, inner))
@@ -155,8 +161,10 @@ def _secrets_in(values: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _name_below(outer: str, inner: object) -> str:
-    """The name that decides on a value in a mapping: ``api_key`` in
-    ``{"api_key": {"value": V}}``."""
+    """The name that decides about a nested value.
+
+    It is ``api_key`` in ``{"api_key": {"value": V}}``.
+    """
     return outer if _SECRET.search(outer) else str(inner)
 
 
@@ -164,8 +172,7 @@ def _name_below(outer: str, inner: object) -> str:
 
 
 def _words(command: Any) -> list[str]:
-    """The words of a command: of a text that no shell could read, those between
-    blanks."""
+    """The words of a command, by the rules of a shell if it can be parsed."""
     if isinstance(command, list | tuple):
         return [str(word) for word in command]
     if not isinstance(command, str):
@@ -177,8 +184,10 @@ def _words(command: Any) -> list[str]:
 
 
 def _secret_words(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The secrets of a command, each after its option or variable; a word of it may be
-    a command itself (``sh -c``)."""
+    """The secrets of a command, each with its option or variable.
+
+    A word may be a command itself (``sh -c``).
+    """
     before = ""
     for word in words:
         is_option = before.startswith("-") and _SECRET.search(before)

@@ -1,4 +1,4 @@
-"""Signals that end a command: Ctrl-C, SIGTERM, and the end of its terminal."""
+"""Signals that end a command: Ctrl-C, SIGTERM, and the end of the terminal."""
 
 from __future__ import annotations
 
@@ -13,26 +13,29 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def handled_by(handler: Callable[[int, FrameType | None], None]) -> ExitStack:
-    """Handle the ending signals by ``handler``; the end of a ``with`` block puts back
-    each handler of before. SIGHUP that is ignored, as under ``nohup``, stays so. Only
-    the main thread can: others get no signals."""
-    before = ExitStack()
+    """Handle the ending signals with ``handler``.
+
+    The end of the ``with`` block restores the previous handlers. An ignored SIGHUP, as
+    under ``nohup``, stays ignored. Outside the main thread nothing changes, because
+    only the main thread receives signals.
+    """
+    restore = ExitStack()
     for number in (
         ENDING if threading.current_thread() is threading.main_thread() else ()
     ):
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
-            before.callback(signal.signal, number, signal.signal(number, handler))
-    return before
+            restore.callback(signal.signal, number, signal.signal(number, handler))
+    return restore
 
 
 def ignore() -> None:
-    """Let no ending signal change how this process ends."""
+    """Ignore the ending signals."""
     for number in ENDING:
         signal.signal(number, signal.SIG_IGN)
 
 
 def is_alive(process: int) -> bool:
-    """Whether this host has a process with an id."""
+    """True if this host has a process with this id."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""Names, counts and texts in messages; lists of names as users write them."""
+"""Names, counts and text for messages; parses lists of names."""
 
 from __future__ import annotations
 
@@ -7,27 +7,32 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-_STEERS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode's categories of what moves the cursor, turns the direction of writing, or
-breaks a line."""
+_CONTROL_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Unicode categories of control characters.
+
+They move the cursor, change the direction of writing, or break a line.
+"""
 
 
 def split_names(texts: Iterable[str]) -> tuple[str, ...]:
-    """``["a,b c", "d"]`` as a, b, c, d, once each. A file or folder stays whole."""
-    found: dict[str, None] = {}
+    """Split ``["a,b c", "d"]`` into a, b, c, d, without duplicates.
+
+    The path of an existing file or folder is not split.
+    """
+    unique: dict[str, None] = {}
     for text in texts:
         try:
             is_path = Path(text).exists()
         except (OSError, ValueError):  # too long, or with a null character
             is_path = False
         names = [text] if is_path else re.split(r"[,\s]+", text)
-        found.update(dict.fromkeys(names))
-    found.pop("", None)
-    return tuple(found)
+        unique.update(dict.fromkeys(names))
+    unique.pop("", None)
+    return tuple(unique)
 
 
 def listed(names: Sequence[str], most: int) -> str:
-    """``a, b and 3 more``: the first names, and how many others there are."""
+    """``a, b and 3 more``: the first names, and the number of others."""
     more = len(names) - most
     shown = ", ".join(names[:most])
     return f"{shown} and {more:,} more" if more > 0 else shown
@@ -38,7 +43,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 def size(count: float) -> str:
-    """Bytes in the unit that reads best: ``0 B``, ``12.3 MiB``."""
+    """Bytes in a suitable unit: ``0 B``, ``12.3 MiB``."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if count < 1024:
             digits = 0 if unit == "B" or count >= 100 else 1
@@ -48,7 +53,7 @@ def size(count: float) -> str:
 
 
 def printable(text: str, *, limit: int) -> str:
-    """Text on one line that cannot steer a terminal, cut at ``limit`` characters."""
+    """Text on one line without control characters, cut at ``limit`` characters."""
     safe = text
     if not text.isprintable():
         safe = "".join(char if char.isprintable() else " " for char in text)
@@ -56,17 +61,17 @@ def printable(text: str, *, limit: int) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text with control characters spelt out (``\\x1b``); line breaks and tabs stay."""
+    """Text with control characters escaped (``\\x1b``); line breaks and tabs stay."""
     if text.isprintable():
         return text
     codes: dict[int, str] = {}
     for char in set(text) - {"\n", "\t"}:
-        if unicodedata.category(char) in _STEERS:
+        if unicodedata.category(char) in _CONTROL_CATEGORIES:
             codes[ord(char)] = char.encode("unicode_escape").decode()
     return text.translate(codes)
 
 
 def file_name(name: str) -> str:
-    """A name of a task or model as one safe file name."""
+    """The name of a task or model as a safe file name."""
     safe = re.sub(r"[^\w.+=-]+", "__", name).strip("._")
     return safe[:120] or "unnamed"

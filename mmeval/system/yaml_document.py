@@ -1,9 +1,10 @@
 """Reads YAML as plain JSON values, with the file and line of every key.
 
-It is stricter than YAML 1.1, so that no value silently means another one: a key is
-written once, ``no`` and ``on`` must be quoted or written as booleans, ``010`` and
-``1:30`` are refused, ``1e5`` is a number and a date stays text. Tags such as
-``!function`` are refused: a task file holds values, never code."""
+It is stricter than YAML 1.1, so that no value is silently misread: a key occurs once,
+``no`` and ``on`` must be quoted or written as booleans, ``010`` and ``1:30`` are
+errors, ``1e5`` is a number and a date is text. Tags such as ``!function`` are errors: a
+task file has values, not code.
+"""
 
 from __future__ import annotations
 
@@ -22,20 +23,19 @@ from mmeval.system.plain_file import open_plain
 
 try:
     from yaml import CSafeLoader as _BaseLoader
-except ImportError:  # PyYAML without libyaml reads the same, slower
+except ImportError:  # PyYAML without libyaml: the same result, slower
     from yaml import SafeLoader as _BaseLoader  # type: ignore[assignment]
 
 MAX_FILE_BYTES = 1_000_000
 MAX_NODES = 50_000
-"""Values in one file, those repeated through aliases included: a small file must not
-unfold into a huge one."""
+"""Values of a file, including repeated aliases: a small file must not expand hugely."""
 MAX_DEPTH = 50
 _MAX_YAML_DEPTH = 500
 _SURELY_SHALLOW = 16_000
-"""Characters in which block style cannot nest too deeply."""
+"""Shorter text in block style cannot nest too deeply."""
 
 KeyPath: TypeAlias = tuple[str | int, ...]
-"""The place of a value in a document, such as ``("metric_list", 0, "metric")``."""
+"""The path of a value in a document, such as ``("metric_list", 0, "metric")``."""
 
 Problem: TypeAlias = tuple[KeyPath, str]
 
@@ -51,16 +51,18 @@ _FLOAT = re.compile(
     r"[-+]?(?:[0-9][0-9_]*+(?:\.[0-9_]*)?|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?"
 )
 _MAX_DIGITS = 20
-_OF_OTHERS = ("doc_to_", "process_")
-"""Keys of other harnesses, which no schema has: a function in them is read as text, and
-refused with the key."""
+_FOREIGN_PREFIXES = ("doc_to_", "process_")
+"""Prefixes of keys of other harnesses.
+
+A function under such a key is read as text; the key itself is rejected later.
+"""
 
 
 class _Loader(_BaseLoader):
-    """Composes nodes only; ``_Reader`` makes the values."""
+    """Composes nodes only; ``_Reader`` creates the values."""
 
 
-# YAML 1.1 asks for a dot and a sign: 1e5 would be text
+# YAML 1.1 requires a dot and a sign: without this, 1e5 is text
 _Loader.add_implicit_resolver(
     _TAG + "float",
     re.compile(r"^[-+]?[0-9][0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9]+$"),
@@ -69,18 +71,18 @@ _Loader.add_implicit_resolver(
 
 
 class SeveralFaultsError(TaskFileError):
-    """All that is wrong with a task file; one line for each, with file and line."""
+    """All faults of a task file, one per line, with file and line."""
 
     def __init__(self, faults: Sequence[TaskFileError]) -> None:
         self.faults = tuple(faults)
-        first, *others = self.faults
-        rest = "".join(f"\n{other}" for other in others)
-        super().__init__(first.message + rest, file=first.file, line=first.line)
+        first = self.faults[0]
+        more_lines = "".join(f"\n{fault}" for fault in self.faults[1:])
+        super().__init__(first.message + more_lines, file=first.file, line=first.line)
 
 
 @dataclass(frozen=True, slots=True)
 class YamlPlace:
-    """The file and line of a key. ``written`` is a scalar as written (``1.10``)."""
+    """The file and line of a key. ``written`` is the text of a scalar (``1.10``)."""
 
     file: Path
     line: int
@@ -89,39 +91,38 @@ class YamlPlace:
 
 @dataclass(frozen=True)
 class Document:
-    """A mapping of a YAML file and those it includes (``sources``), with the place of
-    each key."""
+    """The mapping of a YAML file and of included files (``sources``), with places."""
 
     file: Path
     data: Mapping[str, Any]
     places: Mapping[KeyPath, YamlPlace] = field(default_factory=dict)
     sources: frozenset[Path] = frozenset()
     problems: tuple[Problem, ...] = ()
-    """What is wrong with values that were read as text all the same."""
+    """Problems of values that were read as text."""
 
     def place(self, path: KeyPath = ()) -> YamlPlace:
-        """Where the value at ``path`` was written, or the nearest thing around it."""
+        """The place of the value at ``path``, or of its nearest parent."""
         for length in range(len(path), -1, -1):
-            found = self.places.get(path[:length])
-            if found is not None:
-                return found
+            place = self.places.get(path[:length])
+            if place is not None:
+                return place
         return YamlPlace(self.file, 0)
 
     def error(self, path: KeyPath, message: str) -> TaskFileError:
         return self.errors([(path, message)])
 
     def errors(self, problems: Sequence[Problem]) -> TaskFileError:
-        """One error for all problems, each with its own file and line."""
-        found = [self._error(path, message) for path, message in problems]
-        if len(found) == 1:
-            return found[0]
+        """One error for all problems, each with its file and line."""
+        faults = [self._error(path, message) for path, message in problems]
+        if len(faults) == 1:
+            return faults[0]
         return SeveralFaultsError(
-            sorted(found, key=lambda error: (error.file != self.file, error.line))
+            sorted(faults, key=lambda error: (error.file != self.file, error.line))
         )
 
     def _error(self, path: KeyPath, message: str) -> TaskFileError:
         place = self.place(path)
-        name = spelt(path)
+        name = path_text(path)
         return TaskFileError(
             f"{name}: {message}" if name else message,
             file=place.file,
@@ -130,10 +131,10 @@ class Document:
         )
 
     def at(self, path: KeyPath) -> Document:
-        """The mapping at ``path`` as a document of its own."""
+        """The mapping at ``path`` as a document."""
         value: Any = self.data
-        for step in path:
-            value = value[step]
+        for key_or_index in path:
+            value = value[key_or_index]
         inner = {
             key[len(path) :]: place
             for key, place in self.places.items()
@@ -148,20 +149,22 @@ class Document:
         return Document(self.file, value, places, problems=problems)
 
     def over(self, base: Document) -> Document:
-        """This document with the top-level keys, as a whole, that only ``base`` has."""
-        kept = {
+        """This document, plus the top-level keys that only ``base`` has."""
+        base_places = {
             key: place
             for key, place in base.places.items()
             if key and key[0] not in self.data
         }
         sources = self.sources | base.sources | {base.file}
-        of_base = (fault for fault in base.problems if fault[0][0] not in self.data)
+        base_problems = (
+            fault for fault in base.problems if fault[0][0] not in self.data
+        )
         return Document(
             self.file,
             {**base.data, **self.data},
-            {**kept, **self.places},
+            {**base_places, **self.places},
             sources,
-            (*of_base, *self.problems),
+            (*base_problems, *self.problems),
         )
 
     def without(self, name: str) -> Document:
@@ -178,17 +181,19 @@ class Document:
         )
 
 
-def spelt(path: KeyPath) -> str:
-    """A path as people write it: ``metric_list[0].metric``."""
+def path_text(path: KeyPath) -> str:
+    """A path as users write it: ``metric_list[0].metric``."""
     return "".join(
         f"[{step}]" if isinstance(step, int) else f".{step}" for step in path
     ).removeprefix(".")
 
 
 def read_document(file: Path, *, collect: bool = False) -> Document:
-    """One YAML file. Raises TaskFileError, with line, for all but one plain mapping.
-    With ``collect`` a value of ``!function`` is text, and a problem of the
-    document."""
+    """Read a YAML file that holds one plain mapping.
+
+    With ``collect``, a value of ``!function`` is text, and a problem of the document.
+    Raises TaskFileError with the line of a fault.
+    """
     return parse_document(_text(file), file, collect=collect)
 
 
@@ -198,7 +203,7 @@ def parse_document(
     *,
     collect: bool = False,
 ) -> Document:
-    """The YAML in ``text``; ``file`` is only named in errors."""
+    """Parse YAML ``text``; ``file`` is named in errors."""
     node = _composed(text, file)
     if node is None:
         return Document(file, {}, {(): YamlPlace(file, 1)})
@@ -266,7 +271,7 @@ def _line(node: Node | yaml.Event) -> int:
 
 
 def _check_depth(text: str, file: Path) -> None:
-    """Refuse nesting so deep that libyaml's recursion in C would end the process."""
+    """Reject deep nesting: libyaml's recursion in C would crash the process."""
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -280,32 +285,32 @@ def _check_depth(text: str, file: Path) -> None:
 
 
 class _Reader:
-    """Turns nodes into values and notes their places."""
+    """Converts nodes to values and records their places."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
         self.places: dict[KeyPath, YamlPlace] = {(): YamlPlace(file, 1)}
         self.problems: list[Problem] = []
-        self._left = MAX_NODES
+        self._remaining = MAX_NODES
 
     def mapping(self, node: MappingNode, path: KeyPath) -> dict[str, Any]:
         values: dict[str, Any] = {}
-        own: dict[str, int] = {}
+        key_lines: dict[str, int] = {}
         for key_node, value_node in self._entries(node, path):
             if key_node.tag == _TAG + "merge":
-                self._merge(value_node, path, values, own)
+                self._merge(value_node, path, values, key_lines)
                 continue
             key = self._key(key_node)
             line = _line(key_node)
-            if key in own:
+            if key in key_lines:
                 message = (
-                    f"the key {key!r} stands here a second time (first in line "
-                    f"{own[key]}); remove one"
+                    f"the key {key!r} is a duplicate (first in line "
+                    f"{key_lines[key]}); remove one"
                 )
                 raise TaskFileError(message, file=self.file, line=line)
-            own[key] = line
+            key_lines[key] = line
             self._forget((*path, key), key in values)
-            values[key] = self._noted(value_node, (*path, key), line)
+            values[key] = self._value_at(value_node, (*path, key), line)
         return values
 
     def _entries(self, node: MappingNode, path: KeyPath) -> Iterator[tuple[Node, Node]]:
@@ -314,25 +319,30 @@ class _Reader:
         yield from node.value
 
     def _merge(
-        self, node: Node, path: KeyPath, values: dict[str, Any], own: Mapping[str, int]
+        self,
+        node: Node,
+        path: KeyPath,
+        values: dict[str, Any],
+        key_lines: Mapping[str, int],
     ) -> None:
-        """``<<: *anchor``: the anchor's entries, without those of the mapping
-        itself."""
+        """Add the entries of ``<<: *anchor`` that the mapping does not have."""
         sources = node.value if isinstance(node, SequenceNode) else [node]
         for source in sources:
             if not isinstance(source, MappingNode):
                 raise self._fault(source, "<< takes a mapping, or a list of mappings")
             for key_node, value_node in self._entries(source, (*path, "<<")):
                 key = self._key(key_node)
-                if key not in own and key not in values:
-                    values[key] = self._noted(value_node, (*path, key), _line(key_node))
+                if key not in key_lines and key not in values:
+                    values[key] = self._value_at(
+                        value_node, (*path, key), _line(key_node)
+                    )
 
     def _forget(self, path: KeyPath, merged: bool) -> None:
         if merged:
             for key in [key for key in self.places if key[: len(path)] == path]:
                 del self.places[key]
 
-    def _noted(
+    def _value_at(
         self,
         node: Node,
         path: KeyPath,
@@ -346,12 +356,14 @@ class _Reader:
     def _value(
         self, node: Node, path: KeyPath
     ) -> Any:  # a YAML value has any JSON type
-        self._left -= 1
-        if self._left < 0:
+        self._remaining -= 1
+        if self._remaining < 0:
             raise self._fault(node, f"holds more than {MAX_NODES} values")
         if isinstance(node, ScalarNode):
             if node.tag.startswith("!function"):
-                is_refused = len(path) == 1 and str(path[0]).startswith(_OF_OTHERS)
+                is_refused = len(path) == 1 and str(path[0]).startswith(
+                    _FOREIGN_PREFIXES
+                )
                 if not is_refused:
                     self.problems.append((path, _NO_FUNCTION))
                 return f"{node.tag} {node.value}"
@@ -362,7 +374,7 @@ class _Reader:
             if len(path) > MAX_DEPTH:
                 raise self._fault(node, f"is nested more than {MAX_DEPTH} deep")
             return [
-                self._noted(item, (*path, i), _line(item))
+                self._value_at(item, (*path, i), _line(item))
                 for i, item in enumerate(node.value)
             ]
         raise self._tag_fault(node)
@@ -370,59 +382,55 @@ class _Reader:
     def _key(self, node: Node) -> str:
         key = self._scalar(node) if isinstance(node, ScalarNode) else None
         if not isinstance(key, str):
-            written = (
-                node.value if isinstance(node, ScalarNode) else "a list or mapping"
-            )
+            text = node.value if isinstance(node, ScalarNode) else "a list or mapping"
             raise self._fault(
-                node, f"{written} cannot be a key: keys are text; put it in quotes"
+                node, f"{text} cannot be a key: keys are text; put it in quotes"
             )
         return key
 
     def _scalar(self, node: ScalarNode) -> str | int | float | bool | None:
-        written: str = node.value
+        text: str = node.value
         kind = node.tag.removeprefix(_TAG)
         if kind in ("str", "timestamp", "value"):
-            return written
+            return text
         if kind == "null":
             return None
         if kind == "bool":
-            return self._boolean(node, written)
+            return self._boolean(node, text)
         if kind == "int":
-            return self._integer(node, written)
+            return self._integer(node, text)
         if kind == "float":
-            return self._number(node, written)
+            return self._number(node, text)
         raise self._tag_fault(node)
 
-    def _boolean(self, node: Node, written: str) -> bool:
-        if written.lower() not in ("true", "false"):
-            meant = "true" if written.lower() in ("yes", "on") else "false"
+    def _boolean(self, node: Node, text: str) -> bool:
+        if text.lower() not in ("true", "false"):
+            meaning = "true" if text.lower() in ("yes", "on") else "false"
             raise self._fault(
                 node,
-                f'{written} means {meant} in YAML; write {meant}, or "{written}" for '
+                f'{text} means {meaning} in YAML; write {meaning}, or "{text}" for '
                 "the word",
             )
-        return written.lower() == "true"
+        return text.lower() == "true"
 
-    def _integer(self, node: Node, written: str) -> int:
-        if len(written) <= _MAX_DIGITS:
-            if _DECIMAL.fullmatch(written):
-                return int(written.replace("_", ""))
-            if _HEXADECIMAL.fullmatch(written):
-                return int(written.replace("_", ""), 16)
+    def _integer(self, node: Node, text: str) -> int:
+        if len(text) <= _MAX_DIGITS:
+            if _DECIMAL.fullmatch(text):
+                return int(text.replace("_", ""))
+            if _HEXADECIMAL.fullmatch(text):
+                return int(text.replace("_", ""), 16)
         raise self._fault(
             node,
-            f"{written} is not a plain whole number in YAML; write it in decimal, or "
-            f'"{written}" as text',
+            f"{text} is not a plain whole number in YAML; write it in decimal, or "
+            f'"{text}" as text',
         )
 
-    def _number(self, node: Node, written: str) -> float:
-        value = (
-            float(written.replace("_", "")) if _FLOAT.fullmatch(written) else math.nan
-        )
+    def _number(self, node: Node, text: str) -> float:
+        value = float(text.replace("_", "")) if _FLOAT.fullmatch(text) else math.nan
         if not math.isfinite(value):
             raise self._fault(
                 node,
-                f'{written} is not a plain finite number; write it out, or "{written}" '
+                f'{text} is not a plain finite number; write it out, or "{text}" '
                 "as text",
             )
         return value

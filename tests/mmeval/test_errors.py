@@ -40,8 +40,8 @@ def test_an_unknown_name_offers_near_ones_and_a_sentence_ends_in_one_mark() -> N
 def test_errors_keep_their_fields_on_the_way_between_processes(
     error: Exception,
 ) -> None:
-    again = pickle.loads(pickle.dumps(error))
-    assert (type(again), str(again), vars(again)) == (
+    restored = pickle.loads(pickle.dumps(error))
+    assert (type(restored), str(restored), vars(restored)) == (
         type(error),
         str(error),
         vars(error),

@@ -71,7 +71,7 @@ def test_another_value_has_a_fault_with_what_is_expected(
 def typed(  # type: ignore[no-untyped-def]
     *, mode: Mode = "loud", home: PathOrName = "", later: Later = 1, bare=None
 ) -> None:
-    """Its annotations are texts, as in every module that postpones them."""
+    """Its annotations are strings, because the module postpones them."""
 
 
 def test_annotations_are_read_as_they_are_written_and_those_that_cannot_be_resolved_are_not_checked() -> (

@@ -20,7 +20,7 @@ with replaced(Path(sys.argv[1])) as new:
 
 
 def entries(folder: Path) -> list[str]:
-    return sorted(found.name for found in folder.iterdir())
+    return sorted(entry.name for entry in folder.iterdir())
 
 
 def test_a_folder_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
@@ -48,11 +48,11 @@ def test_a_killed_process_leaves_the_old_folder_and_the_next_one_tidies_up(
     killed = subprocess.run(
         [sys.executable, "-c", KILLED, str(folder)], check=False, env=os.environ
     )
-    left = entries(tmp_path)
+    leftovers = entries(tmp_path)
     with replaced(folder) as new:
         (new / "new").touch()
     assert killed.returncode == -signal.SIGKILL
-    assert len(left) == 2
+    assert len(leftovers) == 2
     assert entries(tmp_path) == ["report"]
     assert entries(folder) == ["new"]
 

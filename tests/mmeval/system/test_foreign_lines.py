@@ -20,10 +20,10 @@ def test_lines_are_found_again_by_their_place_and_a_pipe_or_a_missing_file_is_re
 ) -> None:
     file = tmp_path / "x.jsonl"
     file.write_text('{"a": 1}\n\n{"a": 2}')
-    found = list(lines_of(file))
+    lines = list(lines_of(file))
     first, third = (f"{file}:1", 0, {"a": 1}), (f"{file}:3", 10, {"a": 2})
-    assert [(line.place, line.offset, line.row) for line in found] == [first, third]
-    assert [line_at(file, line.offset)["a"] for line in found] == [1, 2]
+    assert [(line.place, line.offset, line.row) for line in lines] == [first, third]
+    assert [line_at(file, line.offset)["a"] for line in lines] == [1, 2]
     os.mkfifo(tmp_path / "pipe.jsonl")
     with pytest.raises(UsageError, match="not a regular file"):
         list(lines_of(tmp_path / "pipe.jsonl"))
@@ -42,8 +42,8 @@ def test_the_lines_after_one_with_a_number_that_is_too_long_are_read(
             f'{{"a": [{"7" * digits}]}}\n' for digits in (MAX_DIGITS, MAX_DIGITS + 1, 1)
         )
     )
-    found = [line.row for line in lines_of(file, faults=True)]
-    assert [isinstance(row, LineFault) for row in found] == [False, True, False]
+    rows = [line.row for line in lines_of(file, faults=True)]
+    assert [isinstance(row, LineFault) for row in rows] == [False, True, False]
     with pytest.raises(UsageError, match=r":2: .*4,300 digits"):
         list(lines_of(file))
 
@@ -67,8 +67,8 @@ def test_the_lines_after_one_that_is_too_long_or_too_deep_are_read(
         good,
     ]
     file.write_text("\n".join(lines))
-    found = list(lines_of(file, most=300_000, faults=True))
-    assert [isinstance(line.row, LineFault) for line in found] == [
+    read_lines = list(lines_of(file, most=300_000, faults=True))
+    assert [isinstance(line.row, LineFault) for line in read_lines] == [
         False,
         False,
         True,
@@ -93,7 +93,7 @@ def test_the_lines_after_one_that_is_too_long_or_too_deep_are_read(
     [
         ("[1]\n", "a list"),
         ('{"a"', "cut off"),
-        ('{"a"}\n', "no JSON"),
+        ('{"a"}\n', "not JSON"),
         ('{"a": "bbbb"}\n', "0 MiB"),
     ],
 )

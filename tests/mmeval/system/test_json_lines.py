@@ -28,26 +28,26 @@ def test_a_value_survives_its_line() -> None:
         "é\u2028\x00",
         {"k": {"\udc00": -(2**63)}},
     ]
-    other: list[tuple[Any, Any]] = [({"n": 10**30 + 1}, {"n": 1e30})]
-    other += [
-        ([one, math.nan, {"v": (math.inf,)}], [one, None, {"v": [None]}])
-        for one in ("x", "\ud800")
+    changed: list[tuple[Any, Any]] = [({"n": 10**30 + 1}, {"n": 1e30})]
+    changed += [
+        ([text, math.nan, {"v": (math.inf,)}], [text, None, {"v": [None]}])
+        for text in ("x", "\ud800")
     ]
-    for value, back in (*((one, one) for one in same), *other):
+    for value, expected in (*((text, text) for text in same), *changed):
         line = to_line(value)
-        assert (b"\n" in line, from_line(line)) == (False, back)
+        assert (b"\n" in line, from_line(line)) == (False, expected)
 
 
 def test_a_torn_tail_is_cut_off_before_more_is_appended(tmp_path: Path) -> None:
     file, long = tmp_path / "rows.jsonl", b"y" * 70_000
-    kept = {
+    cases = {
         b"": b"",
         b"1\n2\n": b"1\n2\n",
         b"1\n2": b"1\n",
         b"torn": b"",
         b"1\n" + long: b"1\n",
     }
-    for before, after in {**kept, long + b"\n" + long: long + b"\n"}.items():
+    for before, after in {**cases, long + b"\n" + long: long + b"\n"}.items():
         file.write_bytes(before)
         with open_append(file) as out:
             out.write(b"3\n")
@@ -58,9 +58,9 @@ def test_rows_have_offsets_damaged_ones_are_named_and_no_folder_is_a_storage_err
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     file, damaged = tmp_path / "rows.jsonl", list[int]()
-    one, two = sealed(b'{"a":1}'), sealed(b'{"a":2}')
-    file.write_bytes(one + b"{broken\n" + two + one[:-1])
-    assert list(read_rows(file, damaged)) == [(0, {"a": 1}), (len(one) + 8, {"a": 2})]
+    first, second = sealed(b'{"a":1}'), sealed(b'{"a":2}')
+    file.write_bytes(first + b"{broken\n" + second + first[:-1])
+    assert list(read_rows(file, damaged)) == [(0, {"a": 1}), (len(first) + 8, {"a": 2})]
     assert (
         damaged,
         [message.startswith(f"{file}:2: ") for message in caplog.messages],
@@ -79,36 +79,36 @@ def test_no_bit_of_a_sealed_line_can_change_unseen(value: dict[str, Any]) -> Non
     line = sealed(to_line(value))
     assert unsealed(line) == from_line(to_line(value))
     for bit in range(8 * len(line)):
-        other = bytearray(line)
-        other[bit // 8] ^= 1 << bit % 8
+        changed = bytearray(line)
+        changed[bit // 8] ^= 1 << bit % 8
         with pytest.raises(ValueError):
-            unsealed(bytes(other))
+            unsealed(bytes(changed))
 
 
 def test_a_sealed_document_may_be_indented_anew_and_nothing_else() -> None:
     value = {"b": [1, 0.1, "\udcff"], "a": {7: None, "x": math.inf}}
-    whole = json.loads(sealed_document(value))
+    document = json.loads(sealed_document(value))
     plain = {"b": [1, 0.1, "\udcff"], "a": {"7": None, "x": math.inf}}
-    assert unsealed_document(json.loads(json.dumps(whole, sort_keys=True))) == plain
-    assert json.loads(sealed_document(whole)) == whole
-    for other in (
-        {**whole, "c": 1},
-        {**whole, "b": [1, 0.1]},
+    assert unsealed_document(json.loads(json.dumps(document, sort_keys=True))) == plain
+    assert json.loads(sealed_document(document)) == document
+    for changed in (
+        {**document, "c": 1},
+        {**document, "b": [1, 0.1]},
         plain,
         {},
         7,
-        [whole],
+        [document],
         None,
     ):
         with pytest.raises(ValueError):
-            unsealed_document(other)
+            unsealed_document(changed)
 
 
 def test_damaged_lines_are_taken_out_and_a_torn_one_stays_for_the_next_writer(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "rows.jsonl"
-    rows = [sealed(b'{"a":%d}' % at) for at in range(3)]
+    rows = [sealed(b'{"a":%d}' % number) for number in range(3)]
     file.write_bytes(rows[0] + b"7\n" + rows[1] + b"{}\n" + rows[2][:-4])
     for _ in range(2):
         drop_damaged(file)

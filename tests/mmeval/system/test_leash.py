@@ -13,8 +13,7 @@ from mmeval.system.leash import Leash, _HidingPipe, _passed_on, empty_folder
 from tests.support.cli import gone, wait_for
 
 FAMILY = "sleep 1000 & own=$!; (setsid sleep 1000 & echo $$ $own $!); wait"
-"""A program with a child, and with one that it has left, in a session of its own;
-writes the ids of all."""
+"""A program with a child, and an orphan in another session; writes all their ids."""
 HOLDER = f"""
 import os, sys
 from pathlib import Path
@@ -57,7 +56,7 @@ def test_a_program_that_does_not_end_is_killed_with_its_children() -> None:
 
 
 def test_the_keeper_imports_little() -> None:
-    """What it imports is added to the start of every program."""
+    """Its imports delay the start of every program."""
     script = """if True:
         import sys
         with open(sys.argv[1]) as file:

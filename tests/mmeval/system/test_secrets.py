@@ -13,7 +13,7 @@ KEY = "sk-0123456789"
 
 
 @pytest.mark.parametrize(
-    "given",
+    "settings",
     [
         {"args": {"inner": [{"api_key": KEY}]}},
         {"env": {"HF_TOKEN": KEY}},
@@ -34,9 +34,9 @@ KEY = "sk-0123456789"
     ids=str,
 )
 def test_the_value_of_a_secret_is_found_by_the_name_beside_it(
-    given: dict[str, Any],
+    settings: dict[str, Any],
 ) -> None:
-    assert secret_values(given) == {KEY}
+    assert secret_values(settings) == {KEY}
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,8 @@ def test_a_long_word_is_a_secret() -> None:
 
 
 def test_a_secret_is_hidden_wherever_it_stands_in_the_settings() -> None:
-    given = {"env": {"TOKEN": KEY}, "command": ["curl", f"http://a?t={KEY}"], "n": 2}
-    assert without_secrets(given) == {
+    settings = {"env": {"TOKEN": KEY}, "command": ["curl", f"http://a?t={KEY}"], "n": 2}
+    assert without_secrets(settings) == {
         "env": {"TOKEN": "***"},
         "command": ["curl", "http://a?t=***"],
         "n": 2,
@@ -95,8 +95,8 @@ def test_a_secret_is_hidden_wherever_it_stands_in_the_settings() -> None:
 
 
 def test_all_texts_below_a_secret_name_are_hidden() -> None:
-    given = {"api_keys": ["a", {"value": "b"}], "token": {"file": ["c"]}}
-    assert without_secrets(given) == {
+    settings = {"api_keys": ["a", {"value": "b"}], "token": {"file": ["c"]}}
+    assert without_secrets(settings) == {
         "api_keys": ["***", {"value": "***"}],
         "token": {"file": ["***"]},
     }

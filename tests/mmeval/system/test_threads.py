@@ -16,7 +16,7 @@ async def test_what_a_work_raises_is_an_error_that_a_loop_survives() -> None:
         SystemExit(3): "RuntimeError('SystemExit: 3')",
         StopIteration("odd"): "RuntimeError('StopIteration: odd')",
     }
-    for error, found in raised.items():
+    for error, expected in raised.items():
 
         def fails(error: BaseException = error) -> None:
             raise error
@@ -24,23 +24,23 @@ async def test_what_a_work_raises_is_an_error_that_a_loop_survives() -> None:
         with pytest.raises((ValueError, RuntimeError)) as caught:
             await thread.do(fails)
         assert (repr(caught.value), await thread.do(lambda: "still there")) == (
-            found,
+            expected,
             "still there",
         )
     thread.end()
 
 
 async def test_it_is_known_whether_something_is_at_work() -> None:
-    begun, gate = threading.Event(), threading.Event()
+    has_started, gate = threading.Event(), threading.Event()
     thread = OwnThread("own")
 
     def waiting() -> None:
-        begun.set()
+        has_started.set()
         gate.wait(60)
 
     work = asyncio.ensure_future(thread.do(waiting))
     await asyncio.sleep(0)
-    begun.wait(60)
+    has_started.wait(60)
     busy = any_at_work()
     gate.set()
     await work

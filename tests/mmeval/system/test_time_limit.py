@@ -11,8 +11,7 @@ pytestmark = pytest.mark.timeout(0)  # which would use the same alarm
 
 
 class Clock:
-    """A clock that tests move. The alarms that the kernel sends by its own are hours
-    away."""
+    """A clock controlled by the test; the kernel's real alarms are hours away."""
 
     def __init__(self) -> None:
         self.now = 5000.0
@@ -45,7 +44,7 @@ def timers() -> tuple[float, float]:
 
 
 def about(seconds: float) -> object:
-    """What is left of so many seconds, on a machine however busy."""
+    """Approximately ``seconds``; a busy machine may have used up to 201 of them."""
     return pytest.approx(seconds - 100, abs=101)
 
 
@@ -67,10 +66,10 @@ def test_alarms_are_set_again_only_where_a_tenth_of_the_time_has_passed(
     with limit.alarmed():
         assert timers() == (about(8000), about(2 * 8000 * (os.cpu_count() or 1)))
         signal.setitimer(signal.ITIMER_REAL, 4000)
-        for elapsed, left in ((800, 4000), (1, 8000)):
+        for elapsed, remaining in ((800, 4000), (1, 8000)):
             clock.now += elapsed
             limit.begin()
-            assert timers()[0] == about(left)
+            assert timers()[0] == about(remaining)
 
 
 def test_several_answers_at_once_have_the_time_of_as_many(clock: Clock) -> None:
@@ -108,17 +107,17 @@ def test_what_is_done_while_it_is_paused_takes_no_time_and_what_comes_after_it_d
 
 
 def test_in_any_other_thread_there_is_no_limit(clock: Clock) -> None:
-    found: list[tuple[float, float]] = []
+    timer_values: list[tuple[float, float]] = []
 
     def work() -> None:
         limit = TimeLimit(8000, clock=clock)
         with limit.alarmed():
             limit.begin()
             with paused():
-                found.append(timers())
-            found.append(timers())
+                timer_values.append(timers())
+            timer_values.append(timers())
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert found == [(0, 0), (0, 0)]
+    assert timer_values == [(0, 0), (0, 0)]

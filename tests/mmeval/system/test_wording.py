@@ -38,20 +38,20 @@ def test_texts_are_cut_and_sizes_have_the_unit_that_reads_best() -> None:
     assert [shortened("abc", limit) for limit in (3, 2)] == ["abc", "ab..."]
     assert [printable("a\nbc", limit=limit) for limit in (4, 3)] == ["a bc", "a …"]
     counts = (0, 1023, 1024, 99.96 * 1024, 100 * 1024, 1024**2, 1024**4)
-    shown = "0 B, 1023 B, 1.0 KiB, 100.0 KiB, 100 KiB, 1.0 MiB, 1.0 TiB"
-    assert ", ".join(size(count) for count in counts) == shown
+    expected = "0 B, 1023 B, 1.0 KiB, 100.0 KiB, 100 KiB, 1.0 MiB, 1.0 TiB"
+    assert ", ".join(size(count) for count in counts) == expected
 
 
 def test_text_that_could_steer_a_terminal_is_spelt_out() -> None:
     steering = ("\x1b[2Jgone", "a\rb\x07", "\u202etxt.exe", "\udc80", "\x9b31m")
-    spelt = ("\\x1b[2Jgone", "a\\rb\\x07", "\\u202etxt.exe", "\\udc80", "\\x9b31m")
-    assert tuple(escaped(text) for text in steering) == spelt
+    expected = ("\\x1b[2Jgone", "a\\rb\\x07", "\\u202etxt.exe", "\\udc80", "\\x9b31m")
+    assert tuple(escaped(text) for text in steering) == expected
     for plain in ("two\nlines\tand a tab", "\u65e5\u672c\u3000\u00e9 \u2191"):
         assert escaped(plain) == plain
 
 
 def test_a_name_becomes_one_safe_file_name() -> None:
-    given = ("org/model", "gpt-4o=x+y.z", "../../etc/passwd", "..", "", "a" * 300)
+    names = ("org/model", "gpt-4o=x+y.z", "../../etc/passwd", "..", "", "a" * 300)
     safe = [
         "org__model",
         "gpt-4o=x+y.z",
@@ -60,4 +60,4 @@ def test_a_name_becomes_one_safe_file_name() -> None:
         "unnamed",
         "a" * 120,
     ]
-    assert [file_name(name) for name in given] == safe
+    assert [file_name(name) for name in names] == safe

@@ -22,8 +22,7 @@ def test_a_value_is_what_it_looks_like() -> None:
         "[a, {b: 1}]": ["a", {"b": 1}],
     }
     assert {
-        written: parse_document(f"key: {written}", FILE).data["key"]
-        for written in values
+        text: parse_document(f"key: {text}", FILE).data["key"] for text in values
     } == values
 
 

@@ -181,7 +181,7 @@ def test_a_bad_row_fails_alone_and_is_named_with_its_line(
 
 @pytest.mark.parametrize(
     ("line", "word"),
-    [("{", "is no JSON"), ('{"a": "b', "at column 7"), ('{"a": NaN}', "NaN")],
+    [("{", "is not JSON"), ('{"a": "b', "at column 7"), ('{"a": NaN}', "NaN")],
     ids=["bad JSON", "torn", "NaN"],
 )
 def test_a_file_that_is_no_json_is_refused_with_its_line(
