@@ -1,4 +1,4 @@
-"""Data sets: the contract of a loader, and what loaders share."""
+"""Data sets: the contract of loaders, and code that loaders share."""
 
 from typing import TYPE_CHECKING
 

@@ -1,5 +1,4 @@
-"""Archives of media: a zip in a data set's folder, unpacked once into mmeval's
-cache."""
+"""Archives of media: a zip in a data set's folder, unpacked once into the cache."""
 
 from __future__ import annotations
 
@@ -14,21 +13,20 @@ from mmeval.records.digests import digest
 from mmeval.system.folders import free_bytes, own_cache, replaced
 
 MAX_RATIO = 200
-"""How many times larger an archive may be unpacked; media hardly shrink."""
+"""Maximum ratio of unpacked to packed size; media hardly compress."""
 MAX_ENTRIES = 1_000_000
 
 
 def unpacked(archive: Path) -> Path:
-    """The folder of an archive's files, which are unpacked when it is asked for the
-    first time.
+    """The folder with the files of an archive, which is unpacked on first use.
 
-    It is in the cache and belongs to the archive's path, size and time of change, as a
-    data set's folder may be read-only or the hub's. ``prepare`` opens the data, so
-    after it a run finds the folder. Nothing of an archive that is damaged, leads out of
-    the folder, holds links or grows beyond ``MAX_RATIO`` is kept.
+    The folder is in mmeval's cache, because the folder of the data may be read-only or
+    belong to the hub. Its name depends on the archive's path, size and time of change.
+    Nothing is kept of an archive that is damaged, leads out of the folder, has links or
+    expands beyond ``MAX_RATIO``.
 
-    Raises MissingDataError without a whole archive, UsageError for one that is not
-    safe, StorageError where the disk is full.
+    Raises MissingDataError for a missing or damaged archive, UsageError for an unsafe
+    one, StorageError if the disk is full.
     """
     try:
         path = archive.resolve(strict=True)
@@ -43,15 +41,15 @@ def unpacked(archive: Path) -> Path:
     if folder.is_dir():
         return folder
     try:
-        with zipfile.ZipFile(path) as opened, replaced(folder) as new:
-            _check(opened, archive, state.st_size, new)
-            for entry in opened.infolist():
-                opened.extract(entry, new)
+        with zipfile.ZipFile(path) as opened_zip, replaced(folder) as new:
+            _check(opened_zip, archive, state.st_size, new)
+            for entry in opened_zip.infolist():
+                opened_zip.extract(entry, new)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise MissingDataError(
             f"{archive}: it cannot be unpacked ({error}); fetch it again", file=archive
         ) from None
-    except RuntimeError as error:  # a password
+    except RuntimeError as error:  # zipfile's error for an encrypted entry
         raise UsageError(f"{archive}: it cannot be unpacked ({error})") from None
     except OSError as error:
         raise StorageError(
@@ -61,14 +59,16 @@ def unpacked(archive: Path) -> Path:
 
 
 def _check(
-    opened: zipfile.ZipFile,
+    opened_zip: zipfile.ZipFile,
     archive: Path,
     size: int,
     into: Path,
 ) -> None:
-    """Raise for entries that may not be unpacked. Of one no more is written than it
-    declares; zipfile sees to that."""
-    entries = opened.infolist()
+    """Raise an error for entries that must not be unpacked.
+
+    zipfile writes no more than an entry declares.
+    """
+    entries = opened_zip.infolist()
     total = sum(entry.file_size for entry in entries)
     if len(entries) > MAX_ENTRIES or total > max(size, 2**20) * MAX_RATIO:
         raise UsageError(
@@ -79,16 +79,15 @@ def _check(
         try:
             path_inside(into, entry.filename)
             is_safe = not stat.S_ISLNK(entry.external_attr >> 16)
-        except UsageError:  # it leads out of the folder
+        except UsageError:  # the path leads out of the folder
             is_safe = False
         if not is_safe:
             raise UsageError(
                 f"{archive}: its entry {entry.filename[:200]!r} is a link, or leads "
-                "out of it; do not use it"
+                "out of the folder; do not use it"
             )
     if total > free_bytes(into):
         raise StorageError(
             f"{into.parent}: {archive.name} needs {total:,} bytes there; free space, "
-            "or set MMEVAL_CACHE_DIR to "
-            "a folder on a larger disk"
+            "or set MMEVAL_CACHE_DIR to a folder on a larger disk"
         )

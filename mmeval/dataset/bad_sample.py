@@ -1,5 +1,8 @@
-"""Bad samples. Those that cannot be put to a model are counted and named, and never
-asked. Those with a tag without a medium are named, and asked as they are."""
+"""Counts and reports bad samples.
+
+Samples that cannot be asked are skipped by the run. Samples with a tag without a medium
+are reported and asked as they are.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +17,21 @@ from mmeval.records.sample import Sample
 from mmeval.system.wording import printable
 
 MAX_NAMED = 9
-"""Samples that are named; the others are counted. Their count is the tenth finding, the
-last that a list shows."""
+"""Samples that are reported one by one; the others are counted in one more finding."""
 MAX_CHARS = 400
-"""Characters of a fault in a message; it begins with the file and the row."""
+"""Characters of a fault in a message. It begins with the file and the row."""
 BUNDLED_TAGS = "bundled_tags"
-"""The label that lists tags without a medium of their own, as their file belongs to
-another tag: the texture of a mesh."""
+"""The label with tags that need no medium.
+
+Their file belongs to another tag, such as the texture of a mesh.
+"""
 
 
 def rows_of(dataset: Dataset) -> Iterator[Sample]:
-    """Every row of a data set as a sample; that of a bad row has its fault. Without an
-    id it is called ``row N``, by its place in the data set from 1.
+    """Each row of a data set as a sample; a bad row has its fault.
 
-    Raises what the loader raises, and TypeError for a row that is something else.
+    Without an id, a sample is called ``row N``, counted from 1. Raises the errors of
+    the loader, and TypeError for a row of another type.
     """
     for number, row in enumerate(dataset, 1):
         if isinstance(row, Sample):
@@ -43,34 +47,38 @@ def rows_of(dataset: Dataset) -> Iterator[Sample]:
 
 
 def without_content(sample: Sample, reason: str) -> Sample:
-    """A sample whose content cannot be recorded, as a bad one; an earlier fault
-    stays."""
+    """A bad sample in place of one whose content cannot be recorded.
+
+    An earlier fault is kept.
+    """
     return replace(
         sample, input=(), references=(), candidates=(), fault=sample.fault or reason
     )
 
 
 def error_of(sample: Sample) -> ErrorInfo | None:
-    """Why the sample is not asked; None for one that can be."""
+    """Why the sample is not asked; None if it can be."""
     return ErrorInfo("bad_sample", sample.fault) if sample.fault else None
 
 
 @dataclass
 class BadSamples:
-    """The bad samples found so far: each once for all tasks, the first few in words.
-    ``trials`` counts each task and repeat."""
+    """The bad samples so far. Each counts once for all tasks; some are reported.
+
+    ``trials`` counts each task and repeat.
+    """
 
     trials: int = 0
-    _seen: set[int] = field(default_factory=set)
-    _named: dict[Finding, None] = field(default_factory=dict)
-    _kept: set[int] = field(default_factory=set)
-    """The samples that are kept in words."""
+    _all: set[int] = field(default_factory=set)
+    _findings: dict[Finding, None] = field(default_factory=dict)
+    _reported: set[int] = field(default_factory=set)
+    """The samples with a finding."""
     _tags: dict[Finding, None] = field(default_factory=dict)
     _more_tags: int = 0
 
     @property
     def count(self) -> int:
-        return len(self._seen)
+        return len(self._all)
 
     def add(
         self,
@@ -79,14 +87,14 @@ class BadSamples:
         repeats: int = 1,
     ) -> None:
         self.trials += repeats
-        mark = hash((sample.id, sample.fault))
-        self._seen.add(mark)
-        if mark in self._kept or len(self._kept) < MAX_NAMED:
-            self._kept.add(mark)
-            self._named[bad_sample(task, sample)] = None
+        key = hash((sample.id, sample.fault))
+        self._all.add(key)
+        if key in self._reported or len(self._reported) < MAX_NAMED:
+            self._reported.add(key)
+            self._findings[bad_sample(task, sample)] = None
 
     def inspect(self, task: str, sample: Sample) -> None:
-        """Note the tags without a medium of a sample that is asked."""
+        """Record the tags without a medium of a sample."""
         for finding in tags_without_medium(task, sample):
             if len(self._tags) < MAX_NAMED:
                 self._tags[finding] = None
@@ -94,9 +102,9 @@ class BadSamples:
                 self._more_tags += 1
 
     def findings(self) -> Iterator[Finding]:
-        """The samples that are kept in words, and how many more there are."""
-        yield from self._named
-        if more := self.count - len(self._kept):
+        """The findings of the reported samples, and the number of the others."""
+        yield from self._findings
+        if more := self.count - len(self._reported):
             cause = "more samples cannot be asked"
             yield Finding("bad_sample", count=more, cause=cause, severity="error")
         yield from self._tags
@@ -106,21 +114,21 @@ class BadSamples:
 
 
 def bad_sample(task: str, sample: Sample) -> Finding:
-    """That a sample of a task cannot be asked."""
+    """The finding that a sample of a task cannot be asked."""
     subject = Subject(task, sample=sample.id)
     fault = printable(sample.fault, limit=MAX_CHARS)
     return Finding("bad_sample", subject, cause=fault, severity="error")
 
 
 def tags_without_medium(task: str, sample: Sample) -> Iterator[Finding]:
-    """The tags in a sample's input that have no medium. The model gets them as text."""
+    """Findings of tags in the input without a medium. The model gets them as text."""
     bundled = sample.metadata.get(BUNDLED_TAGS, ())
     subject = Subject(task, sample=sample.id)
     for message in sample.input:
         for part in message.content.parts:
             if not part.dangling or part.label in bundled:
                 continue
-            if not part.raw.endswith(":"):  # else its caption follows
+            if not part.raw.endswith(":"):  # a caption follows such a tag
                 cause = f"the tag {part.raw} in the input has no medium"
                 yield Finding("bad_sample", subject, cause=cause)
 
@@ -130,13 +138,13 @@ def unread_rows(
     number: int,
     error: BaseException,
 ) -> Finding:
-    """That a loader cannot read a row, from 1, and those after it."""
+    """The finding that a loader cannot read a row and those after it."""
     subject = Subject(task, sample=f"row {number} and later ones")
     return replace(finding_of(error, subject), kind="bad_sample")
 
 
 def in_words(sample: Sample) -> str:
-    """A sample by its name and fault, on one line."""
+    """The name and fault of a sample, on one line."""
     return (
         f"sample {printable(repr(sample.id), limit=MAX_CHARS)}: "
         f"{printable(sample.fault, limit=MAX_CHARS)}"

@@ -1,4 +1,4 @@
-"""The contract of loaders: the source in a task file, and the data set from it."""
+"""The contract of loaders: the source in a task file, and its data set."""
 
 from __future__ import annotations
 
@@ -22,20 +22,26 @@ FORMATS = (
     "videofolder",
     "pdffolder",
 )
-"""What ``dataset_path`` may be in place of a data set, as in the library ``datasets``:
-the format of the files in ``dataset_kwargs: {data_files: ...}``. A loader reads them
-that has a true attribute ``reads_formats``."""
+"""Values of ``dataset_path`` that are formats, as in the library ``datasets``.
+
+``dataset_kwargs: {data_files: ...}`` then names the files. A loader supports formats if
+its attribute ``reads_formats`` is true.
+"""
 
 
 @dataclass(frozen=True)
 class DataSource:
-    """The input of a loader. ``folder`` holds the data: a local folder, or a snapshot
-    of a hub data set that was downloaded at its pinned revision before the loader ran.
-    ``options`` are the task's ``dataset_kwargs``, and its ``columns`` if it has any.
+    """The input of a loader.
 
-    A loader with a true attribute ``streams`` reads a data set of the hub by itself,
-    unless all of it is here already: ``repo`` is its name then and ``revision`` its
-    commit, and ``folder`` means nothing.
+    - ``task``: the name of the task, for messages.
+    - ``folder``: the folder of the data: a local folder, or the snapshot of a hub data
+      set, downloaded at its revision before the loader runs.
+    - ``name``: the task's ``dataset_name``; ``split``: its ``test_split``.
+    - ``options``: its ``dataset_kwargs``, plus ``columns`` if it has any.
+
+    A loader with a true attribute ``streams`` reads a hub data set itself, unless all
+    its files are on this machine. ``repo`` and ``revision`` (a commit) are then set,
+    and ``folder`` is not used.
     """
 
     task: str
@@ -46,10 +52,10 @@ class DataSource:
     repo: str = ""
     revision: str = ""
     format: str = ""
-    """The format of the files that the options name, where ``dataset_path`` is one."""
+    """The format of the files named in ``options``, if ``dataset_path`` is a format."""
 
     def check_options(self, known: Sequence[str], hint: str = "") -> None:
-        """Raises UnknownNameError for an option that is none of these."""
+        """Raises UnknownNameError for an option that is not among ``known``."""
         for option in self.options:
             if option not in known:
                 raise UnknownNameError(
@@ -61,29 +67,30 @@ class DataSource:
 
 
 class Dataset(Protocol):
-    """Samples in fixed order, made one at a time, as all may be too large for
-    memory."""
+    """Samples in a fixed order, created one at a time: all may not fit into memory."""
 
     @property
     def fingerprint(self) -> str:
-        """Changes when the rows change (the media have digests in the samples)."""
+        """Changes if the rows change. Media have digests in the samples."""
         ...
 
     def __len__(self) -> int: ...
 
     def __iter__(self) -> Iterator[Sample | BadRow]:
-        """A sample of each row; a BadRow where there is none. What it raises ends the
-        data: the samples before it stay."""
+        """A Sample for each row, or a BadRow.
+
+        An exception ends the data; the samples before it are kept.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class BadRow:
-    """A row of which no sample can be made: where it stands, such as ``test.jsonl: row
-    3``, and the reason.
+    """A row that cannot become a sample.
 
-    ``id`` is that of the sample that it would be, ``labels`` are those that are known:
-    a draw does not change when the row is corrected, and a filter can leave it out.
+    ``where`` is its place, such as ``test.jsonl: row 3``. ``id`` is the id of its
+    sample. ``labels`` are the labels that are known, so that a draw does not change
+    once the row is fixed, and filters apply to it.
     """
 
     where: str
@@ -93,21 +100,26 @@ class BadRow:
 
     @property
     def fault(self) -> str:
-        """Place and reason, in words."""
+        """Place and reason."""
         reason = self.reason or "the row cannot be read"
         return f"{self.where}: {reason}" if self.where else reason
 
 
 @runtime_checkable
 class CountsLabels(Protocol):
-    """What a data set may have besides: counts that it knows without making samples."""
+    """A data set that counts its labels without creating samples."""
 
     def label_counts(self) -> Iterator[tuple[Mapping[str, Any], int]]:
-        """Groups of samples that share some labels, each with its number. Together they
-        are all samples; a label that is not in a group may have any value there."""
+        """Groups of samples with equal values of some labels, and their sizes.
+
+        Together they cover all samples. A label that a group does not have may have any
+        value there.
+        """
         ...
 
 
 Loader = Callable[[DataSource], Dataset]
-"""The plugin contract of ``mmeval.loaders``. Raises MissingDataError when the folder
-lacks what it needs."""
+"""The plugin contract of ``mmeval.loaders``.
+
+Raises MissingDataError if a file is missing in the folder.
+"""

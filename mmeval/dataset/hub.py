@@ -1,9 +1,9 @@
-"""Fetches data sets and models of the Hugging Face Hub, or finds them cached.
+"""Downloads data sets and models of the Hugging Face Hub, or finds them in its cache.
 
-Files are fetched and never run. The library's own settings hold: ``HF_HOME`` (where the
-cache is), ``HF_TOKEN`` (for gated and private ones), ``HF_ENDPOINT`` (another hub),
-``HF_HUB_OFFLINE=1`` (the cache alone), or for one kind ``HF_DATASETS_OFFLINE=1`` and
-``TRANSFORMERS_OFFLINE=1``.
+Files are downloaded and never run. The settings of ``huggingface_hub`` apply:
+``HF_HOME`` (place of the cache), ``HF_TOKEN`` (gated and private repositories),
+``HF_ENDPOINT`` (another hub), ``HF_HUB_OFFLINE=1`` (cache only), or for one kind
+``HF_DATASETS_OFFLINE=1`` and ``TRANSFORMERS_OFFLINE=1``.
 """
 
 from __future__ import annotations
@@ -26,21 +26,20 @@ from mmeval.errors import (
 
 RepoKind = Literal["dataset", "model"]
 NOUN: Mapping[RepoKind, str] = {"dataset": "data set", "model": "model"}
-_OWN_OFFLINE: Mapping[RepoKind, str] = {
+_OFFLINE_OF_KIND: Mapping[RepoKind, str] = {
     "dataset": "HF_DATASETS_OFFLINE",
     "model": "TRANSFORMERS_OFFLINE",
 }
-"""The variable that forbids the network for one kind alone, whether or not
-HF_HUB_OFFLINE is set."""
+"""The variable that forbids network access for one kind, without HF_HUB_OFFLINE."""
 _TRANSPORT = re.compile("Connect|Timeout|Network|Proxy|Protocol")
 TRUE = ("1", "ON", "YES", "TRUE")
-"""Values of a variable that mean yes, as the hub's library reads them."""
+"""Values of a variable that mean true, as in ``huggingface_hub``."""
 
 
 class OutOfReachError(MissingDataError):
-    """The hub could not answer; elsewhere, or later, it may.
+    """The hub cannot be reached; on another machine or later it may.
 
-    ``reason`` is why, the same for all that it is asked for.
+    ``reason`` says why; it is the same for all requests.
     """
 
     def __init__(self, message: str, *, reason: str = "") -> None:
@@ -49,8 +48,10 @@ class OutOfReachError(MissingDataError):
 
 
 class HubFile(NamedTuple):
-    """A file of a repository, as the hub describes it. ``etag`` is the SHA-256 of a
-    large file's content, of a small one git's digest of it."""
+    """A file of a repository, as the hub describes it.
+
+    ``etag`` is the SHA-256 of a large file's content, or git's digest of a small file.
+    """
 
     path: str
     size: int
@@ -59,7 +60,7 @@ class HubFile(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """The files of a repository at a revision, and the commit of that revision then."""
+    """The files of a repository at a revision, and the commit of the revision."""
 
     commit: str
     files: tuple[HubFile, ...]
@@ -71,8 +72,10 @@ def listing(
     *,
     kind: RepoKind = "dataset",
 ) -> Listing:
-    """The files of a repository with sizes. Raises as ``snapshot``, and when
-    offline."""
+    """The files of a repository, with sizes.
+
+    Raises the errors of ``snapshot``, and OutOfReachError if offline.
+    """
     import huggingface_hub as hub
 
     if offline(kind):
@@ -80,11 +83,9 @@ def listing(
     with explaining(f"{repo} at {revision}", kind):
         api = hub.HfApi()
         commit = str(api.repo_info(repo, revision=revision, repo_type=kind).sha)
-        found = api.list_repo_tree(
-            repo, revision=commit, repo_type=kind, recursive=True
-        )
+        tree = api.list_repo_tree(repo, revision=commit, repo_type=kind, recursive=True)
         files: list[HubFile] = []
-        for item in found:
+        for item in tree:
             if isinstance(item, hub.hf_api.RepoFile):
                 etag = item.lfs.sha256 if item.lfs else item.blob_id
                 is_large = item.lfs is not None
@@ -93,7 +94,7 @@ def listing(
         path = PurePosixPath(file.path)
         if ".." in path.parts or path.is_absolute() or "\\" in file.path:
             raise MissingDataError(
-                f"{repo} at {commit}: it lists a file outside of itself "
+                f"{repo} at {commit}: it lists a file outside its folder "
                 f"({file.path!r}); do not use it"
             )
     return Listing(commit, tuple(files))
@@ -102,17 +103,19 @@ def listing(
 def not_here(
     repo: str, listed: Listing, *, kind: RepoKind = "dataset"
 ) -> tuple[HubFile, ...]:
-    """The files of a listing that the cache does not hold at its commit; never asks the
-    hub. One that it holds at another commit alone is among them, although it would not
-    be fetched again."""
+    """The files of a listing that the cache does not have at its commit.
+
+    The hub is not asked. A file that the cache has only at another commit is included,
+    although it would not be downloaded again.
+    """
     from huggingface_hub import try_to_load_from_cache as cached
 
-    absent: list[HubFile] = []
+    not_cached: list[HubFile] = []
     for file in listed.files:
         place = cached(repo, file.path, revision=listed.commit, repo_type=kind)
         if not isinstance(place, str):
-            absent.append(file)
-    return tuple(absent)
+            not_cached.append(file)
+    return tuple(not_cached)
 
 
 def snapshot(
@@ -124,20 +127,21 @@ def snapshot(
     without: Sequence[str] = (),
     into: Path | None = None,
 ) -> Path:
-    """The folder of a repository's files at ``revision``, in the cache or ``into``.
+    """The folder of a repository's files at ``revision``, in the cache or in ``into``.
 
-    ``revision`` is a commit, tag or branch; a commit never changes. They are all files,
-    or those that match a pattern of ``only`` and none of ``without``.
+    ``revision`` is a commit, tag or branch; a commit never changes. ``only`` and
+    ``without`` are patterns of files to include and to exclude; by default all files
+    are included.
 
-    Cached files are not fetched again, and an interrupted download goes on where it
-    ended.
+    Cached files are not downloaded again, and an interrupted download is resumed.
 
-    Raises MissingDataError for what is missing, StorageError when the disk is full.
+    Raises MissingDataError for a missing repository or file, StorageError if the disk
+    is full.
     """
     import huggingface_hub as hub
     from huggingface_hub.utils.tqdm import disable_progress_bars
 
-    if not sys.stderr.isatty():  # progress bars are for people
+    if not sys.stderr.isatty():  # progress bars are for terminals
         disable_progress_bars()
     with explaining(f"{repo} at {revision}", kind):
         folder = hub.snapshot_download(
@@ -158,7 +162,7 @@ def file_names(
     *,
     kind: RepoKind = "dataset",
 ) -> list[str]:
-    """The files of a repository; an empty list where the hub cannot be asked."""
+    """The files of a repository; empty if the hub cannot be asked."""
     import huggingface_hub as hub
 
     if offline(kind):
@@ -167,70 +171,74 @@ def file_names(
         with explaining(repo, kind):
             names = hub.HfApi().list_repo_files(repo, revision=revision, repo_type=kind)
             return list(names)
-    except MmevalError:  # ``snapshot`` names a file that is missing then
+    except MmevalError:  # ``snapshot`` reports a missing file later
         return []
 
 
 @contextlib.contextmanager
-def explaining(what: str, kind: RepoKind) -> Iterator[None]:
+def explaining(subject: str, kind: RepoKind) -> Iterator[None]:
     try:
         yield
     except UsageError:
         raise
-    except Exception as error:  # the library, its transport and the disk raise many
-        raise _explained(error, what, kind) from error
+    except (
+        Exception
+    ) as error:  # the library, its transport and the disk raise many errors
+        raise _explained(error, subject, kind) from error
 
 
 def _explained(
     error: BaseException,
-    what: str,
+    subject: str,
     kind: RepoKind,
 ) -> MmevalError:
-    """An error with one message for the user. The most special class is tested first,
-    because they inherit from each other."""
+    """The error for the user.
+
+    The most specific class is tested first, because the classes inherit from each
+    other.
+    """
     from huggingface_hub import errors
 
     noun = NOUN[kind]
     if isinstance(error, errors.GatedRepoError):
         return MissingDataError(
-            f"{what}: the {noun} is gated; accept its terms on its page, then set "
+            f"{subject}: the {noun} is gated; accept its terms on its page, then set "
             "HF_TOKEN to a token of that account"
         )
     if isinstance(error, errors.RepositoryNotFoundError):
         return MissingDataError(
-            f"{what}: the hub has no such {noun}; check the name, or set HF_TOKEN if "
-            "it is private"
+            f"{subject}: the hub has no such {noun}; check the name, or set HF_TOKEN "
+            "if it is private"
         )
     if isinstance(error, errors.RevisionNotFoundError):
         return MissingDataError(
-            f"{what}: the {noun} has no such revision; check it against the {noun}'s "
-            "history"
+            f"{subject}: the {noun} has no such revision; check its history on the hub"
         )
     if isinstance(error, errors.HFValidationError):
         return MissingDataError(
-            f"{what}: this is not a name of a {noun}; write owner/name or the path of "
-            "a local folder"
+            f"{subject}: this is not the name of a {noun}; write owner/name or the "
+            "path of a local folder"
         )
     for cause in _chain(error):
         codes = (errno.ENOSPC, errno.EDQUOT)
         if isinstance(cause, OSError) and cause.errno in codes:
             return StorageError(
-                f"{what}: the disk is full; free space or set HF_HOME to a larger "
+                f"{subject}: the disk is full; free space or set HF_HOME to a larger "
                 "disk, then run again"
             )
     variable = offline(kind)
     reason = f"{variable} is set" if variable else _unreachable(error, errors)
     how_to_fix = f"; run once with {variable}=0" if variable else ""
     return OutOfReachError(
-        f"{what} is not on this machine: {reason}{how_to_fix}",
+        f"{subject} is not on this machine: {reason}{how_to_fix}",
         reason=reason,
     )
 
 
 def _unreachable(error: BaseException, errors: Any) -> str:
-    """Why the hub did not give the files, in the order of what the user can change."""
+    """Why the hub did not deliver the files; first what the user can change."""
     status: int | None = None
-    # of the connection to the hub, by the names of transports' classes
+    # errors of the connection, by the names of the transports' classes
     is_transport = False
     for cause in _chain(error):
         code = getattr(getattr(cause, "response", None), "status_code", None)
@@ -254,22 +262,24 @@ def _unreachable(error: BaseException, errors: Any) -> str:
 
 
 def offline(kind: RepoKind) -> str:
-    """The variable that forbids the network, or nothing. Where HF_HUB_OFFLINE is not
-    set, the library reads TRANSFORMERS_OFFLINE instead, for data sets too."""
+    """The variable that forbids network access; empty if none does.
+
+    Without HF_HUB_OFFLINE, the library reads TRANSFORMERS_OFFLINE, even for data sets.
+    """
     from huggingface_hub.constants import HF_HUB_OFFLINE
 
     if HF_HUB_OFFLINE:
         is_set = os.environ.get("HF_HUB_OFFLINE")
         return "HF_HUB_OFFLINE" if is_set else "TRANSFORMERS_OFFLINE"
-    own = _OWN_OFFLINE[kind]
-    return own if os.environ.get(own, "").upper() in TRUE else ""
+    variable = _OFFLINE_OF_KIND[kind]
+    return variable if os.environ.get(variable, "").upper() in TRUE else ""
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An error and what it was raised from, at most ten."""
-    found: BaseException | None = error
+    """An error and its causes, at most ten."""
+    current: BaseException | None = error
     for _ in range(10):
-        if found is None:
+        if current is None:
             return
-        yield found
-        found = found.__cause__ or found.__context__
+        yield current
+        current = current.__cause__ or current.__context__

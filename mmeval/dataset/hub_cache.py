@@ -1,5 +1,4 @@
-"""What the cache of the Hugging Face Hub on this machine holds; the hub is never
-asked."""
+"""Inspects the Hugging Face Hub cache on this machine, without network access."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 def cache_folder() -> Path:
-    """The folder of the hub's files."""
+    """The folder of the cache."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
     return Path(HF_HUB_CACHE)
@@ -23,11 +22,13 @@ def cached_snapshot(
     revision: str,
     kind: RepoKind,
 ) -> Path | None:
-    """The folder of files fetched at a revision, complete or not; None without any.
-    Its name is the commit of the revision when it was fetched."""
+    """The cached folder of a revision, complete or not; None if there is none.
+
+    Its name is the commit of the revision when it was downloaded.
+    """
     from huggingface_hub import errors, snapshot_download
 
-    try:  # with no file wanted, none is missed
+    try:  # no pattern: an incomplete snapshot is returned too
         folder = Path(
             snapshot_download(
                 repo,
@@ -48,7 +49,7 @@ def cached_snapshot(
 
 
 def size_on_disk(path: Path) -> int:
-    """The bytes of a file; -1 where there is none."""
+    """The size of a file in bytes; -1 if there is none."""
     try:
         return path.stat().st_size if path.is_file() else -1
     except OSError:

@@ -1,4 +1,4 @@
-"""Reads the rows of a loader up to its failure."""
+"""Reads the rows of a loader until it fails."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class LoaderFailure:
-    """What a loader raised; the rows after it cannot be read."""
+    """The exception of a loader; later rows cannot be read."""
 
     error: Exception | SystemExit
 
 
 def readable(rows: Iterable[T]) -> Iterator[T | LoaderFailure]:
-    """The rows of a loader; the last item is its failure where it raises."""
+    """The rows of a loader; if it raises, the last item is a LoaderFailure."""
     try:
         yield from rows
-    # a loader may be a plugin: it raises anything, and may call sys.exit
+    # a loader may be a plugin, which may raise anything or call sys.exit
     except (Exception, SystemExit) as error:
         yield LoaderFailure(error)

@@ -1,8 +1,8 @@
-"""Chooses samples when only some are asked, by rank or by strata.
+"""Chooses a subset of samples, by rank or by strata.
 
-A draw is an order over the whole data set that the seed decides; ``--limit`` takes its
-beginning. A larger limit therefore asks all that a smaller one has asked, and its
-answers are kept.
+A draw orders the whole data set by a seed; ``--limit`` takes the start of the order. A
+larger limit therefore includes the samples of a smaller one, and their answers are
+reused.
 """
 
 from __future__ import annotations
@@ -19,20 +19,19 @@ from mmeval.records.sample import Sample
 from mmeval.system.wording import listed
 
 FEWER = "data"
-"""In ``Subset.how``: no flag left samples out, the data hold fewer than the task file
-expects."""
+"""In ``Subset.how``: the data have fewer samples than the task file expects."""
 _NAMED_LABELS = 20
-"""Labels that a message lists."""
+"""Maximum number of labels in a message."""
 
 
 @dataclass(frozen=True)
 class Subset:
-    """The part of a task's samples behind its numbers.
+    """The part of a task's samples behind its results.
 
-    ``of`` is the number of samples that the task has; None where a filter chooses and
-    they were not counted. ``how`` names the flags that chose: ``limit``, ``offset``,
-    ``samples``, ``shuffle``, ``stratify``; and ``data`` where the data themselves hold
-    fewer than they should, so that ``of`` is the number that the task file expects.
+    ``of`` is the number of samples of the task; None if a filter chooses and they were
+    not counted. ``how`` names the flags that choose: ``limit``, ``offset``,
+    ``samples``, ``shuffle``, ``stratify``. It has ``data`` if the data set is smaller
+    than expected; ``of`` is then the number that the task file expects.
     """
 
     of: int | None
@@ -41,12 +40,12 @@ class Subset:
 
     @property
     def partial(self) -> bool:
-        """Whether samples were left out, as far as that is known."""
+        """True if samples are known to be left out, or the total is unknown."""
         return self.of is None or self.chosen < self.of
 
     @property
     def note(self) -> str:
-        """The subset in a table: ``subset: 3,000 of 31,026``; empty without one."""
+        """The subset in a table: ``subset: 3,000 of 31,026``; empty if none."""
         if not self.partial:
             return ""
         chosen = f"subset: {self.chosen:,}"
@@ -66,37 +65,38 @@ class Draw:
     def order(self, samples: Iterable[tuple[int, Sample]]) -> list[int]:
         """The indices of all samples in the order of the draw.
 
-        Without labels that is the order of their hashes. With labels, the samples that
-        share the values of all labels (a missing one is a value too) are a stratum:
-        ranked by hash, the one of rank r among n stands at (r + 0.5) / n. Up to any
-        position p each stratum has given n * p samples, rounded, so every beginning of
-        the order is proportional. Ties go by hash.
+        Without labels, samples are ordered by hash. With labels, samples with equal
+        values of all labels (missing is a value too) form a stratum. The sample of rank
+        r among n in its stratum, by hash, is at position (r + 0.5) / n. At every
+        position p each stratum has had n * p samples, rounded, so every start of the
+        order is proportional. Ties are ordered by hash.
 
-        A sample is known by its id: its hash does not change when others are added. One
-        pass. Raises UsageError for a label that no sample has.
+        The hash of a sample depends on its id only, so it does not change if others are
+        added. The samples are read once. Raises UsageError for a label that no sample
+        has.
         """
-        drawn: list[tuple[int, int, str]] = []
-        known: set[str] = set()
+        ranked: list[tuple[int, int, str]] = []
+        label_names: set[str] = set()
         for index, sample in samples:
             stratum = repr([sample.metadata.get(label) for label in self.labels])
             name = f"{self.seed}:{sample.id}".encode("utf-8", "surrogatepass")
             rank = int.from_bytes(blake2b(name, digest_size=8).digest())
-            drawn.append((rank, index, stratum))
-            known.update(sample.metadata if self.labels else ())
-        missing = sorted(set(self.labels).difference(known))
+            ranked.append((rank, index, stratum))
+            label_names.update(sample.metadata if self.labels else ())
+        missing = sorted(set(self.labels).difference(label_names))
         if missing:
-            labels = listed(sorted(known), _NAMED_LABELS)
+            labels = listed(sorted(label_names), _NAMED_LABELS)
             raise UsageError(
                 "--stratify: no sample has the label "
                 f"{' or '.join(map(repr, missing))}; "
-                f"the labels are: {labels or 'none at all'}"
+                f"the labels are: {labels or 'none'}"
             )
-        drawn.sort()
-        sizes, ranks = Counter(stratum for _, _, stratum in drawn), Counter[str]()
+        ranked.sort()
+        sizes, ranks = Counter(stratum for _, _, stratum in ranked), Counter[str]()
         placed: list[tuple[float, int]] = []
-        for _, index, stratum in drawn:
+        for _, index, stratum in ranked:
             placed.append(((ranks[stratum] + 0.5) / sizes[stratum], index))
             ranks[stratum] += 1
-        # stable: equal positions stay in the order of hashes
+        # a stable sort keeps equal positions in the order of hashes
         placed.sort(key=itemgetter(0))
         return [index for _, index in placed]

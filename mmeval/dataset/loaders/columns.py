@@ -1,9 +1,9 @@
-"""Samples of rows with any columns, made by the templates of ``columns``.
+"""Makes samples from rows with any columns, by the templates of ``columns``.
 
-A template sees the columns by name, with ``_`` for what no name may hold and behind a
-word of Jinja; a medium becomes a part where it is written. A column that is named alone
-stands for ``{{ column }}``. An ``input`` that is a column of messages keeps their
-roles. Columns without media are labels as well.
+A template sees the columns by name; ``_`` replaces characters that a name cannot have,
+and follows reserved words of Jinja. A medium becomes a part where it is written. The
+bare name of a column stands for ``{{ column }}``. An ``input`` that is a column of
+messages keeps their roles. Columns without media are labels too.
 """
 
 from __future__ import annotations
@@ -26,25 +26,27 @@ from mmeval.program.template import PartsTemplate, Value
 from mmeval.records.sample import Message, Sample
 
 ReadCell = Callable[[str, Any], Value]
-"""``read_cell(column, value)``: a cell as templates see it. Raises UsageError."""
+"""``read_cell(column, value)``: a cell for templates. Raises UsageError."""
 
 _CONTENTS = ("input", "reference")
-_WORDS = ("False", "None", "True", "false", "none", "not", "self", "true")
-"""Words that Jinja reserves."""
-_NAMED_ALONE = re.compile(r"\{\{\s*(\w+)\s*(\|\s*literal\s*)?\}\}")
+_RESERVED = ("False", "None", "True", "false", "none", "not", "self", "true")
+"""Reserved words of Jinja."""
+_SINGLE_COLUMN = re.compile(r"\{\{\s*(\w+)\s*(\|\s*literal\s*)?\}\}")
 _NO_MEDIA = (UNKNOWN_MIME, "text/plain")
-"""The types of bytes that are not a medium."""
+"""MIME types of bytes that are not a medium."""
 
 
 class ColumnTemplates:
-    """The templates of ``columns`` over the columns ``known``; ``place`` names the data
-    in messages. Raises UsageError for a template that cannot be used."""
+    """The templates of ``columns``, over the column names of the data.
+
+    ``place`` names the data in messages. Raises UsageError for an invalid template.
+    """
 
     def __init__(
-        self, columns: Mapping[str, Any], known: Iterable[str], place: str
+        self, columns: Mapping[str, Any], column_names: Iterable[str], place: str
     ) -> None:
         self._place = place
-        self._names = self._names_of(known)
+        self._names = self._names_of(column_names)
         if "input" not in columns and "messages" in self._names:
             columns = {**columns, "input": "messages"}
         if "input" not in columns:
@@ -74,34 +76,36 @@ class ColumnTemplates:
         read_cell: ReadCell,
         resolve: Resolve,
     ) -> Sample | BadRow:
-        """The sample of a row, by its ``position`` from 1; ``resolve`` finds the media
-        of messages."""
+        """The sample of a row, by its ``position`` from 1.
+
+        ``resolve`` finds the media of messages.
+        """
         labels: dict[str, Any] = {}
         name = str(position)
         try:
             if isinstance(row, UsageError):
                 raise row
-            whole = {**dict.fromkeys(self._names), **row}
-            cells = {key: read_cell(key, value) for key, value in whole.items()}
+            all_columns = {**dict.fromkeys(self._names), **row}
+            cells = {key: read_cell(key, value) for key, value in all_columns.items()}
             values: dict[str, Value] = {}
             for key, cell in cells.items():
                 if not _has_media(cell):
                     labels[key] = cell
                 values[self._names.get(key, key)] = "" if cell is None else cell
-            made = dict(self._constants)
+            rendered_labels = dict(self._constants)
             for key, template in self._templates.items():
                 if key not in _CONTENTS:
-                    made[key] = template.value(values)
-            labels |= made
+                    rendered_labels[key] = template.value(values)
+            labels |= rendered_labels
             if "id" in self._templates:
                 name = str(labels.pop("id"))
-            return self._made(name, cells, values, labels, resolve)
-        # whatever is wrong with a row, the others go on
+            return self._sample_of(name, cells, values, labels, resolve)
+        # any fault of one row must not end the others
         except Exception as error:
             where = f"{self._place}: row {position}"
             return BadRow(where, message_of(error), name, labels)
 
-    def _made(
+    def _sample_of(
         self,
         name: str,
         cells: Mapping[str, Value],
@@ -118,7 +122,7 @@ class ColumnTemplates:
 
         column = self._messages_column(cells)
         if column:
-            # the media of the row's columns by label, in the order of the columns
+            # labels number the media in the order of the columns
             media: dict[str, Media] = {}
             counts = Counter[str]()
             for part in _media_parts(cells.values()):
@@ -127,38 +131,40 @@ class ColumnTemplates:
             reader = ContentReader(resolve, media)
             conversation = read_messages(literal(cells[column]), reader, column)
             reader.check_all_named()
-            asked = conversation.asked
+            prompt = conversation.asked
             has_references = self._references or "reference" in self._templates
             if conversation.answer is not None and not has_references:
                 references.append(conversation.answer)
             labels.pop(column, None)
         else:
-            asked = (Message("user", self._templates["input"].render(values)),)
-        _check_texts(asked, references, cells)
-        return Sample(name, asked, tuple(references), labels)
+            prompt = (Message("user", self._templates["input"].render(values)),)
+        _check_texts(prompt, references, cells)
+        return Sample(name, prompt, tuple(references), labels)
 
     def _messages_column(self, cells: Mapping[str, Value]) -> str:
-        """The column of messages that ``input`` is; empty where it is another text."""
-        alone = _NAMED_ALONE.fullmatch(self._templates["input"].source.strip())
-        if alone is None:
+        """The column of messages named by ``input``; empty for another template."""
+        match = _SINGLE_COLUMN.fullmatch(self._templates["input"].source.strip())
+        if match is None:
             return ""
         for column, name in self._names.items():
-            if name == alone[1]:
+            if name == match[1]:
                 cell = cells.get(column)
-                value = literal(cell) if alone[2] else cell
+                value = literal(cell) if match[2] else cell
                 return column if is_messages(value) else ""
         return ""
 
     def _names_of(self, columns: Iterable[str]) -> dict[str, str]:
-        """What templates call each column."""
+        """The name of each column in templates."""
         names: dict[str, str] = {}
         for column in columns:
             name = re.sub(r"\W|^(?=\d)", "_", column)
-            name = f"{name}_" if name in _WORDS else name
+            name = f"{name}_" if name in _RESERVED else name
             if name in names.values():
-                other = next(key for key, known in names.items() if known == name)
+                earlier = next(
+                    key for key, template_name in names.items() if template_name == name
+                )
                 raise UsageError(
-                    f"{self._place}: the columns {other!r} and {column!r} are both "
+                    f"{self._place}: the columns {earlier!r} and {column!r} are both "
                     f"{name} in templates"
                 )
             names[column] = name
@@ -170,7 +176,7 @@ class ColumnTemplates:
             and "{" not in source
             and source not in self._names
         )
-        # it would be the same text in every row
+        # a misspelt column would be the same text in every row
         if is_word and (near := did_you_mean(source, self._names)):
             raise UsageError(
                 f"{self._place}: columns.{key}: there is no column {source!r}{near}",
@@ -187,7 +193,7 @@ class ColumnTemplates:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """The texts of a value from YAML, in its lists and mappings too."""
+    """The texts of a YAML value, including those in its lists and mappings."""
     if isinstance(value, str):
         yield value
         return
@@ -205,7 +211,7 @@ def _has_media(value: Value) -> bool:
 
 
 def _media_parts(cells: Iterable[Value]) -> Iterator[Any]:
-    """The parts with media of cells that are a medium or a list of them."""
+    """The media parts of cells that are a medium or a list of media."""
     for cell in cells:
         contents = cell if isinstance(cell, (list, tuple)) else [cell]
         for content in contents:
@@ -217,29 +223,28 @@ def _media_parts(cells: Iterable[Value]) -> Iterator[Any]:
 
 
 def _check_texts(
-    asked: Iterable[Message],
+    prompt: Iterable[Message],
     references: Iterable[Interleaved],
     cells: Mapping[str, Value],
 ) -> None:
-    """Raises UsageError for a text that holds a medium as base64, and for bytes that
-    are not a medium: nobody can read them."""
-    contents = [message.content for message in asked]
+    """Raises UsageError for base64 of a medium in a text, and for unknown bytes."""
+    contents = [message.content for message in prompt]
     for content in (*contents, *references):
         for medium in content.media("document"):
             if medium.data is not None and medium.mime in _NO_MEDIA:
                 raise UsageError(
-                    "a column holds bytes that are not a medium; write texts as texts, "
+                    "a column has bytes that are not a medium; write texts as texts, "
                     "or name the files in dataset_kwargs: {media_columns: [COLUMN]}"
                 )
         kind = medium_inside(content.words)
         if not kind:
             continue
-        where, named = "a text", "COLUMN"
+        holder, column_name = "a text", "COLUMN"
         for column, cell in cells.items():
             if isinstance(cell, str) and medium_inside(cell):
-                where, named = f"the column {column!r}", column
+                holder, column_name = f"the column {column!r}", column
                 break
         raise UsageError(
-            f"{where} holds a medium ({kind}) as base64; write dataset_kwargs: "
-            f"{{media_columns: [{named}]}}"
+            f"{holder} has a medium ({kind}) as base64; write dataset_kwargs: "
+            f"{{media_columns: [{column_name}]}}"
         )

@@ -1,17 +1,18 @@
-"""Loads what the library ``datasets`` reads, ``loader: datasets``: any columns, put
-into samples by templates.
+"""Loads data sets in any format of the library ``datasets``, ``loader: datasets``.
 
-The data set is a folder, or one of the hub, which is streamed: only the rows that are
-used are fetched. ``columns`` of the task file has a template for ``input`` and, where
-there are any, for ``reference`` (one) or ``references`` (a list), ``id`` and labels:
-see ``mmeval.dataset.loaders.columns``. ``dataset_path`` may also be a format, such as
-``json``, of the files that ``data_files`` of ``dataset_kwargs`` names.
+Templates make samples of the columns. The data set is a folder or is on the hub. From
+the hub it is streamed: only the rows that are used are downloaded.
 
-Cells of images, sounds, videos and documents are never decoded here. A medium is in its
-cell, or in a file of the data set; ``media_columns`` of ``dataset_kwargs`` names
-columns of texts that are paths of such files, base64 or data URIs. A sound may be
-numbers (``array`` and ``sampling_rate``). No code of a data set is run: the library has
-none, and ``trust_remote_code`` is refused.
+``columns`` of the task file has a template for ``input`` and optionally for
+``reference`` (one) or ``references`` (a list), ``id`` and labels: see
+``mmeval.dataset.loaders.columns``. ``dataset_path`` may also be a format, such as
+``json``, for the files in ``data_files`` of ``dataset_kwargs``.
+
+Images, sounds, videos and documents are not decoded here. A medium is in its cell, or
+in a file of the data set. ``media_columns`` of ``dataset_kwargs`` names columns whose
+texts are paths of such files, base64 or data URIs. A sound may be numbers (``array``
+and ``sampling_rate``). Code of a data set is never run: the library does not run any,
+and ``trust_remote_code`` is an error.
 """
 
 from __future__ import annotations
@@ -59,14 +60,15 @@ _FILE_OPTIONS = ("data_files", "data_dir")
 _MAX_MEDIUM_BYTES = 2**28
 """Bytes of a medium in an archive or on the hub; a larger one is a fault of its row."""
 _KEPT_ROWS = 8
-"""The first rows, which are read several times before a run, are fetched once."""
+"""The first rows, which are needed several times before a run, are kept in memory."""
 _ROWS_WITH_ALL_COLUMNS = 1000
-"""The first rows of JSON Lines, of which one at least has each column that a template
-reads."""
+"""Rows of JSON Lines that are searched for the names of columns."""
 _MAX_REASON_CHARS = 300
 _MEMBER = re.compile(r"(zip|tar|gzip)://(?:(?!::).)*")
-"""A file in an archive, as the library writes it; any other address may lead out of the
-data set."""
+"""A file in an archive, in the library's notation.
+
+Any other address may lead out of the data set.
+"""
 _KINDS: Mapping[str, PartKind] = {
     "Image": "image",
     "Audio": "audio",
@@ -77,15 +79,20 @@ _KINDS: Mapping[str, PartKind] = {
 
 
 class _Load:
-    """Rows of any columns, in any file that the library datasets reads, here or on the
-    hub."""
+    """Rows with any columns, from files that the library datasets can read.
+
+    The files are on this machine or on the hub.
+    """
 
     streams = True
     reads_formats = True
 
     def __call__(self, source: DataSource) -> ColumnsDataset:
-        """Raises UsageError for columns, options or a split that do not exist,
-        MissingDataError for missing data."""
+        """Open the data set.
+
+        Raises UsageError for columns, options or a split that do not exist,
+        MissingDataError for missing data.
+        """
         return ColumnsDataset(source)
 
 
@@ -93,7 +100,7 @@ load = _Load()
 
 
 class ColumnsDataset:
-    """Samples of the rows of a data set, each made when it is asked for."""
+    """Samples of the rows of a data set, each created on demand."""
 
     def __init__(self, source: DataSource) -> None:
         self._source, self._root = source, source.folder.absolute()
@@ -113,12 +120,12 @@ class ColumnsDataset:
             repo = source.repo or source.format or str(self._root)
             name = source.name or None
             revision = source.revision or None
-            # first, as the library fetches what they name
+            # before the library downloads the files that they name
             for config in (options, *self._configs()):
                 for path in texts_in([config.get(key) for key in _FILE_OPTIONS]):
                     self._inside(path)
             if source.format:
-                options = self._placed(options)
+                options = self._with_whole_paths(options)
             self._builder = library.load_dataset_builder(
                 repo, name, revision=revision, **options
             )
@@ -134,7 +141,7 @@ class ColumnsDataset:
                 features = columns_read | features
             else:
                 self._stream = self._streamed()
-                # a CSV has none yet
+                # the library knows no features of a CSV before it reads rows
                 features = self._stream.features or dict.fromkeys(
                     next(iter(self._stream), {})
                 )
@@ -144,7 +151,8 @@ class ColumnsDataset:
                 )
             has_metadata = any(file.endswith("metadata.csv") for file in self._files)
             if has_metadata or self._builder.name == "csv":
-                text = library.Value("string")  # else 007 is 7.0, and N/A is empty
+                # else 007 becomes 7.0 and N/A becomes empty
+                text = library.Value("string")
                 features = {
                     key: text if isinstance(feature, library.Value | None) else feature
                     for key, feature in features.items()
@@ -165,16 +173,19 @@ class ColumnsDataset:
             raise UnknownNameError("column of media_columns", unknown[0], features)
         self._templates = ColumnTemplates(columns, features, self._place)
 
-    def _placed(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The options with whole paths, as the library takes those of a format from the
-        present folder. Raises UsageError where no files are named."""
-        given = [key for key in _FILE_OPTIONS if options.get(key)]
-        if not given:
+    def _with_whole_paths(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The options with absolute paths.
+
+        The library treats paths of a format as relative to the working folder. Raises
+        UsageError if no files are named.
+        """
+        file_options = [key for key in _FILE_OPTIONS if options.get(key)]
+        if not file_options:
             raise UsageError(
                 f"dataset_path: {self._source.format} is a format; name its files in "
                 "dataset_kwargs: {data_files: NAME}"
             )
-        for key in given:
+        for key in file_options:
             options[key] = self._whole(options[key])
         return options
 
@@ -186,25 +197,29 @@ class ColumnsDataset:
         return [self._whole(path) for path in paths]
 
     def _configs(self) -> Iterator[Mapping[str, Any]]:
-        """The configurations that a local folder states in its card, or beside it."""
+        """The configurations in the card of a local folder, or beside it."""
         from huggingface_hub.repocard import metadata_load
 
         if self._source.repo or self._source.format:
             return
-        card, beside = self._root / "README.md", self._root / ".huggingface.yaml"
+        card, config_file = self._root / "README.md", self._root / ".huggingface.yaml"
         if card.is_file():
             yield from (metadata_load(card) or {}).get("configs", ())
-        if beside.is_file():
-            yield from (yaml.safe_load(beside.read_bytes()) or {}).get("configs", ())
+        if config_file.is_file():
+            yield from (yaml.safe_load(config_file.read_bytes()) or {}).get(
+                "configs", ()
+            )
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of the files: of the names and sizes of media, and of all that
-        others hold. On the hub it is one of what is read of which commit."""
+        """A digest of the files: names and sizes of media, contents of all others.
+
+        For the hub, a digest of the repository, commit and options.
+        """
         source = self._source
-        written = dict(source.options)
-        written.pop("columns", None)
-        read = (source.repo, source.revision, source.name, source.split, written)
+        options = dict(source.options)
+        options.pop("columns", None)
+        read = (source.repo, source.revision, source.name, source.split, options)
         sha256 = hashlib.sha256(repr(read).encode())
         if source.repo:
             return sha256.hexdigest()
@@ -218,12 +233,11 @@ class ColumnsDataset:
         return sha256.hexdigest()
 
     def __len__(self) -> int:
-        """As the hub states it, else by the index of parquet files, else by reading all
-        rows."""
+        """The number stated on the hub or in parquet files, else a count of rows."""
         if self._source.repo:
-            stated = (self._builder.info.splits or {}).get(self._source.split)
-            if stated is not None and stated.num_examples:
-                return int(stated.num_examples)
+            split_info = (self._builder.info.splits or {}).get(self._source.split)
+            if split_info is not None and split_info.num_examples:
+                return int(split_info.num_examples)
         if self._counted is not None:
             return self._counted
         from datasets.utils.file_utils import xopen
@@ -258,8 +272,10 @@ class ColumnsDataset:
     def _has_own_lines(
         self, declared: Mapping[str, Any], options: Mapping[str, Any]
     ) -> bool:
-        """Whether the rows are JSON Lines that are read as written; the library makes a
-        date of a text that is one."""
+        """True if the rows are JSON Lines that mmeval reads itself.
+
+        The library would convert a text that looks like a date.
+        """
         if self._builder.name != "json" or {"encoding", "field"} & options.keys():
             return False
         suffixes = {Path(file).suffix for file in self._files}
@@ -270,11 +286,11 @@ class ColumnsDataset:
         return stream.decode(False) if stream.features else stream
 
     def _all(self) -> Iterator[dict[str, Any] | UsageError]:
-        """The rows; the error of one that cannot be read."""
+        """All rows; a row that cannot be read is its error."""
         if not self._own_lines:
             yield from self._stream
             return
-        # the path of a file here or on the hub
+        # xPath opens files on this machine and on the hub
         from datasets.utils.file_utils import xPath
 
         for file in map(xPath, self._files):
@@ -287,8 +303,11 @@ class ColumnsDataset:
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
-        """Raises UsageError for what the library cannot read, and as ``hub.snapshot``
-        for what cannot be fetched."""
+        """Convert exceptions of the library.
+
+        Raises UsageError if it cannot read the data, and as ``hub.snapshot`` if they
+        cannot be downloaded.
+        """
         if self._source.repo:
             with explaining(self._place, "dataset"):
                 yield
@@ -297,31 +316,30 @@ class ColumnsDataset:
             yield
         except UsageError:
             raise
-        except Exception as error:  # the library raises many kinds for damaged files
+        except Exception as error:  # the library raises many errors for damaged files
             source = self._source
             reason = f"{type(error).__name__}: {error}".partition("\n")[0]
             reason = reason[:_MAX_REASON_CHARS]
-            # as the library names a failed cast
-            if found := getattr(error, "table_column_names", None):
-                reason = f"the columns of its files differ: one has {', '.join(found)}"
-            what = f"test_split {source.split!r}"
+            # the library's error if columns differ between files
+            if names := getattr(error, "table_column_names", None):
+                reason = f"the columns of its files differ: one has {', '.join(names)}"
+            subject = f"test_split {source.split!r}"
             if source.name:
-                what += f" of dataset_name {source.name!r}"
+                subject += f" of dataset_name {source.name!r}"
             place = self._files[0] if len(self._files) == 1 else self._place
             raise UsageError(
-                f"{place}: datasets cannot read {what}: {reason}"
+                f"{place}: datasets cannot read {subject}: {reason}"
             ) from None
 
     def _cell(self, column: str, value: Any) -> Value:
-        """A cell, or a value in it, as templates see it: its media as content, else as
-        JSON."""
+        """A cell, or a value in it, for templates: media as content, else as JSON."""
         medium = self._medium(column, value)
         if medium is None:
             return self._plain_cell(column, value)
         return Interleaved((media_part(medium, self._kinds.get(column)),))
 
     def _medium(self, column: str, value: Any) -> Media | None:
-        """The medium that a value is or names; None for any other value."""
+        """The medium that a value contains or names; None for any other value."""
         if is_sound(value) and value["array"] is not None:
             return sound_medium(value)
         content, path = None, None
@@ -333,13 +351,13 @@ class ColumnsDataset:
             content, path = value.get("bytes"), value.get("path")
         if isinstance(content, bytes):
             return Media.from_bytes(content)
-        # a text in place of its bytes is not a medium
+        # text where bytes are expected is not a medium
         if content is None and isinstance(path, str) and path:
             return self._named_medium(column, path)
         return None
 
     def _plain_cell(self, column: str, value: Any) -> Value:
-        """A value without a medium of its own as JSON."""
+        """A value that is not a medium, as JSON."""
         if column in self._classes and isinstance(value, int):
             return str(self._classes[column][value]) if value >= 0 else None
         if _is_file(value):
@@ -361,8 +379,11 @@ class ColumnsDataset:
         return cast("Value", json_value(value))
 
     def _named_medium(self, column: str, text: str) -> Media:
-        """The medium that a text is, or the file of its path; in a TSV also the medium
-        of the row whose index it is. Raises UsageError as ``_file``."""
+        """The medium in a text, or the file at a path.
+
+        In a TSV, a text may also be the index of a row with the medium. Raises the
+        errors of ``_file``.
+        """
         medium = embedded_medium(text)
         if medium is not None:
             return medium
@@ -379,35 +400,38 @@ class ColumnsDataset:
     def _tsv_files(self) -> tuple[TsvFile, ...]:
         if self._source.repo:
             return ()
-        named = (Path(file) for file in self._files)
-        return tuple(TsvFile(file) for file in named if file.suffix == ".tsv")
+        files = (Path(file) for file in self._files)
+        return tuple(TsvFile(file) for file in files if file.suffix == ".tsv")
 
     def _inside(self, file: str) -> str:
-        """The path of a file in the data set, also by its whole address. Raises
-        UsageError for one outside."""
+        """The path of a file in the data set, also from its full address.
+
+        Raises UsageError for a file outside.
+        """
         inner = file.removeprefix(self._home)
         if "::" in inner:
-            raise UsageError(f"{inner[:200]!r} is no path inside the data set")
+            raise UsageError(f"{inner[:200]!r} is not inside the data set")
         path_inside(self._root, inner)
         return inner
 
     def _file(self, path: str) -> Media:
-        """The file at a path, also in an archive (``zip://member::archive``). Raises
-        UsageError for one outside of the data set, a missing one, and one that is too
-        large."""
+        """The file at a path, also in an archive (``zip://member::archive``).
+
+        Raises UsageError for a file that is outside the data set, missing or too large.
+        """
         from datasets.utils.file_utils import xopen
 
         member, chained, file = path.rpartition("::")
         if chained and not _MEMBER.fullmatch(member):
             raise UsageError(
-                f"{path[-200:]!r} names no member of an archive of the data set"
+                f"{path[-200:]!r} is not a file in an archive of the data set"
             )
         file = self._inside(file)
         if not self._source.repo and not chained:
             return MediaFolder(self._root, self._root)(file, "the medium")
         with self._explained():
-            opened = f"{member}{chained}{self._home}{file}"
-            with xopen(opened, "rb") as stream:
+            address = f"{member}{chained}{self._home}{file}"
+            with xopen(address, "rb") as stream:
                 data = stream.read(_MAX_MEDIUM_BYTES + 1)
         if len(data) > _MAX_MEDIUM_BYTES:
             raise UsageError(
@@ -418,18 +442,17 @@ class ColumnsDataset:
 
 
 def _is_file(value: Any) -> bool:
-    """Whether a value is a file as the library ``datasets`` holds it."""
+    """True if a value is a file in the form of the library ``datasets``."""
     if is_sound(value):
         return True
     return isinstance(value, Mapping) and value.keys() == {"bytes", "path"}
 
 
 def _kind_of(feature: Any) -> PartKind | None:
-    """The kind of media in a column; None where the bytes decide. ``Any``: a type of
-    the library, or a mapping."""
-    own = _KINDS.get(type(feature).__name__)
-    if own:
-        return own
+    """The kind of media in a column; None if the bytes decide."""
+    kind = _KINDS.get(type(feature).__name__)
+    if kind:
+        return kind
     if isinstance(feature, Mapping):
         kinds = map(_kind_of, feature.values())
         return next(filter(None, kinds), None)

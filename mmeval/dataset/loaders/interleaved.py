@@ -1,31 +1,35 @@
 """Loads rows of a documented schema, ``loader: interleaved``.
 
-A data set is a folder (local, or the snapshot of a hub data set) with one of these for
-each split, at its top, in the sub-folder ``dataset_name`` when the task gives one, or
-in ``data/`` below that:
+A data set is a folder (local, or the snapshot of a hub data set) with one of these
+forms for each split. The files are at its top, in the sub-folder ``dataset_name`` if
+the task has one, or in ``data/`` below that:
 
 - ``<split>.jsonl`` or ``<split>-*.jsonl``: one JSON object a line;
 - ``<split>.json`` or ``<split>-*.json``: one list of objects;
 - ``<split>.parquet`` or ``<split>-*.parquet``: one row each.
 
-``dataset_kwargs`` may name the files instead (``data_file: NAME`` or a list), the
-folder that paths start from (``media_folder``, default: that of the row file), the zip
-that the media are in (``media_archive``, then paths start in it, or in its
-``media_folder``) and the placeholder ``spellings`` of texts.
+Options in ``dataset_kwargs``:
+
+- ``data_file``: the name of the file, or a list of names.
+- ``media_folder``: the folder that paths are relative to; by default that of the row
+  file.
+- ``media_archive``: the zip with the media; paths are relative to its top, or to its
+  ``media_folder``.
+- ``spellings``: the placeholder spellings of texts.
 
 A row:
 
 | key          | value                                                                                         |
 |--------------|-----------------------------------------------------------------------------------------------|
 | `input`      | CONTENT (one user message), or a list of messages ``{"role": ..., "content": CONTENT}``       |
-| `messages`   | such a list in place of ``input``; the assistant's message at its end is the reference        |
+| `messages`   | a list of messages in place of ``input``; a last message of the assistant is the reference    |
 | `references` | a list of CONTENT, each an accepted answer; or `reference`: one CONTENT; or neither           |
-| `candidates` | a list of CONTENT that metrics alone see, such as wrong pictures beside the right one           |
-| `id`         | a text or a whole number; a row without one is called by its number in the split, from 1      |
+| `candidates` | a list of CONTENT for metrics alone, such as wrong pictures beside the right one              |
+| `id`         | a text or a whole number; by default the row's number in the split, from 1                    |
 | `media`      | a mapping from labels to paths: media that any tag of this row may name                       |
-| all others   | labels: they become the sample's metadata and never reach the model                           |
+| all others   | labels: they become the sample's metadata and never go to the model                           |
 
-Roles are ``system``, ``user`` and ``assistant``. Ids must differ within a split.
+Roles are ``system``, ``user`` and ``assistant``. Ids are unique within a split.
 CONTENT is a text with tags, ``{"text": ..., "media": {...}}`` or a list of parts
 (``mmeval.media.written``):
 
@@ -34,13 +38,12 @@ CONTENT is a text with tags, ``{"text": ..., "media": {...}}`` or a list of part
 
 In parquet, media may be columns: ``image1``, ``image_2``, ``audio`` (the first) and so
 on, binary, ``struct{bytes, path}`` or ``struct{array, sampling_rate}``, or lists of
-these in ``images``, ``audios``, ``videos``, ``documents``. They are the row's ``media``. Columns of other names, in JSON
-with paths in them, are such columns where ``dataset_kwargs`` says so (``media:
-{image_ref: images}``). A medium of the row that no tag names is an error, because its
-place is not known.
+these in ``images``, ``audios``, ``videos``, ``documents``. They become the row's ``media``. So do columns
+of other names (in JSON: with paths) that ``dataset_kwargs`` lists in ``media: {image_ref: images}``. A medium of
+the row that no tag names is an error, because its place is unknown.
 
-Paths stay inside the data folder. Rows are read one at a time; errors name the file and
-the row.
+Paths must stay inside the data folder. Rows are read one at a time; errors name the
+file and the row.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -82,25 +85,27 @@ from mmeval.records.sample import Message, Sample
 from mmeval.system.wording import listed
 
 OPTIONS = ("data_file", "media", "media_archive", "media_folder", "spellings")
-_OWN_KEYS = frozenset(("id", "input", "references", "reference", "candidates", "media"))
+_CONTENT_KEYS = frozenset(
+    ("id", "input", "references", "reference", "candidates", "media")
+)
 _NEAR = 0.8
-"""How alike two words are of which one is treated as a misspelling of the other."""
+"""Similarity above which one word counts as a misspelling of another."""
 _MOST_FOLDERS = 1000
 
 
 def load(source: DataSource) -> InterleavedDataset:
     """Rows of the documented schema, from parquet or JSONL with a folder of media.
 
-    Raises MissingDataError without row files, UnknownNameError for an unknown
-    option."""
+    Raises MissingDataError without row files, UnknownNameError for an unknown option.
+    """
     source.check_options(
         OPTIONS,
         'Write "loader: datasets" beside "columns".'
         if "columns" in source.options
         else "",
     )
-    written = source.options.get("spellings", DEFAULT_SPELLINGS)
-    spellings = (written,) if isinstance(written, str) else tuple(map(str, written))
+    option = source.options.get("spellings", DEFAULT_SPELLINGS)
+    spellings = (option,) if isinstance(option, str) else tuple(map(str, option))
     for name in spellings:
         if name not in SPELLINGS:
             raise UnknownNameError("placeholder spelling", name, SPELLINGS)
@@ -117,12 +122,13 @@ def load(source: DataSource) -> InterleavedDataset:
 
 
 class InterleavedDataset:
-    """Samples of row files, each made when it is asked for.
+    """Samples of row files, each created on demand.
 
-    ``read(row, position, resolve)`` makes a sample of a row, whose columns that
-    ``media`` names are its ``media`` already (see ``with_media``). ``position`` is the
-    place of the row among all, from 1. ``labels(row)`` gives labels by which tasks
-    choose among rows; one that is unknown is left out.
+    - ``media``: columns to move to the row's ``media`` (see ``with_media``) before
+      ``read``.
+    - ``read(row, position, resolve)``: makes a sample of a row; ``position`` is its
+      number among all rows, from 1.
+    - ``labels(row)``: labels by which tasks select rows; unknown labels are left out.
     """
 
     def __init__(
@@ -152,39 +158,43 @@ class InterleavedDataset:
     def __iter__(self) -> Iterator[Sample | BadRow]:
         for number, (row, resolve) in enumerate(self._rows(), 1):
             position = str(number)
-            made = self._made(row.values, position, resolve)
-            if isinstance(made, Sample):
-                yield made
+            sample = self._sample_of(row.values, position, resolve)
+            if isinstance(sample, Sample):
+                yield sample
                 continue
-            row_name = made.id
+            row_name = sample.id
             if not row_name and isinstance(row.values, dict):
-                with contextlib.suppress(UsageError):  # the id may be the fault
+                with contextlib.suppress(UsageError):  # the id itself may be wrong
                     row_name = row_id(row.values, position)
             where = f"{row.file}: row {row.number}"
-            labels = {**_labels(row.values, self._media), **made.labels}
-            yield replace(made, where=where, id=row_name, labels=labels)
+            labels = {**_labels(row.values, self._media), **sample.labels}
+            yield replace(sample, where=where, id=row_name, labels=labels)
 
-    def _made(
+    def _sample_of(
         self,
         values: object,
         position: str,
         resolve: MediaFolder,
     ) -> Sample | BadRow:
-        """The sample of a row's values, or what is wrong with them; of a row that
-        cannot be parsed, the values are its error."""
+        """The sample of a row's values, or a BadRow.
+
+        The values of a row that cannot be parsed are its error.
+        """
         if isinstance(values, UsageError):
             return BadRow("", message_of(values))
         if not isinstance(values, dict):
-            return BadRow("", "is no object with keys")
+            return BadRow("", "is not an object with keys")
         try:
             return self._read(with_media(values, self._media), position, resolve)
-        # a reader of rows may raise anything and call sys.exit; the others go on
+        # ``read`` may raise anything and call sys.exit; the other rows go on
         except (Exception, SystemExit) as error:
             return BadRow("", message_of(error))
 
     def label_counts(self) -> Iterator[tuple[Mapping[str, str], int]]:
-        """The rows by their labels. Nothing is known of tables, which hold their media:
-        they would be read for a count."""
+        """The rows by label.
+
+        Parquet files are not read for a count, because they contain the media.
+        """
         label_row = self._row_labels
         is_table = any(file.suffix == ".parquet" for file in self.files)
         if label_row is None or is_table:
@@ -192,13 +202,13 @@ class InterleavedDataset:
             return
         counts = Counter[tuple[tuple[str, str], ...]]()
         for row, _ in self._rows():
-            known = label_row(row.values) if isinstance(row.values, dict) else {}
-            counts[tuple(known.items())] += 1
+            row_labels = label_row(row.values) if isinstance(row.values, dict) else {}
+            counts[tuple(row_labels.items())] += 1
         for labels, number in counts.items():
             yield dict(labels), number
 
     def _rows(self) -> Iterator[tuple[DataRow, MediaFolder]]:
-        """Each row with the folder that its paths start from."""
+        """Each row with the resolver of its paths."""
         for file in self.files:
             resolve = MediaFolder(self.root, self.media_folder or file.parent)
             if file.suffix == ".parquet":
@@ -218,8 +228,7 @@ class InterleavedDataset:
 
 
 class MediaFolder:
-    """Finds media by the paths of rows: relative to ``start``, never outside
-    ``root``."""
+    """Finds media by the paths of rows: relative to ``start``, inside ``root``."""
 
     __slots__ = ("_folders", "prefix", "root")
 
@@ -228,53 +237,58 @@ class MediaFolder:
         self._folders: dict[str, Path] = {}
 
     def __call__(self, path: str, where: str) -> Media:
-        """Raises UsageError for a path that is missing, leads out, or is not a path."""
+        """Raises UsageError for a path that is missing, invalid or outside the data."""
         plain = self._plain_file(path)
         if plain is not None:
             return plain
         try:
-            found = path_inside(self.root, str(self.prefix / path))
-            exists = found.is_file()
+            file = path_inside(self.root, str(self.prefix / path))
+            exists = file.is_file()
         except (UsageError, OSError):  # outside, too long, or with a null character
             raise UsageError(
-                f"{where} {path[:200]!r} is no path inside the data folder"
+                f"{where} {path[:200]!r} is not inside the data folder"
             ) from None
         if not exists:
             raise UsageError(f'{where} "{path}" is missing')
-        return Media(path=found)
+        return Media(path=file)
 
     def _plain_file(self, path: str) -> Media | None:
-        """The file at a path, if it is not a link; else None. A plain file in a folder
-        inside the root is inside too: each folder is resolved once, not with every
-        file."""
+        """The file at a path if it is not a link; else None.
+
+        A plain file in a folder inside the root is inside too. So each folder is
+        resolved once, instead of each file.
+        """
         folder, name = os.path.split(path)
         try:
             inside = self._folders.get(folder)
             if inside is None:
-                # a folder for each row gains nothing
+                # with one folder per row, caching them would only use memory
                 if len(self._folders) == _MOST_FOLDERS:
                     self._folders.clear()
                 inside = self._folders[folder] = path_inside(
                     self.root, str(self.prefix / folder)
                 )
-            found = inside / name
-            status = found.lstat()
+            file = inside / name
+            status = file.lstat()
         except (UsageError, OSError, ValueError):
             return None
         if not stat.S_ISREG(status.st_mode):
             return None
-        return Media(path=found, size=status.st_size)
+        return Media(path=file, size=status.st_size)
 
 
 ReadRow: TypeAlias = Callable[[dict[str, Any], str, MediaFolder], Sample | BadRow]
-"""Makes a sample of a row. What it raises is wrong with the row, as is the reason of a
-BadRow, which need not name the place, and may add an id and labels."""
+"""Makes a sample of a row.
+
+An exception, or a BadRow, says what is wrong with the row. A BadRow needs no place, and
+may have an id and labels.
+"""
 
 
 def read_sample(
     row: dict[str, Any], position: str, resolve: MediaFolder, spellings: Sequence[str]
 ) -> Sample:
-    """One row as a sample, with ``position`` for a missing id. Raises UsageError."""
+    """One row as a sample; ``position`` is the default id. Raises UsageError."""
     is_chat = row.get("input") is None and isinstance(row.get("messages"), list)
     if row.get("input") is None and not is_chat:
         hint = f"; the row has {listed(list(map(str, row)), 5)}" if row else ""
@@ -293,13 +307,12 @@ def read_sample(
     if not references and conversation.answer is not None:
         references = (conversation.answer,)
 
-    written = row.get("candidates")
-    if written is not None and not isinstance(written, list):
+    candidate_rows = row.get("candidates")
+    if candidate_rows is not None and not isinstance(candidate_rows, list):
         raise UsageError(
-            '"candidates" is no list of contents that metrics alone see; give a label '
-            "another name"
+            '"candidates" is not a list of contents; rename it if it is a label'
         )
-    candidates = _contents(written or [], reader, "candidates")
+    candidates = _contents(candidate_rows or [], reader, "candidates")
     sample = Sample(
         id=row_id(row, position),
         input=conversation.asked,
@@ -311,24 +324,26 @@ def read_sample(
     for content in sample.contents:
         if kind := medium_inside(content.words):
             raise UsageError(
-                f"a text holds a medium ({kind}) as base64; put it under "
+                f"a text has a medium ({kind}) as base64; put it under "
                 f'"media", as {{"{kind}1": ...}}, and the tag <<{kind}1>> in its place'
             )
     return sample
 
 
 def doubtful_labels(sample: Sample) -> Iterator[tuple[str, str]]:
-    """The labels that were most likely meant as a key of a similar name, with advice.
-    Where the sample has the value of that key, the name is a label like any other."""
-    lacks = {"references", "reference"} if not sample.references else set()
+    """Labels that were probably meant as a key with a similar name, with advice.
+
+    If the sample has a value for that key, the label is not reported.
+    """
+    absent_keys = {"references", "reference"} if not sample.references else set()
     if not any(message.content.media() for message in sample.input):
-        lacks.add("media")
+        absent_keys.add("media")
     for label, value in sample.metadata.items():
-        key = _nearest(label, ("input", *sorted(lacks)))
+        key = _nearest(label, ("input", *sorted(absent_keys)))
         if key and (key != "media" or isinstance(value, dict)):
             yield label, f'did you mean "{key}"?'
         elif isinstance(value, dict) and _nearest(label, ("metadata",)):
-            yield label, 'labels stand beside "input", each under its own name'
+            yield label, 'write labels beside "input", each under its name'
 
 
 def _nearest(word: str, keys: Sequence[str]) -> str:
@@ -341,36 +356,38 @@ def _labels(row: Any, media: Collection[str] = ()) -> dict[str, Any]:
     return {
         key: value
         for key, value in row.items()
-        if key not in _OWN_KEYS and key not in media
+        if key not in _CONTENT_KEYS and key not in media
     }
 
 
-def _messages(written: Any, reader: ContentReader) -> tuple[Message, ...]:
-    is_list = isinstance(written, list) and written and isinstance(written[0], dict)
-    if not is_list or "role" not in written[0]:
-        return (Message("user", reader.read(written, "input")),)
+def _messages(value: Any, reader: ContentReader) -> tuple[Message, ...]:
+    is_list = isinstance(value, list) and value and isinstance(value[0], dict)
+    if not is_list or "role" not in value[0]:
+        return (Message("user", reader.read(value, "input")),)
     messages: list[Message] = []
-    for place, item in enumerate(written):
+    for place, item in enumerate(value):
         messages.append(read_message(item, reader, f"input[{place}]"))
     return tuple(messages)
 
 
 def _references(row: dict[str, Any], reader: ContentReader) -> tuple[Interleaved, ...]:
-    one, several = row.get("reference"), row.get("references")
-    if several is None:
-        return () if one is None else (reader.read(one, "reference"),)
-    if one is not None:
-        raise UsageError('has "reference" and "references"; keep one of them')
-    if not isinstance(several, list):
-        raise UsageError('"references" is no list; write "reference" for a single one')
-    return _contents(several, reader, "references")
+    reference, references = row.get("reference"), row.get("references")
+    if references is None:
+        return () if reference is None else (reader.read(reference, "reference"),)
+    if reference is not None:
+        raise UsageError('has "reference" and "references"; remove one')
+    if not isinstance(references, list):
+        raise UsageError(
+            '"references" is not a list; write "reference" for a single one'
+        )
+    return _contents(references, reader, "references")
 
 
 def _contents(
-    written: Sequence[Any], reader: ContentReader, key: str
+    items: Sequence[Any], reader: ContentReader, key: str
 ) -> tuple[Interleaved, ...]:
     """The contents of a list under a key of the row."""
     contents: list[Interleaved] = []
-    for place, item in enumerate(written):
+    for place, item in enumerate(items):
         contents.append(reader.read(item, f"{key}[{place}]"))
     return tuple(contents)

@@ -1,4 +1,4 @@
-"""Messages of a row, in the forms of chat data: roles with contents."""
+"""Messages of a row, in the formats of chat data: roles with contents."""
 
 from __future__ import annotations
 
@@ -14,23 +14,22 @@ from mmeval.records.sample import Message, MessageRole
 
 _ROLES: frozenset[str] = frozenset(get_args(MessageRole))
 _SAME_ROLES = {"human": "user", "gpt": "assistant", "developer": "system"}
-"""Roles by their names in other data."""
+"""Other names of roles in chat data."""
 _FORMS = (("role", "content"), ("from", "value"))
 _BARE_TAG = re.compile(r"<(image|audio|video)>")
-"""The placeholder of chat data: the next medium of its kind."""
+"""A placeholder of chat data: the next medium of its kind."""
 
 
 @dataclass(frozen=True)
 class Conversation:
-    """Messages that are asked, and the assistant's message behind them, if any: it
-    answers them."""
+    """The messages of a prompt, and the assistant's message after them, if any."""
 
     asked: tuple[Message, ...]
     answer: Interleaved | None = None
 
 
 def is_messages(value: Any) -> bool:
-    """Whether a value is a list of messages."""
+    """True if a value is a list of messages."""
     if not isinstance(value, (list, tuple)):
         return False
     for item in value:
@@ -41,37 +40,39 @@ def is_messages(value: Any) -> bool:
 
 
 def read_messages(
-    written: Any,
+    rows: Any,
     reader: ContentReader,
     where: str,
 ) -> Conversation:
-    """Messages as ``{"role": ..., "content": ...}``, or ``{"from": ..., "value":
-    ...}``. ``<image>`` in a text is the next picture of the row. Raises UsageError."""
-    if not written:
+    """Read messages with ``role`` and ``content``, or ``from`` and ``value``.
+
+    ``<image>`` in a text is the next picture of the row. Raises UsageError.
+    """
+    if not rows:
         raise UsageError(f"{where} is empty")
     counts: dict[str, int] = {}
     messages = [
         read_message(_with_numbers(item, reader, counts), reader, f"{where}[{i}]")
-        for i, item in enumerate(written)
+        for i, item in enumerate(rows)
     ]
     if messages[-1].role != "assistant":
         return Conversation(tuple(messages))
     if len(messages) == 1:
-        raise UsageError(f"{where} holds an answer alone, and no question")
+        raise UsageError(f"{where} has an answer but no question")
     return Conversation(tuple(messages[:-1]), messages[-1].content)
 
 
 def read_message(
-    written: Any,
+    row: Any,
     reader: ContentReader,
     where: str,
 ) -> Message:
     """One message. Raises UsageError."""
-    form = _form_of(written)
+    form = _form_of(row)
     if form is None:
         raise UsageError(f'{where} is not a message with "role" and "content"')
-    written_role = written.get(form[0])
-    role = _SAME_ROLES.get(str(written_role), written_role)
+    role_name = row.get(form[0])
+    role = _SAME_ROLES.get(str(role_name), role_name)
     if not isinstance(role, str) or role not in _ROLES:
         raise UnknownNameError(
             f"role of {where}:",
@@ -79,25 +80,25 @@ def read_message(
             _ROLES,
             f"The roles are {', '.join(sorted(_ROLES))}.",
         )
-    content = written[form[1]]
+    content = row[form[1]]
     return Message(
         cast("MessageRole", role), reader.read(content, f"{where}.{form[1]}")
     )
 
 
-def _form_of(written: Any) -> tuple[str, str] | None:
-    """The keys of a message; None for what is not a message."""
-    if isinstance(written, Mapping):
+def _form_of(value: Any) -> tuple[str, str] | None:
+    """The keys of a message; None if the value is not a message."""
+    if isinstance(value, Mapping):
         for role, content in _FORMS:
-            if content in written:
+            if content in value:
                 return role, content
     return None
 
 
 def _with_numbers(
-    written: Any, reader: ContentReader, counts: dict[str, int]
+    row: Any, reader: ContentReader, counts: dict[str, int]
 ) -> dict[str, Any]:
-    """A message whose bare tags have the numbers of the row's media."""
+    """The message with numbered tags for the media of the row."""
 
     def numbered(tag: re.Match[str]) -> str:
         kind = tag[1]
@@ -108,7 +109,7 @@ def _with_numbers(
         return f"<<{label}>>"
 
     message: dict[str, Any] = {}
-    for key, value in written.items():
+    for key, value in row.items():
         is_text = isinstance(value, str)
         message[key] = _BARE_TAG.sub(numbered, value) if is_text else value
     return message

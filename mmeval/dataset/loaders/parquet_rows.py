@@ -1,4 +1,4 @@
-"""Reads rows of parquet files, a few at a time, with media in columns."""
+"""Reads rows of parquet files in small batches, with media in columns."""
 
 from __future__ import annotations
 
@@ -16,31 +16,34 @@ from mmeval.system.extras import need
 
 BATCH_ROWS = 256
 BATCH_ROWS_WITH_MEDIA = 8
-"""Rows in memory at a time, as a row with pictures takes megabytes."""
+"""Rows in memory at a time: a row with pictures may have megabytes."""
 
 
-def read_parquet(file: Path, others: Collection[str] = ()) -> Iterator[DataRow]:
-    """The rows of a parquet file, row group by row group.
+def read_parquet(file: Path, media_columns: Collection[str] = ()) -> Iterator[DataRow]:
+    """The rows of a parquet file, one row group after the other.
 
-    Media columns become the row's ``media``; null values are left out; dates become ISO
-    text and NaN null, because metadata are JSON. ``others`` are columns of media with
-    other names, whose cells stay as they are (for ``with_media``). Raises UsageError
-    for a file that cannot be read or a column of bytes that is not a medium,
-    UnknownNameError where one of ``others`` is not there.
+    Columns of media become the row's ``media``. Null values are left out. Dates become
+    ISO text and NaN null, because metadata are JSON. ``media_columns`` are further
+    columns of media, whose cells are not converted (for ``with_media``).
+
+    Raises UsageError for a file that cannot be read or a column of bytes that is not a
+    medium, UnknownNameError if one of ``media_columns`` does not exist.
     """
     arrow = need("pyarrow", "datasets")
     with parquet_file(file) as table:
-        for column in others:
+        for column in media_columns:
             if column not in table.schema_arrow.names:
                 raise UnknownNameError(
                     "column of dataset_kwargs: media:", column, table.schema_arrow.names
                 )
         media: dict[str, str] = {}
         for column in table.schema_arrow:
-            if column.name not in others and _holds_media(column, arrow.types):
+            if column.name not in media_columns and _holds_media(column, arrow.types):
                 media[column.name] = column.name
-        convert = _converters(table.schema_arrow, arrow.types, {*media, *others}, file)
-        size = BATCH_ROWS_WITH_MEDIA if media or others else BATCH_ROWS
+        convert = _converters(
+            table.schema_arrow, arrow.types, {*media, *media_columns}, file
+        )
+        size = BATCH_ROWS_WITH_MEDIA if media or media_columns else BATCH_ROWS
         number = 0
         for batch in table.iter_batches(batch_size=size, use_threads=False):
             for values in batch.to_pylist():
@@ -54,8 +57,7 @@ def read_parquet(file: Path, others: Collection[str] = ()) -> Iterator[DataRow]:
 
 
 def count_parquet(file: Path) -> int:
-    """The number of rows, by the file's index. Raises UsageError if it is no
-    parquet."""
+    """The number of rows in the file's index. Raises UsageError if not parquet."""
     with parquet_file(file) as table:
         return int(table.metadata.num_rows)
 
@@ -63,8 +65,8 @@ def count_parquet(file: Path) -> int:
 @contextmanager
 def parquet_file(
     file: Path,
-) -> Iterator[Any]:  # pyarrow is not installed where types are checked
-    """A file of parquet, opened. Raises UsageError for one that cannot be read."""
+) -> Iterator[Any]:  # pyarrow is not installed for type checks
+    """An opened parquet file. Raises UsageError if it cannot be read."""
     parquet, arrow = need("pyarrow.parquet", "datasets"), need("pyarrow", "datasets")
     try:
         with parquet.ParquetFile(file, memory_map=True, pre_buffer=False) as table:
@@ -76,10 +78,9 @@ def parquet_file(
         ) from None
 
 
-# The types of pyarrow are unknown where types are checked, because the package is
-# optional.
+# Any: pyarrow is optional, so its types are unknown to type checks.
 def _holds_media(column: Any, types: Any) -> bool:
-    """Whether a column holds media, by its name and type."""
+    """True if a column has media, by its name and type."""
     kind = column.type
     if holds_one(column.name):
         return _is_medium(kind, types)
@@ -110,27 +111,30 @@ def _is_bytes(kind: Any, types: Any) -> bool:
 
 
 def _mapping(pairs: Any) -> Any:
-    """A cell of a map, which is a list of pairs, as an object of JSON."""
+    """A cell of type map, which is a list of pairs, as a JSON object."""
     return None if pairs is None else json_value(dict(pairs))
 
 
 def _converters(
     schema: Any, types: Any, media: set[str], file: Path
 ) -> dict[str, Callable[[Any], Any]]:
-    """How other columns' values become JSON; columns that already are need nothing."""
-    found: dict[str, Callable[[Any], Any]] = {}
+    """The functions that convert columns to JSON.
+
+    Columns that are JSON already have none.
+    """
+    converters: dict[str, Callable[[Any], Any]] = {}
     for column in schema:
         if column.name in media:
             continue
         leaves = list(_leaves(column.type))
         if any(_is_bytes(leaf, types) for leaf in leaves):
             raise UsageError(
-                f"{file}: the column {column.name!r} holds bytes; name it by what "
-                "they are, such as image1 or images, "
-                f"or say so in dataset_kwargs: {{media: {{{column.name}: images}}}}"
+                f"{file}: the column {column.name!r} has bytes; name it after its "
+                "media, such as image1 or images, or write dataset_kwargs: {media: "
+                f"{{{column.name}: images}}}}"
             )
         if types.is_map(column.type):
-            found[column.name] = _mapping
+            converters[column.name] = _mapping
         elif column.name == "media" and not types.is_struct(column.type):
             raise UsageError(
                 f"{file}: the column 'media' is not a mapping from labels to paths"
@@ -139,12 +143,12 @@ def _converters(
             types.is_string(leaf) or types.is_integer(leaf) or types.is_boolean(leaf)
             for leaf in leaves
         ):
-            found[column.name] = json_value
-    return found
+            converters[column.name] = json_value
+    return converters
 
 
 def _leaves(kind: Any) -> Iterator[Any]:
-    """The types of single values inside a nested type."""
+    """The types of the single values in a nested type."""
     if not kind.num_fields:
         yield kind
     for i in range(kind.num_fields):

@@ -10,8 +10,11 @@ from mmeval.errors import UsageError
 
 
 class DataRow(NamedTuple):
-    """One row as read. ``number`` is its place in the file, from 1: in JSONL the line.
-    ``values`` is the error of a row that cannot be read."""
+    """One row of a file.
+
+    ``number`` is its place in the file, from 1 (in JSONL: the line). ``values`` is the
+    error if the row cannot be read.
+    """
 
     file: Path
     number: int
@@ -19,11 +22,10 @@ class DataRow(NamedTuple):
 
 
 def row_id(values: Mapping[str, Any], position: str) -> str:
-    """The id of a row, its ``position`` without one. Raises UsageError for what is no
-    id."""
-    written = values.get("id")
-    if written is None:
+    """The id of a row, or its ``position``. Raises UsageError for an invalid id."""
+    value = values.get("id")
+    if value is None:
         return position
-    if isinstance(written, bool) or not isinstance(written, str | int) or written == "":
-        raise UsageError(f'"id" is {written!r:.80}; write a text or a whole number')
-    return str(written)
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        raise UsageError(f'"id" is {value!r:.80}; write a text or a whole number')
+    return str(value)

@@ -1,4 +1,4 @@
-"""Finds the files of a data set by split, and reads their rows one at a time."""
+"""Finds the files of a split, and reads their rows one at a time."""
 
 from __future__ import annotations
 
@@ -21,32 +21,34 @@ SUFFIXES = (".jsonl", ".parquet", ".json")
 _SHARD = re.compile(
     r"(?P<split>.+)-(?P<number>[0-9]+)-of-(?P<total>[0-9]{1,6})(?P<rest>.*)"
 )
-"""``test-00000-of-00003.parquet``; what follows the total (a hash, the suffix) may
-differ from shard to shard."""
+"""``test-00000-of-00003.parquet``; the text after the total may differ per shard."""
 _MOST_NAMED = 10
 MAX_ROW_BYTES = 2**23
-"""Of a line of JSON: twice the longest prompt. Each use of a longer one costs seconds
-and hundreds of megabytes."""
+"""Bytes of a line of JSON: twice the longest prompt.
+
+A longer line would cost seconds and hundreds of megabytes at each use.
+"""
 
 
 class RowScan(NamedTuple):
-    """The row count of each file; ``fingerprint``: the SHA-256 of all files in
-    order."""
+    """The row count of each file, and the SHA-256 of all files in order."""
 
     fingerprint: str
     rows: tuple[int, ...]
 
 
 def row_files(source: DataSource) -> tuple[Path, ...]:
-    """The files of a split: the option ``data_file``, or else by the split's own name.
-    The option is a name or a list of names. Raises MissingDataError when there are
-    none, UsageError for a file that is none of these (``SUFFIXES``), or is a link out
-    of the data folder."""
-    named = source.options.get("data_file")
-    if named is None:
+    """The files of a split, by the option ``data_file``, else by the split's name.
+
+    The option is a name or a list of names. Raises MissingDataError if there are none,
+    UsageError for another suffix than those in ``SUFFIXES``, or a link out of the data
+    folder.
+    """
+    data_file = source.options.get("data_file")
+    if data_file is None:
         files = _files_of_split(source)
     else:
-        names = [named] if isinstance(named, str) else map(str, named)
+        names = [data_file] if isinstance(data_file, str) else map(str, data_file)
         files = tuple(path_inside(source.folder, name) for name in names)
     for file in files:
         if not file.exists():
@@ -63,33 +65,38 @@ def row_files(source: DataSource) -> tuple[Path, ...]:
 
 
 def read_jsonl(file: Path) -> Iterator[DataRow]:
-    """The rows of a JSONL file; blank lines are passed over.
+    """The rows of a JSONL file; blank lines are ignored.
 
-    A line that is too long or nested too deeply has a UsageError for its values. Raises
-    UsageError naming file and line for a line that is not JSON.
+    The values of a line that is too long or too deeply nested are a UsageError. Raises
+    UsageError with file and line for a line that is not JSON.
     """
     for line in lines_of(file, kind=None, most=MAX_ROW_BYTES, faults=True):
         yield DataRow(file, line.number, line.row)
 
 
 def read_json(file: Path) -> Iterator[DataRow]:
-    """The rows of a JSON file that holds one list of them, counted from 1.
-    Raises UsageError for a file that does not."""
+    """The rows of a JSON file with one list, counted from 1.
+
+    Raises UsageError for any other file.
+    """
     for number, row in enumerate(list_of(file), 1):
         yield DataRow(file, number, row)
 
 
 def scan_files(files: Sequence[Path]) -> RowScan:
-    """Fingerprint and row counts, by one pass over the bytes, without parsing rows."""
+    """The fingerprint and row counts, in one pass over the bytes without parsing."""
     sha256 = hashlib.sha256()
     counts: list[int] = []
     for file in files:
-        rows, whole = 0, True
+        # reads are bounded, so a very long line arrives in several pieces
+        rows, is_line_start = 0, True
         with file.open("rb") as lines:
             for piece in iter(partial(lines.readline, MAX_ROW_BYTES + 1), b""):
                 sha256.update(piece)
-                rows += whole and (len(piece) > MAX_ROW_BYTES or not piece.isspace())
-                whole = len(piece) <= MAX_ROW_BYTES or piece.endswith(b"\n")
+                rows += is_line_start and (
+                    len(piece) > MAX_ROW_BYTES or not piece.isspace()
+                )
+                is_line_start = len(piece) <= MAX_ROW_BYTES or piece.endswith(b"\n")
         if file.suffix == ".json":
             rows = len(list_of(file))
         elif file.suffix == ".parquet":
@@ -110,30 +117,30 @@ def _files_of_split(source: DataSource) -> tuple[Path, ...]:
     split = glob.escape(source.split)
     for folder in (top, top / "data"):
         for suffix in SUFFIXES:
-            found = sorted(folder.glob(f"{split}{suffix}")) or sorted(
+            files = sorted(folder.glob(f"{split}{suffix}")) or sorted(
                 folder.glob(f"{split}-*{suffix}")
             )
-            if found:
-                _require_all_shards(found)
+            if files:
+                _require_all_shards(files)
                 return tuple(
                     path_inside(source.folder, str(file.relative_to(source.folder)))
-                    for file in found
+                    for file in files
                 )
 
     if not top.is_dir():
         raise MissingDataError(f"{top}: there is no such data folder")
-    others: set[str] = set()
+    other_splits: set[str] = set()
     tables: list[str] = []
     for path in sorted(top.iterdir()):
         if path.suffix in SUFFIXES:
-            others.add(path.stem)
+            other_splits.add(path.stem)
         elif path.suffix in (".csv", ".tsv"):
             tables.append(path.name)
-    hint = did_you_mean(source.split, others)
-    if others and not hint:
-        hint = f" (there is {listed(sorted(others), _MOST_NAMED)})"
+    hint = did_you_mean(source.split, other_splits)
+    if other_splits and not hint:
+        hint = f" (there is {listed(sorted(other_splits), _MOST_NAMED)})"
     if tables:
-        hint += f"; {listed(tables, 3)}: loader: datasets reads such files"
+        hint += f"; {listed(tables, 3)}: loader: datasets reads these files"
     names = " nor ".join(f"{source.split}{suffix}" for suffix in SUFFIXES)
     raise MissingDataError(
         f"{top}: no rows of the split {source.split!r}: neither {names}. "
@@ -142,19 +149,19 @@ def _files_of_split(source: DataSource) -> tuple[Path, ...]:
 
 
 def _require_all_shards(files: Sequence[Path]) -> None:
-    """Raises MissingDataError for missing shards that the names of others announce."""
-    there: set[str] = set()
-    announced: set[str] = set()
+    """Raises MissingDataError if shards are missing, by the names of the others."""
+    present: set[str] = set()
+    expected: set[str] = set()
     for file in files:
         shard = _SHARD.fullmatch(file.name)
         if shard is None:
             continue
         split, total = shard["split"], shard["total"]
-        there.add(f"{split}-{shard['number']}-of-{total}")
+        present.add(f"{split}-{shard['number']}-of-{total}")
         width = len(shard["number"])
         for number in range(int(total)):
-            announced.add(f"{split}-{number:0{width}}-of-{total}")
-    missing = sorted(announced - there)
+            expected.add(f"{split}-{number:0{width}}-of-{total}")
+    missing = sorted(expected - present)
     if missing:
         raise MissingDataError(
             f"{files[0].parent}: {listed(missing, _MOST_NAMED)} missing, of the files "

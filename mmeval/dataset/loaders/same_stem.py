@@ -1,4 +1,4 @@
-"""Finds a medium whose file has another ending than the row says."""
+"""Finds a medium whose file has another extension than the row says."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from mmeval.media.media import Media, MediaKind
 
 
 class FoundMedia(NamedTuple):
-    """A medium, and the name of its file where that is another than the row's; else an
-    empty text."""
+    """A medium, and the name of its file if that is not the name in the row."""
 
     media: Media
     name: str = ""
 
 
 class SameStem:
-    """Finds the file at a path, else one of the same kind and name with another ending:
-    data sets are stored with others than their rows say. It remembers what is in a
-    folder."""
+    """Finds the file at a path, else a file of the same kind with another extension.
+
+    Published data sets often have other extensions than their rows say. The contents of
+    folders are cached.
+    """
 
     def __init__(self) -> None:
         self._names: dict[Path, dict[str, list[str]]] = {}
@@ -29,7 +30,7 @@ class SameStem:
     def __call__(
         self, resolve: MediaFolder, path: str, where: str, kind: MediaKind
     ) -> FoundMedia:
-        """Raises UsageError for a path that is missing, leads out, or is not a path."""
+        """Raises UsageError for a path that is missing, invalid or outside the data."""
         try:
             return FoundMedia(resolve(path, where))
         except UsageError:
@@ -40,7 +41,7 @@ class SameStem:
                     for file in sorted(folder.iterdir()):
                         names.setdefault(file.stem, []).append(file.name)
             for name in self._names[folder].get(Path(path).stem, ()):
-                found = resolve(str(Path(path).with_name(name)), where)
-                if found.kind == kind:
-                    return FoundMedia(found, name)
+                medium = resolve(str(Path(path).with_name(name)), where)
+                if medium.kind == kind:
+                    return FoundMedia(medium, name)
             raise

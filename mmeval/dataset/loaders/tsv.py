@@ -1,24 +1,25 @@
 """Loads the TSV files of VLMEvalKit, ``loader: tsv``.
 
-A data set is a folder with ``<split>.tsv``, or the files that ``data_file`` of
-``dataset_kwargs`` names. Its columns:
+A data set is a folder with ``<split>.tsv``, or with the files named by ``data_file`` in
+``dataset_kwargs``. Its columns:
 
 | column       | holds                                                                                    |
 |--------------|------------------------------------------------------------------------------------------|
-| `index`      | the id of the row; without it, the number of the row                                     |
+| `index`      | the id of the row; by default the number of the row                                      |
 | `image`      | a picture as base64 or data URI, a list of these, or the index of the row that has it    |
-| `image_path` | the path of a picture, or a list of paths; read where the row has no ``image``            |
-| `question`   | what is asked, with ``hint`` before it                                                   |
-| `A` to `Z`   | the options; they are the label ``options`` as well, for the metric ``choice``           |
+| `image_path` | the path of a picture, or a list of paths; used if the row has no ``image``              |
+| `question`   | the question, with ``hint`` before it                                                    |
+| `A` to `Z`   | the options; also the label ``options``, for the metric ``choice``                       |
 | `answer`     | the reference                                                                            |
 
-All other columns are labels. ``columns`` of the task file may say otherwise, with
-templates as for ``loader: datasets``; ``image`` has all pictures of the row.
-``media_columns`` names other columns that hold pictures as ``image`` does. Paths start
-in the folder of the file, or in ``media_folder``, and stay inside the data.
+All other columns are labels. ``columns`` of the task file may replace this by templates,
+as for ``loader: datasets``; ``image`` then has all pictures of the row.
+``media_columns`` names other columns of pictures in the form of ``image``. Paths are
+relative to the folder of the file, or to ``media_folder``, and must stay inside the
+data.
 
-A file is read row by row. Of rows whose pictures others refer to, their places alone
-are held.
+A file is read row by row. Only the positions of rows are kept in memory, to find the
+picture of an index.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -49,23 +50,24 @@ from mmeval.system.wording import listed
 OPTIONS = ("columns", "data_file", "media_columns", "media_folder")
 SUFFIX = ".tsv"
 _MAX_LINE_BYTES = 2**28
-"""Of a row with its pictures."""
+"""Bytes of a row, including its pictures."""
 _LONGEST_INDEX = 64
-"""Characters; VLMEvalKit takes a longer cell for a picture."""
+"""Characters of an index; VLMEvalKit treats longer cells as pictures."""
 _IMAGE, _IMAGE_PATH, _INDEX = "image", "image_path", "index"
 
 
 def load(source: DataSource) -> TsvDataset:
-    """Rows of TSV files in VLMEvalKit's layout.
+    """Rows of TSV files in the layout of VLMEvalKit.
 
     Raises MissingDataError without files, UnknownNameError for an unknown option,
-    UsageError for columns that cannot be used."""
+    UsageError for invalid columns.
+    """
     source.check_options(OPTIONS)
     return TsvDataset(source)
 
 
 class TsvDataset:
-    """Samples of TSV files, each made when it is asked for."""
+    """Samples of TSV files, each created on demand."""
 
     def __init__(self, source: DataSource) -> None:
         self._root = source.folder.absolute()
@@ -83,12 +85,12 @@ class TsvDataset:
             if column not in names:
                 raise UnknownNameError("column of media_columns", column, names)
         has_images = _IMAGE in names or _IMAGE_PATH in names
-        known = (*names, _IMAGE, "options") if has_images else names
+        column_names = (*names, _IMAGE, "options") if has_images else names
         self._length: int | None = None
-        written = source.options.get("columns", {})
+        task_columns = source.options.get("columns", {})
         self._templates = ColumnTemplates(
-            {**_usual_columns(names), **written},
-            dict.fromkeys(known),
+            {**_usual_columns(names), **task_columns},
+            dict.fromkeys(column_names),
             str(source.folder),
         )
 
@@ -129,10 +131,10 @@ class TsvDataset:
             cell = row.get(column)
             if not cell:
                 continue
-            # the pictures of the cell, or of the row whose index it is
-            other = file.cell_of_index(cell, column)
+            # a cell may be the index of another row, which has the pictures
+            referenced = file.cell_of_index(cell, column)
             pictures: list[Media] = []
-            for text in _listed(cell if other is None else other, column):
+            for text in _listed(cell if referenced is None else referenced, column):
                 medium = embedded_medium(text)
                 try:
                     pictures.append(medium or self._media(text, column))
@@ -154,24 +156,26 @@ class TsvDataset:
 
 
 TsvRow: TypeAlias = Mapping[str, str] | UsageError
-"""A row by column; its fault, where it is none."""
+"""A row by column, or the error of an invalid row."""
 
 
 class TsvFile:
-    """A TSV file: its ``header``, its rows, and each row by its index."""
+    """A TSV file: its ``header``, its rows, and the row of an index."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.header: tuple[str, ...] = tuple(next(self._records(0))[1])
 
     def rows(self) -> Iterator[TsvRow]:
-        """The rows by column. Raises UsageError for a file that cannot be read on."""
+        """The rows by column. Raises UsageError if the file cannot be read further."""
         return (row for _, row in self._placed())
 
     def cell_of_index(self, index: str, column: str) -> str | None:
-        """The picture that a column has in the row of an index, the last of several;
-        None for a text that is not an index. Raises UsageError for a row that has no
-        picture of its own."""
+        """The picture in a column of the row with an index.
+
+        The last row counts if several have the index. None if the text is not an index.
+        Raises UsageError if the row has no picture.
+        """
         place = self._places.get(index) if len(index) <= _LONGEST_INDEX else None
         if place is None:
             return None
@@ -180,9 +184,7 @@ class TsvFile:
             return None
         cell = row.get(column, "")
         if len(cell) <= _LONGEST_INDEX:
-            raise UsageError(
-                f"{column} is the index of a row that has no picture of its own"
-            )
+            raise UsageError(f"{column} is the index of a row without a picture")
         return cell
 
     @cached_property
@@ -205,14 +207,14 @@ class TsvFile:
     def _row(self, cells: Sequence[str]) -> TsvRow:
         if len(cells) > len(self.header):
             return UsageError(
-                f"has {len(cells)} cells, and the file has {len(self.header)} columns"
+                f"has {len(cells)} cells, but the file has {len(self.header)} columns"
             )
         missing = [""] * (len(self.header) - len(cells))
         return dict(zip(self.header, [*cells, *missing], strict=True))
 
     def _records(self, start: int) -> Iterator[tuple[int, list[str]]]:
-        """The records from a place in the file on, each with its own place in bytes."""
-        # The library's limit is for the whole process, and a picture is larger.
+        """The records from a byte position on, each with its position."""
+        # The default limit is too small for pictures; it can only be set globally.
         csv.field_size_limit(max(csv.field_size_limit(), _MAX_LINE_BYTES))
         place = start
 
@@ -230,22 +232,23 @@ class TsvFile:
         with open_plain(self.path) as stream:
             stream.seek(start)
             reader = csv.reader(lines(stream), delimiter="\t")
-            here = start
+            # a quoted cell may have line breaks: the place is that of the first line
+            record_place = start
             try:
                 for record in reader:
-                    yield here, record
-                    here = place
+                    yield record_place, record
+                    record_place = place
             except (csv.Error, UnicodeDecodeError) as error:
                 raise UsageError(
-                    f"{self.path}: cannot be read as TSV in UTF-8 at byte {here} "
-                    f"({error}); fetch it again"
+                    f"{self.path}: cannot be read as TSV in UTF-8 at byte "
+                    f"{record_place} ({error}); fetch it again"
                 ) from None
         if start == 0 and place == 0:
             raise UsageError(f"{self.path}: is empty")
 
 
 def _listed(cell: str, column: str) -> list[str]:
-    """The texts of a cell that is a list as Python writes it, or a single text."""
+    """The texts of a cell: a list in Python's notation, or a single text."""
     try:
         return list(texts_in(literal(cell)))
     except TemplateError as error:
@@ -257,7 +260,7 @@ def _content(pictures: Sequence[Media]) -> Interleaved:
 
 
 def _usual_columns(names: Mapping[str, Any]) -> dict[str, Any]:
-    """The templates of the layout, of the columns that there are."""
+    """The templates of the layout for the columns that exist."""
     pieces: list[str] = []
     if _IMAGE in names or _IMAGE_PATH in names:
         pieces.append("{{ image }}")
@@ -278,16 +281,16 @@ def _usual_columns(names: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _files(source: DataSource) -> list[Path]:
-    named = list(texts_in(source.options.get("data_file")))
+    data_files = list(texts_in(source.options.get("data_file")))
     inner = source.name or "."
-    names = named or [f"{inner}/{source.split}{SUFFIX}"]
+    names = data_files or [f"{inner}/{source.split}{SUFFIX}"]
     files = [path_inside(source.folder.absolute(), name) for name in names]
     for file in files:
         if not file.is_file():
-            there = sorted(path.name for path in source.folder.glob(f"*{SUFFIX}"))
-            advice = f"; there is {listed(there, 5)}" if there else ""
+            tsv_files = sorted(path.name for path in source.folder.glob(f"*{SUFFIX}"))
+            advice = f"; there is {listed(tsv_files, 5)}" if tsv_files else ""
             raise MissingDataError(
-                f"{file}: there is no such file; name it under test_split or in "
+                f"{file}: the file is missing; name it in test_split or in "
                 f"dataset_kwargs: {{data_file: NAME}}{advice}"
             )
     return files

@@ -34,8 +34,8 @@ def entry(file: Path, name: str, mode: int = 0) -> Path:
 
 
 def cut(file: Path) -> Path:
-    whole = zipped(file, a=bytes(range(256)) * 40).read_bytes()
-    file.write_bytes(whole[: len(whole) // 2])
+    data = zipped(file, a=bytes(range(256)) * 40).read_bytes()
+    file.write_bytes(data[: len(data) // 2])
     return file
 
 
@@ -65,7 +65,7 @@ def test_an_archive_is_unpacked_once_and_again_when_it_has_changed(
 
 
 @pytest.mark.parametrize(
-    ("made", "error"),
+    ("build", "error"),
     [
         (lambda file: file, MissingDataError),
         (cut, MissingDataError),
@@ -80,14 +80,14 @@ def test_an_archive_is_unpacked_once_and_again_when_it_has_changed(
 def test_nothing_is_kept_of_an_archive_that_cannot_be_used(
     tmp_path: Path,
     cache: Path,
-    made: Callable[[Path], Path],
+    build: Callable[[Path], Path],
     error: type[MmevalError],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # else a bomb needs 200 MiB, which take a second to pack
     monkeypatch.setattr("mmeval.dataset.archive.MAX_RATIO", 2)
     with pytest.raises(error, match=r"a\.zip"):
-        unpacked(made(tmp_path / "a.zip"))
+        unpacked(build(tmp_path / "a.zip"))
     assert not cache.exists() or list(cache.iterdir()) == []
     assert not list(tmp_path.rglob("out.png"))
 

@@ -11,7 +11,7 @@ from tests.support.toy import Rows, sample
 
 
 class Torn(Rows):
-    """Rows of a generator that raises after the last one."""
+    """Rows of a generator that raises an error at the end."""
 
     def __iter__(self) -> Iterator[Sample]:
         yield from super().__iter__()
@@ -67,7 +67,7 @@ def test_a_bad_sample_of_several_tasks_is_one_with_a_finding_for_each() -> None:
         bad.add(name, Sample("s", (), fault="torn"))
     bad.add("math", Sample("s", (), fault="burnt"))
     assert (bad.count, bad.trials) == (2, 4)
-    assert [one.subject.task for one in bad.findings()] == [
+    assert [finding.subject.task for finding in bad.findings()] == [
         "easy",
         "medium",
         "hard",
@@ -77,9 +77,9 @@ def test_a_bad_sample_of_several_tasks_is_one_with_a_finding_for_each() -> None:
 
 def test_the_first_tags_without_a_medium_are_named_and_the_others_counted() -> None:
     bad = BadSamples()
-    asked = (Message("user", Interleaved.from_text("look: <<image1>>")),)
+    prompt = (Message("user", Interleaved.from_text("look: <<image1>>")),)
     for number in range(MAX_NAMED + 3):
-        bad.inspect("t", Sample(f"s{number}", asked))
+        bad.inspect("t", Sample(f"s{number}", prompt))
     first, *_, last = bad.findings()
     assert first.subject.sample == "s0"
     assert "<<image1>>" in first.cause
@@ -88,5 +88,5 @@ def test_the_first_tags_without_a_medium_are_named_and_the_others_counted() -> N
 
 
 def test_words_of_data_cannot_steer_a_terminal() -> None:
-    shown = in_words(Sample("\x1b[2J", (), fault="torn\n\x1b[31mFAKE " + "x" * 10_000))
-    assert shown.isprintable() and len(shown) < 1000
+    line = in_words(Sample("\x1b[2J", (), fault="torn\n\x1b[31mFAKE " + "x" * 10_000))
+    assert line.isprintable() and len(line) < 1000

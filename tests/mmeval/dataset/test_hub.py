@@ -63,15 +63,15 @@ def test_a_revision_is_fetched_and_loaded_and_then_comes_from_the_cache(
         assert sample_of("me/tiny", OLD) == (OLD, "old", PNG)
         assert sample_of("me/tiny", "main") == (NEW, "new", PNG)
         assert file_names("me/tiny", OLD) == ["test.jsonl", "img/a.png"]
-    asked = len(hub.paths)
+    requests = len(hub.paths)
     with at_hub(hub.url, tmp_path, offline=True):
         assert sample_of("me/tiny", OLD) == (OLD, "old", PNG)
         assert file_names("me/tiny", OLD) == []
-    assert len(hub.paths) == asked
+    assert len(hub.paths) == requests
 
 
 @pytest.mark.parametrize(
-    ("asked", "variable", "kind", "word"),
+    ("repository", "variable", "kind", "word"),
     [
         (("me/gated", NEW), "", MissingDataError, "HF_TOKEN"),
         (("me/tiny", "c" * 40), "", MissingDataError, "revision"),
@@ -88,7 +88,7 @@ def test_each_failure_has_its_class_and_how_to_fix_it(
     hub: FakeHub,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    asked: Any,
+    repository: Any,
     variable: str,
     kind: type,
     word: str,
@@ -97,7 +97,7 @@ def test_each_failure_has_its_class_and_how_to_fix_it(
     if variable:
         monkeypatch.setenv(variable, "1")
     with at_hub(hub.url, tmp_path), pytest.raises(MissingDataError) as caught:
-        snapshot(*asked)
+        snapshot(*repository)
     assert type(caught.value) is kind
     assert word in str(caught.value)
 

@@ -25,8 +25,8 @@ def test_what_the_cache_holds_is_known_without_the_hub(tmp_path: Path) -> None:
         )
         assert hub.not_here("me/tiny", listed) == files[1:]
         assert [
-            cached_snapshot(*asked, "dataset")
-            for asked in (("me/tiny", "other"), ("a/b/c", "main"))
+            cached_snapshot(*repository, "dataset")
+            for repository in (("me/tiny", "other"), ("a/b/c", "main"))
         ] == [
             None,
             None,

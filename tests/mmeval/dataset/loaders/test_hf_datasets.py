@@ -1,4 +1,4 @@
-"""Data sets in the layouts of others, from YAML alone."""
+"""Data sets in the layouts of others, read with YAML only."""
 
 import base64
 import gc
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 @pytest.fixture(autouse=True, scope="module")
 def _files_left_open() -> Iterator[None]:
-    """Those of the library are closed here, and not in a test of another module."""
+    """Close the library's open files here, not in a test of another module."""
     yield
     gc.collect()
 
@@ -114,8 +114,8 @@ def hub_layout(folder: Path) -> None:
     )
     for name in ("easy", "hard"):
         rows = {"picture": [{"bytes": picture(), "path": None}] * 2, "tree": [1, 0]}
-        made = datasets.Dataset.from_dict(rows, features=features)
-        pq.write_table(made.data.table, folder / "data" / f"{name}-0.parquet")
+        table = datasets.Dataset.from_dict(rows, features=features)
+        pq.write_table(table.data.table, folder / "data" / f"{name}-0.parquet")
 
 
 LAYOUTS: dict[str, tuple[Callable[[Path], None], str, list[Any]]] = {
@@ -198,9 +198,9 @@ def test_data_are_asked_and_scored_from_yaml_alone(tmp_path: Path) -> None:
     where = ("-o", tmp_path / "runs", "--model_tag", "m", "--score_workers", "0")
     run = mmeval("--tasks", tmp_path / "t.yaml", "--model", "reference", *where)
     assert run.code == 0, run.err
-    found = results(run_folder(tmp_path / "runs"))
-    assert found["results"]["t"]["exact_match,none"] == 1
-    assert found["n-samples"]["t"]["effective"] == 2
+    report = results(run_folder(tmp_path / "runs"))
+    assert report["results"]["t"]["exact_match,none"] == 1
+    assert report["n-samples"]["t"]["effective"] == 2
 
 
 def opened(
@@ -236,18 +236,23 @@ def test_a_row_that_makes_no_sample_has_its_own_fault_and_paths_stay_inside(
     with zipfile.ZipFile(folder / "x.zip", "w") as archive:
         archive.writestr("in.png", picture())
     columns = {"id": "row{{ n }}", "input": "{{ p }} {{ 8 // n }}"}
-    found = list(
+    samples = list(
         rows_of(
             opened(
                 folder, columns, media_columns=["p"], data_files={"test": "test.jsonl"}
             )
         )
     )
-    assert [bool(sample.fault) for sample in found] == [True] * 10 + [False]
+    assert [bool(sample.fault) for sample in samples] == [True] * 10 + [False]
     assert all(
-        f"row {number}: " in sample.fault for number, sample in enumerate(found[:10], 1)
+        f"row {number}: " in sample.fault
+        for number, sample in enumerate(samples[:10], 1)
     )
-    assert (found[9].id, found[10].id, found[10].metadata) == ("row0", "row4", {"n": 4})
+    assert (samples[9].id, samples[10].id, samples[10].metadata) == (
+        "row0",
+        "row4",
+        {"n": 4},
+    )
     write_files(folder, {"no.csv": "p,n\n,1\n"})
     (without,) = rows_of(
         opened(
@@ -286,7 +291,7 @@ def test_a_row_that_makes_no_sample_has_its_own_fault_and_paths_stay_inside(
         (
             {"input": "q"},
             {"data_files": "zip::https://example.org/x.zip"},
-            "no path inside",
+            "not inside",
         ),
         ({"input": "q"}, {"README.md": "---\n%s---\n"}, "leads out"),
         ({"input": "q"}, {".huggingface.yaml": "%s"}, "leads out"),
@@ -326,9 +331,9 @@ def test_the_fingerprint_follows_rows_and_media_and_a_torn_file_is_named(
     before = mark()
     assert mark() == before
     (folder / "b.png").write_bytes(picture() + b"more")
-    other = mark()
+    changed = mark()
     write_files(folder, {"metadata.csv": "file_name\na.png\nb.png\n"})
-    assert len({before, other, mark()}) == 3
+    assert len({before, changed, mark()}) == 3
     torn = tmp_path / "torn"
     write_files(torn, {"test.jsonl": '{"q": 1}\n{"q":'})
     with pytest.raises(UsageError, match=r"test.jsonl:2: .*JSON"):
@@ -381,13 +386,13 @@ def test_of_a_data_set_on_the_hub_only_the_rows_that_are_used_are_fetched(
     ):
         for name, value in {"HF_ENDPOINT": hub.url, "HF_HUB_OFFLINE": False}.items():
             monkeypatch.setattr(datasets.config, name, value)
-        made = built(tmp_path, keys)
-        dataset = made.dataset()
+        task = built(tmp_path, keys)
+        dataset = task.dataset()
         first: list[Sample] = [next(rows_of(dataset)) for _ in range(2)]
         assert (
             len(dataset),
             first[1].input[0].content.words,
-            made.source()["commit"],
+            task.source()["commit"],
         ) == (30, " q0", COMMIT)
         assert [name for name in hub.fetched if name in files] == [
             "test-00000-of-00002.parquet"
@@ -428,7 +433,7 @@ CODE = base64.b64encode(picture(size=(20, 20))).decode()
 def single(
     folder: Path, row: dict[str, Any], columns: dict[str, Any], **more: Any
 ) -> Sample:
-    """The sample of a row of JSON Lines, faulty where it cannot be asked."""
+    """The sample of a row of JSON Lines; it has a fault if it cannot be asked."""
     write_rows(folder, row)
     return next(rows_of(opened(folder, columns, **more)))
 
@@ -476,13 +481,13 @@ def test_options_that_are_written_as_a_text_become_a_list(tmp_path: Path) -> Non
 
 def test_a_column_of_messages_is_read_as_messages(tmp_path: Path) -> None:
     part = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{CODE}"}}
-    asked = {"role": "user", "content": [part, {"type": "text", "text": "Which?"}]}
-    said = [
+    question = {"role": "user", "content": [part, {"type": "text", "text": "Which?"}]}
+    messages = [
         {"role": "system", "content": "Be brief."},
-        asked,
+        question,
         {"role": "assistant", "content": "An oak."},
     ]
-    sample = single(tmp_path, {"messages": said}, {"input": "messages"})
+    sample = single(tmp_path, {"messages": messages}, {"input": "messages"})
     assert [message.role for message in sample.input] == ["system", "user"]
     assert len(sample.input[1].content.media("image")) == 1
     assert [reference.text for reference in sample.references] == ["An oak."]
@@ -492,20 +497,20 @@ def test_a_column_of_messages_is_read_as_messages(tmp_path: Path) -> None:
 def test_a_reference_of_columns_goes_before_the_assistant_s_message(
     tmp_path: Path,
 ) -> None:
-    said = [
+    messages = [
         {"role": "user", "content": "Which?"},
         {"role": "assistant", "content": "x"},
     ]
     columns = {"input": "{{ messages }}", "reference": "answer"}
-    sample = single(tmp_path, {"messages": said, "answer": "oak"}, columns)
+    sample = single(tmp_path, {"messages": messages, "answer": "oak"}, columns)
     assert [reference.text for reference in sample.references] == ["oak"]
 
 
 def test_the_pictures_of_a_column_stand_where_messages_name_them(
     tmp_path: Path,
 ) -> None:
-    said = [{"role": "user", "content": "Compare <image> with <image>."}]
-    row = {"images": [CODE, CODE], "messages": said}
+    messages = [{"role": "user", "content": "Compare <image> with <image>."}]
+    row = {"images": [CODE, CODE], "messages": messages}
     columns = {"input": "messages"}
     sample = single(tmp_path, row, columns, media_columns=["images"])
     parts = [part.kind for part in sample.input[0].content.parts]
@@ -515,11 +520,11 @@ def test_the_pictures_of_a_column_stand_where_messages_name_them(
 def test_a_picture_of_a_column_that_no_message_names_is_a_fault(
     tmp_path: Path,
 ) -> None:
-    said = [{"role": "user", "content": "Compare <image> with another."}]
-    row = {"images": [CODE, CODE], "messages": said}
+    messages = [{"role": "user", "content": "Compare <image> with another."}]
+    row = {"images": [CODE, CODE], "messages": messages}
     columns = {"input": "messages"}
     sample = single(tmp_path, row, columns, media_columns=["images"])
-    assert '"image2" is named by no text' in sample.fault
+    assert 'no text names media "image2"' in sample.fault
 
 
 def test_a_sound_of_numbers_is_a_sound(tmp_path: Path) -> None:
@@ -542,12 +547,12 @@ def test_a_format_is_read_from_the_files_that_are_named(
     tmp_path: Path, format: str, file: str, text: str
 ) -> None:
     write_files(tmp_path, {file: text})
-    made = built(
+    task = built(
         tmp_path,
         f"loader: datasets\ndataset_path: {format}\ntest_split: train\n"
         f"dataset_kwargs: {{data_files: {file}}}\ncolumns: {{input: q, reference: a}}",
     )
-    (sample,) = rows_of(made.dataset())
+    (sample,) = rows_of(task.dataset())
     assert (sample.input[0].content.text, sample.references[0].text) == (
         "Which?",
         "oak",
@@ -576,9 +581,9 @@ def test_a_format_needs_files_inside_the_folder_of_the_task(
 
 
 def test_a_format_points_to_its_loader(tmp_path: Path) -> None:
-    made = built(tmp_path, "dataset_path: json")
+    task = built(tmp_path, "dataset_path: json")
     with pytest.raises(MissingDataError, match="loader: datasets"):
-        made.dataset()
+        task.dataset()
 
 
 def test_an_index_in_a_tsv_stands_for_the_picture_of_its_row(tmp_path: Path) -> None:
@@ -612,6 +617,8 @@ def test_bytes_that_are_no_medium_are_not_written_into_a_text(
 
 
 def test_messages_are_the_input_where_columns_name_no_other(tmp_path: Path) -> None:
-    said = [{"role": "user", "content": "Which?"}]
-    sample = single(tmp_path, {"messages": said, "answer": "oak"}, {"id": "q{{ 1 }}"})
+    messages = [{"role": "user", "content": "Which?"}]
+    sample = single(
+        tmp_path, {"messages": messages, "answer": "oak"}, {"id": "q{{ 1 }}"}
+    )
     assert (sample.id, sample.input[0].content.text) == ("q1", "Which?")

@@ -19,7 +19,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def dataset(folder: Path, *rows: Any, **options: Any) -> InterleavedDataset:
-    """The rows as ``test.jsonl`` beside one picture, ``img/a.png``."""
+    """The rows as ``test.jsonl``, with one picture, ``img/a.png``."""
     (folder / "img").mkdir(parents=True, exist_ok=True)
     (folder / "img/a.png").write_bytes(PNG)
     (folder / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -27,7 +27,7 @@ def dataset(folder: Path, *rows: Any, **options: Any) -> InterleavedDataset:
 
 
 def sample(folder: Path, row: Any) -> Sample:
-    """The sample of a row, faulty where it cannot be asked."""
+    """The sample of a row; it has a fault if it cannot be asked."""
     (only,) = rows_of(dataset(folder, row))
     return only
 
@@ -36,8 +36,8 @@ def picture(path: str) -> dict[str, Any]:
     return {"input": [{"type": "image", "path": path}]}
 
 
-def read(made: Sample) -> bytes:
-    return made.input[0].content.media()[0].read()
+def read(sample: Sample) -> bytes:
+    return sample.input[0].content.media()[0].read()
 
 
 def test_rows_are_counted_by_the_labels_that_are_known_of_them(tmp_path: Path) -> None:
@@ -61,36 +61,44 @@ def test_a_whole_row_becomes_a_sample(tmp_path: Path) -> None:
         "a hare",
         {"text": "see <<image2>>", "media": {"image2": "img/a.png"}},
     ]
-    asked = {
+    row = {
         "id": 7,
         "input": "Describe <<image1>>",
         "media": {"image1": "img/a.png"},
         "references": references,
     }
-    made = sample(tmp_path, {**asked, "difficulty": "hard", "order": ["ti"]})
-    assert (made.id, made.metadata) == ("7", {"difficulty": "hard", "order": ["ti"]})
-    (message,) = made.input
-    assert (message.role, message.content.raw, read(made)) == (
+    actual = sample(tmp_path, {**row, "difficulty": "hard", "order": ["ti"]})
+    assert (actual.id, actual.metadata) == (
+        "7",
+        {"difficulty": "hard", "order": ["ti"]},
+    )
+    (message,) = actual.input
+    assert (message.role, message.content.raw, read(actual)) == (
         "user",
         "Describe <<image1>>",
         PNG,
     )
-    assert [reference.raw for reference in made.references] == [
+    assert [reference.raw for reference in actual.references] == [
         "a hare",
         "see <<image2>>",
     ]
-    assert made.references[1].media()[0].path == tmp_path / "img/a.png"
+    assert actual.references[1].media()[0].path == tmp_path / "img/a.png"
 
 
 def test_references_may_be_one_several_or_none(tmp_path: Path) -> None:
-    one: list[Any] = [
+    single_references: list[Any] = [
         {"reference": "a"},
         {"reference": [{"type": "text", "text": "a"}]},
         {"references": ["a", "b"]},
     ]
-    given = [*one, {"references": []}, {}, {"references": None, "reference": None}]
-    made = [sample(tmp_path, {"input": "x", **row}).references for row in given]
-    assert [[part.raw for part in found] for found in made] == [
+    rows = [
+        *single_references,
+        {"references": []},
+        {},
+        {"references": None, "reference": None},
+    ]
+    references = [sample(tmp_path, {"input": "x", **row}).references for row in rows]
+    assert [[part.raw for part in contents] for contents in references] == [
         ["a"],
         ["a"],
         ["a", "b"],
@@ -101,16 +109,17 @@ def test_references_may_be_one_several_or_none(tmp_path: Path) -> None:
 
 
 def test_candidates_are_contents_and_no_label(tmp_path: Path) -> None:
-    given = ["x", [{"type": "image", "path": "img/a.png"}], "<<image1>>"]
-    made = sample(
-        tmp_path, {"input": "x", "candidates": given, "media": {"image1": "img/a.png"}}
+    candidates = ["x", [{"type": "image", "path": "img/a.png"}], "<<image1>>"]
+    actual = sample(
+        tmp_path,
+        {"input": "x", "candidates": candidates, "media": {"image1": "img/a.png"}},
     )
-    assert [[part.kind for part in content.parts] for content in made.candidates] == [
+    assert [[part.kind for part in content.parts] for content in actual.candidates] == [
         ["text"],
         ["image"],
         ["image"],
     ]
-    assert (made.metadata, made.references) == ({}, ())
+    assert (actual.metadata, actual.references) == ({}, ())
     plain = sample(tmp_path, {"input": "x", "candidates": None})
     assert (plain.candidates, "candidates" in plain.to_json()) == ((), False)
 
@@ -121,7 +130,10 @@ def test_rows_are_counted_read_twice_one_by_one_and_go_by_their_number(
     rows = dataset(
         tmp_path, {"input": "a"}, {"id": "own", "input": "b"}, {"input": "c"}
     )
-    assert (len(rows), *([made.id for made in rows_of(rows)] for _ in range(2))) == (
+    assert (
+        len(rows),
+        *([actual.id for actual in rows_of(rows)] for _ in range(2)),
+    ) == (
         3,
         *(["1", "own", "3"],) * 2,
     )
@@ -145,7 +157,7 @@ def test_rows_are_counted_read_twice_one_by_one_and_go_by_their_number(
             {"input": "x", "candidates": ["a", [{"type": "image", "path": "b.png"}]]},
             'candidates[1][0] "b.png" is',
         ),
-        ({"input": "x", "candidates": "Ada, Grace"}, "a label another name"),
+        ({"input": "x", "candidates": "Ada, Grace"}, "rename it"),
         (picture("img/link.png"), "input[0] 'img/link.png'"),
         (picture("a" * 9000), "input[0]"),
     ],
@@ -165,9 +177,12 @@ def test_what_is_wrong_with_a_row_has_its_file_row_and_place(
 def test_paths_start_from_the_row_file_or_the_named_folder(tmp_path: Path) -> None:
     dataset(tmp_path, picture("a.png"))
     (tmp_path / "img/test.jsonl").write_text(json.dumps(picture("a.png")))
-    beside = load(DataSource("t", tmp_path, name="img"))
-    named = load(DataSource("t", tmp_path, options={"media_folder": "img"}))
-    assert [read(next(rows_of(rows))) for rows in (beside, named)] == [PNG, PNG]
+    by_row_file = load(DataSource("t", tmp_path, name="img"))
+    by_option = load(DataSource("t", tmp_path, options={"media_folder": "img"}))
+    assert [read(next(rows_of(rows))) for rows in (by_row_file, by_option)] == [
+        PNG,
+        PNG,
+    ]
 
 
 def test_media_of_an_archive_are_found_in_it(
@@ -217,19 +232,19 @@ def test_another_spelling_is_read_when_the_task_asks_so_and_unknown_options_are_
 
 
 @pytest.mark.parametrize(
-    ("written", "count"),
+    ("cell", "count"),
     [("a.png", 1), (["a.png", "a.png"], 2), ([{"path": "a.png"}], 1)],
 )
 def test_columns_of_paths_are_media_where_the_task_says_so(
-    tmp_path: Path, written: Any, count: int
+    tmp_path: Path, cell: Any, count: int
 ) -> None:
     (tmp_path / "a.png").write_bytes(PNG)
     tags = "".join(f"<<image{number}>>" for number in range(1, count + 1))
-    row = {"input": "draw", "reference": f"see {tags}", "drawn": written, "level": 1}
-    (made,) = rows_of(dataset(tmp_path, row, media={"drawn": "images"}))
+    row = {"input": "draw", "reference": f"see {tags}", "drawn": cell, "level": 1}
+    (actual,) = rows_of(dataset(tmp_path, row, media={"drawn": "images"}))
     assert (
-        [medium.read() for medium in made.references[0].media("image")],
-        made.metadata,
+        [medium.read() for medium in actual.references[0].media("image")],
+        actual.metadata,
     ) == (
         [PNG] * count,
         {"level": 1},
@@ -238,8 +253,8 @@ def test_columns_of_paths_are_media_where_the_task_says_so(
 
 def test_media_beside_such_a_column_are_a_mapping(tmp_path: Path) -> None:
     row = {"input": "draw", "drawn": "a.png", "media": ["a.png"]}
-    (made,) = rows_of(dataset(tmp_path, row, media={"drawn": "images"}))
-    assert 'row 1: "media" is a list' in made.fault
+    (actual,) = rows_of(dataset(tmp_path, row, media={"drawn": "images"}))
+    assert 'row 1: "media" is a list' in actual.fault
 
 
 @pytest.mark.parametrize("media", [["drawn"], {"drawn": "pictures"}, {"drawn": 1}])
@@ -256,9 +271,9 @@ def test_a_json_file_holds_one_list_of_rows(tmp_path: Path) -> None:
         f'[{{"input": "a"}},\n {{"no": "input"}}, {{"input": "c"}}, {long}, '
         f'{{"input": "e"}}]'
     )
-    made = load(DataSource("t", tmp_path))
-    samples = list(rows_of(made))
-    assert len(made) == 5
+    rows = load(DataSource("t", tmp_path))
+    samples = list(rows_of(rows))
+    assert len(rows) == 5
     assert [sample.id for sample in samples if not sample.fault] == ["1", "3", "5"]
     assert "test.json: row 2" in samples[1].fault
     assert "4,300 digits" in samples[3].fault
@@ -294,48 +309,48 @@ def test_base64_in_a_text_is_a_fault_of_its_row(tmp_path: Path) -> None:
 
 
 def test_messages_are_read_in_place_of_an_input(tmp_path: Path) -> None:
-    said = [
+    messages = [
         {"role": "user", "content": "Which tree is <image>?"},
         {"role": "assistant", "content": "An oak."},
     ]
-    row = {"messages": said, "media": {"image1": "img/a.png"}, "level": "easy"}
-    made = sample(tmp_path, row)
-    assert [part.kind for part in made.input[0].content.parts] == [
+    row = {"messages": messages, "media": {"image1": "img/a.png"}, "level": "easy"}
+    actual = sample(tmp_path, row)
+    assert [part.kind for part in actual.input[0].content.parts] == [
         "text",
         "image",
         "text",
     ]
-    assert [reference.raw for reference in made.references] == ["An oak."]
-    assert made.metadata == {"level": "easy"}
+    assert [reference.raw for reference in actual.references] == ["An oak."]
+    assert actual.metadata == {"level": "easy"}
 
 
 def test_a_reference_of_the_row_goes_before_the_assistant_s_message(
     tmp_path: Path,
 ) -> None:
-    said = [
+    messages = [
         {"role": "user", "content": "Which?"},
         {"role": "assistant", "content": "An ash."},
     ]
-    made = sample(tmp_path, {"messages": said, "reference": "An oak."})
-    assert [reference.raw for reference in made.references] == ["An oak."]
+    actual = sample(tmp_path, {"messages": messages, "reference": "An oak."})
+    assert [reference.raw for reference in actual.references] == ["An oak."]
 
 
 def test_a_reference_may_name_a_medium_that_no_message_names(tmp_path: Path) -> None:
-    said = [{"role": "user", "content": "Which picture?"}]
-    row = {"messages": said, "media": {"image1": "img/a.png"}}
-    made = sample(tmp_path, {**row, "reference": "<<image1>>"})
-    assert len(made.references[0].media("image")) == 1
+    messages = [{"role": "user", "content": "Which picture?"}]
+    row = {"messages": messages, "media": {"image1": "img/a.png"}}
+    actual = sample(tmp_path, {**row, "reference": "<<image1>>"})
+    assert len(actual.references[0].media("image")) == 1
     assert "image1" in sample(tmp_path, row).fault
 
 
 def test_messages_beside_an_input_are_a_label(tmp_path: Path) -> None:
-    said = [{"role": "user", "content": "Which?"}]
-    made = sample(tmp_path, {"input": "q", "messages": said})
-    assert made.metadata == {"messages": said}
+    messages = [{"role": "user", "content": "Which?"}]
+    actual = sample(tmp_path, {"input": "q", "messages": messages})
+    assert actual.metadata == {"messages": messages}
 
 
 @pytest.mark.parametrize(
-    ("said", "word"),
+    ("messages", "word"),
     [
         ([], "messages is empty"),
         ([{"role": "user"}], "messages[0] is not a message"),
@@ -343,9 +358,9 @@ def test_messages_beside_an_input_are_a_label(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_with_messages_is_named(
-    tmp_path: Path, said: Any, word: str
+    tmp_path: Path, messages: Any, word: str
 ) -> None:
-    assert word in sample(tmp_path, {"messages": said}).fault
+    assert word in sample(tmp_path, {"messages": messages}).fault
 
 
 def test_a_reader_of_rows_that_exits_costs_its_row_alone(tmp_path: Path) -> None:

@@ -23,8 +23,8 @@ def kinds(content: Any) -> list[str]:
     return [part.text or part.kind for part in content.parts]
 
 
-def read(*said: dict[str, str | list[Any]], **media: Media) -> Conversation:
-    return read_messages(said, ContentReader(no_file, media), "messages")
+def read(*messages: dict[str, str | list[Any]], **media: Media) -> Conversation:
+    return read_messages(messages, ContentReader(no_file, media), "messages")
 
 
 def asked(content: str | list[Any], **media: Media) -> Interleaved:
@@ -32,10 +32,10 @@ def asked(content: str | list[Any], **media: Media) -> Interleaved:
 
 
 def test_the_assistant_s_last_message_answers_the_others() -> None:
-    found = read(ASK, {"role": "assistant", "content": "An oak."})
-    assert [message.role for message in found.asked] == ["user"]
-    assert found.answer is not None
-    assert found.answer.text == "An oak."
+    chat = read(ASK, {"role": "assistant", "content": "An oak."})
+    assert [message.role for message in chat.asked] == ["user"]
+    assert chat.answer is not None
+    assert chat.answer.text == "An oak."
 
 
 def test_messages_that_end_with_a_question_have_no_answer() -> None:
@@ -82,16 +82,16 @@ def test_media_without_a_number_are_the_next_of_the_row(
 ) -> None:
     first = Media.from_bytes(picture())
     second = Media.from_bytes(picture(size=(9, 9)))
-    found = asked(content, image1=first, image2=second)
-    assert found.media("image") == (first, second)
+    prompt = asked(content, image1=first, image2=second)
+    assert prompt.media("image") == (first, second)
 
 
 def test_other_names_of_roles_are_known() -> None:
-    found = read(
+    chat = read(
         {"from": "human", "value": "Which?"}, {"from": "gpt", "value": "An oak."}
     )
-    assert found.asked[0].role == "user"
-    assert found.answer is not None
+    assert chat.asked[0].role == "user"
+    assert chat.answer is not None
 
 
 def test_a_web_address_is_not_fetched() -> None:

@@ -26,13 +26,13 @@ def folder(tmp_path: Path) -> Path:
 def dataset(
     folder: Path,
     row_group_size: int = 2,
-    named: dict[str, str] | None = None,
+    media_columns: dict[str, str] | None = None,
     **columns: Any,
 ) -> InterleavedDataset:
     pq.write_table(
         pa.table(columns), folder / "test.parquet", row_group_size=row_group_size
     )
-    return load(DataSource("t", folder, options={"media": named or {}}))
+    return load(DataSource("t", folder, options={"media": media_columns or {}}))
 
 
 def test_rows_read_as_in_jsonl(folder: Path) -> None:
@@ -78,7 +78,7 @@ def test_columns_of_media_are_found_by_name_and_type(
 
 
 @pytest.mark.parametrize(
-    ("cells", "held", "input"),
+    ("cells", "name", "input"),
     [
         (
             pa.array([[{"bytes": PNG, "path": "a.png"}] * 2], pa.list_(MEDIUM)),
@@ -92,13 +92,15 @@ def test_columns_of_media_are_found_by_name_and_type(
     ],
 )
 def test_columns_of_other_names_hold_media_where_the_task_says_so(
-    folder: Path, cells: pa.Array, held: str, input: str
+    folder: Path, cells: pa.Array, name: str, input: str
 ) -> None:
-    (made,) = rows_of(
-        dataset(folder, named={"drawn": held}, **{"input": [input], "drawn": cells})
+    (sample,) = rows_of(
+        dataset(
+            folder, media_columns={"drawn": name}, **{"input": [input], "drawn": cells}
+        )
     )
-    pictures = made.input[0].content.media("image")
-    assert ([picture.read() for picture in pictures], made.metadata) == (
+    pictures = sample.input[0].content.media("image")
+    assert ([picture.read() for picture in pictures], sample.metadata) == (
         [PNG] * input.count("<<"),
         {},
     )
@@ -110,12 +112,15 @@ def test_a_named_column_of_media_has_to_be_there_and_gives_each_label_once(
     with pytest.raises(UnknownNameError, match="drawn"):
         list(
             dataset(
-                folder, named={"drwn": "images"}, input=["x"], drawn=pa.array([[PNG]])
+                folder,
+                media_columns={"drwn": "images"},
+                input=["x"],
+                drawn=pa.array([[PNG]]),
             )
         )
     (twice,) = dataset(
         folder,
-        named={"drawn": "image"},
+        media_columns={"drawn": "image"},
         input=["<<image1>>"],
         image1=[PNG],
         drawn=pa.array([PNG]),
@@ -142,8 +147,8 @@ def test_nested_content_and_mappings_of_media_read_as_in_jsonl(folder: Path) -> 
         {"type": "text", "text": "look", "path": None},
         {"type": "image", "text": None, "path": "a.png"},
     )
-    (made,) = rows_of(dataset(folder, input=[[{"role": "user", "content": [*part]}]]))
-    assert [part.kind for part in made.input[0].content.parts] == ["text", "image"]
+    (sample,) = rows_of(dataset(folder, input=[[{"role": "user", "content": [*part]}]]))
+    assert [part.kind for part in sample.input[0].content.parts] == ["text", "image"]
     mapping = pa.array([[("image1", "a.png")], []], pa.map_(pa.string(), pa.string()))
     for media in (mapping, pa.array([{"image1": "a.png"}, {"image1": None}])):
         first, second = rows_of(dataset(folder, input=["<<image1>>", "x"], media=media))
@@ -155,15 +160,15 @@ def test_nested_content_and_mappings_of_media_read_as_in_jsonl(folder: Path) -> 
 
 def test_labels_become_json(folder: Path) -> None:
     labels: dict[str, Any] = {"share": [math.nan], "inner": [{"low": [0.5, math.inf]}]}
-    (made,) = rows_of(
+    (sample,) = rows_of(
         dataset(folder, input=["x"], day=[datetime.date(2026, 1, 31)], **labels)
     )
-    assert made.metadata == {"day": "2026-01-31", "inner": {"low": [0.5, None]}}
+    assert sample.metadata == {"day": "2026-01-31", "inner": {"low": [0.5, None]}}
 
 
 def test_rows_of_all_groups_are_counted_and_read(folder: Path) -> None:
     rows = dataset(folder, input=[str(i) for i in range(250)], row_group_size=100)
-    assert (len(rows), [made.id for made in rows_of(rows)]) == (
+    assert (len(rows), [sample.id for sample in rows_of(rows)]) == (
         250,
         [str(i) for i in range(1, 251)],
     )
@@ -209,8 +214,8 @@ def test_a_column_of_sounds_as_numbers_is_media(tmp_path: Path) -> None:
 
 def test_a_map_without_pairs_is_an_empty_object(folder: Path) -> None:
     pairs = pa.array([[("k", 1)], []], pa.map_(pa.string(), pa.int64()))
-    made = rows_of(dataset(folder, input=["x", "y"], extra=pairs))
-    assert [sample.metadata for sample in made] == [
+    samples = rows_of(dataset(folder, input=["x", "y"], extra=pairs))
+    assert [sample.metadata for sample in samples] == [
         {"extra": {"k": 1}},
         {"extra": {}},
     ]

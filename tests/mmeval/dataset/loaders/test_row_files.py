@@ -11,7 +11,7 @@ from tests.support.task_folder import write_files
 
 
 @pytest.mark.parametrize(
-    ("present", "source", "found"),
+    ("present", "source", "expected"),
     [
         (["test.jsonl", "train.jsonl"], {}, ["test.jsonl"]),
         (["test-1.jsonl", "test-0.jsonl"], {}, ["test-0.jsonl", "test-1.jsonl"]),
@@ -25,11 +25,11 @@ from tests.support.task_folder import write_files
     ],
 )
 def test_files_of_a_split_are_found(
-    tmp_path: Path, present: list[str], source: Any, found: list[str]
+    tmp_path: Path, present: list[str], source: Any, expected: list[str]
 ) -> None:
     write_files(tmp_path, dict.fromkeys(present, "{}\n"))
     assert row_files(DataSource("t", tmp_path, **source)) == tuple(
-        tmp_path / name for name in found
+        tmp_path / name for name in expected
     )
 
 
@@ -71,10 +71,10 @@ def test_rows_are_read_with_their_line_and_blank_lines_passed_over(
 
 
 def test_the_fingerprint_is_the_sha256_of_the_files(tmp_path: Path) -> None:
-    one, two = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
-    one.write_bytes(b"{}\n\n{}")
-    two.write_bytes(b"{}\n")
-    assert scan_files([one, two]) == (
+    first, second = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
+    first.write_bytes(b"{}\n\n{}")
+    second.write_bytes(b"{}\n")
+    assert scan_files([first, second]) == (
         hashlib.sha256(b"{}\n\n{}{}\n").hexdigest(),
         (2, 1),
     )

@@ -1,4 +1,4 @@
-"""Media whose files have other endings than the rows say."""
+"""Media whose files have other extensions than the rows say."""
 
 from pathlib import Path
 

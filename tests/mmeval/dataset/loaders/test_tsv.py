@@ -93,7 +93,7 @@ def test_a_cell_may_have_tabs_and_lines_within_quotes(tmp_path: Path) -> None:
         ("../up.png", "nor the index"),
         (f"{CODE}!", "damaged"),
         (f"['{CODE}' '{CODE}']", "comma"),
-        ("2", "no picture of its own"),
+        ("2", "row without a picture"),
     ],
 )
 def test_a_picture_that_cannot_be_read_is_a_fault_of_its_row(
