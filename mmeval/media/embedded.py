@@ -1,4 +1,4 @@
-"""Media that data hold in place of a file: base64, data URIs, and sounds as numbers."""
+"""Media inside data instead of files: base64, data URIs, and sounds as numbers."""
 
 from __future__ import annotations
 
@@ -18,36 +18,35 @@ DATA_URI = re.compile(
     r"data:(?P<mime>[\w.+-]+(?:/[\w.+-]*)?)?(?P<parameters>(?:;[\w.+=\"-]+)*),",
     re.IGNORECASE,
 )
-"""The head of a data URI, up to its comma."""
+"""The start of a data URI, up to its comma."""
 _URI_IN_TEXT = re.compile(
     r"data:(?P<mime>(?:image|audio|video|model|application)/[\w.+-]+)"
     r"(?:;[\w.+=\"-]+)*;base64,",
     re.IGNORECASE,
 )
 _LEAST_CHARS = 64
-"""The shortest base64 that is treated as a medium; files are longer."""
+"""Shorter base64 is not treated as a medium."""
 _HEAD_CHARS = 512
-"""Of base64, what is decoded to see whether it is a medium."""
+"""Characters of base64 that are decoded to recognise a medium."""
 _RUN = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_LEAST_CHARS},}}")
 _OTHER_LETTERS = str.maketrans("-_", "+/")
 _FULL_SCALE = 2**15
-"""The whole number of 16 bits that stands for a sample of 1."""
+"""The 16-bit integer of a sample of 1."""
 SOUND_KEYS = frozenset(("array", "sampling_rate"))
-"""The keys of a sound as the library ``datasets`` decodes it; ``path`` may be
-another."""
+"""Keys of a sound as decoded by the library ``datasets``; ``path`` is optional."""
 
 
 def embedded_medium(text: str) -> Media | None:
-    """The medium that a whole text is, as a data URI or base64; None for other texts.
+    """The medium in a text that is a data URI or base64; None for other texts.
 
-    Base64 counts where the decoded bytes are those of a picture, a sound, a video, a
-    mesh or a document that has a mark of its own. Raises UsageError for a data URI or
-    a medium whose base64 is damaged, and for one larger than ``MAX_MEDIA_BYTES``.
+    Base64 counts if it decodes to a picture, sound, video, mesh or document with a
+    signature. Raises UsageError for damaged base64, and for a medium larger than
+    ``MAX_MEDIA_BYTES``.
     """
     uri = DATA_URI.match(text)
     if uri is None and not mime_of_base64(text.lstrip()[:_HEAD_CHARS]):
         return None
-    # 4 characters for 3 bytes
+    # base64 has 4 characters for 3 bytes
     if len(text) > MAX_MEDIA_BYTES * 4 // 3:
         raise UsageError(
             f"a medium in the data is larger than {MAX_MEDIA_BYTES >> 20} MiB"
@@ -64,8 +63,7 @@ def embedded_medium(text: str) -> Media | None:
 
 
 def medium_inside(text: str) -> str:
-    """The kind of the first medium that a text holds as base64 or as a data URI; empty
-    without any."""
+    """The kind of the first medium in a text, as base64 or data URI; empty if none."""
     if len(text) < _LEAST_CHARS:
         return ""
     uri = _URI_IN_TEXT.search(text)
@@ -79,18 +77,19 @@ def medium_inside(text: str) -> str:
 
 
 def is_sound(value: Any) -> bool:
-    """Whether a value is a sound as numbers, ``{"array": ..., "sampling_rate":
-    ...}``."""
+    """True for a sound as numbers: ``{"array": ..., "sampling_rate": ...}``."""
     if not isinstance(value, Mapping):
         return False
     return SOUND_KEYS <= value.keys() <= SOUND_KEYS | {"path", "bytes"}
 
 
 def sound_medium(value: Mapping[str, Any]) -> Media:
-    """A sound of numbers as WAV of 16 bits. ``array`` has samples from -1 to 1, or
-    whole numbers of 16 bits, for one channel or (the shorter side) several. A plain
-    list whose whole numbers are all -1, 0 or 1 is read as samples from -1 to 1. Raises
-    UsageError for what is not such a sound, and for whole numbers of more bits."""
+    """A sound of numbers as 16-bit WAV.
+
+    ``array`` has samples from -1 to 1, or 16-bit integers, for one channel or several
+    (the shorter dimension). A plain list of only -1, 0 and 1 counts as samples from -1
+    to 1. Raises UsageError for anything else, and for integers of more than 16 bits.
+    """
     import numpy
 
     rate = value["sampling_rate"]
@@ -99,12 +98,12 @@ def sound_medium(value: Mapping[str, Any]) -> Media:
         if isinstance(rate, bool) or rate != int(rate):
             raise ValueError(f"sampling_rate is {rate!r}")
         if samples.dtype.kind not in "fiu":
-            raise ValueError("array holds something else than numbers")
+            raise ValueError("array has items that are not numbers")
         if samples.dtype.kind in "iu" and samples.size:
-            # not of abs(samples): the least number of a type has no positive one in it
+            # not abs(samples): the lowest integer of a type has no positive counterpart
             largest = max(int(samples.max()), -int(samples.min()))
             if largest > _FULL_SCALE:
-                raise ValueError("array holds whole numbers of more than 16 bits")
+                raise ValueError("array has whole numbers of more than 16 bits")
             if largest > 1 or samples.dtype == numpy.int16:
                 samples = samples / _FULL_SCALE
         if samples.ndim == 2 and samples.shape[0] < samples.shape[1]:
@@ -113,13 +112,12 @@ def sound_medium(value: Mapping[str, Any]) -> Media:
     except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(
             f"is not a sound of numbers ({error}); write samples from -1 to 1 under "
-            "array, and their number a second under sampling_rate"
+            "array, and samples per second under sampling_rate"
         ) from None
 
 
 def mime_of_base64(head: str) -> str:
-    """The MIME type of a medium by the beginning of its base64; empty for any other
-    text."""
+    """The MIME type of a medium by the start of its base64; empty for other texts."""
     letters = "".join(head.split()).translate(_OTHER_LETTERS).rstrip("=")
     if len(letters) < _LEAST_CHARS // 2:
         return ""
@@ -133,7 +131,9 @@ def mime_of_base64(head: str) -> str:
 
 
 def base64_bytes(payload: str) -> bytes:
-    """The bytes of base64, also with blanks, without padding, or with the letters of
-    addresses. Raises ValueError for what is not base64."""
+    """The bytes of base64, also with blanks, without padding, or URL-safe.
+
+    Raises ValueError if it is not base64.
+    """
     letters = "".join(payload.split()).translate(_OTHER_LETTERS).rstrip("=")
     return base64.b64decode(letters + "=" * (-len(letters) % 4), validate=True)

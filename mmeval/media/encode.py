@@ -13,16 +13,15 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 PNG_LEVEL = 6
-"""Level of compression, fixed so that another default of the library does not change
-the bytes."""
+"""Compression level, fixed because the library's default may change."""
 
 
 def png(picture: Image) -> Media:
-    """A picture as PNG: its pixels alone (no colour profile, no text, no time)."""
-    bare = picture.copy()
-    bare.info = {}
+    """The picture as PNG: pixels only, without colour profile, text and time."""
+    pixels_only = picture.copy()
+    pixels_only.info = {}
     file = io.BytesIO()
-    bare.save(file, "PNG", compress_level=PNG_LEVEL)
+    pixels_only.save(file, "PNG", compress_level=PNG_LEVEL)
     return Media.from_bytes(file.getvalue())
 
 
@@ -30,12 +29,10 @@ def wav(
     samples: np.ndarray[Any, np.dtype[np.float32]],
     rate: int,
 ) -> Media:
-    """Samples in -1..1 as WAV with 16 bits; values outside are clipped.
+    """Samples in -1..1 as 16-bit WAV; values outside are clipped.
 
-    They have the shape (n,) or (n, channels), at ``rate`` Hz.
-
-    Raises ValueError for other shapes, for samples that are not numbers, and for none
-    at all.
+    ``samples`` has the shape (n,) or (n, channels), at ``rate`` Hz. Raises ValueError
+    for another shape, NaN or infinite samples, or no samples.
     """
     import numpy
 
@@ -46,11 +43,11 @@ def wav(
     if not numpy.isfinite(sound).all():
         raise ValueError("some samples are not numbers (NaN or infinite)")
     clipped = numpy.clip(sound, -1.0, 1.0)
-    whole = numpy.rint(clipped * 32767.0).astype("<i2")
+    integers = numpy.rint(clipped * 32767.0).astype("<i2")
     file = io.BytesIO()
     with wave.open(file, "wb") as out:
-        out.setnchannels(whole.shape[1])
+        out.setnchannels(integers.shape[1])
         out.setsampwidth(2)
         out.setframerate(rate)
-        out.writeframes(whole.tobytes())
+        out.writeframes(integers.tobytes())
     return Media.from_bytes(file.getvalue())

@@ -1,4 +1,4 @@
-"""Media: bytes that are read when needed and known by their SHA-256."""
+"""Media: bytes that are read on demand and identified by their SHA-256."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from mmeval.media.media_type import sniff_file, suffix_for
 from mmeval.system.plain_file import open_plain
 
 MAX_MEDIA_BYTES = 512 * 2**20
-"""Of a file that is read or whose digest is taken."""
+"""Maximum size of a file that is read or hashed."""
 _ADDRESS = re.compile(
     r"[a-z][a-z0-9+.-]*://|(?:blob|data|file|ftp|https?|javascript):", re.IGNORECASE
 )
-"""Addresses, which are not paths; a colon alone is not enough: names may have one."""
+"""Addresses are not paths. A colon alone is not enough: file names may have one."""
 
 MediaKind = Literal["image", "audio", "video", "document", "3d"]
 MEDIA_KINDS: tuple[MediaKind, ...] = get_args(MediaKind)
@@ -33,25 +33,24 @@ _PAGES = ("image/png", "image/jpeg")
 
 
 def kind_for(mime: str) -> MediaKind:
-    """The kind of part for a MIME type; ``document`` where no other kind fits."""
+    """The kind of part for a MIME type; ``document`` if no other kind fits."""
     family = mime.partition("/")[0]
     if family in ("image", "audio", "video"):
-        return family  # type: ignore[return-value]  # just narrowed
+        return family  # type: ignore[return-value]  # narrowed by the condition
     return "3d" if family == "model" else "document"
 
 
 def may_be(kind: str, mime: str) -> bool:
-    """Whether a kind of part can hold a MIME type; a document may be a page's
-    picture."""
+    """True if a kind of part can have a MIME type; a document may be a picture."""
     return kind_for(mime) == kind or (kind == "document" and mime in _PAGES)
 
 
 class Media:
-    """One medium: read only when needed; equal bytes are equal media.
+    """One medium, read on demand. Media with equal bytes are equal.
 
-    Made by :meth:`from_path` (input media stay where they are), :meth:`from_bytes`
-    (just produced), or :meth:`from_json` (a record). ``name`` is a label for people; it
-    is never sent to a model and not compared.
+    Create it with :meth:`from_path` (input media, which stay in place),
+    :meth:`from_bytes` (generated media) or :meth:`from_json` (a record). ``name`` is a
+    label for people; it is never sent to a model and not compared.
     """
 
     __slots__ = (
@@ -59,7 +58,7 @@ class Media:
         "_mime",
         "_sha256",
         "_size",
-        "_unproven",
+        "_unverified",
         "data",
         "name",
         "path",
@@ -82,26 +81,25 @@ class Media:
         self._mime = mime
         self._size = size
         self._memo: dict[Hashable, object] | None = None
-        # True while a record's digest has not been compared with the file's bytes
-        self._unproven = False
+        # True until the digest in a record has been compared with the file's bytes
+        self._unverified = False
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        """The state for another process, without the memo (large, or of this
-        process)."""
+        """The state for another process, without the memo, which may be large."""
         state = {name: getattr(self, name) for name in self.__slots__}
         state["_memo"] = None
         return None, state
 
     @classmethod
     def from_path(cls, path: Path) -> Media:
-        """A file on disk. Raises MissingDataError when there is none."""
+        """A file on disk. Raises MissingDataError if it does not exist."""
         if not path.is_file():
-            raise MissingDataError(f"{path}: no such media file")
+            raise MissingDataError(f"{path}: the media file is missing")
         return cls(path=path)
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str = "") -> Media:
-        """Bytes in memory, such as a picture that a model has just made."""
+        """Bytes in memory, such as a generated picture."""
         return cls(data=data, name=name)
 
     @property
@@ -130,7 +128,7 @@ class Media:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """The size in bytes."""
         if self._size is None:
             if self.data is not None:
                 self._size = len(self.data)
@@ -141,14 +139,12 @@ class Media:
 
     @property
     def label(self) -> str:
-        """The medium's name in messages: its path, else its name, else its digest's
-        start."""
+        """The name in messages: the path, the name, or the start of the digest."""
         return str(self.path or self.name or f"medium {self.sha256[:12]}")
 
     @property
     def memo(self) -> dict[Hashable, object]:
-        """Results computed from the bytes, kept with this object by
-        ``mmeval.media.decode``."""
+        """A cache of results computed from the bytes, for ``mmeval.media.decode``."""
         if self._memo is None:
             self._memo = {}
         return self._memo
@@ -156,23 +152,23 @@ class Media:
     def read(self) -> bytes:
         """All bytes.
 
-        Raises MissingDataError when the file has gone, MediaLimitError when it is too
-        large, CorruptMediaError when a record names the digest of the medium and the
-        file now holds something else (compared once, on the first reading).
+        Raises MissingDataError if the file is gone, MediaLimitError if it is too large,
+        CorruptMediaError if it no longer has the digest of its record (checked on the
+        first read).
         """
         if self.data is not None:
             return self.data
         with self._open_whole() as file:
             data = file.read()
-        if self._unproven:
+        if self._unverified:
             sha256 = hashlib.sha256(data).hexdigest()
             if (sha256, len(data)) != (self._sha256, self._size):
                 raise CorruptMediaError(
                     f"{self.path}: the file has changed since it was recorded (sha256 "
                     f"{self._sha256}, {self._size} bytes; now {len(data)} bytes); "
-                    "restore the file, or begin a new run with --fresh"
+                    "restore the file, or start a new run with --fresh"
                 )
-            self._unproven = False
+            self._unverified = False
         return data
 
     def to_json(self) -> dict[str, Any]:
@@ -189,7 +185,7 @@ class Media:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any], root: Path) -> Media:
-        """The medium of a record; without a path, that of the store under ``root``."""
+        """The medium of a record; without a path, from the store under ``root``."""
         sha256, mime = str(row["sha256"]), str(row["mime"])
         stored = stored_path(root, sha256, mime)
         path = Path(row["path"]) if row.get("path") else stored
@@ -200,19 +196,21 @@ class Media:
             size=int(row["size"]),
             name=str(row.get("name", "")),
         )
-        media._unproven = True
+        media._unverified = True
         return media
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[BufferedReader]:
         if self.path is None:
-            raise MissingDataError("a medium without bytes and without a file was read")
+            raise MissingDataError(
+                "a medium without bytes and without a file cannot be read"
+            )
         try:
             with open_plain(self.path) as file:
                 yield file
         except FileNotFoundError:
             raise MissingDataError(
-                f"{self.path}: the media file has gone; put it back where it was"
+                f"{self.path}: the media file is missing; put it back"
             ) from None
         except OSError as error:
             raise MissingDataError(
@@ -222,15 +220,16 @@ class Media:
 
     @contextlib.contextmanager
     def _open_whole(self) -> Iterator[BufferedReader]:
-        """The file, to be read to its end. Raises MediaLimitError for one that is too
-        large, before it is read."""
+        """Open the file to read all of it.
+
+        Raises MediaLimitError before reading if it is too large.
+        """
         with self._open() as file:
             size = os.fstat(file.fileno()).st_size
             if size > MAX_MEDIA_BYTES:
                 raise MediaLimitError(
-                    f"{self.path}: the media file has {size:,} bytes, and "
-                    f"{MAX_MEDIA_BYTES:,} are the most that are "
-                    "read; make it smaller"
+                    f"{self.path}: the media file has {size:,} bytes; the limit is "
+                    f"{MAX_MEDIA_BYTES:,} bytes"
                 )
             yield file
 
@@ -250,9 +249,9 @@ def stored_path(
     sha256: str,
     mime: str,
 ) -> Path:
-    """Where the store under ``root`` keeps a medium: ``<root>/ab/abcd....png``.
+    """The file of a medium in the store under ``root``: ``<root>/ab/abcd....png``.
 
-    Raises UsageError for anything but a digest, so that no record can point elsewhere.
+    Raises UsageError for an invalid digest, so that a record cannot name another file.
     """
     if len(sha256) != 64 or not set(sha256) <= set("0123456789abcdef"):
         raise UsageError(
@@ -262,46 +261,50 @@ def stored_path(
 
 
 def path_inside(root: Path, relative: str) -> Path:
-    """``root / relative``; UsageError where that is outside of ``root``, by links too.
+    """``root / relative``. Raises UsageError if it is outside ``root``, also by a link.
 
-    What would lead out on any system is refused on all: a drive, a share, ``..`` behind
-    a backslash, an address such as ``file:...``. Nothing is expanded: ``~`` and ``%2e``
-    are letters of a name. Only the links of a hub snapshot may point elsewhere: to the
-    blobs of their own data set.
+    Paths that would lead out on any operating system are errors: a drive, a share,
+    ``..`` after a backslash, an address such as ``file:...``. Nothing is expanded:
+    ``~`` and ``%2e`` are characters of a name. Links of a hub snapshot may point to the
+    blobs of their data set.
     """
     path = root / relative
     try:
-        there = PureWindowsPath(relative)
-        out = bool(there.drive or there.root or _ADDRESS.match(relative))
-        out = out or _climbs(relative) or _climbs(relative.replace("\\", "/"))
-        out = out or not _kept_inside(path.resolve(), root.resolve())
-        if not out:
+        windows_path = PureWindowsPath(relative)
+        is_outside = bool(
+            windows_path.drive or windows_path.root or _ADDRESS.match(relative)
+        )
+        is_outside = (
+            is_outside or _leads_up(relative) or _leads_up(relative.replace("\\", "/"))
+        )
+        is_outside = is_outside or not _is_inside(path.resolve(), root.resolve())
+        if not is_outside:
             with contextlib.suppress(
                 FileNotFoundError, NotADirectoryError, PermissionError
             ):
                 path.lstat()
-    # a loop of links, a NUL character, a name that is too long
+    # a loop of links, a null character, a name that is too long
     except (OSError, RuntimeError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
+        reason = error.strerror if isinstance(error, OSError) else error
         raise UsageError(
-            f"{relative[:200]!r} is not a path inside {root} ({why})"
+            f"{relative[:200]!r} is not inside {root} ({reason})"
         ) from None
-    if out:
+    if is_outside:
         raise UsageError(
-            f"{relative[:200]!r} leads out of {root}; paths in data must stay inside it"
+            f"{relative[:200]!r} leads out of {root}; paths must stay inside it"
         )
     return path
 
 
-def _climbs(relative: str) -> bool:
+def _leads_up(relative: str) -> bool:
     return Path(os.path.normpath(relative)).parts[:1] == ("..",)
 
 
-def _kept_inside(target: Path, root: Path) -> bool:
+def _is_inside(target: Path, root: Path) -> bool:
     if target.is_relative_to(root):
         return True
-    # huggingface_hub keeps <data set>/snapshots/<commit>/... as links into <data
-    # set>/blobs.
+    # huggingface_hub stores <data set>/snapshots/<commit>/... as links to
+    # <data set>/blobs
     for folder in (root, *root.parents):
         if folder.parent.name == "snapshots":
             return target.is_relative_to(folder.parent.parent / "blobs")

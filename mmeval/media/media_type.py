@@ -1,4 +1,4 @@
-"""The MIME type of content by its bytes, and the file suffix of a MIME type."""
+"""The MIME type of content, from its bytes, and the file suffix of a MIME type."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from mmeval.media.zip_type import DOCX, ODS, PPTX, XLSX, ZIP, zip_mime
 UNKNOWN_MIME = "application/octet-stream"
 SNIFF_BYTES = 4096
 MAX_BOXES = 10_000
-"""Boxes of an MP4 file that are inspected; a file that hides its tracks behind more of
-them is hostile."""
+"""Maximum number of boxes of an MP4 that are inspected; a file with more is hostile."""
 OLD_OFFICE = "application/msword"
 _TS_PACKETS = ((188, 0), (192, 4), (204, 0))
-"""Bytes of a packet of an MPEG transport stream, and where in it its mark stands: as it
-is sent, with a time before it (Blu-ray), with a check after it."""
+"""Bytes of a packet of an MPEG transport stream, and the position of its sync byte.
+
+The forms are plain, with a time stamp before it (Blu-ray), and with a checksum.
+"""
 _TS_MARK = b"G"
 _TS_LEAST = 3
-"""Packets with their mark: the tables of programs and tracks, and one of a track."""
+"""Minimum number of packets: the tables of programs and tracks, and one of a track."""
 _TO_HANDLER = (b"moov", b"trak", b"mdia", b"hdlr")
-"""The boxes, one inside the other, that lead to the handler of a track."""
+"""The nested boxes that lead to the handler of a track."""
 
 _MAGIC: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
     (re.compile(pattern, re.DOTALL), mime)
@@ -48,8 +49,7 @@ _MAGIC: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         (rb"OggS.{22,290}\x80theora", "video/ogg"),
         (rb"OggS\0", "audio/ogg"),
         (rb"ID3[\x02-\x04][^\xff].[\0-\x7f]{4}", "audio/mpeg"),
-        # Eleven bits of sync, MPEG 1, 2 or 2.5, layer II or III, a bit rate and a
-        # sample rate that exist.
+        # eleven sync bits, MPEG 1, 2 or 2.5, layer II or III, valid bit and sample rate
         (rb"\xff[\xe2-\xe5\xf2-\xf5\xfa-\xfd][\x10-\xef]", "audio/mpeg"),
         (rb"\xff[\xf0\xf1\xf8\xf9]", "audio/aac"),
         (rb"\x1aE\xdf\xa3.{0,60}\x42\x82.{1,8}matroska", "video/x-matroska"),
@@ -57,7 +57,7 @@ _MAGIC: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         (rb"\0\0\x01\xba", "video/mpeg"),
         (rb"FLV\x01", "video/x-flv"),
         (rb"(?:\xef\xbb\xbf)?\s{0,64}%PDF-[0-9]", "application/pdf"),
-        # or another old office file, Excel's aside
+        # any old office file except Excel, see _by_content
         (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", OLD_OFFICE),
         (rb"glTF[\x01\x02]\0\0\0", "model/gltf-binary"),
         (
@@ -83,18 +83,18 @@ _MP4_BRANDS: tuple[tuple[bytes, str], ...] = (
     (b"heix", "image/heic"),
 )
 _ANY_HEIF_BRANDS = (b"mif1", b"msf1", b"miaf")
-"""Still or moving pictures of any codec: the compatible brands name it."""
+"""Pictures or sequences of any codec; the compatible brands name the codec."""
 _EXCEL = "application/vnd.ms-excel"
 _BOOKS = tuple(name.encode("utf-16-le") for name in ("Workbook", "Book"))
-"""The names that the content of an old Excel file has in its directory."""
+"""The names of the content of an old Excel file in its directory."""
 _LOCKED_OFFICE = "application/x-tika-ooxml-protected"
-"""An office document with a password; the name is Apache Tika's."""
+"""An office document with a password, by the name in Apache Tika."""
 _LOCKED = "EncryptedPackage".encode("utf-16-le")
-"""The name of its encrypted content in its directory."""
+"""The name of the encrypted content in the directory of such a document."""
 _ROOT_NAME = b"R\0"
 _ROOT_TYPE = b"\x05"
 _ROOT_TYPE_PLACE = 66
-"""In an entry of that directory, behind its name and the length of this."""
+"""The position of the type in a directory entry, after the name and its length."""
 _TEXT_BY_SUFFIX: Mapping[str, str] = {
     ".csv": "text/csv",
     ".md": "text/markdown",
@@ -158,13 +158,16 @@ _SVG = re.compile(
     re.DOTALL,
 )
 _GLTF = re.compile(r'\A\{.*"asset"\s*:\s*\{[^{}]*"version"\s*:\s*"[0-9]', re.DOTALL)
-"""glTF without a name: an object with an asset of a version, near its beginning."""
+"""glTF without a file name: an object with an asset of a version near its start."""
 _HTML = re.compile(r"<(?:!doctype html|html)[\s>]", re.IGNORECASE)
 
 
 def sniff_file(file: BinaryIO, name: str = "") -> str:
-    """The MIME type of a file by its first bytes, the directory of a zip or of an old
-    office file, and an MP4's tracks."""
+    """The MIME type of a file.
+
+    Besides its first bytes, it reads the directory of a zip or old office file, and the
+    tracks of an MP4.
+    """
     head = file.read(SNIFF_BYTES)
     size = file.seek(0, os.SEEK_END)
     tail = b""
@@ -187,12 +190,12 @@ def sniff_mime(
     size: int | None = None,
     tail: bytes = b"",
 ) -> str:
-    """The MIME type of content by its first bytes; a name decides only for plain text.
+    """The MIME type of content by its first bytes.
 
-    A binary STL, which has no mark of its own, is recognised by its ``size`` (bytes in
-    all), an old office file by its ``tail`` (its directory). Every zip is
-    ``application/zip``; only ``sniff_file`` looks inside. Unknown binary content is
-    ``application/octet-stream``.
+    ``name`` only decides between types of plain text. ``size`` (total bytes) identifies
+    a binary STL, which has no signature; ``tail`` (the directory) an old office file. A
+    zip is always ``application/zip``; only ``sniff_file`` looks inside. Unknown binary
+    content is ``application/octet-stream``.
     """
     for pattern, mime in _MAGIC:
         if pattern.match(head):
@@ -210,17 +213,19 @@ def sniff_mime(
 
 
 def old_office_directory(head: bytes) -> int:
-    """The place of the directory of an old office file, by its first bytes; it may lie
-    beyond the end of one that is cut short."""
+    """The position of the directory of an old office file, by its first bytes.
+
+    It may be beyond the end of a truncated file.
+    """
     sector_bits = 12 if head[30:31] == b"\x0c" else 9
     return (int.from_bytes(head[48:52], "little") + 1) << sector_bits
 
 
 def has_old_directory(data: bytes) -> bool:
-    """Whether the directory of an old office file begins with its root, as it has to.
+    """True if the directory of an old office file begins with its root entry.
 
-    The type of the entry is checked and one letter of its name: some programs for the
-    Mac write "R" in place of "Root Entry".
+    Only the entry's type and the first letter of its name are checked: some programs
+    for the Mac write "R" instead of "Root Entry".
     """
     start = old_office_directory(data[:64])
     is_named = data.startswith(_ROOT_NAME, start)
@@ -228,21 +233,24 @@ def has_old_directory(data: bytes) -> bool:
 
 
 def suffix_for(mime: str) -> str:
-    """The file suffix of a MIME type, with its dot; ``.bin`` when there is none."""
+    """The file suffix of a MIME type, with its dot; ``.bin`` if there is none."""
     return _SUFFIX_BY_MIME.get(mime, ".bin")
 
 
 def handlers(file: BinaryIO, size: int) -> set[bytes]:
     """The handlers of an MP4's tracks: ``soun`` for sound, ``vide`` for video, others.
 
-    ``size`` is the file's, in bytes. Of a damaged file, those that can be found.
+    ``size`` is the size of the file in bytes. For a damaged file, those that can be
+    read.
     """
     return set(_handlers(file, 0, size, _TO_HANDLER, iter(range(MAX_BOXES))))
 
 
 class Box(NamedTuple):
-    """A box of an MP4: its name, the start of its content, and the end that it
-    declares, also beyond the file."""
+    """A box of an MP4: its name, the start of its content, and its declared end.
+
+    The end may be beyond the end of the file.
+    """
 
     name: bytes
     start: int
@@ -251,24 +259,27 @@ class Box(NamedTuple):
 
 def boxes(
     file: BinaryIO,
-    at: int,
+    position: int,
     end: int,
 ) -> Iterator[Box]:
-    """The boxes of an MP4 between two places, up to one that is shorter than its own
-    head. Length 1: a long one follows; 0: all the rest."""
-    while at + 8 <= end:
-        file.seek(at)
+    """The boxes of an MP4 between two positions.
+
+    They end at a box that is shorter than its own header. Length 1 means that a 64-bit
+    length follows; 0 means that the box has the rest of the file.
+    """
+    while position + 8 <= end:
+        file.seek(position)
         head = file.read(16)
         length = int.from_bytes(head[:4])
-        start = at + 8
+        start = position + 8
         if length == 1:
             length = int.from_bytes(head[8:16])
-            start = at + 16
-        stop = at + length if length else end
+            start = position + 16
+        stop = position + length if length else end
         if stop < start:
             return
         yield Box(head[4:8], start, stop)
-        at = stop
+        position = stop
 
 
 def _by_content(
@@ -276,13 +287,12 @@ def _by_content(
     head: bytes,
     tail: bytes,
 ) -> str:
-    """The type of a container, which depends on what is inside."""
+    """The type of a container, which depends on its content."""
     if mime == OLD_OFFICE and _LOCKED in tail:
         return _LOCKED_OFFICE
     if mime == OLD_OFFICE and any(name in tail for name in _BOOKS):
         return _EXCEL
-    # Matroska holds sound alone as often as video; the names of its codecs are near the
-    # start.
+    # Matroska often has sound only; the names of its codecs are near the start
     is_matroska = mime in ("video/webm", "video/x-matroska")
     if is_matroska and b"A_" in head and b"V_" not in head:
         return "audio/webm"
@@ -290,12 +300,12 @@ def _by_content(
 
 
 def _by_brand(head: bytes) -> str:
-    """The MIME type of an MP4 or HEIF file, by the brands at its beginning."""
+    """The MIME type of an MP4 or HEIF file, by the brands at its start."""
     brands = [head[8:12]]
     usual = "video/mp4"
     if brands[0] in _ANY_HEIF_BRANDS:
         end = min(len(head), int.from_bytes(head[:4]))
-        brands = [head[at : at + 4] for at in range(16, end, 4)]
+        brands = [head[position : position + 4] for position in range(16, end, 4)]
         usual = "image/heic"
     for name, mime in _MP4_BRANDS:
         if any(brand.startswith(name) for brand in brands):
@@ -304,7 +314,7 @@ def _by_brand(head: bytes) -> str:
 
 
 def _is_transport_stream(head: bytes) -> bool:
-    """Whether each packet of an MPEG transport stream begins with its mark."""
+    """True if every packet of an MPEG transport stream has its sync byte."""
     for length, lead in _TS_PACKETS:
         marks = head[lead::length]
         if len(marks) >= _TS_LEAST and marks == _TS_MARK * len(marks):
@@ -313,17 +323,17 @@ def _is_transport_stream(head: bytes) -> bool:
 
 
 def _sniff_text(head: bytes, name: str) -> str:
-    named = _TEXT_BY_SUFFIX.get(PurePosixPath(name).suffix.lower())
+    by_name = _TEXT_BY_SUFFIX.get(PurePosixPath(name).suffix.lower())
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return named or "text/plain"
+        return by_name or "text/plain"
     if b"\x00" in head:
         return "video/mp2t" if _is_transport_stream(head) else UNKNOWN_MIME
     is_whole = len(head) < SNIFF_BYTES
     try:
-        # A character cut by the end of the window is not a sign of binary content.
+        # a character cut off by the end of ``head`` does not make it binary
         text = codecs.getincrementaldecoder("utf-8")().decode(head, final=is_whole)
     except UnicodeDecodeError:
-        # Comments and names of an OBJ are in any encoding; its words are ASCII.
+        # comments and names of an OBJ may have any encoding; its keywords are ASCII
         is_obj = _is_obj(head.decode("latin-1"), is_whole)
         return "model/obj" if is_obj else UNKNOWN_MIME
     text = text.lstrip("\ufeff \t\r\n")
@@ -332,33 +342,35 @@ def _sniff_text(head: bytes, name: str) -> str:
     if _HTML.match(text):
         return "text/html"
     if _is_obj(text, is_whole):
-        by_words = "model/obj"
+        by_content = "model/obj"
     elif _GLTF.match(text):
-        by_words = "model/gltf+json"
+        by_content = "model/gltf+json"
     else:
-        by_words = unread_text_mime(text)
-    return named or by_words or "text/plain"
+        by_content = unread_text_mime(text)
+    return by_name or by_content or "text/plain"
 
 
 def _is_obj(text: str, is_whole: bool) -> bool:
-    """Whether every line starts with a word of OBJ, and one is a vertex: it has no
-    mark. The last line may be cut where the text is not whole."""
+    """True if every line starts with a keyword of OBJ, and one is a vertex.
+
+    OBJ has no signature. The last line may be cut off if the text is not whole.
+    """
     lines = [line.strip() for line in text.splitlines()]
     if not is_whole:
         lines = lines[:-1]
-    filled = [line for line in lines if line]
-    has_vertex = any(map(_OBJ_VERTEX.match, filled))
-    return has_vertex and all(map(_OBJ_LINE.match, filled))
+    non_blank = [line for line in lines if line]
+    has_vertex = any(map(_OBJ_VERTEX.match, non_blank))
+    return has_vertex and all(map(_OBJ_LINE.match, non_blank))
 
 
 def _handlers(
     file: BinaryIO,
-    at: int,
+    position: int,
     end: int,
     path: tuple[bytes, ...],
     budget: Iterator[int],
 ) -> Iterator[bytes]:
-    for box in boxes(file, at, end):
+    for box in boxes(file, position, end):
         if next(budget, None) is None:
             return
         if box.name != path[0]:
@@ -367,6 +379,6 @@ def _handlers(
         if len(path) > 1:
             yield from _handlers(file, box.start, stop, path[1:], budget)
         elif box.start + 12 <= stop:
-            # after the version, the flags and a field without meaning
+            # after the version, the flags and an unused field
             file.seek(box.start + 8)
             yield file.read(4)

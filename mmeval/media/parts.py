@@ -1,4 +1,4 @@
-"""Parts of content, and the sequence of parts of a prompt, answer or reference."""
+"""Parts of content, and the sequence of parts in a prompt, answer or reference."""
 
 from __future__ import annotations
 
@@ -30,11 +30,14 @@ PART_KINDS: tuple[PartKind, ...] = get_args(PartKind)
 class Part:
     """One piece of content.
 
-    ``text`` holds the words of text, code and reasoning, ``media`` everything that has
-    bytes. ``raw`` is what stands in the raw text for this part: the words themselves, a
-    placeholder, or nothing (a picture that came beside the text). A placeholder without
-    its medium is *dangling*: benchmarks count tags, files, or both, and their rule
-    decides. ``label`` is the placeholder's kind and number (``image1``).
+    - ``text``: the text of text, code and reasoning; ``media``: the medium of other
+      kinds.
+    - ``raw``: the part in the raw text: its text, a placeholder, or nothing for a
+      medium that is not mentioned in the text.
+    - ``label``: kind and number of a placeholder (``image1``).
+
+    A placeholder without a medium is *dangling*. Benchmarks differ in whether they
+    count placeholders, files or both, so it is kept as a part.
     """
 
     kind: PartKind
@@ -76,13 +79,13 @@ def text_part(text: str) -> Part:
 
 
 def media_part(media: Media, kind: PartKind | None = None) -> Part:
-    """A medium without a placeholder; the MIME type gives its kind by default."""
+    """A medium without a placeholder; by default the MIME type decides its kind."""
     return Part(kind or media.kind, media=media)
 
 
 @dataclass(frozen=True, slots=True)
 class Interleaved:
-    """An ordered sequence of parts: the one type of prompts, answers and references."""
+    """An ordered sequence of parts: the type of prompts, answers and references."""
 
     parts: tuple[Part, ...] = ()
 
@@ -94,33 +97,32 @@ class Interleaved:
         *,
         spellings: Sequence[str] = DEFAULT_SPELLINGS,
     ) -> Interleaved:
-        """Text with placeholders; ``media`` maps ``image1`` to media, ``code1`` to
-        words.
+        """Parse a text with placeholders.
 
-        A placeholder that the mapping does not know becomes a dangling part; a medium
-        that no placeholder names is appended, in the mapping's order. A placeholder
-        without a number is the n-th of its kind. ``Interleaved.from_text(t).raw == t``
-        for every text.
+        ``media`` maps labels to media (``image1``) or text (``code1``). A placeholder
+        without an entry becomes a dangling part. Media without a placeholder are
+        appended, in the order of the mapping. A placeholder without a number is the
+        n-th of its kind. ``Interleaved.from_text(t).raw == t`` for every text.
         """
         if not media and "<" not in text and "#" not in text:
             return cls((text_part(text),) if text else ())
-        given: dict[str, Media | str] = {}
+        by_label: dict[str, Media | str] = {}
         for label, item in (media or {}).items():
-            given[canonical_label(label)] = item
+            by_label[canonical_label(label)] = item
         tags = list(find(text, spellings))
         items: list[Media | str | None] = []
-        named: set[str] = set()
+        used_labels: set[str] = set()
         unnumbered: Counter[str] = Counter()
         for tag in tags:
             name = tag.label
-            if tag.index is None:  # it is counted among its like
+            if tag.index is None:  # numbered by its position among its kind
                 unnumbered[tag.kind] += 1
                 name = f"{tag.kind}{unnumbered[tag.kind]}"
-            named.add(name)
-            items.append(given.get(name))
+            used_labels.add(name)
+            items.append(by_label.get(name))
         parts = _weave(text, tags, items)
-        for label, item in given.items():
-            if label in named:
+        for label, item in by_label.items():
+            if label in used_labels:
                 continue
             kind = label_kind(label)
             if isinstance(item, str):
@@ -139,32 +141,31 @@ class Interleaved:
         *,
         spellings: Sequence[str] = DEFAULT_SPELLINGS,
     ) -> Interleaved:
-        """A reply whose media came beside its text, without labels.
+        """A reply whose media are separate from its text and have no labels.
 
-        The n-th distinct placeholder of a kind gets the n-th medium of that kind, and
-        media without a placeholder follow the text in their order. A medium has the
-        kind of its content, or of the part that holds it.
+        The n-th distinct placeholder of a kind gets the n-th medium of that kind. Media
+        without a placeholder follow the text, in order. The kind of a medium is that of
+        its content, or of the part that holds it.
         """
-        beside: list[Part] = []
+        media_parts: list[Part] = []
         for item in media:
-            beside.append(media_part(item) if isinstance(item, Media) else item)
-        written = cls.from_text(text, spellings=spellings)
-        return cls(tuple(_filled(written.parts, beside)))
+            media_parts.append(media_part(item) if isinstance(item, Media) else item)
+        parsed = cls.from_text(text, spellings=spellings)
+        return cls(tuple(_filled(parsed.parts, media_parts)))
 
     @property
     def raw(self) -> str:
-        """The text as it was written, placeholders and in-text reasoning included."""
+        """The text as written, including placeholders and reasoning."""
         return "".join(part.raw for part in self.parts)
 
     @property
     def text(self) -> str:
-        """The answer's text as written, with placeholders, without hidden reasoning."""
+        """The text as written, including placeholders, without hidden reasoning."""
         return "".join(part.raw for part in self.parts if part.kind != "reasoning")
 
     @property
     def words(self) -> str:
-        """The text parts alone; where other parts are left out, a blank separates
-        words."""
+        """The text parts; a blank is inserted where another part separates words."""
         words = ""
         was_text = True
         for part in self.parts:
@@ -178,18 +179,16 @@ class Interleaved:
         return words
 
     def media(self, kind: PartKind | None = None) -> tuple[Media, ...]:
-        """The media in order, of one kind or of all; dangling placeholders have
-        none."""
-        found: list[Media] = []
+        """All media in order, or those of one kind, without dangling placeholders."""
+        media: list[Media] = []
         for part in self.parts:
             if part.media is not None and kind in (None, part.kind):
-                found.append(part.media)
-        return tuple(found)
+                media.append(part.media)
+        return tuple(media)
 
     @property
     def empty(self) -> bool:
-        """True for nothing but white space and reasoning: no medium, placeholder or
-        code."""
+        """True if there is only white space and reasoning."""
         for part in self.parts:
             is_blank = part.kind == "text" and not (part.text or "").strip()
             if part.kind != "reasoning" and not is_blank:
@@ -197,9 +196,8 @@ class Interleaved:
         return True
 
     def rendered(self, spelling: str = "tag") -> str:
-        """The text with non-text parts as fresh placeholders, numbered by order per
-        kind."""
-        seen: dict[str, int] = {}
+        """The text with new placeholders for other parts, numbered per kind."""
+        counts: dict[str, int] = {}
         out: list[str] = []
         for part in self.parts:
             if part.kind == "reasoning":
@@ -207,51 +205,49 @@ class Interleaved:
             if part.kind == "text":
                 out.append(part.text or "")
                 continue
-            seen[part.kind] = seen.get(part.kind, 0) + 1
-            out.append(render(part.kind, seen[part.kind], spelling))
+            counts[part.kind] = counts.get(part.kind, 0) + 1
+            out.append(render(part.kind, counts[part.kind], spelling))
         return "".join(out)
 
     def filled(self, media: Sequence[Media]) -> Interleaved:
         """The content with media for its dangling placeholders.
 
-        The n-th distinct one of a kind gets the n-th medium of that kind; the other
-        media follow in their order. Every other part stays as it is.
+        The n-th distinct placeholder of a kind gets the n-th medium of that kind. Other
+        media are appended in order. All other parts stay as they are.
         """
         return Interleaved(tuple(_filled(self.parts, map(media_part, media))))
 
     def respelled(self, spellings: Sequence[str]) -> Interleaved:
-        """The same answer, placeholders read in other spellings; its raw text stays.
+        """The same answer with its text parsed in other placeholder spellings.
 
-        What a placeholder stands for stays with it. Media and words that follow the
-        text, and those whose placeholder is none in these spellings, go where
-        :meth:`filled` puts them, a labelled one only to its own placeholder; what
-        stands between texts keeps its place.
+        The raw text does not change. A placeholder in both spellings keeps its medium
+        or text. Media and texts without a placeholder now, and those that follow the
+        text, are assigned as in :meth:`filled`; one with a label only to its own
+        placeholder. A part between two texts stays there.
         """
         parts: list[Part] = []
         loose: list[Part] = []
-        behind: list[Part] = []
+        unwritten: list[Part] = []
         for is_written, run in groupby(self.parts, key=_is_written):
             if is_written:
-                parts += behind
-                behind = []
-                read, unread = _read_again(list(run), spellings)
-                parts += read
-                loose += unread
+                parts += unwritten
+                unwritten = []
+                parsed, unassigned = _reparsed(list(run), spellings)
+                parts += parsed
+                loose += unassigned
             else:
-                behind = list(run)
-        # what no text follows
-        for part in behind:
+                unwritten = list(run)
+        # parts after the last text
+        for part in unwritten:
             (parts if part.kind == "reasoning" else loose).append(part)
-        again = tuple(_filled(parts, loose))
-        return self if again == self.parts else Interleaved(again)
+        respelled_parts = tuple(_filled(parts, loose))
+        return self if respelled_parts == self.parts else Interleaved(respelled_parts)
 
     def blocks(self) -> Interleaved:
-        """The same answer as blocks: neighbouring texts as one, stripped, none of them
-        blank.
+        """The same answer as blocks: adjacent texts joined and stripped, no blank ones.
 
-        Texts are joined as they are written, with a line break where they would run
-        into each other. Texts around hidden reasoning are joined; the reasoning is put
-        before them.
+        Joined texts stay as written, with a line break where two words would run
+        together. Texts around hidden reasoning are joined after the reasoning.
         """
         parts: list[Part] = []
         words = ""
@@ -280,60 +276,69 @@ class Interleaved:
 
 
 def _filled(parts: Sequence[Part], loose: Iterable[Part]) -> list[Part]:
-    """Parts whose dangling placeholders hold what is loose. Each distinct one holds the
-    next part of its kind that has its label or none; the rest follows in its order."""
-    open_: dict[str, Part] = {}
-    for at, part in enumerate(parts):
+    """The parts with ``loose`` parts in their dangling placeholders.
+
+    Each distinct placeholder gets the next part of its kind with its label or without
+    one. The remaining parts are appended in order.
+    """
+    open_places: dict[str, Part] = {}
+    for index, part in enumerate(parts):
         if part.dangling:
-            open_.setdefault(_place(part, at), part)
-    given: dict[str, Part] = {}
-    left: list[Part] = []
+            open_places.setdefault(_place(part, index), part)
+    assigned: dict[str, Part] = {}
+    remaining: list[Part] = []
     for part in loose:
-        for place, hole in open_.items():
-            if hole.kind == part.kind and part.label in ("", hole.label):
-                given[place] = part
-                del open_[place]
+        for place, dangling in open_places.items():
+            if dangling.kind == part.kind and part.label in ("", dangling.label):
+                assigned[place] = part
+                del open_places[place]
                 break
         else:
-            left.append(part)
+            remaining.append(part)
     filled: list[Part] = []
-    for at, part in enumerate(parts):
-        held = given.get(_place(part, at)) if part.dangling else None
-        if held is None:
+    for index, part in enumerate(parts):
+        content = assigned.get(_place(part, index)) if part.dangling else None
+        if content is None:
             filled.append(part)
         else:
-            filled.append(replace(part, media=held.media, text=held.text))
-    return filled + left
+            filled.append(replace(part, media=content.media, text=content.text))
+    return filled + remaining
 
 
-def _place(part: Part, at: int) -> str:
-    """A placeholder's identity: its label, or its position when it has no number."""
-    return part.label if part.label[-1:].isdigit() else f"@{at}"
+def _place(part: Part, index: int) -> str:
+    """The identity of a placeholder: its label, or its index if it has no number."""
+    return part.label if part.label[-1:].isdigit() else f"@{index}"
 
 
-def _read_again(
+def _reparsed(
     run: Sequence[Part], spellings: Sequence[str]
 ) -> tuple[list[Part], list[Part]]:
-    """The parts of a written run with its placeholders read in some spellings.
-    Also what no placeholder stands for now: its placeholder has become words."""
-    held: dict[int, Part] = {}
-    at = 0
+    """The parts of a run of written parts, parsed in other spellings.
+
+    Also returns the contents without a placeholder now: it has become text.
+    """
+    by_offset: dict[int, Part] = {}
+    offset = 0
     for part in run:
         if part.kind != "text" and not part.dangling:
-            held[at] = part
-        at += len(part.raw)
+            by_offset[offset] = part
+        offset += len(part.raw)
     text = "".join(part.raw for part in run)
     tags = [tag for tag in find(text, spellings) if tag.kind != "text"]
     items: list[Media | str | None] = []
     for tag in tags:
         item: Media | str | None = None
-        there = held.get(tag.start)
-        if there is not None and there.raw == tag.raw and there.kind == tag.kind:
-            item = there.media or there.text
-            del held[tag.start]
+        part_at_tag = by_offset.get(tag.start)
+        if (
+            part_at_tag is not None
+            and part_at_tag.raw == tag.raw
+            and part_at_tag.kind == tag.kind
+        ):
+            item = part_at_tag.media or part_at_tag.text
+            del by_offset[tag.start]
         items.append(item)
-    unread = [replace(part, raw="", label="") for part in held.values()]
-    return _weave(text, tags, items), unread
+    unassigned = [replace(part, raw="", label="") for part in by_offset.values()]
+    return _weave(text, tags, items), unassigned
 
 
 def _is_written(part: Part) -> bool:
@@ -341,7 +346,7 @@ def _is_written(part: Part) -> bool:
 
 
 def _run_together(words: str, text: str) -> bool:
-    """Whether two texts would be one word where they meet."""
+    """True if two texts would form one word where they meet."""
     if not words or not text:
         return False
     return not words[-1].isspace() and not text[0].isspace()
@@ -352,43 +357,42 @@ def split_reasoning(
     opening: str,
     closing: str,
 ) -> list[Part]:
-    """Cut text at hidden reasoning, ``<think>...</think>``; parts keep their raw text.
+    """Split a text at hidden reasoning; parts keep their raw text.
 
-    An opening tag that is never closed hides the rest (the model ran out of tokens
-    while thinking); a closing tag without an opening one hides what stands before it
-    (chat templates often write the opening tag themselves). Nested pairs are one part;
-    an opening tag that is merely mentioned while thinking does not keep the answer
-    hidden.
+    An unclosed opening tag (``<think>``) hides the rest: the model ran out of tokens
+    while thinking. A closing tag without an opening one hides the text before it: chat
+    templates often write the opening tag. Nested pairs are one part. An opening tag
+    that is only mentioned in the reasoning does not hide the answer.
     """
     marks: list[re.Match[str]] = []
     if opening and closing:
         pattern = f"{re.escape(opening)}|{re.escape(closing)}"
         marks = list(re.finditer(pattern, text))
     parts: list[Part] = []
-    at = here = 0
+    offset = index = 0
     if marks and marks[0][0] == closing != opening:
         hidden = text[: marks[0].start()]
-        at = marks[0].end()
-        here = 1
-        parts.append(_reasoning(text[:at], hidden))
-    while here < len(marks):
-        start = marks[here]
+        offset = marks[0].end()
+        index = 1
+        parts.append(_reasoning(text[:offset], hidden))
+    while index < len(marks):
+        start = marks[index]
         if start[0] != opening:
-            here += 1  # it closes nothing: words of the answer
+            index += 1  # a closing tag without an opening one: text of the answer
             continue
-        last = _closing_mark(marks, here, closing)
-        if start.start() > at:
-            parts.append(text_part(text[at : start.start()]))
-        inner_end = at = len(text)
-        here = len(marks)
+        last = _closing_mark(marks, index, closing)
+        if start.start() > offset:
+            parts.append(text_part(text[offset : start.start()]))
+        inner_end = offset = len(text)
+        index = len(marks)
         if last is not None:
-            inner_end, at = marks[last].span()
-            here = last + 1
+            inner_end, offset = marks[last].span()
+            index = last + 1
         parts.append(
-            _reasoning(text[start.start() : at], text[start.end() : inner_end])
+            _reasoning(text[start.start() : offset], text[start.end() : inner_end])
         )
-    if at < len(text):
-        parts.append(text_part(text[at:]))
+    if offset < len(text):
+        parts.append(text_part(text[offset:]))
     return parts
 
 
@@ -397,19 +401,18 @@ def _reasoning(raw: str, inner: str) -> Part:
 
 
 def _closing_mark(
-    marks: Sequence[re.Match[str]], opened: int, closing: str
+    marks: Sequence[re.Match[str]], opening_index: int, closing: str
 ) -> int | None:
-    """The mark that ends the reasoning begun by mark ``opened``; None if never
-    closed."""
-    at = opened + 1
-    while at < len(marks) and marks[at][0] != closing:
-        at += 1
-    if at == len(marks):
+    """The mark that ends the reasoning opened by a mark; None if it is not closed."""
+    index = opening_index + 1
+    while index < len(marks) and marks[index][0] != closing:
+        index += 1
+    if index == len(marks):
         return None
-    nested = at - opened - 1
-    while nested and at + 1 < len(marks) and marks[at + 1][0] == closing:
-        at, nested = at + 1, nested - 1
-    return at
+    nested = index - opening_index - 1
+    while nested and index + 1 < len(marks) and marks[index + 1][0] == closing:
+        index, nested = index + 1, nested - 1
+    return index
 
 
 def _weave(
@@ -417,18 +420,17 @@ def _weave(
 ) -> list[Part]:
     """The parts of a text cut at its placeholders."""
     parts: list[Part] = []
-    at = 0
+    offset = 0
     for tag, item in zip(tags, items, strict=True):
         if tag.kind == "text":
-            # a block token for text stands for words that are somewhere else; it stays
-            # as it is written
+            # a block token for text refers to words elsewhere, so it stays as written
             continue
-        if tag.start > at:
-            parts.append(text_part(text[at : tag.start]))
+        if tag.start > offset:
+            parts.append(text_part(text[offset : tag.start]))
         words = item if isinstance(item, str) else None
         media = item if isinstance(item, Media) else None
         parts.append(Part(tag.kind, words, media, tag.raw, tag.label))
-        at = tag.end
-    if at < len(text):
-        parts.append(text_part(text[at:]))
+        offset = tag.end
+    if offset < len(text):
+        parts.append(text_part(text[offset:]))
     return parts

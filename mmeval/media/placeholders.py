@@ -9,13 +9,13 @@
 | `generated` | `<GEN_0>`                               | 0             |
 | `pair`      | `<boi><eoi>`                            | by position   |
 
-Parsing is as tolerant as the published scorers; rendering writes the one canonical
-form, and what was parsed keeps the characters it was written with, so that an answer
-renders back byte for byte.
+Parsing is as tolerant as that of the published scorers. Rendering writes one canonical
+form. A parsed placeholder keeps its original characters, so that an answer can be
+restored byte for byte.
 
-Answers are hostile: every pattern accepts ASCII digits and letters only and reads each
-character a bounded number of times (a run of ``<`` is entered only at its first one,
-and possessive quantifiers never backtrack), so that the time is linear in the text.
+Answers are hostile input: patterns accept only ASCII digits and letters, and take
+linear time. A run of ``<`` can match only at its first character, and possessive
+quantifiers do not backtrack.
 """
 
 from __future__ import annotations
@@ -44,11 +44,13 @@ _KINDS: dict[str, TagKind] = {
 
 
 class Tag(NamedTuple):
-    """A placeholder: ``text[start:end] == raw``; ``index`` as written (`pair`:
-    None)."""
+    """A placeholder: ``text[start:end] == raw``.
+
+    ``index`` is the number as written; None in the spelling `pair`.
+    """
 
     kind: TagKind
-    index: int | None  # type: ignore[assignment]  # the word of the data, hiding tuple.index
+    index: int | None  # type: ignore[assignment]  # the term in the data; it hides tuple.index
     raw: str
     start: int
     end: int
@@ -56,12 +58,12 @@ class Tag(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Kind and number, such as ``image1``: the key in a row's ``media`` mapping."""
+        """Kind and number, such as ``image1``: the key in a row's ``media``."""
         return self.kind if self.index is None else f"{self.kind}{self.index}"
 
 
 class Spelling(NamedTuple):
-    """How data write placeholders; ``pattern`` captures kind and index (or nothing)."""
+    """A spelling of placeholders. ``pattern`` captures kind and index."""
 
     pattern: str
     render: Callable[[TagKind, int], str]
@@ -113,12 +115,13 @@ SPELLINGS: dict[str, Spelling] = {
 }
 
 DEFAULT_SPELLINGS = ("span", "block", "pair", "tag")
-"""The spellings of answers unless a task states others; `generated` and `hash` belong
-to plans, not to answers."""
+"""The spellings of answers, unless a task sets others.
+
+`generated` and `hash` are for plans, not for answers.
+"""
 
 MAX_INDEX_DIGITS = 9
-"""Longer numbers are text, not placeholders: a hostile answer must not make huge
-integers."""
+"""A longer number is text, so that a hostile answer cannot create huge integers."""
 _LABEL = re.compile(r"([A-Za-z]+|3[dD])[ _]?([0-9]+)")
 
 
@@ -135,12 +138,12 @@ def _compiled(spellings: tuple[str, ...]) -> re.Pattern[str]:
 def find(text: str, spellings: Sequence[str] = DEFAULT_SPELLINGS) -> Iterator[Tag]:
     """The placeholders of a text, in order and without overlaps.
 
-    Where two spellings fit, the earlier named one wins.
+    If two spellings match, the one named first wins.
     """
     if not spellings or ("<" not in text and "#" not in text):
         return
     for match in _compiled(tuple(spellings)).finditer(text):
-        # a spelling's groups are its name and its number, last
+        # the last group of a spelling is its name or, with ``_i``, its number
         spelling = (match.lastgroup or "").removesuffix("_i")
         kind: TagKind = "image"
         index = None
@@ -159,28 +162,30 @@ def render(
     ordinal: int,
     spelling: str = "tag",
 ) -> str:
-    """The placeholder of a kind's ``ordinal``-th item, counted from 1 in any spelling.
+    """The placeholder of the ``ordinal``-th item of a kind, from 1 in every spelling.
 
-    Raises UnknownNameError for a spelling that is unknown or has no word for the kind.
+    Raises UnknownNameError for an unknown spelling, or one that has no form for the
+    kind.
     """
-    found = SPELLINGS.get(spelling)
-    if found is None:
+    known_spelling = SPELLINGS.get(spelling)
+    if known_spelling is None:
         raise UnknownNameError("placeholder spelling", spelling, SPELLINGS)
-    if kind not in found.kinds:
-        able = [name for name, other in SPELLINGS.items() if kind in other.kinds]
+    if kind not in known_spelling.kinds:
+        suitable = [name for name, other in SPELLINGS.items() if kind in other.kinds]
         raise UnknownNameError(
             f"placeholder spelling for {kind!r}",
             spelling,
-            able,
-            f"these have one: {', '.join(able)}",
+            suitable,
+            f"these support it: {', '.join(suitable)}",
         )
-    return found.render(kind, ordinal - 1 + found.first_index)
+    return known_spelling.render(kind, ordinal - 1 + known_spelling.first_index)
 
 
 def canonical_label(name: str) -> str:
-    """The label for a data file's name of a medium: ``3d1`` for ``threeD1``, ``3d 1``.
+    """The label for a medium's name in a data file.
 
-    A name that is not a kind and number stays as it is.
+    It is ``3d1`` for ``threeD1`` and ``3d 1``. Any name that is not a kind and a number
+    is returned unchanged.
     """
     match = _LABEL.fullmatch(name)
     if match is None or len(match[2]) > MAX_INDEX_DIGITS:
@@ -190,5 +195,5 @@ def canonical_label(name: str) -> str:
 
 
 def label_kind(label: str) -> TagKind | None:
-    """The kind that begins a label (``audio`` of ``audio2``); None for no kind."""
+    """The kind in a label (``audio`` in ``audio2``); None if there is none."""
     return _KINDS.get(label.rstrip("0123456789").lower())

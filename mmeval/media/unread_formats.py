@@ -1,7 +1,7 @@
-"""Formats that are known by their first bytes, and that mmeval does not read.
+"""Formats that mmeval recognises by their first bytes but does not read.
 
-An answer in one of them is not damaged: it is unscored, and never 0. Listed are
-signatures that chance hardly makes, so that noise stays noise.
+An answer in one of them is not damaged: it is unscored, never 0. The signatures are
+long enough that random bytes rarely match.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _BINARY: tuple[tuple[bytes, str, str], ...] = (
     (rb".{60}BOOKMOBI", "application/x-mobipocket-ebook", ".mobi"),
     (rb"\xffWPC", "application/vnd.wordperfect", ".wpd"),
 )
-"""Pattern of the first bytes, MIME type, suffix of its files."""
+"""The pattern of the first bytes, the MIME type and the file suffix."""
 _TEXT: tuple[tuple[str, str, str], ...] = (
     (
         r"(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*-->\s*)?<COLLADA\s",
@@ -86,7 +86,7 @@ _TEXT: tuple[tuple[str, str, str], ...] = (
     (r"# \.PCD v", "model/x-pcd", ".pcd"),
     (r"# vtk DataFile Version", "model/x-vtk", ".vtk"),
 )
-"""The same for formats whose content is text."""
+"""The same for text formats."""
 _BINARY_PATTERNS = tuple(
     (re.compile(pattern, re.DOTALL), mime) for pattern, mime, _ in _BINARY
 )
@@ -94,14 +94,14 @@ _TEXT_PATTERNS = tuple(
     (re.compile(pattern, re.DOTALL), mime) for pattern, mime, _ in _TEXT
 )
 UNREAD_TEXTS = tuple(mime for _, mime, _ in _TEXT)
-"""MIME types whose content is text: it is read where text is wanted."""
+"""MIME types with text content, which is read where text is needed."""
 UNREAD_SUFFIXES: Mapping[str, str] = {
     mime: suffix for _, mime, suffix in (*_TEXT, *_BINARY)
 }
 
 
 def unread_mime(head: bytes) -> str:
-    """The MIME type of binary content by its first bytes; empty where none fits."""
+    """The MIME type of binary content by its first bytes; empty if none matches."""
     for pattern, mime in _BINARY_PATTERNS:
         if pattern.match(head):
             return mime
@@ -109,7 +109,7 @@ def unread_mime(head: bytes) -> str:
 
 
 def unread_text_mime(text: str) -> str:
-    """The MIME type of text by its first characters; empty where none fits."""
+    """The MIME type of text by its first characters; empty if none matches."""
     for pattern, mime in _TEXT_PATTERNS:
         if pattern.match(text):
             return mime

@@ -1,17 +1,17 @@
-"""Reads content as people write it in data rows and on the command line.
+"""Reads content as written in data rows and on the command line.
 
-- ``"a <<image1>> b"``: a text with tags, for the media of the row.
-- ``{"text": "a <<image1>> b", "media": {"image1": "img/a.png"}}``: a text with its own
-  media; those without a tag follow it.
+- ``"a <<image1>> b"``: a text with tags for the media of the row.
+- ``{"text": "a <<image1>> b", "media": {"image1": "img/a.png"}}``: a text with its
+  media; media without a tag follow the text.
 - ``[{"type": "text", "text": "a"}, {"type": "image", "path": "img/a.png"}]``: parts in
-  order; their texts are taken as they are, tags and all. Parts as chat data have them
-  are read too: ``{"type": "image_url", "image_url": {"url": "data:..."}}``, and
-  ``{"type": "image"}`` for the next picture of the row.
+  order; tags in their texts are not parsed. Parts of chat data are read too: ``{"type":
+  "image_url", "image_url": {"url": "data:..."}}``, and ``{"type": "image"}`` for the
+  next picture of the row.
 
-In a ``media`` mapping the keys are a kind and a number (``image1``, ``audio2``,
-``3d1``); for ``code1`` the value is the code itself. Any other medium is a path, base64
-or a data URI, a mapping with one of these or bytes, or a sound as ``{"array": ...,
-"sampling_rate": ...}``.
+The keys of ``media`` are a kind and a number (``image1``, ``audio2``, ``3d1``). The
+value of ``code1`` is the code itself. Any other value is a path, base64 or a data URI,
+a mapping with one of these or bytes, or a sound as ``{"array": ..., "sampling_rate":
+...}``.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ from mmeval.media.placeholders import (
 )
 
 Resolve = Callable[[str, str], Media]
-"""``resolve(path, where)``: the medium at a written path. Raises UsageError that begins
-with ``where``."""
+"""``resolve(path, where)``: the medium at a path in the data.
+
+Raises UsageError with a message that begins with ``where``.
+"""
 
 _LABEL = re.compile(r"(image|audio|video|document|code|3d)[0-9]{1,9}")
 _SAME_TYPES = {
@@ -46,9 +48,9 @@ _SAME_TYPES = {
     "video_url": "video",
     "input_video": "video",
 }
-"""Types of parts in chat data, as they are called here."""
+"""Types of parts in chat data, with the kind of part."""
 _MEDIUM_KEYS = ("path", "url", "bytes", "data", "source")
-"""The keys under which a part, or a mapping in it, holds its medium."""
+"""Keys for the medium of a part, or of a mapping in it."""
 _TYPE_NAMES: Mapping[type, str] = {
     type(None): "missing",
     bool: "true or false",
@@ -62,8 +64,7 @@ _TYPE_NAMES: Mapping[type, str] = {
 
 
 class ContentReader:
-    """Reads a row's content. ``shared`` are its own media by label, for all its
-    texts."""
+    """Reads the content of a row. ``shared`` are the row's media by label."""
 
     __slots__ = ("_named", "resolve", "shared", "spellings")
 
@@ -78,93 +79,92 @@ class ContentReader:
         self.shared = self._media(shared, "media") if shared else {}
         self._named: set[str] = set()
 
-    def read(self, written: Any, where: str) -> Interleaved:
-        """Content in any written form. Raises UsageError for what is wrong at
-        ``where``."""
-        if isinstance(written, str):
-            return self._text(written, {})
-        if isinstance(written, list):
+    def read(self, value: Any, where: str) -> Interleaved:
+        """Content in any form. Raises UsageError with the place of the fault."""
+        if isinstance(value, str):
+            return self._text(value, {})
+        if isinstance(value, list):
             parts: list[Part] = []
-            for position, part in enumerate(written):
+            for position, part in enumerate(value):
                 parts.append(self._part(part, f"{where}[{position}]"))
             return Interleaved(tuple(parts))
-        if not isinstance(written, Mapping):
+        if not isinstance(value, Mapping):
             raise UsageError(
-                f'{where} is {_named_type(written)}; write a text, {{"text", "media"}} '
+                f'{where} is {_named_type(value)}; write a text, {{"text", "media"}} '
                 "or a list of parts",
                 name=where,
             )
-        if "type" in written:
+        if "type" in value:
             raise UsageError(
                 f"{where} is a single part; put it into a list", name=where
             )
-        unknown = written.keys() - {"text", "media"}
+        unknown = value.keys() - {"text", "media"}
         if unknown:
             raise UnknownNameError(f"key of {where}", min(unknown), ("text", "media"))
-        text = written.get("text") or ""
+        text = value.get("text") or ""
         if not isinstance(text, str):
             raise UsageError(
                 f"{where}.text is {_named_type(text)}, not a text", name=f"{where}.text"
             )
-        return self._text(text, self._media(written.get("media"), f"{where}.media"))
+        return self._text(text, self._media(value.get("media"), f"{where}.media"))
 
     def unnamed(self) -> list[str]:
-        """Labels of the row's media that no text read so far has named."""
+        """Labels of the row's media that no text so far has named."""
         return [label for label in self.shared if label not in self._named]
 
     def check_all_named(self) -> None:
-        """Raises UsageError for a medium of the row that no text has named."""
+        """Raises UsageError if no text has named a medium of the row."""
         unnamed = self.unnamed()
         if unnamed:
             label = unnamed[0]
             raise UsageError(
-                f'media "{label}" is named by no text; put the tag <<{label}>> where '
-                "it belongs"
+                f'no text names media "{label}"; put the tag <<{label}>> where it '
+                "belongs"
             )
 
-    def _text(self, text: str, own: Mapping[str, Media | str]) -> Interleaved:
+    def _text(self, text: str, text_media: Mapping[str, Media | str]) -> Interleaved:
         if not self.shared:
-            return Interleaved.from_text(text, own, spellings=self.spellings)
+            return Interleaved.from_text(text, text_media, spellings=self.spellings)
         tagged = {tag.label for tag in find(text, self.spellings)}
         self._named |= tagged
         media = {label: item for label, item in self.shared.items() if label in tagged}
-        media.update(own)
+        media.update(text_media)
         return Interleaved.from_text(text, media, spellings=self.spellings)
 
-    def _media(self, written: Any, where: str) -> dict[str, Media | str]:
-        if written is None:
+    def _media(self, mapping: Any, where: str) -> dict[str, Media | str]:
+        if mapping is None:
             return {}
-        if not isinstance(written, Mapping):
+        if not isinstance(mapping, Mapping):
             raise UsageError(
-                f"{where} is {_named_type(written)}, not a mapping from labels to "
+                f"{where} is {_named_type(mapping)}, not a mapping from labels to "
                 "paths",
                 name=where,
             )
-        found: dict[str, Media | str] = {}
-        for key, value in written.items():
+        by_label: dict[str, Media | str] = {}
+        for key, value in mapping.items():
             label = canonical_label(str(key))
             if not _LABEL.fullmatch(label):
                 raise UsageError(
-                    f"{where} {key!r} is no label: write a kind and a number, such as "
-                    "image1",
+                    f"{where} {key!r} is not a label: write a kind and a number, such "
+                    "as image1",
                     name=where,
                 )
-            if value is None:  # parquet fills the labels that a row lacks with null
+            if value is None:  # parquet has null for the labels of other rows
                 continue
             if isinstance(value, str) and label.startswith("code"):
-                found[label] = value
+                by_label[label] = value
                 continue
             place = f"{where} {key}"
-            medium = self._held(value, place)
+            medium = self._medium_of(value, place)
             if medium is None:
                 raise UsageError(
                     f"{place} is {_named_type(value)}, not a path", name=place
                 )
-            found[label] = medium
-        return found
+            by_label[label] = medium
+        return by_label
 
-    def _held(self, value: Any, where: str) -> Media | None:
-        """The medium that a value is or holds; None where it is nothing of the kind."""
+    def _medium_of(self, value: Any, where: str) -> Media | None:
+        """The medium that a value is or contains; None for any other value."""
         if isinstance(value, Media):
             return value
         if isinstance(value, Interleaved):
@@ -172,7 +172,7 @@ class ContentReader:
         if isinstance(value, Mapping) and not is_sound(value):
             for key in _MEDIUM_KEYS:
                 if value.get(key) is not None:
-                    return self._held(value[key], where)
+                    return self._medium_of(value[key], where)
         medium: Media | None = None
         try:
             if isinstance(value, bytes):
@@ -182,13 +182,13 @@ class ContentReader:
             elif is_sound(value):
                 medium = sound_medium(value)
         except UsageError as error:
-            about = str(error)
-            fault = about if about.startswith(where) else f"{where}: {about}"
+            message = str(error)
+            fault = message if message.startswith(where) else f"{where}: {message}"
             raise UsageError(fault, name=where) from None
         return medium
 
     def _next_shared(self, kind: str) -> Media | None:
-        """The first of the row's media of a kind that no text or part has named."""
+        """The first medium of a kind in the row that no text or part has named."""
         for label in self.unnamed():
             medium = self.shared[label]
             if label_kind(label) == kind and isinstance(medium, Media):
@@ -196,17 +196,17 @@ class ContentReader:
                 return medium
         return None
 
-    def _part(self, written: Any, where: str) -> Part:
-        if not isinstance(written, Mapping):
+    def _part(self, part: Any, where: str) -> Part:
+        if not isinstance(part, Mapping):
             raise UsageError(
-                f'{where} is {_named_type(written)}, not a part such as {{"type": '
+                f'{where} is {_named_type(part)}, not a part such as {{"type": '
                 f'"text", "text": "..."}}',
                 name=where,
             )
-        written_type = written.get("type")
-        kind = _SAME_TYPES.get(str(written_type), written_type)
+        type_name = part.get("type")
+        kind = _SAME_TYPES.get(str(type_name), type_name)
         if kind in ("text", "code"):
-            text = written.get("text")
+            text = part.get("text")
             if not isinstance(text, str):
                 raise UsageError(
                     f'{where} needs "text", which is {_named_type(text)}', name=where
@@ -216,11 +216,15 @@ class ContentReader:
             raise UnknownNameError(
                 f"type of part in {where}:", str(kind), ("text", "code", *MEDIA_KINDS)
             )
-        keys = (*_MEDIUM_KEYS, kind, f"{kind}_url", str(written_type))
-        given = [written[key] for key in keys if written.get(key) is not None]
-        medium = self._held(given[0], where) if given else self._next_shared(kind)
+        keys = (*_MEDIUM_KEYS, kind, f"{kind}_url", str(type_name))
+        media_values = [part[key] for key in keys if part.get(key) is not None]
+        medium = (
+            self._medium_of(media_values[0], where)
+            if media_values
+            else self._next_shared(kind)
+        )
         if medium is None:
-            path = given[0] if given else None
+            path = media_values[0] if media_values else None
             raise UsageError(
                 f'{where} needs "path", which is {_named_type(path)}', name=where
             )

@@ -1,4 +1,4 @@
-"""The MIME type of a zip: of an office document or another package, or a plain zip."""
+"""The MIME type of a zip: an office document, another package, or a plain zip."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xml.parsers import expat
 
 ZIP = "application/zip"
 MAX_DIRECTORY_BYTES = 2**20
-"""Of a zip's directory, and of its list of content types; Office writes far less."""
+"""Maximum size of a zip's directory, and of its list of content types."""
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 DOCX = f"{_OFFICE}wordprocessingml.document"
 XLSX = f"{_OFFICE}spreadsheetml.sheet"
@@ -28,7 +28,7 @@ _READ_ALIKE: Mapping[str, str] = {
     "application/vnd.ms-excel.addin.macroEnabled": XLSX,
     f"{_OFFICE}spreadsheetml.template": XLSX,
 }
-"""Variants that the reader of another type reads as well."""
+"""Variants that the reader of another type can read."""
 _MAIN_NAMES: Mapping[str, str] = {
     "word/document.xml": DOCX,
     "xl/workbook.xml": XLSX,
@@ -37,46 +37,50 @@ _MAIN_NAMES: Mapping[str, str] = {
 }
 """The usual names of main parts, for a damaged package without content types."""
 _MIMETYPE = "mimetype"
-_STATED = re.compile(r"application/(?:vnd\.oasis\.opendocument\.[a-z-]+|epub\+zip)")
-_MOST_STATED_BYTES = 100
+_MIMETYPE_FORMAT = re.compile(
+    r"application/(?:vnd\.oasis\.opendocument\.[a-z-]+|epub\+zip)"
+)
+_MAX_MIMETYPE_BYTES = 100
 _SCENES = (".usda", ".usdc", ".usd")
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 def zip_mime(file: BinaryIO) -> str:
-    """The type by the zip's directory and its list of content types.
+    """The type, by the zip's directory and list of content types.
 
-    What is stored inside, such as a workbook inside a presentation, has no influence.
-    Any other zip is ``application/zip``, and so is one whose directory is damaged or
-    larger than ``MAX_DIRECTORY_BYTES``.
+    Files inside, such as a workbook in a presentation, are ignored. Any other zip is
+    ``application/zip``, as is one whose directory is damaged or larger than
+    ``MAX_DIRECTORY_BYTES``.
     """
     try:
-        with zipfile.ZipFile(_InPieces(file)) as archive:
+        with zipfile.ZipFile(_BoundedReader(file)) as archive:
             return _package_mime(archive)
-    except Exception:  # zipfile raises errors of many kinds for hostile bytes
+    except Exception:  # zipfile raises many errors for hostile bytes
         return ZIP
 
 
 def has_directory(file: BinaryIO) -> bool:
-    """Whether a zip's directory can be read, or is too large to be read. A zip
-    that is cut short has none: it stands at the end."""
+    """True if a zip's directory can be read, or is too large to read.
+
+    A truncated zip has none, because the directory is at its end.
+    """
     try:
-        with zipfile.ZipFile(_InPieces(file)):
+        with zipfile.ZipFile(_BoundedReader(file)):
             return True
     except _TooLargeError:
         return True
-    except Exception:  # zipfile raises errors of many kinds for hostile bytes
+    except Exception:  # zipfile raises many errors for hostile bytes
         return False
 
 
 class _TooLargeError(Exception):
-    """More is asked for at once than is read."""
+    """A single read is larger than the limit."""
 
 
-class _InPieces:
-    """A file that gives no more than ``MAX_DIRECTORY_BYTES`` at once.
+class _BoundedReader:
+    """A file that returns at most ``MAX_DIRECTORY_BYTES`` per read.
 
-    A zip states how large its directory is, and zipfile reads as much into memory.
+    zipfile reads a directory of any declared size into memory.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -86,7 +90,7 @@ class _InPieces:
         self.seekable = file.seekable
 
     def read(self, size: int = -1) -> bytes:
-        """Raises _TooLargeError where more is asked for."""
+        """Raises _TooLargeError if ``size`` is larger than the limit."""
         if size > MAX_DIRECTORY_BYTES:
             raise _TooLargeError
         return self._file.read(MAX_DIRECTORY_BYTES if size < 0 else size)
@@ -101,9 +105,9 @@ def _package_mime(archive: zipfile.ZipFile) -> str:
         if main is not None:
             return _READ_ALIKE.get(main[1], main[1])
     if _MIMETYPE in names:
-        stated = _start_of(archive, _MIMETYPE, _MOST_STATED_BYTES).decode("ascii")
-        if _STATED.fullmatch(stated.strip()):
-            return stated.strip()
+        mimetype = _start_of(archive, _MIMETYPE, _MAX_MIMETYPE_BYTES).decode("ascii")
+        if _MIMETYPE_FORMAT.fullmatch(mimetype.strip()):
+            return mimetype.strip()
     for name, mime in _MAIN_NAMES.items():
         if name in names:
             return mime
@@ -113,22 +117,22 @@ def _package_mime(archive: zipfile.ZipFile) -> str:
 
 
 def _content_types(archive: zipfile.ZipFile, names: list[str]) -> list[str]:
-    """The content types of a package's parts in order; none where they are damaged."""
-    found: list[str] = []
+    """The content types of a package's parts, in order; empty if they are damaged."""
+    content_types: list[str] = []
 
-    def note(_element: str, attributes: dict[str, str]) -> None:
-        found.append(attributes.get("ContentType", ""))
+    def add_type(_element: str, attributes: dict[str, str]) -> None:
+        content_types.append(attributes.get("ContentType", ""))
 
     if _CONTENT_TYPES not in names:
-        return found
+        return content_types
     parser = expat.ParserCreate()
-    parser.StartElementHandler = note
+    parser.StartElementHandler = add_type
     try:
         listed = _start_of(archive, _CONTENT_TYPES, MAX_DIRECTORY_BYTES)
         parser.Parse(listed, True)
-    except Exception:  # of a damaged entry, or of XML that is not well-formed
+    except Exception:  # a damaged entry, or malformed XML
         return []
-    return found
+    return content_types
 
 
 def _start_of(
@@ -136,8 +140,8 @@ def _start_of(
     name: str,
     most: int,
 ) -> bytes:
-    """The first bytes of an entry, unpacked; no more are unpacked."""
-    # other methods may ask for a dictionary of gigabytes
+    """The first bytes of an entry; no more are unpacked."""
+    # other methods may allocate a dictionary of gigabytes
     if archive.getinfo(name).compress_type not in _METHODS:
         raise ValueError("office documents are not packed so")
     with archive.open(name) as entry:

@@ -1,18 +1,18 @@
 """Decodes media within limits: pictures, sounds, frames, meshes, pages and text.
 
-What a model or a data set delivers is hostile until it is decoded. Every function here
-reads one medium, relies neither on its name nor on what it declares, follows no
-reference out of its bytes, and raises one of
+Media from models and data sets are hostile input. Every function here reads one medium,
+does not rely on its name or its declared size, follows no reference out of its bytes,
+and raises one of:
 
-    CorruptMediaError      it cannot be decoded: which medium, and why
-    UnsupportedMediaError  it has a format, codec, depth or password that is not read here
-    MediaLimitError        it is larger than a limit: which limit, its value, what was found
-    MissingExtraError      the package that decodes it is not installed: the command that installs it
-    MissingDataError       its file has gone
+    CorruptMediaError      it cannot be decoded; has the medium and the reason
+    UnsupportedMediaError  its format, codec, depth or encryption is not supported
+    MediaLimitError        it exceeds a limit; has the limit, its value and the actual value
+    MissingExtraError      a required package is not installed; has the command to install it
+    MissingDataError       its file is missing
 
-Metrics share what is decoded: a picture, a sound, a mesh and the words of a document
-are decoded once for a medium and its limits, and kept with the medium (see ``memo``).
-Frames and pages are streams, decoded whenever they are asked for.
+Metrics share results: pictures, sounds, meshes and the text of documents are decoded
+once per medium and limits, and cached with the medium (see ``memo``). Frames and pages
+are streams, which are decoded at each call.
 """  # noqa: E501
 
 from mmeval.media.decode.av.sound import Audio, SoundStart, audio, sound_start

@@ -1,12 +1,12 @@
-"""Decodes in a separate process, for libraries that cannot be bounded from inside.
+"""Decodes in a separate process, for libraries that cannot be limited from inside.
 
-That process has a limit of processor time and of memory for each step, none of the
-user's keys in its environment, and no right to write a file. It decodes one medium
-after the other, and is replaced when a medium was too much for it. It runs nothing of
-the user's script: what it needs is imported by name. Any process or thread may decode;
-each open lazy stream has a process to itself.
+For each step, the process has limits of processor time and memory. It has none of the
+user's keys in its environment, and no permission to write files. It decodes one medium
+after the other, and is replaced if a medium exceeds a limit. It does not run the user's
+script: what it needs is imported by name. Any process or thread may decode; each open
+stream has its own decoding process.
 
-It sends back data of a stated size and never an object that could run code here.
+The process sends data of a stated size, never an object that could run code here.
 """
 
 from __future__ import annotations
@@ -38,20 +38,21 @@ from mmeval.media.decode.limits import DecodeLimits
 from mmeval.media.media import Media
 
 IDLE_SECONDS = 60.0
-"""After so long without a request a process ends."""
+"""Seconds without a request after which a decoding process ends."""
 _FRESH_SECONDS = 0.8 * IDLE_SECONDS
 _MOST_MEDIA = 1000
-"""After so many media a process is replaced, as the memory leaks of its libraries add
-up."""
+"""Media after which a process is replaced, because its libraries leak memory."""
 _WALL_FACTOR, _WALL_LEAST = 20.0, 60.0
-"""Wall time is a second limit, for a decoder that waits without working; a busy machine
-must not reach it."""
+"""Wall time is a second limit, for a decoder that waits without using the processor.
+
+It is generous, because a busy machine must not reach it.
+"""
 ERRORS = {
     kind.__name__: kind
     for kind in (CorruptMediaError, MediaLimitError, UnsupportedMediaError)
 }
-"""The errors that the other process sends, by name."""
-_PASSED_ON = (
+"""The errors that the decoding process sends, by name."""
+_KEPT_VARIABLES = (
     "PATH",
     "LD_LIBRARY_PATH",
     "DYLD_LIBRARY_PATH",
@@ -68,7 +69,7 @@ _START = (
 
 
 class Step(NamedTuple):
-    """The result of a decoder's step: facts for JSON, and the bytes they describe."""
+    """The result of one step: facts for JSON, and the bytes that they describe."""
 
     facts: dict[str, Any]
     buffers: tuple[bytes, ...] = ()
@@ -77,13 +78,15 @@ class Step(NamedTuple):
 def steps_apart(
     decoder: str, media: Media, data: bytes, limits: DecodeLimits, **options: Any
 ) -> Generator[Step, None, None]:
-    """The steps of a decoder, each made in the other process when it is asked for.
+    """The steps of a decoder, each made in the decoding process when it is requested.
 
-    ``decoder`` is ``module:function`` below ``mmeval.media.decode``: it takes (media,
-    limits, **options), imports what it needs, for which there is no limit, and returns
-    a generator of steps. Raises the errors of this package that it raises;
-    MediaLimitError where a step takes more time or memory than ``limits`` allow, or
-    the library crashes; UnsupportedMediaError where it does not run at all.
+    ``decoder`` is ``module:function`` below ``mmeval.media.decode``. It takes (media,
+    limits, **options), imports what it needs (without a limit) and returns a generator
+    of steps.
+
+    Raises the ContentError that the decoder raises, MediaLimitError if a step exceeds
+    ``limits`` or the library crashes, UnsupportedMediaError if the decoder does not run
+    at all.
     """
     worker = _crew.take()
     usable = False
@@ -104,7 +107,7 @@ def steps_apart(
             if step is None:
                 usable = True
                 return
-            usable = True  # the worker waits for what is next, so it can be stopped
+            usable = True  # the worker waits for a request, so it can be stopped
             yield step
             usable = False
     except ContentError as error:
@@ -115,7 +118,7 @@ def steps_apart(
 
 
 class _Worker:
-    """A decoding process, as this process sees it."""
+    """A decoding process, seen from this process."""
 
     def __init__(self) -> None:
         ours, theirs = multiprocessing.Pipe()
@@ -131,10 +134,10 @@ class _Worker:
             str(os.getpid()),
         ]
         environment = {
-            name: os.environ[name] for name in _PASSED_ON if name in os.environ
+            name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ
         }
-        # One thread and one heap: more would reserve addresses, which are what its
-        # memory is limited by.
+        # One thread and one heap: more would reserve addresses, and the limit of
+        # memory is one of addresses.
         environment |= {
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
@@ -148,7 +151,7 @@ class _Worker:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env=environment,
-                process_group=0,  # Ctrl-C is the user's process's to handle
+                process_group=0,  # Ctrl-C is handled by this process
             )
         self._line: Connection = ours
         self._media = 0
@@ -163,7 +166,7 @@ class _Worker:
 
     def begin(self, job: dict[str, Any], data: bytes) -> None:
         self._media += 1
-        # a process that is gone is found when it is asked for a step
+        # an ended process is detected by the next ``step``
         with contextlib.suppress(OSError):
             self._line.send_bytes(json.dumps(job).encode())
             self._line.send_bytes(data)
@@ -174,20 +177,20 @@ class _Worker:
         seconds: float,
         size: int,
     ) -> Step | None:
-        """The next step; None after the last. Raises the error that it ended in."""
+        """The next step; None after the last. Raises the error of the decoder."""
         self.is_waiting = False
         try:
             self._line.send_bytes(b"next")
             if not self._line.poll(max(_WALL_LEAST, _WALL_FACTOR * seconds)):
                 raise MediaLimitError(
-                    f"{media.label}: decoding it took too long and was ended"
+                    f"{media.label}: decoding it took too long and was stopped"
                 )
             reply = json.loads(self._line.recv_bytes(1 << 20))
             buffers = tuple(
                 self._line.recv_bytes() for _ in range(reply.get("buffers", 0))
             )
         except (EOFError, OSError):
-            # The process has ended. The medium may be sound, so it is never reported as
+            # The process has ended. The medium may be valid, so it is not reported as
             # damaged.
             code = self._process.wait()
             if code == -signal.SIGPROF:
@@ -198,13 +201,14 @@ class _Worker:
                 ) from None
             if code >= 0:
                 raise UnsupportedMediaError(
-                    f"{media.label}: its decoder does not run here (exit code {code}); "
+                    f"{media.label}: its decoder does not run (exit code {code}); "
                     "install mmeval again"
                 ) from None
+            cause = signal.Signals(-code).name
             raise MediaLimitError(
-                f"{media.label}: its decoder ended ({signal.Signals(-code).name}): it "
-                f"is damaged, or made to need more than the {size >> 20} MiB of memory "
-                "that max_step_bytes allows a file of its size"
+                f"{media.label}: its decoder crashed ({cause}): the file is damaged, "
+                f"or needs more than the {size >> 20} MiB of memory that "
+                "max_step_bytes allows for a file of its size"
             ) from None
         self._used = time.monotonic()
         self.is_waiting = True
@@ -215,7 +219,7 @@ class _Worker:
         return None
 
     def stop(self) -> None:
-        """Leave the current medium and wait for another one."""
+        """Abandon the current medium and wait for another one."""
         with contextlib.suppress(OSError):
             self._line.send_bytes(b"stop")
 
@@ -225,7 +229,7 @@ class _Worker:
         self._process.wait()
 
     def forget(self) -> None:
-        """Close a process that belongs to the parent of a fork."""
+        """After a fork: close the connection to a process of the parent."""
         self._line.close()
         self._process.returncode = 0
 
@@ -241,10 +245,10 @@ class _Crew:
         with self._lock:
             stale = [worker for worker in self._idle if not worker.is_fresh]
             self._idle = [worker for worker in self._idle if worker.is_fresh]
-            found = self._idle.pop() if self._idle else None
+            fresh = self._idle.pop() if self._idle else None
         for worker in stale:
             worker.end()
-        return found or _Worker()
+        return fresh or _Worker()
 
     def put_back(self, worker: _Worker, *, usable: bool) -> None:
         if not usable:

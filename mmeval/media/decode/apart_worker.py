@@ -1,4 +1,4 @@
-"""Runs in the decoding process: takes media one after the other, within limits."""
+"""Runs in the decoding process: decodes one medium after the other, within limits."""
 
 from __future__ import annotations
 
@@ -24,30 +24,38 @@ from mmeval.system.processes import is_orphan
 
 _PACKAGE = "mmeval.media.decode."
 _DEEPEST = 400
-"""Frames of Python: a document that is nested too deeply is an error before the stack
-of C is full."""
+"""Maximum recursion depth of Python.
+
+A deeply nested document is then an error before the stack of C overflows.
+"""
 
 
 def work(handle: int, parent: int) -> None:
-    """Decode until the parent process is gone, or has asked nothing for a while."""
+    """Decode until the parent process ends, or sends no request for a while."""
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     with Connection(handle) as line, contextlib.suppress(EOFError, OSError):
-        while _is_asked(line, parent, seconds=IDLE_SECONDS):
+        while _has_request(line, parent, seconds=IDLE_SECONDS):
             job = line.recv_bytes()
-            if job not in (b"next", b"stop"):  # meant for a medium that is finished
+            if job not in (
+                b"next",
+                b"stop",
+            ):  # these are late requests for a finished medium
                 _decode(line, parent, json.loads(job), line.recv_bytes())
 
 
-def _is_asked(
+def _has_request(
     line: Connection,
     parent: int,
     *,
     seconds: float = math.inf,
 ) -> bool:
-    """Wait for a request. False when none came in time, or when the parent is gone.
-    A process that the parent has forked may keep its end of the line open."""
+    """Wait for a request. False if none arrives in time, or the parent has ended.
+
+    The end of the parent does not close the connection if a forked child of it still
+    has it open.
+    """
     end = time.monotonic() + seconds
     while not line.poll(1.0):
         if is_orphan(parent) or time.monotonic() > end:
@@ -70,7 +78,7 @@ def _decode(
     decoder = getattr(importlib.import_module(module), function)
     steps = decoder(media, DecodeLimits(**job["limits"]), **job["options"])
     with contextlib.closing(steps):
-        while _is_asked(line, parent) and line.recv_bytes() == b"next":
+        while _has_request(line, parent) and line.recv_bytes() == b"next":
             try:
                 with (
                     _bounded(job["seconds"], job["bytes"]),
@@ -96,13 +104,13 @@ def _send(line: Connection, reply: dict[str, Any], *buffers: bytes) -> None:
 
 @contextlib.contextmanager
 def _bounded(seconds: float, size: int) -> Iterator[None]:
-    """Limit processor time (the kernel kills the process) and added memory."""
+    """Limit processor time (the kernel kills the process) and additional memory."""
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     depth = sys.getrecursionlimit()
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         most = pages * resource.getpagesize() + size
-    except OSError:  # the addresses in use are not reported: there is no limit
+    except OSError:  # the current use of addresses is unknown: no effective limit
         most = 2**40 + size
     if hard != resource.RLIM_INFINITY:
         most = min(most, hard)

@@ -1,4 +1,4 @@
-"""Checks whether media can be decoded, within some seconds (``mmeval check``)."""
+"""Checks whether media can be decoded, within a time limit (``mmeval check``)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from mmeval.media.media_type import UNKNOWN_MIME
 from mmeval.media.parts import Part
 
 SECONDS = 60.0
-"""How long the media of all tasks of a command are decoded, at most."""
+"""Maximum seconds for decoding the media of all tasks of a command."""
 
-# Any: each decoder has its own result, of which nothing is wanted here.
+# Any: each decoder has its own type of result, which is not used here.
 _DECODERS: Mapping[MediaKind, Callable[[Media], Any]] = {
     "image": decode.image,
     "audio": decode.audio,
@@ -35,35 +35,37 @@ _DECODERS: Mapping[MediaKind, Callable[[Media], Any]] = {
 
 @dataclass
 class MediaLook:
-    """Decodes media until the seconds are over. Pictures, sounds and meshes whole, of
-    videos and PDFs the declared data; media without a decoder are passed over."""
+    """Decodes media until the time is over.
+
+    Pictures, sounds and meshes are decoded whole; of videos and PDFs, only the declared
+    data are read. Media without a decoder are ignored.
+    """
 
     seconds: float = SECONDS
     spent: float = 0.0
     looked_at: int = 0
     passed_over: int = 0
-    """Media that came when the seconds were over."""
+    """Media that came after the time was over."""
     lacking: dict[MissingExtraError, set[MediaKind]] = field(default_factory=dict)
-    """The packages that are not installed, with the kinds of media that were not
-    decoded for lack of them."""
+    """Missing packages, with the kinds of media that could not be decoded."""
     unsupported: list[str] = field(default_factory=list)
-    """Why media are not read here. It is not a fault, as a model may read them."""
+    """Why media are not read. This is not a fault, as a model may read them."""
 
     def fault(self, media: Media) -> str:
-        """Why a medium cannot be decoded; empty where it can, or was not decoded."""
+        """Why a medium cannot be decoded; empty if it can, or was not decoded."""
         if self.spent >= self.seconds:
             self.passed_over += 1
             return ""
-        began = time.monotonic()
+        start = time.monotonic()
         try:
             if media.mime == "application/pdf":
                 decode.page_count(media)
             elif media.kind in _DECODERS:
                 _DECODERS[media.kind](media)
         except MissingExtraError as error:
-            for known in self.lacking:
-                if known.command == error.command:
-                    self.lacking[known].add(media.kind)
+            for known_error in self.lacking:
+                if known_error.command == error.command:
+                    self.lacking[known_error].add(media.kind)
                     return ""
             self.lacking[error] = {media.kind}
             return ""
@@ -73,12 +75,12 @@ class MediaLook:
             self.looked_at += 1
             return str(error)
         finally:
-            self.spent += time.monotonic() - began
+            self.spent += time.monotonic() - start
         self.looked_at += 1
         return ""
 
     def findings(self) -> Iterator[Finding]:
-        """What was not decoded: for lack of a package, of a reader, or of time."""
+        """Media that were not decoded: for a missing package, format or time."""
         for error, kinds in self.lacking.items():
             subject = Subject(name=", ".join(sorted(kinds)))
             yield finding_of(error, subject, "warning")
@@ -96,8 +98,7 @@ class MediaLook:
 
 
 def medium_problem(part: Part, media: Media) -> str:
-    """What is wrong with a medium's type and size; empty if nothing. Code is any
-    text."""
+    """The fault of a medium's type or size; empty if none. Code may be any text."""
     try:
         mime, size = media.mime, media.size
     except (MissingError, ContentError) as error:
@@ -107,11 +108,11 @@ def medium_problem(part: Part, media: Media) -> str:
     if not size:
         return f"{media.path or media.name} is empty"
     if mime == UNKNOWN_MIME:
-        return f"{media.path or media.name} is of no known type"
+        return f"{media.path or media.name} has an unknown type"
     is_code = part.kind == "code" and mime.startswith(TEXT_MIMES)
     if not is_code and not may_be(part.kind, mime):
         return (
-            f"{media.path or media.name} is announced as {part.kind}, its content is "
-            f"{mime}"
+            f"{media.path or media.name} should be of kind {part.kind}, but its "
+            f"content is {mime}"
         )
     return ""

@@ -1,4 +1,4 @@
-"""Splits code into words with their kinds, in the decoding process."""
+"""Splits code into words with their classes, in the decoding process."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ Words = list[tuple[TokenClass, str]]
 def code_words(
     texts: Sequence[tuple[str, str]], *, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> list[Words | None]:
-    """The words of each of ``texts``, (text, language), in order with their classes.
+    """The words of each (text, language) in ``texts``, in order, with their classes.
 
-    None where no lexer knows the language, where one fails, and where it finds more
-    than MAX_TOKENS words. All are read in one step: raises MediaLimitError where they
-    take more than ``limits`` allow together, or the process crashes.
+    None if no lexer knows the language, it fails, or it finds more than MAX_TOKENS
+    words. All texts are read in one step: raises MediaLimitError if together they
+    exceed ``limits``, or the process crashes.
     """
     data = json.dumps(texts).encode()
     media = Media(data=data, mime="application/json", size=len(data), name="code")
     for step in steps_apart("mmeval.media.decode.code:word_steps", media, data, limits):
-        found: list[Words | None] = []
+        results: list[Words | None] = []
         for words in json.loads(step.buffers[0]):
             if words is None:
-                found.append(None)
+                results.append(None)
             else:
-                found.append([(kind, word) for kind, word in words])
-        return found
+                results.append([(kind, word) for kind, word in words])
+        return results
     return [None] * len(texts)
 
 
@@ -47,14 +47,14 @@ def word_steps(media: Media, _limits: DecodeLimits) -> Iterator[Step]:
         _lexer(language)
 
     def words() -> Iterator[Step]:
-        found = [_words(text, language) for text, language in texts]
-        yield Step({}, (json.dumps(found).encode(),))
+        results = [_words(text, language) for text, language in texts]
+        yield Step({}, (json.dumps(results).encode(),))
 
     return words()
 
 
 def _words(text: str, language: str) -> Words | None:
-    """Neighbouring words of one class are joined."""
+    """The words with their classes; adjacent words of one class are joined."""
     lexer = _lexer(language)
     if lexer is None:
         return None
@@ -77,7 +77,7 @@ def _words(text: str, language: str) -> Words | None:
 
 @lru_cache(maxsize=200)
 def _lexer(name: str) -> Any:
-    """A lexer of Pygments (untyped) by one of its names; None where it has none."""
+    """The Pygments lexer of a language; None if there is none."""
     from pygments.lexers import get_lexer_by_name
     from pygments.util import ClassNotFound
 

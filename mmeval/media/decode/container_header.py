@@ -1,4 +1,4 @@
-"""Checks what a container declares: its length, and the tables of an MP4 file."""
+"""Checks declarations of a container: its length, and the tables of an MP4."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mmeval.media.media import MAX_MEDIA_BYTES
 from mmeval.media.media_type import Box, boxes
 
 _MOST_PIECES = 100_000
-"""Chunks or boxes at the top of a file that are read for its length."""
+"""Chunks or top-level boxes of a file that are read for its length."""
 _ISO_BOXES = frozenset(
     (
         b"ftyp",
@@ -30,79 +30,80 @@ _ISO_BOXES = frozenset(
     )
 )
 _AVI_CHUNKS = frozenset((b"LIST", b"JUNK", b"idx1", b"RIFF"))
-"""Known names only: what else follows a whole file is a left-over of its writer."""
+"""Known names only: unknown data after a complete file is left by its writer."""
 _WIDE_WAVES = (b"RF64", b"BW64")
-"""WAV with sizes of 64 bits in a chunk of their own."""
+"""WAV with 64-bit sizes in a chunk of their own."""
 _WIDE = 0xFFFFFFFF
-"""In place of a size of 32 bits: it is in the chunk of wide sizes."""
+"""In place of a 32-bit size: the size is in the chunk of 64-bit sizes."""
 _FORMAT_BYTES = 16
 _EXTENSIBLE = 0xFFFE
-"""The format is stated behind the others."""
+"""The code of a format that is stated after the other fields."""
 _CHUNK_NAME = re.compile(rb"[ -~]{4}")
 _XING = re.compile(rb"(?:Xing|Info)(.{4})", re.DOTALL)
-"""The header of MPEG audio that states its length, with flags of what it states."""
+"""The header of MPEG audio with its length; the group has flags of what it states."""
 
 MAX_EDITS = 1000
-"""Entries of a list of edits. Files have one or two; each may play everything again."""
+"""Maximum entries of an edit list. Files have one or two; each may repeat all."""
 _MOST_BOXES = 500_000
 _DEEPEST = 12
 _OPAQUE = frozenset((b"mdat", b"free", b"skip"))
 _ENCRYPTED = (b"encv", b"enca")
-"""What stands in place of the codec of an encrypted track."""
+"""The codec names of encrypted tracks."""
 _TO_DESCRIPTION = (b"mdia", b"minf", b"stbl", b"stsd")
-"""The boxes, one inside the other, that lead from a track to its description."""
+"""The nested boxes that lead from a track to its description."""
 _ENTRY_HEAD = 16
-"""Bytes that every description of a codec has at its beginning."""
+"""Bytes at the start of every codec description."""
 _CODEC_NAME = re.compile(rb"[ -~]{4}|ms..", re.DOTALL)
-"""Four letters, or a number of Microsoft's registry in QuickTime."""
+"""Four printable characters, or a number of Microsoft's registry in QuickTime."""
 _TABLES = frozenset((b"stsz", b"stz2", b"trun", b"elst", b"cmov"))
 _TABLE_NAME = re.compile(b"|".join(sorted(_TABLES)))
 _OFFSETS = {b"meta": (0, 4)}
-"""Where the boxes inside a box begin, if not at once."""
+"""Where the boxes inside a box start, if not at its content."""
 
 
 def missing_bytes(data: bytes, mime: str) -> int:
-    """The bytes that a file lacks of what its container declares; 0 if none."""
+    """Bytes that a file has fewer than its container declares; 0 if it is complete."""
     declared = _DECLARED.get(mime)
     return 0 if declared is None else max(0, declared(data) - len(data))
 
 
 def check_tables(data: bytes) -> None:
-    """Raises ValueError for tables of an MP4 file that cannot be decoded safely.
+    """Check the tables of an MP4 before it is decoded.
 
-    They promise more samples than the file has bytes, or more than ``MAX_EDITS`` edits.
-    Raises NotImplementedError for packed ones, and for encrypted tracks.
+    Raises ValueError if they declare more samples than the file has bytes, or more than
+    ``MAX_EDITS`` edits. Raises NotImplementedError for compressed tables and encrypted
+    tracks.
     """
-    promised = 0
+    samples = 0
     nested = _nested(data, io.BytesIO(data), 0, len(data), 0)
     for number, box in enumerate(nested):
         if number > _MOST_BOXES:
             raise ValueError(f"it has more than {_MOST_BOXES} boxes")
         if box.name == b"cmov":
-            raise NotImplementedError("its tables are packed, and are not unpacked")
+            raise NotImplementedError("its tables are compressed")
         is_track = box.name == b"stsd"
         if is_track and data[box.start + 12 : box.start + 16] in _ENCRYPTED:
             raise NotImplementedError("its tracks are encrypted")
         if box.name == b"elst" and _number(data, box.start + 4) > MAX_EDITS:
             raise ValueError(f"it has more than {MAX_EDITS} edits")
         if box.name == b"trun":
-            promised += _number(data, box.start + 4)
+            samples += _number(data, box.start + 4)
         elif box.name == b"stz2":
-            promised += _number(data, box.start + 8)
+            samples += _number(data, box.start + 8)
         elif box.name == b"stsz":  # a sample takes at least one byte
-            each = max(1, _number(data, box.start + 4))
-            promised += each * _number(data, box.start + 8)
-        if promised > len(data):
+            sample_size = max(1, _number(data, box.start + 4))
+            samples += sample_size * _number(data, box.start + 8)
+        if samples > len(data):
             raise ValueError(
-                f"its tables promise {promised} samples in {len(data)} bytes"
+                f"its tables declare {samples} samples in {len(data)} bytes"
             )
 
 
 def has_descriptions(data: bytes) -> bool:
-    """Whether each track of an MP4 file has a description of its codec that is whole.
+    """True if each track of an MP4 has a complete description of its codec.
 
-    It is asked only of a file whose codec is unknown to the decoder: data beside sound
-    and pictures may be described in any way.
+    It is called only if the decoder does not know a codec, because tracks of other data
+    may have any description.
     """
     file = io.BytesIO(data)
     for film in boxes(file, 0, len(data)):
@@ -119,8 +120,10 @@ def _has_description(
     file: io.BytesIO,
     track: Box,
 ) -> bool:
-    """Whether the boxes of a track lead, each inside the other, to a description with
-    an entry, which ends inside of it and names a codec."""
+    """True if the boxes of a track lead to a valid description.
+
+    It has an entry that ends inside it and names a codec.
+    """
     outer = track
     for name in _TO_DESCRIPTION:
         inner = None
@@ -140,8 +143,11 @@ def _has_description(
 
 
 class _WaveData(NamedTuple):
-    """The samples of a WAV: their place, their declared bytes, and whether these were
-    left open, so that they go on to the end of the file."""
+    """The samples of a WAV: their position and declared bytes.
+
+    ``is_open`` is true if the writer left the size open: the samples go on to the end
+    of the file.
+    """
 
     start: int
     size: int
@@ -149,10 +155,10 @@ class _WaveData(NamedTuple):
 
 
 def whole_wave(data: bytes) -> bytes:
-    """A WAV whose sizes are stated, in 32 bits, where its writer left them open.
+    """A WAV with 32-bit sizes filled in where its writer left them open.
 
-    Writers that cannot seek back leave 0 or a huge number where the sizes belong, which
-    readers take at its word. Others are returned as they are.
+    Writers that cannot seek leave 0 or a huge number as size, which readers would
+    believe. Other files are returned unchanged.
     """
     samples = _wave_data(data)
     if samples is None or not (samples.is_open or data.startswith(b"BW64")):
@@ -168,9 +174,9 @@ def whole_wave(data: bytes) -> bytes:
 
 
 def wave_format(data: bytes) -> tuple[int, int]:
-    """The code of a WAV's format, and its bits a sample; (0, 0) where none is stated.
+    """The format code and bits per sample of a WAV; (0, 0) if they are missing.
 
-    The code is that of Microsoft's registry: 1 whole numbers, 3 floats, others codecs.
+    Codes of Microsoft's registry: 1 is integers, 3 is floats, others are codecs.
     """
     order = _byte_order(data)
     for name, start, size in _chunks(data):
@@ -189,7 +195,7 @@ def _byte_order(data: bytes) -> Literal["big", "little"]:
 
 
 def _wave_data(data: bytes) -> _WaveData | None:
-    """The samples of a WAV; None where it has no such chunk."""
+    """The samples of a WAV; None if it has no such chunk."""
     order = _byte_order(data)
     wide_size = 0
     for name, start, size in _chunks(data):
@@ -209,15 +215,15 @@ def _is_open(
     size: int,
     declared_end: int,
 ) -> bool:
-    """Whether the size of a WAV's samples was left open by its writer.
+    """True if the writer left the size of a WAV's samples open.
 
-    ``declared_end`` is that of the whole file. No cut explains more than a medium may
-    have, nor samples that go on behind the end of the whole.
+    ``declared_end`` is the end of the whole file as declared. A truncated file does not
+    have a size above the maximum of a medium, nor samples beyond its declared end.
     """
     end = start + size
     if size:
         return size > MAX_MEDIA_BYTES or (end > len(data) and declared_end < end)
-    # it has no samples if whole chunks, and nothing else, follow up to its end
+    # size 0 is true if complete chunks, and nothing else, follow up to the end
     for name, content, bytes_inside in _chunks(data, start):
         if not _CHUNK_NAME.fullmatch(name):
             return True
@@ -245,7 +251,7 @@ def _wave(data: bytes) -> int:
 
 
 def _wave64(data: bytes) -> int:
-    """Sony's WAV of 64-bit sizes: its own one, if it was not left open."""
+    """Sony's WAV with 64-bit sizes: its declared size, unless left open."""
     size = int.from_bytes(data[16:24], "little")
     return 0 if size > MAX_MEDIA_BYTES else size
 
@@ -253,7 +259,7 @@ def _wave64(data: bytes) -> int:
 def _avi(data: bytes) -> int:
     end = 12
     for name, start, size in _chunks(data):
-        # left open by a writer that cannot seek back: it goes on to the end
+        # left open by a writer that cannot seek: the list goes on to the end
         if name == b"LIST" and (size == 0 or size > MAX_MEDIA_BYTES):
             return 0
         if name not in _AVI_CHUNKS:
@@ -263,7 +269,7 @@ def _avi(data: bytes) -> int:
 
 
 def _iso(data: bytes) -> int:
-    """MP4 and QuickTime: the end of the last box at the top."""
+    """MP4 and QuickTime: the end of the last top-level box."""
     end = 0
     top = boxes(io.BytesIO(data), 0, len(data))
     for box in islice(top, _MOST_PIECES):
@@ -274,21 +280,21 @@ def _iso(data: bytes) -> int:
 
 
 def _matroska(data: bytes) -> int:
-    """EBML: the header element, then one segment that holds everything."""
+    """EBML: the header element, then one segment with everything else."""
     header_end = _element_end(data, 4)
     if not header_end or data[header_end : header_end + 4] != b"\x18\x53\x80\x67":
         return 0
     return _element_end(data, header_end + 4)
 
 
-def _element_end(data: bytes, at: int) -> int:
-    """End of the element whose size is at ``at``; 0 for an open size (live stream)."""
-    if at >= len(data) or not data[at]:
+def _element_end(data: bytes, start: int) -> int:
+    """The end of the element with its size at ``start``; 0 for an open size (live)."""
+    if start >= len(data) or not data[start]:
         return 0
-    width = 9 - data[at].bit_length()
+    width = 9 - data[start].bit_length()
     most = (1 << 7 * width) - 1
-    size = int.from_bytes(data[at : at + width], "big") & most
-    return 0 if size == most else at + width + size
+    size = int.from_bytes(data[start : start + width], "big") & most
+    return 0 if size == most else start + width + size
 
 
 def _ogg(data: bytes) -> int:
@@ -300,21 +306,21 @@ def _ogg(data: bytes) -> int:
 
 
 def _mpeg(data: bytes) -> int:
-    """The end by the Xing header's byte count; 0 if it fits within a writer's slip."""
+    """The end by the byte count of the Xing header; 0 within a writer's tolerance."""
     start = 0
     if data.startswith(b"ID3"):
         size = 0
         for byte in data[6:10]:
             size = (size << 7) + (byte & 0x7F)
         start = 10 + size
-    found = _XING.search(data, start, start + 256)
-    if found is None:
+    header = _XING.search(data, start, start + 256)
+    if header is None:
         return 0
-    flags = found[1][3]
+    flags = header[1][3]
     if not flags & 2:
         return 0
-    at = found.end() + (4 if flags & 1 else 0)
-    end = start + _number(data, at)
+    position = header.end() + (4 if flags & 1 else 0)
+    end = start + _number(data, position)
     return 0 if end <= len(data) * 1.005 + 16 else end
 
 
@@ -337,14 +343,16 @@ _DECLARED: Mapping[str, Callable[[bytes], int]] = {
 def _nested(
     data: bytes, file: io.BytesIO, start: int, end: int, depth: int
 ) -> Iterator[Box]:
-    """The boxes between two places, each before its inner ones; too long ones are
-    cut."""
-    for whole in boxes(file, start, end):
-        box = whole._replace(end=min(end, whole.end))
+    """The boxes between two positions, each before the boxes inside it.
+
+    A box that is too long is cut.
+    """
+    for declared in boxes(file, start, end):
+        box = declared._replace(end=min(end, declared.end))
         yield box
         if box.name == b"stsd":
-            # Tables inside the description of a codec: what comes before them is of
-            # many lengths.
+            # The fields before the tables in a codec description vary in length, so
+            # the tables are found by name.
             for name in _TABLE_NAME.finditer(data, box.start, box.end):
                 yield Box(name[0], name.end(), box.end)
         elif box.name not in _OPAQUE and box.name not in _TABLES and depth < _DEEPEST:
@@ -352,5 +360,5 @@ def _nested(
                 yield from _nested(data, file, box.start + offset, box.end, depth + 1)
 
 
-def _number(data: bytes, at: int) -> int:
-    return int.from_bytes(data[at : at + 4], "big")
+def _number(data: bytes, position: int) -> int:
+    return int.from_bytes(data[position : position + 4], "big")

@@ -1,4 +1,4 @@
-"""Decodes documents: PDF pages as pictures, and words of PDF, office and text.
+"""Decodes documents: PDF pages as pictures, and the text of PDF, office and text files.
 
 All but text files are read in the decoding process.
 """
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 _MOST_BYTES_A_CHAR = 4
 _MOST_PIECES = 1500
-"""Pieces of text on one page: finding their places takes time by the square of their
-number."""
+"""Pieces of text on one page for which positions are computed.
+
+The time grows with the square of their number.
+"""
 TEXT_MIMES = (
     "text/",
     "application/json",
@@ -41,7 +43,7 @@ TEXT_MIMES = (
 
 
 class TextBox(NamedTuple):
-    """Words that stand together, and where: from the upper left corner, in any unit."""
+    """Words of one box, and its edges from the upper left corner, in any unit."""
 
     left: float
     top: float
@@ -57,12 +59,15 @@ def pages(
     numbers: Sequence[int] | None = None,
     limits: DecodeLimits = DEFAULT_LIMITS,
 ) -> Iterator[Image]:
-    """The pages of a PDF as RGB pictures, one at a time; ``numbers`` count from 0.
-    All pages are given by default. Raises the errors of this package."""
+    """The pages of a PDF as RGB pictures, one at a time.
+
+    ``numbers`` are the page numbers, from 0; by default all pages. Raises the errors of
+    this package.
+    """
     import PIL.Image
 
-    made = _steps("page_steps", media, limits, scale=dpi / 72.0, numbers=numbers)
-    with contextlib.closing(made) as steps:
+    page_stream = _steps("page_steps", media, limits, scale=dpi / 72.0, numbers=numbers)
+    with contextlib.closing(page_stream) as steps:
         for step in steps:
             facts = step.facts
             yield PIL.Image.frombytes(
@@ -82,13 +87,11 @@ def _kept_size(text: str) -> int:
 
 @decoded_once(size=_kept_size)
 def document_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> str:
-    """The words of a document.
+    """The text of a document, decoded once.
 
-    They are a PDF's text layer, pages joined by line breaks; the words of an office
-    document (docx, pptx, xlsx, xls, ods); or a text file as it is.
-
-    Empty where a PDF has pictures of text only. Decoded once. Raises the errors of this
-    package.
+    It is the text layer of a PDF, with pages joined by line breaks; the text of an
+    office document (docx, pptx, xlsx, xls, ods); or a text file as it is. It is empty
+    if a PDF only has pictures of text. Raises the errors of this package.
     """
     if media.mime == "application/pdf":
         return _pdf_text(media, limits)
@@ -102,9 +105,11 @@ def document_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> str
 def document_start(
     media: Media, chars: int, *, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> tuple[str, bool]:
-    """The first ``chars`` characters of a document's words, and whether more follow. No
-    more is read, so the document may be longer than the limits allow. Raises the errors
-    of this package."""
+    """The first ``chars`` characters of a document's text, and whether more follow.
+
+    No more is read, so the document may exceed the limits. Raises the errors of this
+    package.
+    """
     if media.mime == "application/pdf":
         text = _pdf_text(media, replace(limits, max_pages=sys.maxsize), chars)
     elif media.mime in OFFICE:
@@ -118,10 +123,10 @@ def document_start(
 def page_boxes(
     media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> Iterator[tuple[TextBox, ...]]:
-    """The pieces of text on each page of a PDF with their places in points, lazily.
+    """The pieces of text on each page of a PDF with their positions in points, lazily.
 
-    For a page of very many pieces, its lines one below the other; none for a page that
-    is only a picture. Raises the errors of this package.
+    On a page with very many pieces, the lines of text are placed one below the other. A
+    page that is only a picture has none. Raises the errors of this package.
     """
     with contextlib.closing(_steps("box_steps", media, limits)) as steps:
         for step in steps:
@@ -129,7 +134,7 @@ def page_boxes(
 
 
 def page_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
-    """How many pages a PDF has, without drawing. Raises the errors of this package."""
+    """The number of pages of a PDF, without drawing. Raises this package's errors."""
     with contextlib.closing(_steps("count_steps", media, limits)) as steps:
         return int(next(steps).facts["pages"])
 
@@ -139,8 +144,7 @@ def _plain_text(
     limits: DecodeLimits,
     chars: int | None = None,
 ) -> str:
-    """A text file, or about its first ``chars`` characters and one more, if there
-    is."""
+    """A text file, or at least its first ``chars`` + 1 characters."""
     if not media.mime.startswith(TEXT_MIMES):
         raise not_read(media, ["document"], "from which no text is read")
     with decoding(media, "text"):
@@ -187,7 +191,7 @@ def _pdf_text(
 
 
 def box_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
-    """A step for each page: the pieces of its text as JSON. Runs apart."""
+    """A step per page: the pieces of its text as JSON. Runs in the decoding process."""
     return (
         _boxes(media, document, number, limits)
         for document, number in _pages(media, limits)
@@ -195,7 +199,7 @@ def box_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
 
 
 def count_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
-    """One step: the number of pages. Runs apart."""
+    """One step: the number of pages. Runs in the decoding process."""
     return (
         Step({"pages": len(document)})
         for document, number in _pages(media, limits)
@@ -210,7 +214,7 @@ def page_steps(
     scale: float,
     numbers: Sequence[int] | None = None,
 ) -> Iterator[Step]:
-    """A step for each page: its pixels, row by row. Runs apart."""
+    """A step per page: its pixels, row by row. Runs in the decoding process."""
     return (
         _rendered(media, document, number, scale, limits)
         for document, number in _pages(media, limits)
@@ -219,13 +223,15 @@ def page_steps(
 
 
 def text_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
-    """A step for each page: its words. Runs apart."""
+    """A step per page: its text. Runs in the decoding process."""
     return (_words(document, number) for document, number in _pages(media, limits))
 
 
 def _pages(media: Media, limits: DecodeLimits) -> Iterator[tuple[Any, int]]:
-    """The opened PDF with each page's number. The import is not part of a step, and so
-    has no limit."""
+    """The opened PDF with each page's number.
+
+    The import is not part of a step, so it has no limit.
+    """
 
     import pypdfium2
     from pypdfium2 import raw
@@ -237,7 +243,7 @@ def _pages(media: Media, limits: DecodeLimits) -> Iterator[tuple[Any, int]]:
         except pypdfium2.PdfiumError:
             if raw.FPDF_GetLastError() in locked:
                 raise UnsupportedMediaError(
-                    f"{media.label}: it is encrypted, and its password is not known"
+                    f"{media.label}: it is encrypted, and the password is unknown"
                 ) from None
             raise
         with contextlib.closing(pdf) as document:
@@ -292,24 +298,24 @@ def _boxes(
         most = limits.max_text_chars
         within(media, "max_text_chars", most, count, "characters on a page")
         pieces = text.count_rects()
-        found: list[TextBox] = []
+        text_boxes: list[TextBox] = []
         if pieces > _MOST_PIECES:
-            # one below the other
-            for at, line in enumerate(text.get_text_bounded().splitlines()):
+            # positions would take too long: lines one below the other
+            for index, line in enumerate(text.get_text_bounded().splitlines()):
                 words = " ".join(line.split())
                 if words:
-                    found.append(TextBox(0, at, 1, at + 1, words))
-            return Step({}, (json.dumps(found).encode("ascii"),))
+                    text_boxes.append(TextBox(0, index, 1, index + 1, words))
+            return Step({}, (json.dumps(text_boxes).encode("ascii"),))
         left, bottom, right, top = page.get_cropbox()
         size = (right - left, top - bottom)
         turns = page.get_rotation() // 90
-        for at in range(pieces):
-            x1, y1, x2, y2 = text.get_rect(at)
+        for index in range(pieces):
+            x1, y1, x2, y2 = text.get_rect(index)
             words = " ".join(text.get_text_bounded(x1, y1, x2, y2).split())
             if words:
                 inside = (x1 - left, y1 - bottom, x2 - left, y2 - bottom)
-                found.append(TextBox(*_upright(inside, size, turns), words))
-        return Step({}, (json.dumps(found).encode("ascii"),))
+                text_boxes.append(TextBox(*_upright(inside, size, turns), words))
+        return Step({}, (json.dumps(text_boxes).encode("ascii"),))
 
 
 def _upright(
@@ -317,9 +323,11 @@ def _upright(
     size: tuple[float, float],
     turns: int,
 ) -> tuple[float, float, float, float]:
-    """A box of a page as it is shown after some quarter turns to the right. From left,
-    bottom, right, top (from the lower left corner) to left, top, right, bottom (from
-    the upper left)."""
+    """The box of a page after clockwise quarter turns.
+
+    ``box`` has left, bottom, right, top from the lower left corner; the result has
+    left, top, right, bottom from the upper left corner.
+    """
     (left, bottom, right, top), (width, height) = box, size
     return (
         (left, height - top, right, height - bottom),

@@ -1,7 +1,7 @@
-"""Guards decoders: whole bytes, typed errors, and no warnings of libraries.
+"""Guards decoders: complete files, typed errors, no warnings of libraries.
 
-A medium that cannot be read is *damaged* (CorruptMediaError), which is the fault of
-whoever made it, or *unsupported* here (UnsupportedMediaError), which is not.
+A medium that cannot be read is *damaged* (CorruptMediaError), which is the fault of its
+author, or *unsupported* by mmeval (UnsupportedMediaError), which is not.
 """
 
 from __future__ import annotations
@@ -38,26 +38,33 @@ _UNSUPPORTED_CLASSES = (
     "PatchWelcomeError",
     "UnknownCodecError",
 )
-"""Errors of PyAV, by name: the package is optional."""
+"""Names of PyAV's errors: the package is optional."""
 _UNSUPPORTED_WORDS = re.compile(
     r"\b(?:unsupported|not (?:yet )?(?:supported|implemented|available)|"
     r"unknown (?:pixel mode|raw mode|compression|data organization)|cannot handle)\b",
     re.IGNORECASE,
 )
-"""How Pillow and trimesh say that they do not read something: they have neither classes
-nor codes for it."""
-_WORDS = ("text/", "model/mtl")
-"""Types that are read as words alone."""
+"""Phrases of Pillow and trimesh for unsupported features.
+
+They have neither classes nor codes for them.
+"""
+_TEXT_TYPES = ("text/", "model/mtl")
+"""Types that are read only as text."""
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
-"""Bytes that no text has, whatever its encoding."""
+"""Bytes that do not occur in text of any encoding."""
 _PANIC = "PanicException"
-"""Of libraries in Rust, by name: no package exports it. It is not an Exception, and
-would end the process of the decoder."""
+"""The exception of libraries in Rust, by name, because no package exports it.
+
+It is not an Exception, and would end the decoding process.
+"""
 _ADDRESS = re.compile(r"(?:\bimage )?(?:\bfile )?<[^<>]* at 0x[0-9a-fA-F]+>")
 
 
 def whole_bytes(media: Media, limits: DecodeLimits) -> bytes:
-    """All bytes of a medium; CorruptMediaError for none, or fewer than it declares."""
+    """All bytes of a medium.
+
+    Raises CorruptMediaError if there are none, or fewer than its container declares.
+    """
     within(media, "max_bytes", limits.max_bytes, media.size, "bytes")
     data = media.read()
     if not data:
@@ -73,22 +80,21 @@ def whole_bytes(media: Media, limits: DecodeLimits) -> bytes:
 def not_read(
     media: Media,
     kinds: Iterable[MediaKind],
-    what: str,
+    expected: str,
 ) -> ContentError:
-    """The error for a medium of a type that the decoder of some kinds does not take.
+    """The error for a medium of a type that a decoder of some kinds does not read.
 
-    It is unsupported if its first bytes are those of a known format of these kinds, or
-    a document of words in another encoding. What is of no known format, of another kind
-    or mere text is the wrong answer, and so is an archive that is cut short. ``what``
-    is what it should have been.
+    It is unsupported if it is of a known format of these kinds, or text in another
+    encoding. It is corrupt (a wrong answer) if its format is unknown, of another kind
+    or plain text, or a truncated archive. ``expected`` says what it should be.
     """
-    words = f"{media.label}: it is {media.mime}, {what}"
-    if media.kind not in kinds or media.mime.startswith(_WORDS):
-        return CorruptMediaError(words)
+    message = f"{media.label}: it is {media.mime}, {expected}"
+    if media.kind not in kinds or media.mime.startswith(_TEXT_TYPES):
+        return CorruptMediaError(message)
     data = media.read()
     if media.mime == UNKNOWN_MIME:
         if _CONTROL.search(data, 0, SNIFF_BYTES):
-            return CorruptMediaError(words)
+            return CorruptMediaError(message)
         return UnsupportedMediaError(
             f"{media.label}: it is text in another encoding than UTF-8 or UTF-16"
         )
@@ -98,42 +104,44 @@ def not_read(
         return CorruptMediaError(
             f"{media.label}: its directory is cut off or damaged ({media.mime})"
         )
-    return UnsupportedMediaError(words)
+    return UnsupportedMediaError(message)
 
 
 @contextlib.contextmanager
-def decoding(media: Media, what: str) -> Iterator[None]:
-    """Turn what a decoder of hostile bytes raises into an error that names the
-    medium. NotImplementedError, and what libraries raise instead of it, becomes
-    UnsupportedMediaError."""
+def decoding(media: Media, form: str) -> Iterator[None]:
+    """Convert exceptions of decoders into errors that name the medium.
+
+    NotImplementedError, and what libraries raise instead of it, becomes
+    UnsupportedMediaError.
+    """
     try:
         yield
     except MmevalError:
         raise
     except MemoryError:
         raise MediaLimitError(
-            f"{media.label}: decoding it as {what} needs more memory than there is"
+            f"{media.label}: decoding it as {form} needs more memory than available"
         ) from None
-    except BaseException as error:  # decoders of hostile bytes raise what they like
+    except BaseException as error:  # decoders may raise anything for hostile bytes
         kind = type(error).__name__
         if kind != _PANIC and not isinstance(error, Exception):
             raise
-        # without memory addresses: same file, same reason
+        # memory addresses are removed: the same file has the same reason
         message = _ADDRESS.sub("the file", str(error))
         first_line = message.strip().partition("\n")[0]
         reason = first_line[:300] or kind
-        words = f"{media.label}: it cannot be decoded as {what} ({reason})"
-        is_class = (
+        message_text = f"{media.label}: it cannot be decoded as {form} ({reason})"
+        is_unsupported = (
             isinstance(error, NotImplementedError) or kind in _UNSUPPORTED_CLASSES
         )
-        if is_class or _UNSUPPORTED_WORDS.search(str(error)):
-            raise UnsupportedMediaError(words) from error
-        raise CorruptMediaError(words) from error
+        if is_unsupported or _UNSUPPORTED_WORDS.search(str(error)):
+            raise UnsupportedMediaError(message_text) from error
+        raise CorruptMediaError(message_text) from error
 
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Silence warnings, and the log lines of Pillow; never held across a ``yield``."""
+    """Silence warnings and Pillow's log. Do not hold it across a ``yield``."""
     log = logging.getLogger("PIL")
     before = log.level
     log.setLevel(logging.CRITICAL + 1)

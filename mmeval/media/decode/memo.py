@@ -1,8 +1,8 @@
-"""Keeps decoded results with their medium, so that each medium is decoded once.
+"""Caches decoded results with their medium.
 
-Several metrics score the same trial one after the other. The others get what the first
-of them has decoded, as a copy where it could be changed, so that no score depends on
-which metric ran before. An error is never kept.
+Several metrics score the same trial one after the other. All get the same result, as a
+copy if it can be changed, so that no score depends on the order of metrics. Errors are
+not cached.
 """
 
 from __future__ import annotations
@@ -15,15 +15,17 @@ from mmeval.media.decode.limits import DEFAULT_LIMITS, DecodeLimits
 from mmeval.media.media import Media
 
 MAX_KEPT_BYTES = 2**26
-"""Of one result. A larger one is decoded at each call: a trial may hold many media, and
-time is cheaper than memory."""
+"""Maximum size of a cached result; a larger one is decoded at each call.
+
+A trial may have many media, and memory is scarcer than time.
+"""
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
 class Decoder(Protocol[T_co]):
-    """Decodes the whole of a medium."""
+    """Decodes a whole medium."""
 
     def __call__(
         self, media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS
@@ -35,13 +37,13 @@ def decoded_once(
     size: Callable[[T], int],
     copy: Callable[[T], T] | None = None,
 ) -> Callable[[Decoder[T]], Decoder[T]]:
-    """Let a decoder keep its results on the medium, one for each set of limits.
+    """Cache the results of a decoder on the medium, one per set of limits.
 
-    ``size`` gives the bytes of a result; ``copy`` makes what is returned, for results
-    that can be changed.
+    ``size`` returns the bytes of a result. ``copy`` copies a result that can be
+    changed.
     """
 
-    def remembering(decoder: Decoder[T]) -> Decoder[T]:
+    def caching(decoder: Decoder[T]) -> Decoder[T]:
         @functools.wraps(decoder)
         def decoded(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> T:
             key = (decoder, limits)
@@ -56,4 +58,4 @@ def decoded_once(
 
         return decoded
 
-    return remembering
+    return caching

@@ -33,21 +33,22 @@ _FLOATS = re.compile(rb"(?m)^([^\S\n]*property\s+)float(32)?(?=\s)")
 
 
 class MeshArrays(NamedTuple):
-    """Coordinates of vertices (n x 3), vertices of faces (m x 3; none: a point
-    cloud)."""
+    """Coordinates of vertices (n x 3), vertices of faces (m x 3; empty for points)."""
 
     vertices: NDArray[np.float64]
     faces: NDArray[np.int64]
 
 
 def mesh_arrays(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> MeshArrays:
-    """The geometry of an obj, off, ply, stl, glb or gltf; without faces, points.
+    """The geometry of an obj, off, ply, stl, glb or gltf; points if it has no faces.
 
-    Materials, textures and colours are left out, references to other files are not
-    followed, the parts of a scene are put together where it places them, vertices at
-    one place are merged. Read-only arrays, made without importing trimesh into this
-    process. Raises the errors of this package; what a file requires and mmeval does not
-    read (packed geometry, buffers in other files) is unsupported.
+    Materials, textures and colours are ignored, and references to other files are not
+    followed. The parts of a scene are combined in their places. Vertices at the same
+    place are merged. The arrays are read-only; trimesh is not imported into this
+    process.
+
+    Raises the errors of this package. A file that requires features that mmeval does
+    not read (compressed geometry, buffers in other files) is unsupported.
     """
     return _arrays(media, limits)
 
@@ -60,18 +61,17 @@ def _bytes_of(arrays: MeshArrays) -> int:
 def raw_mesh_arrays(
     media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> MeshArrays:
-    """The geometry as the file holds it: no vertex is merged or left out.
+    """The geometry as in the file: no vertex is merged or left out.
 
-    The parts of a scene are put together as :func:`mesh_arrays` does it; polygons are
-    cut into triangles. Read-only arrays, decoded once. Raises the errors of this
-    package.
+    The parts of a scene are combined as in :func:`mesh_arrays`. Polygons are cut into
+    triangles. Read-only arrays, decoded once. Raises the errors of this package.
     """
     return _arrays(media, limits, plain=True)
 
 
 @decoded_once(size=_bytes_of)
 def point_arrays(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> MeshArrays:
-    """The vertices alone as the file holds them: a point cloud. Read-only arrays."""
+    """The vertices of the file as a point cloud, without faces. Read-only arrays."""
     return _arrays(media, limits, plain=True, with_faces=False)
 
 
@@ -107,29 +107,32 @@ def mesh_steps(
     plain: bool = False,
     with_faces: bool = True,
 ) -> Iterator[Step]:
-    """One step: the bytes of vertices and faces.
+    """One step: the bytes of vertices and faces. Runs in the decoding process.
 
-    Runs in the decoding process. ``plain``: nothing merged; ``with_faces``: not the
-    vertices alone.
+    ``plain``: vertices are not merged. ``with_faces``: faces are included.
     """
     import numpy as np
     import trimesh
 
-    # Import what trimesh imports when first used, so that no medium pays for it.
+    # trimesh imports modules on first use: do it now, outside the limits of a step
     triangle = trimesh.Trimesh(np.eye(3), [[0, 1, 2]])
-    for known in ("ply", "obj", "off", "stl", "glb"):
-        file: Any = triangle.export(file_type=known)
+    for file_kind in ("ply", "obj", "off", "stl", "glb"):
+        file: Any = triangle.export(file_type=file_kind)
         data = file.encode() if isinstance(file, str) else file
-        trimesh.load_scene(io.BytesIO(data), file_type=known).graph.nodes_geometry  # noqa: B018
+        trimesh.load_scene(io.BytesIO(data), file_type=file_kind).graph.nodes_geometry  # noqa: B018
     file_type = "glb" if kind == "gltf" else kind
-    bare: Any = {"skip_materials": True} if file_type in ("obj", "glb") else {}
+    load_options: Any = {"skip_materials": True} if file_type in ("obj", "glb") else {}
 
     def build() -> Iterator[Step]:
         data = _readable(media, kind, exact=plain)
         scene = trimesh.load_scene(
-            io.BytesIO(data), file_type=file_type, resolver={}, process=False, **bare
+            io.BytesIO(data),
+            file_type=file_type,
+            resolver={},
+            process=False,
+            **load_options,
         )
-        vertices, faces = _one_geometry(
+        vertices, faces = _combined_geometry(
             media, scene, merged=not plain, with_faces=with_faces
         )
         most = limits.max_mesh_vertices
@@ -148,7 +151,7 @@ def _readable(
     *,
     exact: bool,
 ) -> bytes:
-    """The file in the form that trimesh reads; ``exact``: with all digits."""
+    """The file in a form that trimesh reads; ``exact``: with all digits."""
     data = media.read()
     if kind in ("glb", "gltf"):
         return plain_glb(media, data)
@@ -162,15 +165,14 @@ def _readable(
     head, end, body = data.partition(b"end_header")
     if not exact or b"format ascii" not in head:
         return data
-    # all digits of a text are read if its floats are declared as doubles
+    # trimesh reads all digits only of numbers that are declared as doubles
     return _FLOATS.sub(rb"\1double", head) + end + body
 
 
-def _one_geometry(
+def _combined_geometry(
     media: Media, scene: Any, *, merged: bool, with_faces: bool
 ) -> tuple[Any, Any]:
-    """The vertices and faces of all parts of a scene in their places; no faces for a
-    cloud of points."""
+    """The vertices and faces of all parts of a scene; no faces for a point cloud."""
     import numpy as np
     import trimesh
 
@@ -204,7 +206,7 @@ def _one_geometry(
             raise CorruptMediaError(
                 f"{media.label}: a face names a vertex that does not exist"
             )
-    whole: Any = solid[0] if len(solid) == 1 else trimesh.util.concatenate(solid)
+    combined: Any = solid[0] if len(solid) == 1 else trimesh.util.concatenate(solid)
     if merged:
-        whole.merge_vertices()
-    return whole.vertices, whole.faces
+        combined.merge_vertices()
+    return combined.vertices, combined.faces

@@ -22,14 +22,16 @@ log = logging.getLogger(__name__)
 _SVG = "image/svg+xml"
 _ORIENTATION = 0x0112
 _CONVERTED = 8
-"""Bytes a pixel while there are two pictures of four bytes each."""
+"""Bytes per pixel while there are two pictures of four bytes per pixel."""
 _LOADED = {"1": 5, "L": 5, "P": 5, "RGB": 5, "RGBA": 5, "I": 9, "F": 9}
-"""Bytes a pixel at the worst moment, by mode; ``_CONVERTED`` for all others."""
+"""Bytes per pixel at the peak, by mode; ``_CONVERTED`` for all others."""
 _READERS = {"AVIF": 6, "WEBP": 8, "TIFF": 3}
-"""Bytes a pixel that a reader takes besides; that of a progressive JPEG keeps all
-coefficients."""
+"""Additional bytes per pixel of a reader.
+
+A progressive JPEG keeps all coefficients, see ``_decoded``.
+"""
 _FRAME = 4
-"""Bytes a pixel for the canvas of an animation."""
+"""Bytes per pixel for the canvas of an animation."""
 
 
 def _kept_size(picture: Image) -> int:
@@ -44,15 +46,15 @@ def _copy(picture: Image) -> Image:
 def image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
     """The picture, upright, RGB or (if transparent) RGBA; an animation's first frame.
 
-    Sixteen-bit grey is scaled to eight. An SVG is drawn in its own size, as RGBA, with
-    one font for all text. Decoded once; every call gives a copy of its own. Raises the
-    errors of this package.
+    16-bit grey is scaled to 8 bits. An SVG is drawn in its own size, as RGBA, with one
+    font for all text. Decoded once; each call returns a copy. Raises the errors of this
+    package.
     """
     return _decoded(media, limits, upright=True)
 
 
 def stored_image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
-    """As ``image``, but not turned by the file's orientation. Decoded at each call."""
+    """Like ``image``, but without the file's orientation. Decoded at each call."""
     return _decoded(media, limits, upright=False)
 
 
@@ -79,27 +81,30 @@ def _decoded(
             with _opened(data, kind) as picture:
                 pixels = picture.width * picture.height
                 within(media, "max_pixels", limits.max_pixels, pixels, "pixels")
-                # bytes a pixel while it is loaded and converted
-                each = _LOADED.get(picture.mode, _CONVERTED)
+                # bytes per pixel while it is loaded and converted
+                pixel_bytes = _LOADED.get(picture.mode, _CONVERTED)
                 is_progressive = picture.info.get("progressive")
-                each += 6 if is_progressive else _READERS.get(kind, 0)
+                pixel_bytes += 6 if is_progressive else _READERS.get(kind, 0)
                 if kind == "WEBP" and getattr(picture, "is_animated", False):
-                    each += _FRAME
-                _check_memory(media, limits, picture, each)
+                    pixel_bytes += _FRAME
+                _check_memory(media, limits, picture, pixel_bytes)
                 picture.load()
                 plain = _rgb(picture)
                 return _upright(media, limits, plain) if upright else plain
         except PIL.Image.DecompressionBombError as error:
-            stated = re.search("[0-9]+", str(error))
-            pixels = int(stated[0]) if stated else 0
+            reported = re.search("[0-9]+", str(error))
+            pixels = int(reported[0]) if reported else 0
             within(media, "max_pixels", limits.max_pixels, pixels, "pixels")
-            # Pillow's own limit, when ours is set above it.
+            # Pillow's limit, if ours is higher
             raise MediaLimitError(f"{media.label}: {error}") from None
 
 
 def _opened(data: bytes, kind: str) -> Image:
-    """The picture, its pixels not yet decoded. Raises NotImplementedError for a depth,
-    compression or format that this Pillow does not read."""
+    """The picture, without decoding its pixels.
+
+    Raises NotImplementedError for a depth, compression or format that Pillow does not
+    read.
+    """
     import PIL.Image
 
     try:
@@ -108,7 +113,7 @@ def _opened(data: bytes, kind: str) -> Image:
         raise NotImplementedError(f"this Pillow does not read {kind}") from None
     except PIL.UnidentifiedImageError:
         pass
-    # Pillow keeps the reason to itself; the reader of the format states it.
+    # Pillow does not report the reason; calling the reader of the format does
     reader, accepts = PIL.Image.OPEN[kind]
     accepted = accepts is None or accepts(data[:16])
     if isinstance(accepted, str):
@@ -116,18 +121,18 @@ def _opened(data: bytes, kind: str) -> Image:
     try:
         return reader(io.BytesIO(data), "")
     except SyntaxError as error:
-        # A header is looked up in a table of what is read.
+        # readers look up the layout in a table of supported ones
         if isinstance(error.__cause__, KeyError):
             raise NotImplementedError(f"{kind} of this layout: {error}") from error
         raise
 
 
 def _check_memory(
-    media: Media, limits: DecodeLimits, picture: Image, each: int
+    media: Media, limits: DecodeLimits, picture: Image, pixel_bytes: int
 ) -> None:
-    """``each`` pixel takes so many bytes at the worst moment."""
-    found = picture.width * picture.height * each
-    within(media, "max_step_bytes", limits.max_step_bytes, found, "bytes of memory")
+    """Check the memory at the peak, with ``pixel_bytes`` per pixel."""
+    size = picture.width * picture.height * pixel_bytes
+    within(media, "max_step_bytes", limits.max_step_bytes, size, "bytes of memory")
 
 
 def _upright(
@@ -143,15 +148,18 @@ def _upright(
             if turned:
                 _check_memory(media, limits, picture, _CONVERTED)
                 ImageOps.exif_transpose(picture, in_place=True)
-    # where the orientation note is damaged, the pixels are sound
+    # with a damaged orientation tag, the pixels are still valid
     except (CorruptMediaError, UnsupportedMediaError) as error:
         log.debug("%s", error)
     return picture
 
 
 def _rgb(picture: Image) -> Image:
-    """As RGB, or RGBA where it is transparent. Grey of 16 or more bits is made one of
-    8, a strip at a time; Pillow would clip it to white."""
+    """As RGB, or RGBA if it is transparent.
+
+    Grey of 16 or more bits is scaled to 8, one strip at a time; Pillow would clip it to
+    white.
+    """
     import numpy as np
     from PIL import Image as Pictures
 
@@ -170,6 +178,6 @@ def _rgb(picture: Image) -> Image:
             strip /= 257.0
         shades = np.clip(np.nan_to_num(strip), 0, 255)
         eight[start : start + rows] = shades.round()
-    shown = Pictures.fromarray(eight)
-    shown.info.update(picture.info)
-    return shown.convert("RGB")
+    picture_8bit = Pictures.fromarray(eight)
+    picture_8bit.info.update(picture.info)
+    return picture_8bit.convert("RGB")

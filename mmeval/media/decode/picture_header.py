@@ -1,4 +1,4 @@
-"""Checks the header of a picture, without its pixels: its size and its pieces."""
+"""Checks the header of a picture without decoding it: its size and its segments."""
 
 from __future__ import annotations
 
@@ -18,27 +18,31 @@ PICTURE_FORMATS = {
     "image/tiff": "TIFF",
     "image/avif": "AVIF",
 }
-"""Raster formats whose reader stays in the process: the one for EPS, say, starts
-another program."""
+"""Raster formats whose reader runs in this process: that of EPS starts a program."""
 
 
 MAX_SCANS = 200
-"""Of a JPEG; a progressive one has about ten. Each passes over all pixels."""
+"""Maximum scans of a JPEG. A progressive one has about ten; each covers all pixels."""
 MAX_PIECES = 100_000
-"""Chunks of a PNG, segments of a JPEG, and bytes between those. A PNG of 512 MiB in
-usual chunks has 65,536."""
+"""Maximum chunks of a PNG, or segments of a JPEG and bytes between them.
+
+A PNG of 512 MiB in usual chunks has 65,536.
+"""
 _MARKER = re.compile(rb"\xff([^\x00\xd0-\xd7\xff])")
-"""The last of several 0xff, which are allowed before a marker."""
+"""The last of several 0xff bytes, which are allowed before a marker."""
 _SCAN, _END = 0xDA, 0xD9
 _UNREAD_FRAMES = (0xC5, 0xC6, 0xC7, 0xCB, 0xCD, 0xCE, 0xCF, 0xF7)
-"""Frames of a JPEG that libjpeg does not read: in layers, lossless by arithmetic, and
-JPEG-LS."""
+"""Frames of a JPEG that libjpeg does not read.
+
+They are hierarchical, lossless with arithmetic coding, or JPEG-LS.
+"""
 
 
 def check_size(media: Media, *, limits: DecodeLimits) -> None:
-    """Raises MediaLimitError for a picture that declares too many pixels.
+    """Check the declared size of a picture without reading its pixels.
 
-    CorruptMediaError for one whose header cannot be read. The pixels are not read.
+    Raises MediaLimitError for too many pixels, CorruptMediaError for a header that
+    cannot be read.
     """
     import PIL.Image
 
@@ -55,8 +59,10 @@ def check_size(media: Media, *, limits: DecodeLimits) -> None:
 
 
 def check_pieces(data: bytes, kind: str) -> None:
-    """Raise ValueError for a PNG or JPEG (``kind``, as in Pillow) of too many pieces,
-    NotImplementedError for a JPEG of a kind that is not read."""
+    """Check the number of chunks or segments of a PNG or JPEG (``kind``, as in Pillow).
+
+    Raises ValueError for too many, NotImplementedError for an unsupported type of JPEG.
+    """
     if kind == "PNG":
         _check_png(data)
     elif kind == "JPEG":
@@ -64,28 +70,28 @@ def check_pieces(data: bytes, kind: str) -> None:
 
 
 def _check_png(data: bytes) -> None:
-    at, count = 8, 0
-    while at + 8 <= len(data) and data[at + 4 : at + 8] != b"IEND":
+    position, count = 8, 0
+    while position + 8 <= len(data) and data[position + 4 : position + 8] != b"IEND":
         count += 1
         if count > MAX_PIECES:
             raise ValueError(f"it is cut into more than {MAX_PIECES} chunks")
-        at += 12 + int.from_bytes(data[at : at + 4], "big")
+        position += 12 + int.from_bytes(data[position : position + 4], "big")
 
 
 def _check_jpeg(data: bytes) -> None:
-    """Up to the picture's own end: what follows (a film, say) is not the picture."""
-    at = 2
+    """Check up to the end of the picture: data after it (a film, say) is ignored."""
+    position = 2
     count = scans = 0
     is_scan = False
-    while (found := _MARKER.search(data, at)) is not None:
-        marker = found[1][0]
-        end = found.end()
+    while (match := _MARKER.search(data, position)) is not None:
+        marker = match[1][0]
+        end = match.end()
         if marker == _END:
             return
         if not is_scan:
             if marker in _UNREAD_FRAMES:
                 raise NotImplementedError(f"a JPEG with frames of type {marker:02x}")
-            count += end - 2 - at
+            count += end - 2 - position
         count += 1
         is_scan = marker == _SCAN
         scans += is_scan
@@ -93,4 +99,4 @@ def _check_jpeg(data: bytes) -> None:
             raise ValueError(
                 f"it is cut into more than {MAX_SCANS} scans or {MAX_PIECES} segments"
             )
-        at = end + int.from_bytes(data[end : end + 2], "big")
+        position = end + int.from_bytes(data[end : end + 2], "big")

@@ -1,8 +1,7 @@
 """Draws SVG pictures in the decoding process, after a check of their XML.
 
-The check is one pass: no entity may be declared and nothing outside named. What is
-nested or repeated without end is stopped by the library, or by the limits of the
-process.
+The check is one pass: the SVG must not declare entities or refer to anything outside.
+Endless nesting or repetition is stopped by the library or the limits of the process.
 """
 
 from __future__ import annotations
@@ -23,8 +22,10 @@ from mmeval.media.decode.limits import DecodeLimits, within
 from mmeval.media.media import Media
 
 FONT = Path(__file__).parent / "fonts" / "DejaVuSans.ttf"
-"""The only font, so that a drawing looks the same on every machine; all families and
-styles are drawn with it."""
+"""The only font, used for all families and styles.
+
+A drawing therefore looks the same on every machine.
+"""
 _FAMILY = "DejaVu Sans"
 _UNITS_AN_INCH = 96.0
 
@@ -51,7 +52,7 @@ _STYLED = ("style", "fill", "stroke", "filter", "mask", "clip-path", "cursor")
 
 
 class Size(NamedTuple):
-    """In pixels, not rounded."""
+    """Width and height in pixels, not rounded."""
 
     width: float
     height: float
@@ -62,11 +63,11 @@ def drawn(
     data: bytes,
     limits: DecodeLimits,
 ) -> bytes:
-    """The drawing as PNG, transparent where nothing is drawn, in its stated size.
+    """The drawing as PNG in its stated size, transparent where nothing is drawn.
 
-    Raises UnsupportedMediaError for one that names anything outside, declares entities
-    or holds what is not drawn (``foreignObject``), CorruptMediaError for what is not an
-    SVG, and MediaLimitError above a limit.
+    Raises UnsupportedMediaError if it refers to anything outside, declares entities or
+    has unsupported elements (``foreignObject``), CorruptMediaError if it is not an SVG,
+    MediaLimitError above a limit.
     """
     within(media, "the bytes of an SVG", MAX_SVG_BYTES, len(data), "bytes")
     for step in steps_apart("mmeval.media.decode.svg:draw_steps", media, data, limits):
@@ -103,10 +104,10 @@ def draw_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
 
 
 def checked_size(data: bytes) -> Size | None:
-    """The size that a drawing states; None where it follows from what is drawn.
+    """The size that a drawing states; None if it follows from its content.
 
-    Raises NotImplementedError with the reason for a drawing that is not drawn here,
-    ValueError for another document, and expat's error for what is not XML.
+    Raises NotImplementedError with the reason for an unsupported drawing, ValueError
+    for another document, and expat's error for invalid XML.
     """
     check = _Check()
 
@@ -125,7 +126,7 @@ def checked_size(data: bytes) -> Size | None:
 
 
 class _Check:
-    """Follows a drawing's elements."""
+    """Checks the elements of a drawing."""
 
     def __init__(self) -> None:
         self.size: Size | None = None
@@ -139,12 +140,12 @@ class _Check:
                 raise ValueError(f"its first element is {element[:40]!r}, not svg")
             self.size = _stated_size(attributes)
         if element == "foreignObject" and "switch" not in self._open:
-            raise NotImplementedError("it holds a foreignObject, which is not drawn")
+            raise NotImplementedError("it has a foreignObject, which is not supported")
         self._open.append(element)
         for full_name, value in attributes.items():
             attribute = full_name.rpartition(":")[2]
             if attribute == "href":
-                if element != "a":  # a link is drawn and never followed
+                if element != "a":  # links are not followed
                     self._note_target(element, value.strip())
             elif attribute in _STYLED or "url(" in value.lower():
                 self._note_style(element, value)
@@ -156,16 +157,14 @@ class _Check:
             self._sheet.clear()
 
     def words(self, text: str) -> None:
-        """Note the text between elements; only a style sheet can name anything
-        there."""
+        """Collect the text of style sheets; other text cannot refer to anything."""
         if self._open and self._open[-1] == "style":
             self._sheet.append(text)
 
     def _note_style(self, element: str, style: str) -> None:
         if "\\" in style or "@import" in style.lower():
             raise NotImplementedError(
-                "its styles hold a backslash or an @import, behind which anything can "
-                "be named"
+                "its styles have a backslash or an @import, which can refer to anything"
             )
         for target in _LOCAL_URL.findall(style):
             self._note_target(element, target.strip())
@@ -176,11 +175,11 @@ class _Check:
         if element in _PICTURES and target[:5].lower() == "data:":
             if not _is_raster(target):
                 raise NotImplementedError(
-                    "a picture within it is neither PNG, JPEG, GIF nor WEBP"
+                    "a picture in it is not PNG, JPEG, GIF or WEBP"
                 )
         elif target:
             raise NotImplementedError(
-                f"it names something outside of itself ({target[:60]!r})"
+                f"it refers to something outside ({target[:60]!r})"
             )
 
 
@@ -197,31 +196,31 @@ def _is_raster(uri: str) -> bool:
 
 
 def _stated_size(attributes: Mapping[str, str]) -> Size | None:
-    whole_width: float | None = None
-    whole_height: float | None = None
+    box_width: float | None = None
+    box_height: float | None = None
     try:
         words = re.split(r"[\s,]+", attributes.get("viewBox", "").strip())
-        _x, _y, whole_width, whole_height = map(float, words)
-    except ValueError:  # there is no box
+        _x, _y, box_width, box_height = map(float, words)
+    except ValueError:  # no view box
         pass
-    width = _pixels(attributes.get("width"), whole_width)
-    height = _pixels(attributes.get("height"), whole_height)
-    if whole_width and whole_height:
+    width = _pixels(attributes.get("width"), box_width)
+    height = _pixels(attributes.get("height"), box_height)
+    if box_width and box_height:
         if width is None and height is None:
-            return Size(whole_width, whole_height)
+            return Size(box_width, box_height)
         if width is None and height is not None:
-            return Size(height * whole_width / whole_height, height)
+            return Size(height * box_width / box_height, height)
         if height is None and width is not None:
-            return Size(width, width * whole_height / whole_width)
+            return Size(width, width * box_height / box_width)
     return None if width is None or height is None else Size(width, height)
 
 
-def _pixels(written: str | None, whole: float | None) -> float | None:
-    found = _LENGTH.fullmatch(written or "")
-    if found is None:
+def _pixels(length: str | None, box_length: float | None) -> float | None:
+    match = _LENGTH.fullmatch(length or "")
+    if match is None:
         return None
-    number = float(found[1])
-    unit = found[2] or "px"
+    number = float(match[1])
+    unit = match[2] or "px"
     if unit == "%":
-        return None if whole is None else number / 100 * whole
+        return None if box_length is None else number / 100 * box_length
     return number * _PIXELS[unit]

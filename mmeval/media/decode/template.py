@@ -1,10 +1,10 @@
-"""Renders Jinja templates in Jinja's sandbox, with a limit for what they make.
+"""Renders Jinja templates in Jinja's sandbox, with a limit of their size.
 
-A template reaches no Python beyond its values. Its text, and what ``*`` repeats on the
-way to it, has at most ``MAX_CHARS`` characters; Jinja keeps a ``range`` short.
+A template has no access to Python beyond its values. Its text, and values that ``*``
+creates, have at most ``MAX_CHARS`` characters; Jinja limits ``range``.
 
-Time and other memory are not limited, as templates are written by users and not by
-models: who writes loops within loops ends them with Ctrl-C twice.
+Time and other memory are not limited: templates are written by users, not by models.
+Endless nested loops are stopped with Ctrl-C twice.
 """
 
 from __future__ import annotations
@@ -32,19 +32,18 @@ from jinja2 import (
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 MAX_CHARS = 4_000_000
-"""A longer text is an error: a loop in the template, or data that belong into a
-document."""
+"""A longer text is an error: a loop in the template, or data meant for a document."""
 
 MAX_EXPONENT = 64
 _MOST_KEYS_SHOWN = 5
 _MOST_CHARS_SHOWN = 60
-Given = ParamSpec("Given")
-Made = TypeVar("Made")
+P = ParamSpec("P")
+T = TypeVar("T")
 _EXPRESSION = re.compile(r"\s*\{\{(.*)\}\}\s*", re.DOTALL)
 
 
 def _joined(chunks: Iterable[str]) -> str:
-    """What a template yields, in one text. Jinja's own way to join has no limit."""
+    """The chunks of a template in one text. Jinja's function has no limit."""
     out: list[str] = []
     length = 0
     for chunk in chunks:
@@ -58,7 +57,7 @@ def _joined(chunks: Iterable[str]) -> str:
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """The sandbox, where ``*`` and ``**`` make nothing huge of something small."""
+    """The sandbox; ``*`` and ``**`` cannot create huge values."""
 
     intercepted_binops = frozenset({"*", "**"})
 
@@ -89,7 +88,7 @@ _ENVIRONMENT = _Sandbox(
 
 
 def mapping_fault(value: Mapping[str, Any]) -> str:
-    """Why a mapping is not written into a text."""
+    """Why a mapping cannot be written into a text."""
     keys = ", ".join(map(str, islice(value, _MOST_KEYS_SHOWN)))
     return (
         f"a mapping is written into a text; name one of its keys ({keys}), as in "
@@ -98,8 +97,11 @@ def mapping_fault(value: Mapping[str, Any]) -> str:
 
 
 def _writable(value: Any) -> Any:
-    """A value that a template writes. Raises TemplateRuntimeError for a mapping, and
-    for a list of them: nobody means its Python form."""
+    """A value that a template writes.
+
+    Raises TemplateRuntimeError for a mapping or a list of them: their Python form is a
+    mistake.
+    """
     items = value if isinstance(value, (list, tuple)) else (value,)
     for item in items:
         if isinstance(item, Mapping):
@@ -108,12 +110,11 @@ def _writable(value: Any) -> Any:
 
 
 def literal(value: Any) -> Any:
-    """The list or mapping that a text is, as Python or JSON writes it; filter
-    ``literal``.
+    """The list or mapping in a text, in Python or JSON notation; filter ``literal``.
 
-    A text that opens with neither ``[`` nor ``{`` stays as it is, as does any other
-    value; a blank one is null. Raises TemplateRuntimeError for what opens so and is
-    neither, and for texts in a list without a comma between them, which numpy writes.
+    A text that starts with neither ``[`` nor ``{``, and any other value, is returned
+    unchanged; a blank text is null. Raises TemplateRuntimeError for an invalid list or
+    mapping, and for texts in a list without commas between them, as numpy prints them.
     """
     if not isinstance(value, str):
         return value
@@ -121,18 +122,18 @@ def literal(value: Any) -> Any:
     if not text.startswith(("[", "{")):
         return value if text else None
 
-    def no_number(word: str) -> Any:
+    def refuse_constant(word: str) -> Any:
         raise ValueError(f"{word} is not a number in JSON")
 
     try:
-        return json.loads(text, parse_constant=no_number)
+        return json.loads(text, parse_constant=refuse_constant)
     except (ValueError, RecursionError):
         pass
     try:
         was_text = False
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             is_text = token.type == tokenize.STRING
-            if is_text and was_text:  # Python would make one text of both
+            if is_text and was_text:  # Python would join them to one text
                 raise ValueError("a comma between two texts is missing")
             was_text = is_text or (was_text and token.type == tokenize.NL)
         return _as_json(ast.literal_eval(text))
@@ -162,31 +163,31 @@ def _as_json(value: Any) -> Any:
 
 _ENVIRONMENT.filters["literal"] = literal
 _ROW_ENVIRONMENT = _ENVIRONMENT.overlay(finalize=_writable)
-_ENVIRONMENT.concat = _joined  # type: ignore[method-assign]  # jinja2's own hook for joining what a template yields
+_ENVIRONMENT.concat = _joined  # type: ignore[method-assign]  # jinja2's hook for joining the chunks
 _ROW_ENVIRONMENT.concat = _joined  # type: ignore[method-assign]  # as above
 
 
-def _with_errors_of_jinja(work: Callable[Given, Made]) -> Callable[Given, Made]:
-    @wraps(work)
-    def bounded(*args: Given.args, **kwargs: Given.kwargs) -> Made:
+def _with_errors_of_jinja(function: Callable[P, T]) -> Callable[P, T]:
+    @wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
-            return work(*args, **kwargs)
+            return function(*args, **kwargs)
         except TemplateError:
             raise
         except RecursionError:
             raise TemplateRuntimeError("it is nested too deeply") from None
-        except Exception as error:  # a filter or operator on a value that it is not for
+        except Exception as error:  # a filter or operator on an unsuitable value
             reason = str(error) or type(error).__name__
             raise TemplateRuntimeError(reason) from None
 
-    return bounded
+    return wrapper
 
 
 @dataclass(frozen=True)
 class BoundedTemplate:
     """A template over JSON values.
 
-    Whatever is wrong with it, or larger than the limit, is a TemplateError of jinja2.
+    Any fault of it, and a text above the limit, is a TemplateError of jinja2.
     """
 
     source: str
@@ -194,7 +195,7 @@ class BoundedTemplate:
     @cached_property
     @_with_errors_of_jinja
     def reads(self) -> frozenset[str]:
-        """The values that it reads."""
+        """The names of the values that it reads."""
         tree = _ENVIRONMENT.parse(self.source)
         names = meta.find_undeclared_variables(tree) - _ENVIRONMENT.globals.keys()
         return frozenset(names)
@@ -205,13 +206,15 @@ class BoundedTemplate:
 
     @_with_errors_of_jinja
     def content(self, values: Mapping[str, Any]) -> str:
-        """The text; a mapping that would be written into it is an error."""
+        """The text; a mapping written into it is an error."""
         return _template(self.source, of_row=True).render(values)
 
     @_with_errors_of_jinja
     def value(self, values: Mapping[str, Any]) -> str:
-        """The value of a template that is one expression, as JSON; else its text as
-        JSON."""
+        """The result as JSON.
+
+        It is the value of a template that is one expression; else its text.
+        """
         expression = _expression(self.source)
         if expression is None:
             value = _template(self.source).render(values)
@@ -230,11 +233,11 @@ def _template(source: str, *, of_row: bool = False) -> Template:
 
 @lru_cache(maxsize=256)
 def _expression(source: str) -> Callable[..., Any] | None:
-    """What computes a template that is nothing but ``{{ expression }}``."""
+    """The compiled expression of a template that is only ``{{ expression }}``."""
     match = _EXPRESSION.fullmatch(source)
     if match is None:
         return None
     try:
         return _ENVIRONMENT.compile_expression(match[1], undefined_to_none=False)
-    except TemplateSyntaxError:  # several expressions
+    except TemplateSyntaxError:  # it has several expressions
         return None

@@ -85,9 +85,9 @@ def test_a_medium_inside_a_text_is_noticed(text: str, kind: str) -> None:
 def test_numbers_with_a_rate_are_a_sound(
     array: Any, frames: int, channels: int
 ) -> None:
-    given = {"array": array, "sampling_rate": 16000, "path": None}
-    assert is_sound(given)
-    medium = sound_medium(given)
+    sound = {"array": array, "sampling_rate": 16000, "path": None}
+    assert is_sound(sound)
+    medium = sound_medium(sound)
     # 44 bytes of head, 2 for each sample
     assert (medium.mime, medium.size) == ("audio/wav", 44 + 2 * frames * channels)
 
@@ -107,18 +107,18 @@ def test_whole_numbers_of_a_sound_keep_their_level(
     data = sound_medium({"array": array, "sampling_rate": 16000}).data
     assert data is not None
     # The head of the file has 44 bytes.
-    heard = numpy.frombuffer(data[44:], dtype="<i2")
-    assert abs(heard - numpy.array(samples)).max() <= 1
+    decoded = numpy.frombuffer(data[44:], dtype="<i2")
+    assert abs(decoded - numpy.array(samples)).max() <= 1
 
 
 def test_whole_numbers_of_more_than_16_bits_are_a_fault() -> None:
-    given = {"array": [0, 2**20, -(2**20)], "sampling_rate": 16000}
+    sound = {"array": [0, 2**20, -(2**20)], "sampling_rate": 16000}
     with pytest.raises(UsageError, match="more than 16 bits"):
-        sound_medium(given)
+        sound_medium(sound)
 
 
 @pytest.mark.parametrize(
-    "given",
+    "value",
     [
         {"array": [], "sampling_rate": 16000},
         {"array": ["a"], "sampling_rate": 16000},
@@ -127,11 +127,11 @@ def test_whole_numbers_of_more_than_16_bits_are_a_fault() -> None:
         {"array": [float("nan")], "sampling_rate": 8000},
     ],
 )
-def test_what_is_no_sound_is_a_fault(given: dict[str, Any]) -> None:
+def test_what_is_no_sound_is_a_fault(value: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="not a sound"):
-        sound_medium(given)
+        sound_medium(value)
 
 
-@pytest.mark.parametrize("given", [{"array": [0]}, {"array": [0], "rate": 1}, [0], 3])
-def test_another_mapping_is_no_sound(given: Any) -> None:
-    assert not is_sound(given)
+@pytest.mark.parametrize("value", [{"array": [0]}, {"array": [0], "rate": 1}, [0], 3])
+def test_another_mapping_is_no_sound(value: Any) -> None:
+    assert not is_sound(value)

@@ -17,9 +17,9 @@ def test_a_picture_comes_back_and_the_same_pixels_are_the_same_file() -> None:
 
 def test_a_sound_comes_back_with_its_channels_and_what_is_too_loud_is_clipped() -> None:
     samples = np.array([[0.0, 0.5], [2.0, -2.0]], np.float32)
-    heard = audio(wav(samples, 8000))
-    assert heard.rate == 8000
-    assert np.allclose(heard.samples, np.clip(samples, -1, 1), atol=1e-4)
+    decoded = audio(wav(samples, 8000))
+    assert decoded.rate == 8000
+    assert np.allclose(decoded.samples, np.clip(samples, -1, 1), atol=1e-4)
     none: list[tuple[object, int]] = [
         ([], 8000),
         ([0.1], 0),

@@ -74,7 +74,11 @@ def test_a_medium_has_a_kind_and_is_called_by_its_path_else_its_name_else_its_di
         Media.from_bytes(b"x", "b.png"),
         Media.from_bytes(b"x"),
     )
-    assert [one.label for one in media] == [str(file), "b.png", "medium 2d711642b726"]
+    assert [medium.label for medium in media] == [
+        str(file),
+        "b.png",
+        "medium 2d711642b726",
+    ]
     assert [*map(repr, media)] == [f"Media({file})", "Media(1 bytes)", "Media(1 bytes)"]
 
 
@@ -82,10 +86,10 @@ def test_a_medium_is_not_read_before_it_is_needed_and_equal_bytes_are_equal_medi
     file: Path,
 ) -> None:
     stored = Media.from_path(file)
-    made = Media.from_bytes(PNG, "other")
+    in_memory = Media.from_bytes(PNG, "other")
     later = Media.from_path(file)
-    assert stored == made
-    assert len({stored, made, Media.from_bytes(b"different")}) == 2
+    assert stored == in_memory
+    assert len({stored, in_memory, Media.from_bytes(b"different")}) == 2
     file.write_bytes(tiny.wav())
     assert (later.mime, later.size) == ("audio/wav", len(tiny.wav()))
 
@@ -110,7 +114,7 @@ def test_a_file_that_has_gone_is_named_and_a_path_without_one_refused(
     gone = {ask: Media.from_path(file) for ask in ("data", "mime", "size", "sha256")}
     file.unlink()
     for ask, media in gone.items():
-        with pytest.raises(MissingDataError, match=r"a\.png: .* has gone"):
+        with pytest.raises(MissingDataError, match=r"a\.png: .* missing"):
             media.read() if ask == "data" else getattr(media, ask)
     for read in (
         lambda: Media.from_path(tmp_path),

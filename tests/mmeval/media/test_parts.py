@@ -113,13 +113,13 @@ def test_rendered_parts_are_read_back_in_kind_and_order(
 ) -> None:
     able = sorted(SPELLINGS[spelling].kinds - {"text"})
     media = st.sampled_from(able).map(lambda kind: Part(kind, raw="x"))  # type: ignore[arg-type]  # its kinds
-    drawn = data.draw(st.lists(plain_words.map(text_part) | media, max_size=8))
-    answer = Interleaved(tuple(drawn))
-    again = Interleaved.from_text(answer.rendered(spelling), spellings=(spelling,))
-    assert [kind for kind in kinds(again) if kind != "text"] == [
+    parts = data.draw(st.lists(plain_words.map(text_part) | media, max_size=8))
+    answer = Interleaved(tuple(parts))
+    parsed = Interleaved.from_text(answer.rendered(spelling), spellings=(spelling,))
+    assert [kind for kind in kinds(parsed) if kind != "text"] == [
         kind for kind in kinds(answer) if kind != "text"
     ]
-    assert again.words == answer.words
+    assert parsed.words == answer.words
 
 
 def test_media_take_the_place_of_their_placeholders_and_one_without_its_medium_dangles() -> (
@@ -145,8 +145,8 @@ def test_media_follow_the_text_or_stand_where_pairs_and_blocks_are() -> None:
         "words",
         {"audio1": "a bell rings", "threeD1": Media.from_bytes(b"x"), "b": SOUND},
     )
-    found = [(part.kind, part.label, part.raw) for part in answer.parts[1:]]
-    assert found == [("audio", "audio1", ""), ("3d", "3d1", ""), ("audio", "b", "")]
+    parts = [(part.kind, part.label, part.raw) for part in answer.parts[1:]]
+    assert parts == [("audio", "audio1", ""), ("3d", "3d1", ""), ("audio", "b", "")]
     assert Interleaved.from_text("<threeD1>", {"threeD1": SOUND}).media("3d") == (
         SOUND,
     )
@@ -206,14 +206,14 @@ def test_words_leave_out_placeholders_code_and_reasoning_and_without_any_an_answ
         "<t>hm</t>a <image1> b",
     )
     assert Interleaved((text_part("on"), text_part(""), text_part("e"))).words == "one"
-    for written, words in {
+    for text, words in {
         "one<<image1>>two": "one two",
         "one\n<<image1>>two": "one\ntwo",
         "one<<image1>> two": "one two",
         "one<<image1>><<audio1>>two": "one two",
         "<<image1>>two<<image2>>": "two",
     }.items():
-        assert Interleaved.from_text(written).words == words
+        assert Interleaved.from_text(text).words == words
     nothing = (
         Interleaved(),
         Interleaved.from_text(" \n"),
@@ -247,9 +247,15 @@ def test_blocks_are_stripped_joined_and_never_blank() -> None:
             texts[4],
         )
     )
-    made = answer.blocks()
-    assert made.parts == (picture, thought, text_part("A\nhare \nruns."), code, picture)
-    assert made.blocks() is made
+    blocks = answer.blocks()
+    assert blocks.parts == (
+        picture,
+        thought,
+        text_part("A\nhare \nruns."),
+        code,
+        picture,
+    )
+    assert blocks.blocks() is blocks
     assert Interleaved((texts[0],)).blocks().parts == ()
     many = Interleaved(tuple(text_part("word ") for _ in range(20_000)))
     assert len(many.blocks().parts) == 1
@@ -278,11 +284,11 @@ def test_reasoning_is_cut_out_of_a_text() -> None:
 
 
 def test_another_spelling_gives_media_to_the_placeholders_that_it_knows() -> None:
-    again = Interleaved.from_reply(
+    respelled = Interleaved.from_reply(
         "#image1# and <<image1>>", [PICTURE, OTHER]
     ).respelled(["hash"])
-    found = [(part.kind, part.raw, part.media) for part in again.parts]
-    assert found == [
+    parts = [(part.kind, part.raw, part.media) for part in respelled.parts]
+    assert parts == [
         ("image", "#image1#", PICTURE),
         ("text", " and <<image1>>", None),
         ("image", "", OTHER),
@@ -309,21 +315,21 @@ def test_another_spelling_gives_media_to_the_placeholders_that_it_knows() -> Non
 def test_another_spelling_changes_no_character_and_loses_nothing(
     answer: Interleaved, spellings: list[str]
 ) -> None:
-    again = answer.respelled(spellings)
-    assert (again.raw, again.text, codes(again)) == (
+    respelled = answer.respelled(spellings)
+    assert (respelled.raw, respelled.text, codes(respelled)) == (
         answer.raw,
         answer.text,
         codes(answer),
     )
-    assert Counter(again.media()) >= Counter(answer.media())
-    assert again.respelled(spellings) is again
+    assert Counter(respelled.media()) >= Counter(answer.media())
+    assert respelled.respelled(spellings) is respelled
 
 
 @given(parts, answers)
 def test_a_part_and_an_answer_survive_json(part: Part, answer: Interleaved) -> None:
     row = json.loads(json.dumps(part.to_json() | {"from_the_future": 1}))
-    again = Interleaved.from_json(
+    restored = Interleaved.from_json(
         json.loads(json.dumps(answer.to_json())), Path("media")
     )
     assert Part.from_json(row, Path("media")) == part
-    assert (again, again.raw) == (answer, answer.raw)
+    assert (restored, restored.raw) == (answer, answer.raw)

@@ -93,10 +93,10 @@ def test_a_spelling_without_a_kind_names_those_with_it() -> None:
         ("video", "span", ("tag",)),
         ("image", "tags", ALL),
     )
-    for kind, spelling, known in cases:
+    for kind, spelling, suitable in cases:
         with pytest.raises(UnknownNameError) as caught:
             render(kind, 1, spelling)
-        assert (caught.value.name, caught.value.known) == (spelling, known)
+        assert (caught.value.name, caught.value.known) == (spelling, suitable)
     with pytest.raises(UnknownNameError, match="'spam'"):
         list(find("<image1>", ["spam"]))
 

@@ -56,8 +56,8 @@ def test_a_format_has_the_kind_and_the_suffix_of_its_files() -> None:
 
 def test_noise_is_of_no_known_format() -> None:
     noise = np.random.default_rng(3)
-    known = [unread_mime(noise.bytes(4096)) for _ in range(300)]
-    assert known == [""] * 300
+    mimes = [unread_mime(noise.bytes(4096)) for _ in range(300)]
+    assert mimes == [""] * 300
     assert sniff_mime(bytes(range(256))) == UNKNOWN_MIME
 
 

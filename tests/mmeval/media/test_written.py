@@ -19,17 +19,17 @@ def only_png(path: str, where: str) -> Media:
 def test_a_text_borrows_media_by_its_tags_and_those_of_the_content_itself_win() -> None:
     reader = ContentReader(only_png, {"image1": "a.png", "image2": PNG})
     content = reader.read("see <<image1>> and <<audio1>>", "input")
-    found = [(part.kind, part.media) for part in content.parts]
-    assert found == [("text", None), ("image", PNG), ("text", None), ("audio", None)]
+    parts = [(part.kind, part.media) for part in content.parts]
+    assert parts == [("text", None), ("image", PNG), ("text", None), ("audio", None)]
     assert reader.unnamed() == ["image2"]
-    with pytest.raises(UsageError, match='"image2" is named by no text'):
+    with pytest.raises(UsageError, match='no text names media "image2"'):
         reader.check_all_named()
     reader = ContentReader(only_png, {"code1": "shared"})
     content = reader.read(
         {"text": "<<code1>>", "media": {"code1": "own", "image7": "a.png"}}, "input"
     )
-    own = Part("code", text="own", raw="<<code1>>", label="code1")
-    assert content.parts == (own, Part("image", media=PNG, label="image7"))
+    code = Part("code", text="own", raw="<<code1>>", label="code1")
+    assert content.parts == (code, Part("image", media=PNG, label="image7"))
 
 
 def test_a_list_of_parts_is_taken_as_it_is_and_labels_in_their_usual_spellings() -> (
@@ -47,14 +47,14 @@ def test_a_list_of_parts_is_taken_as_it_is_and_labels_in_their_usual_spellings()
     # as Parquet writes what is absent
     filled = {"text": "hi", "media": {"image1": None}}
     assert ContentReader(only_png).read(filled, "input").parts == (text_part("hi"),)
-    spelt = ContentReader(
+    reader = ContentReader(
         only_png, dict.fromkeys(("image1", "IMG_2", "threeD1", "3d 4", "audio01"), PNG)
     )
-    assert spelt.unnamed() == ["image1", "image2", "3d1", "3d4", "audio1"]
+    assert reader.unnamed() == ["image1", "image2", "3d1", "3d4", "audio1"]
 
 
 @pytest.mark.parametrize(
-    ("written", "name", "word"),
+    ("value", "name", "word"),
     [
         (None, "input", "missing"),
         (3, "input", "a number"),
@@ -77,9 +77,9 @@ def test_a_list_of_parts_is_taken_as_it_is_and_labels_in_their_usual_spellings()
     ],
 )
 def test_wrong_content_is_refused_with_its_place(
-    written: Any, name: str, word: str
+    value: Any, name: str, word: str
 ) -> None:
     with pytest.raises(UsageError) as caught:
-        ContentReader(only_png).read(written, "input")
+        ContentReader(only_png).read(value, "input")
     assert caught.value.name == name
     assert word in str(caught.value)

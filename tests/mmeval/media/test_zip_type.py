@@ -17,7 +17,7 @@ def mime(data: bytes) -> str:
 
 
 def with_entry(package: bytes, name: str, content: bytes) -> bytes:
-    """A package with one more entry, as it is, before and behind all others."""
+    """The package with one more entry, uncompressed, first and last."""
     file = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(package)) as old, zipfile.ZipFile(file, "w") as new:
         new.writestr(f"first_{name}", content)
@@ -28,7 +28,7 @@ def with_entry(package: bytes, name: str, content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("package", "wanted"),
+    ("package", "expected"),
     [
         (tiny.slides("<p:cSld/>"), PPTX),
         (tiny.word("a chart"), DOCX),
@@ -38,7 +38,7 @@ def with_entry(package: bytes, name: str, content: bytes) -> bytes:
     ids=["slides", "words", "a workbook", "an open workbook"],
 )
 def test_a_file_inside_a_document_does_not_decide_what_the_document_is(
-    package: bytes, wanted: str
+    package: bytes, expected: str
 ) -> None:
     inside = {
         "sheet.xlsx": tiny.workbook({"a": ""}),
@@ -46,11 +46,11 @@ def test_a_file_inside_a_document_does_not_decide_what_the_document_is(
         "note.docx": tiny.word("note"),
     }
     for name, content in inside.items():
-        assert mime(with_entry(package, name, content)) == wanted
+        assert mime(with_entry(package, name, content)) == expected
 
 
 @pytest.mark.parametrize(
-    ("content_type", "wanted"),
+    ("content_type", "expected"),
     [
         (f"{OFFICE}wordprocessingml.document.main+xml", DOCX),
         ("application/vnd.ms-powerpoint.presentation.macroEnabled.main+xml", PPTX),
@@ -67,9 +67,9 @@ def test_a_file_inside_a_document_does_not_decide_what_the_document_is(
     ],
 )
 def test_the_content_type_of_the_main_part_decides(
-    content_type: str, wanted: str
+    content_type: str, expected: str
 ) -> None:
-    assert mime(tiny.with_types(content_type)) == wanted
+    assert mime(tiny.with_types(content_type)) == expected
 
 
 @pytest.mark.parametrize("types", ["", "<Types>", "<Types/>"])
@@ -79,15 +79,15 @@ def test_without_content_types_the_names_of_the_entries_decide(types: str) -> No
 
 
 def test_words_about_an_office_file_do_not_make_a_zip_one() -> None:
-    said = tiny.packed({"a.txt": "ppt/presentation.xml word/document"}, 0)
-    assert mime(said) == ZIP
+    package = tiny.packed({"a.txt": "ppt/presentation.xml word/document"}, 0)
+    assert mime(package) == ZIP
 
 
 def test_a_zip_that_is_cut_short_has_no_directory() -> None:
-    whole = tiny.word("words")
-    assert has_directory(io.BytesIO(whole))
-    for cut in (1, len(whole) // 2):
-        half = whole[:-cut]
+    document = tiny.word("words")
+    assert has_directory(io.BytesIO(document))
+    for cut in (1, len(document) // 2):
+        half = document[:-cut]
         assert mime(half) == ZIP
         assert not has_directory(io.BytesIO(half))
 

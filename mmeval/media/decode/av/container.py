@@ -1,4 +1,4 @@
-"""Opens audio and video containers, for the decoders of sound and video."""
+"""Opens audio and video containers for the decoders of sound and video."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ AV_FORMATS = {
     "video/x-flv": "flv",
     "image/gif": "gif",
 }
-"""The reader is named, never guessed: a guess may find a playlist, and playlists open
-other files."""
+"""The reader of each MIME type.
+
+It is set explicitly: a guess may be a playlist, and playlists open other files.
+"""
 _BOXED = ("mp4", "mov")
-"""The readers of MP4 and what is built alike."""
+"""The readers of MP4 and related formats."""
 _FAR_ABOVE = 4
-"""A smaller excess is decoded, so that the error can state the size."""
+"""A smaller excess is decoded, so that the error has the actual size."""
 
 
 def opened(
@@ -42,11 +44,11 @@ def opened(
     data: bytes,
     limits: DecodeLimits,
 ) -> Any:
-    """An opened PyAV container, a context (untyped: the package is optional).
+    """An opened PyAV container as a context manager (``Any``: PyAV is optional).
 
-    No picture far above ``max_video_pixels`` is decoded, even where the codec declares
-    another size than the container. Raises the errors of this package, and what PyAV
-    raises.
+    No picture far above ``max_video_pixels`` is decoded, even if the codec declares
+    another size than the container. Raises the errors of this package, and those of
+    PyAV.
     """
     import av
 
@@ -62,7 +64,7 @@ def opened(
         io.BytesIO(data), format=name, metadata_errors="replace", options=options
     )
     for stream in container.streams.video:
-        # there is none for a codec without a decoder
+        # None for a codec without a decoder
         if stream.codec_context is not None:
             stream.codec_context.options = most
     return container
@@ -73,8 +75,11 @@ def require_codec(
     media: Media,
     data: bytes,
 ) -> None:
-    """Raises NotImplementedError for a stream whose codec is unknown to PyAV, and
-    CorruptMediaError where that is because its description is damaged."""
+    """Check that PyAV knows the codec of a stream.
+
+    Raises NotImplementedError if it does not, CorruptMediaError if that is because its
+    description is damaged.
+    """
     if stream.codec_context is not None:
         return
     is_boxed = AV_FORMATS.get(media.mime) in _BOXED
@@ -82,7 +87,7 @@ def require_codec(
         raise CorruptMediaError(
             f"{media.label}: the description of one of its tracks is damaged"
         )
-    raise NotImplementedError("its codec is not known")
+    raise NotImplementedError("its codec is unknown")
 
 
 def decoded(
@@ -91,10 +96,10 @@ def decoded(
     *,
     has_begun: bool = False,
 ) -> Iterator[Any]:
-    """The frames of a stream from where the reader stands.
+    """The frames of a stream, from the current position.
 
-    Once there was one, the decoder reads the codec, and what it then reports as not
-    implemented is damage: raises ValueError.
+    After the first frame the codec is supported, so "not implemented" then means
+    damage: raises ValueError.
     """
     import av
 

@@ -1,4 +1,4 @@
-"""Decodes sound, from sound files and from the sound tracks of videos."""
+"""Decodes sound from sound files and from the sound tracks of videos."""
 
 from __future__ import annotations
 
@@ -34,21 +34,27 @@ _SOUND_FILE_MIMES = frozenset(
 )
 _WAVE = "audio/wav"
 _WHOLE_NUMBERS_OF_64_BITS = (1, 64)
-"""Code and bits of a WAV that libsndfile does not read, and PyAV does."""
+"""Code and bits of a WAV that PyAV reads and libsndfile does not."""
 _UNKNOWN_LENGTH = 1 << 62
-"""Frames that libsndfile reports when a FLAC stream does not say how long it is; it
-cannot read those to the end."""
+"""Frames that libsndfile reports for a FLAC stream of unknown length.
+
+It cannot read such a stream to its end.
+"""
 _AUDIO_BLOCK = 1 << 20
 _SAMPLE_BYTES = 4
 LOUDEST = 1e9
-"""The largest sample: whole numbers of 24 bits as floats are smaller, and sums of its
-squares fit float32."""
+"""The largest sample that is kept.
+
+24-bit integers as floats are smaller, and sums of squares fit float32.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Audio:
-    """Sound: ``samples`` float32 (n, channels), read-only, of full scale 1; ``rate`` in
-    Hz."""
+    """Sound of full scale 1.
+
+    ``samples`` are float32 (n, channels) and read-only, ``rate`` is in Hz.
+    """
 
     samples: np.ndarray[Any, np.dtype[np.float32]]
     rate: int
@@ -64,11 +70,11 @@ def _kept_size(sound: Audio) -> int:
 
 @decoded_once(size=_kept_size)
 def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
-    """The whole sound at its own rate and channels; of a video, the sound track.
+    """The whole sound with its rate and channels; for a video, its sound track.
 
-    Samples outside -1..1, which MP3 and float files may hold, stay as they are up to
-    ``LOUDEST``. Decoded once: all calls share the samples, which are read-only. Raises
-    the errors of this package; no samples at all, and samples that are not numbers, are
+    Samples outside -1..1, which MP3 and float files may have, are kept up to
+    ``LOUDEST``. Decoded once: all calls share the read-only samples. Raises the errors
+    of this package; a sound without samples, or with NaN or infinite samples, is
     corrupt.
     """
     import numpy
@@ -95,7 +101,7 @@ def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SoundStart:
-    """The start of a sound in one channel, samples (n,), and whether it goes on."""
+    """The start of a sound in one channel, samples (n,). ``more``: it goes on."""
 
     samples: np.ndarray[Any, np.dtype[np.float32]]
     rate: int
@@ -105,13 +111,15 @@ class SoundStart:
 def sound_start(
     media: Media, seconds: float, *, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> SoundStart:
-    """The first seconds of a sound, channels averaged, clipped to -1..1. No more is
-    decoded, so the sound may be longer than the limits allow. Raises the errors of this
-    package."""
+    """The first seconds of a sound, channels averaged, clipped to -1..1.
+
+    No more is decoded, so the sound may exceed the limits. Raises the errors of this
+    package.
+    """
     import numpy
 
     clock = Clock(media, limits)
-    found = []
+    mono_blocks = []
     count = rate = 0
     blocks = _blocks(media, limits, whole=False)
     with contextlib.closing(blocks), decoding(media, "sound"), quiet():
@@ -121,14 +129,14 @@ def sound_start(
             frames = min(count, int(seconds * rate))
             _check_audio_size(media, limits, frames, 1, block.rate)
             mono = _finite(media, block.samples).mean(axis=1)
-            found.append(numpy.clip(mono, -1.0, 1.0))
+            mono_blocks.append(numpy.clip(mono, -1.0, 1.0))
             if count > seconds * rate:
                 break
             clock.check()
         if not count:
             raise CorruptMediaError(f"{media.label}: it holds no samples")
         most = int(seconds * rate)
-        return SoundStart(numpy.concatenate(found)[:most], rate, count > most)
+        return SoundStart(numpy.concatenate(mono_blocks)[:most], rate, count > most)
 
 
 def _finite(
@@ -146,7 +154,7 @@ def _finite(
 def _blocks(
     media: Media, limits: DecodeLimits, *, whole: bool
 ) -> Generator[Audio, None, None]:
-    """The sound block by block; ``whole`` checks its declared size by the limits."""
+    """The sound in blocks; ``whole``: its declared size must be within the limits."""
     data = whole_bytes(media, limits)
     if media.mime == _WAVE:
         data = whole_wave(data)
@@ -160,7 +168,7 @@ def _blocks(
 
 
 class _Joined:
-    """Samples that grow in place: joining blocks would take their memory twice."""
+    """Samples that grow in place: joining blocks would need twice the memory."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -172,17 +180,17 @@ class _Joined:
         channels = block.shape[1]
         end = self.count + len(block)
         if not self.count:
-            self._room = block[:0].copy()
-        if end > len(self._room):
+            self._buffer = block[:0].copy()
+        if end > len(self._buffer):
             rows = end + _AUDIO_BLOCK // channels
-            self._room.resize((rows, channels), refcheck=False)
-        self._room[self.count : end] = block
+            self._buffer.resize((rows, channels), refcheck=False)
+        self._buffer[self.count : end] = block
         self.count = end
 
     def whole(self) -> np.ndarray[Any, np.dtype[np.float32]]:
-        channels = self._room.shape[1]
-        self._room.resize((self.count, channels), refcheck=False)
-        return self._room
+        channels = self._buffer.shape[1]
+        self._buffer.resize((self.count, channels), refcheck=False)
+        return self._buffer
 
 
 def _check_audio_size(
@@ -207,8 +215,11 @@ def _check_audio_size(
 def _sound_file_blocks(
     media: Media, data: bytes, limits: DecodeLimits, *, whole: bool
 ) -> Generator[Audio, None, None]:
-    """The blocks as libsndfile reads them. Raises NotImplementedError for a codec or a
-    depth that it does not read, and what soundfile raises."""
+    """The blocks, read with libsndfile.
+
+    Raises NotImplementedError for an unsupported codec or depth, and the errors of
+    soundfile.
+    """
     import soundfile
 
     try:
@@ -229,7 +240,7 @@ def _sound_file_blocks(
         while len(samples := file.read(block, dtype="float32", always_2d=True)):
             count += len(samples)
             yield Audio(samples, file.samplerate)
-        # MPEG audio only estimates its length
+        # the declared length of MPEG audio is an estimate
         if count < declared and media.mime != "audio/mpeg":
             raise CorruptMediaError(
                 f"{media.label}: it is cut short, {count} of {declared} frames could "
@@ -250,7 +261,7 @@ def _sound_track_blocks(
         resampler = av.AudioResampler(
             format="flt", layout=stream.layout, rate=stream.rate
         )
-        # None empties the resampler
+        # None flushes the resampler
         for frame in chain(decoded(container, stream), (None,)):
             for part in resampler.resample(frame):
                 channels = len(part.layout.channels)

@@ -1,4 +1,4 @@
-"""Decodes videos, as a stream of frames."""
+"""Decodes videos as a stream of frames."""
 
 from __future__ import annotations
 
@@ -27,24 +27,25 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _SEEK_SECONDS = 2.0
-"""Below this distance, decoding the frames between is cheaper than seeking to a key
-frame."""
+"""For a shorter distance, decoding the frames between is faster than seeking."""
 _FIRST_PACKETS = 100
-"""Packets in which a video's first frame is looked for, to learn how it is turned."""
+"""Packets in which the first frame is searched, to find its orientation."""
 _BRIGHTNESS_FIRST = frozenset(
-    f"yuv{full}{how}p" for full in ("", "j") for how in ("420", "422", "444")
+    f"yuv{full}{layout}p" for full in ("", "j") for layout in ("420", "422", "444")
 ) | {"nv12"}
-"""Formats of pixels whose first plane is the brightness in bytes: a frame is compared
-without converting it."""
+"""Pixel formats whose first plane is the brightness in bytes.
+
+Their frames are compared without conversion.
+"""
 _FULL_RANGE = 2
-"""Of a frame whose brightness goes from 0 to 255; else it is 16 to 235."""
+"""The range of a frame with brightness from 0 to 255; for others it is 16 to 235."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """A frame: place in decoding order, time (s), pixels (height, width, 3) uint8.
+    """A frame: index in decoding order, time (s), pixels (height, width, 3) uint8.
 
-    It is upright, turned and mirrored as the container or the stream says.
+    It is upright: rotated and mirrored as the container or the stream says.
     """
 
     index: int
@@ -54,9 +55,9 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class VideoInfo:
-    """What a video declares; ``seconds`` is 0 where its length is not declared.
+    """The declared properties of a video; ``seconds`` is 0 if no length is declared.
 
-    Width and height are in pixels of the upright frame, ``rate`` in frames per second.
+    Width and height are pixels of the upright frame, ``rate`` is frames per second.
     """
 
     width: int
@@ -73,10 +74,10 @@ def video(
 ) -> Iterator[Frame]:
     """The frames, lazily: all, or those shown at ``times`` (seconds, ascending).
 
-    A time before the first frame gives the first, one after the last the last. A
-    frame's ``index`` counts decoded frames; after a jump it continues from an estimate
-    (time by frame rate). Raises the errors of this package, when the frame is reached
-    that causes them.
+    A time before the first frame gives the first frame, a time after the last the last.
+    A frame's ``index`` counts decoded frames; after a jump it continues from an
+    estimate (time by frame rate). Raises the errors of this package when it reaches the
+    frame at fault.
     """
     return _checked(media, limits, _video_frames(media, limits, times))
 
@@ -84,15 +85,15 @@ def video(
 def frames_at(
     media: Media, indices: Collection[int], *, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> Iterator[Frame]:
-    """The frames with some places in decoding order, lazily and in this order.
+    """The frames with these indices in decoding order, lazily and in order.
 
-    There are none after the last of the video. Raises the errors of this package.
+    Indices after the last frame are ignored. Raises the errors of this package.
     """
-    wanted = frozenset(indices)
+    requested = frozenset(indices)
     with contextlib.closing(_checked(media, limits, _passed(media, limits))) as frames:
-        first = islice(frames, max(wanted, default=-1) + 1)
+        first = islice(frames, max(requested, default=-1) + 1)
         for index, (moment, frame) in enumerate(first):
-            if index in wanted:
+            if index in requested:
                 with decoding(media, "video"), warnings.catch_warnings(action="ignore"):
                     rgb = _upright(frame)
                 yield Frame(index, moment, rgb)
@@ -100,24 +101,24 @@ def frames_at(
 
 def frames_by_change(
     media: Media,
-    wanted: Callable[[int, float], bool],
+    is_chosen: Callable[[int, float], bool],
     *,
     limits: DecodeLimits = DEFAULT_LIMITS,
 ) -> Iterator[Frame]:
-    """The frames that ``wanted`` chooses by place and change, lazily.
+    """The frames for which ``is_chosen(index, change)`` is true, lazily.
 
-    It is called for each frame in order, with the mean absolute difference of its
-    shades of grey (0 to 255) to those of the frame before; 0 for the first one, 255 for
-    one of another size. Colours are made only of the frames that it chooses. Raises the
-    errors of this package, also for a video without a frame.
+    It is called for each frame in order. ``change`` is the mean absolute difference of
+    grey levels (0 to 255) to the previous frame: 0 for the first frame, 255 for a frame
+    of another size. Only chosen frames are converted to colour. Raises the errors of
+    this package, also for a video without frames.
     """
     changes = _Changes()
     index = -1
     with contextlib.closing(_checked(media, limits, _passed(media, limits))) as frames:
         for index, (moment, frame) in enumerate(frames):
             with decoding(media, "video"), warnings.catch_warnings(action="ignore"):
-                chosen = wanted(index, changes.of(frame))
-                rgb = _upright(frame) if chosen else None
+                is_kept = is_chosen(index, changes.of(frame))
+                rgb = _upright(frame) if is_kept else None
             if rgb is not None:
                 yield Frame(index, moment, rgb)
     if index < 0:
@@ -125,15 +126,17 @@ def frames_by_change(
 
 
 class _Changes:
-    """How much each frame differs from the one before. Two buffers are used for all
-    frames of a size."""
+    """Computes how much each frame differs from the previous one.
+
+    Two buffers are reused for all frames of a size.
+    """
 
     def __init__(self) -> None:
         self._before: Grey | None = None
         self._buffers: list[Grey] = []
 
     def of(self, frame: Any) -> float:
-        """The mean absolute difference of shades of grey."""
+        """The mean absolute difference of grey levels."""
         import numpy as np
 
         before = self._before
@@ -162,7 +165,7 @@ class _Changes:
 
 
 class _Turn(NamedTuple):
-    """How stored pixels are shown: rows and columns are exchanged, then mirrored."""
+    """How stored pixels are shown: rows and columns are swapped, then mirrored."""
 
     is_quarter: bool
     mirrors_columns: bool
@@ -170,8 +173,7 @@ class _Turn(NamedTuple):
 
 
 def _turn_of(frame: Any) -> _Turn:
-    """How a frame is turned, by its display matrix; to the nearest quarter of a
-    circle."""
+    """The orientation of a frame by its display matrix, to the nearest quarter turn."""
     import numpy as np
 
     matrix = frame.side_data.get("DISPLAYMATRIX")
@@ -187,7 +189,7 @@ def _turn_of(frame: Any) -> _Turn:
 
 
 def _upright(frame: Any) -> Pixels:
-    """A frame's pixels as they are shown."""
+    """The pixels of a frame as shown."""
     import numpy as np
 
     pixels: Pixels = frame.to_ndarray(format="rgb24")
@@ -203,7 +205,9 @@ def _upright(frame: Any) -> Pixels:
 
 def frame_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
     """The number of frames, counted by decoding: a container's count may be wrong.
-    Raises the errors of this package."""
+
+    Raises the errors of this package.
+    """
     count = sum(1 for _ in _checked(media, limits, _passed(media, limits)))
     if not count:
         raise CorruptMediaError(f"{media.label}: no picture in it can be decoded")
@@ -213,14 +217,16 @@ def frame_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
 def _checked(
     media: Media, limits: DecodeLimits, frames: Generator[T, None, None]
 ) -> Generator[T, None, None]:
-    """The frames, each decoded within the limit of time; what the decoder raises is an
-    error of this package."""
+    """The frames, each decoded within the limit of time.
+
+    Exceptions of the decoder become errors of this package.
+    """
     need("av", "video")
     clock = Clock(media, limits)
     with contextlib.closing(frames):
         while True:
-            # Not ``quiet``: what PIL logs does not matter here, and changing its level
-            # for each frame takes a third more.
+            # Not ``quiet``: Pillow is not used here, and setting its log level for each
+            # frame would take a third more time.
             with decoding(media, "video"), warnings.catch_warnings(action="ignore"):
                 clock.check()
                 frame = next(frames, None)
@@ -232,7 +238,7 @@ def _checked(
 def _passed(
     media: Media, limits: DecodeLimits
 ) -> Generator[tuple[float, Any], None, None]:
-    """The frames of a video as the library has them, without their pixels."""
+    """The frames of a video as PyAV objects, with their times, without pixels."""
     data = whole_bytes(media, limits)
     with opened(media, data, limits) as container:
         stream = _video_stream(media, data, container, limits)
@@ -240,10 +246,10 @@ def _passed(
 
 
 def video_info(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> VideoInfo:
-    """What the container declares. Raises this package's errors.
+    """The properties that the container declares. Raises this package's errors.
 
-    The first frame is decoded to learn how it is turned; one that is damaged is taken
-    as upright.
+    The first frame is decoded to find its orientation; if it is damaged, the video
+    counts as upright.
     """
     need("av", "video")
     data = whole_bytes(media, limits)
@@ -260,7 +266,7 @@ def video_info(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> VideoI
 
 
 def _is_on_its_side(container: Any, stream: Any) -> bool:
-    """Whether the first frame is turned by a quarter; PyAV knows it of frames alone."""
+    """True if the first frame has a quarter turn; PyAV only knows this of frames."""
     import av
 
     try:
@@ -305,7 +311,7 @@ def _video_frames(
 
 
 class _Track:
-    """The pictures of an opened video, by their time in seconds from the first one."""
+    """The pictures of an opened video, with times in seconds from the first one."""
 
     def __init__(
         self, media: Media, container: Any, stream: Any, limits: DecodeLimits
@@ -318,7 +324,7 @@ class _Track:
         self._decoded = 0
 
     def frames(self) -> Iterator[tuple[float, Any]]:
-        """The frames from where the reader stands."""
+        """The frames from the current position."""
         media = self._media
         stream = self._stream
         frames = decoded(self._container, stream, has_begun=self._decoded > 0)
@@ -336,7 +342,7 @@ class _Track:
                 yield (self._decoded - 1) / float(stream.average_rate or 25), frame
 
     def jump(self, moment: float) -> Iterator[tuple[float, Any]]:
-        """The frames from the last key frame before a moment on."""
+        """The frames from the last key frame before a moment."""
         place = self._start + int(moment / self._stream.time_base)
         self._container.seek(place, stream=self._stream)
         return self.frames()
@@ -349,19 +355,19 @@ def _at_times(
     if any(later < earlier for earlier, later in pairwise(times)):
         raise ValueError("the times of frames have to ascend")
     frames = track.frames()
-    shown = ahead = next(frames, None)
+    current = ahead = next(frames, None)
     for moment in times:
         if ahead is not None and moment - ahead[0] > _SEEK_SECONDS:
             frames = track.jump(moment)
             first = next(frames, None)
-            # where the jump skips no frame, go on from the start
+            # the jump went backwards or too far: decode from the start
             if first is None or not ahead[0] <= first[0] <= moment:
                 frames = track.jump(0.0)
                 first = next(frames, ahead)
             ahead = first
         while ahead is not None and ahead[0] <= moment:
-            shown = ahead
+            current = ahead
             ahead = next(frames, None)
-        if shown is None:
+        if current is None:
             raise ValueError("no picture in it can be decoded")
-        yield shown
+        yield current

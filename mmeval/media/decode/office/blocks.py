@@ -1,9 +1,8 @@
-"""Reads the paragraphs and tables of office files: ``[text]``, or ``["", rows]``. Runs
-in the decoding process.
+"""Reads the blocks of office files: paragraphs as ``[text]``, tables as ``["", rows]``.
 
-Text and slides are read from the markup that python-docx and python-pptx have found and
-parsed: what these offer themselves leaves out boxes of text, fields and changes, and
-repeats merged cells.
+Runs in the decoding process. Text and slides are read from the markup that python-docx
+and python-pptx parse. The text functions of these libraries leave out text boxes,
+fields and changes, and repeat merged cells.
 """
 
 from __future__ import annotations
@@ -18,11 +17,10 @@ import python_calamine
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _DRAWN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-_OTHERWISE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-"""A repeated part of a drawing, for programs that cannot show the drawing."""
-_WRITTEN = {"t": "", "tab": "\t", "br": "\n", "cr": "\n"}
-"""Elements inside a paragraph, with the characters that they stand for; ``t`` for its
-own text."""
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+"""A copy of a drawing's content for programs that cannot show the drawing."""
+_CHARACTERS = {"t": "", "tab": "\t", "br": "\n", "cr": "\n"}
+"""The characters of elements in a paragraph; ``t`` stands for its text."""
 _ROWS_A_BLOCK = 1000
 
 
@@ -38,7 +36,7 @@ def slide_blocks(file: BinaryIO) -> Iterator[list[Any]]:
 
 
 def sheet_blocks(file: BinaryIO) -> Iterator[list[Any]]:
-    """Each sheet's name and its rows, unless it is empty."""
+    """The name and the rows of each sheet that is not empty."""
     with python_calamine.CalamineWorkbook.from_filelike(file) as book:
         for name in book.sheet_names:
             rows = map(_cells, book.get_sheet_by_name(name).iter_rows())
@@ -50,8 +48,10 @@ def sheet_blocks(file: BinaryIO) -> Iterator[list[Any]]:
 
 
 def _cells(row: list[Any]) -> list[str]:
-    """The cells of a row up to its last one that holds anything; numbers as they are
-    stored, not as they are shown."""
+    """The cells of a row, without empty cells at its end.
+
+    Numbers are as stored, not as displayed.
+    """
     cells: list[str] = []
     for value in row:
         text = str(value)
@@ -66,26 +66,25 @@ def _cells(row: list[Any]) -> list[str]:
 
 
 def _trusted(root: Any) -> Any:
-    """Raises ValueError for markup with a document type: its entities would be left
-    out."""
+    """Raises ValueError for markup with a document type, whose entities are ignored."""
     if root.getroottree().docinfo.doctype:
         raise ValueError("its markup declares a document type")
     return root
 
 
 def _flow(element: Any, names: str) -> Iterator[list[Any]]:
-    """The paragraphs and tables of the markup of Word documents and slides.
+    """The paragraphs and tables in the markup of Word documents and slides.
 
     The elements ``p``, ``t``, ``tbl``, ``tr`` and ``tc`` are in the namespace
-    ``names``. A table inside a cell becomes words of that cell; a box of text in a
-    paragraph, a paragraph before it.
+    ``names``. A table in a cell becomes text of the cell. A text box in a paragraph
+    becomes a paragraph before it.
     """
     for child in element.iterchildren("*"):
         if child.tag == f"{names}tbl":
             for block in _tables(_rows(child, names)):
                 if any(map(any, block[1])):
                     yield block
-        elif child.tag != _OTHERWISE:
+        elif child.tag != _FALLBACK:
             yield from _flow(child, names)
             text = _text(child, names).strip() if child.tag == f"{names}p" else ""
             if text:
@@ -93,13 +92,13 @@ def _flow(element: Any, names: str) -> Iterator[list[Any]]:
 
 
 def _text(element: Any, names: str) -> str:
-    """The text of a paragraph without the boxes in it."""
+    """The text of a paragraph, without the text boxes in it."""
     words = []
     for child in element.iterchildren("*"):
         tag = child.tag.removeprefix(names)
-        if tag in _WRITTEN:
-            words.append(_WRITTEN[tag] or child.text or "")
-        elif tag not in ("p", "tbl", _OTHERWISE):
+        if tag in _CHARACTERS:
+            words.append(_CHARACTERS[tag] or child.text or "")
+        elif tag not in ("p", "tbl", _FALLBACK):
             words.append(_text(child, names))
     return "".join(words)
 
@@ -109,11 +108,11 @@ def _nearest(
     tag: str,
     names: str,
 ) -> Iterator[Any]:
-    """The elements of a name inside one, without those of a table in it."""
+    """The elements of a name inside ``element``, without those in a nested table."""
     for child in element.iterchildren("*"):
         if child.tag == f"{names}{tag}":
             yield child
-        elif child.tag not in (f"{names}tbl", _OTHERWISE):
+        elif child.tag not in (f"{names}tbl", _FALLBACK):
             yield from _nearest(child, tag, names)
 
 
@@ -132,7 +131,7 @@ def _rows(table: Any, names: str) -> Iterator[list[str]]:
 
 
 def _tables(rows: Iterable[list[str]]) -> Iterator[list[Any]]:
-    """Rows as tables of no more than so many each."""
+    """The rows as tables of at most ``_ROWS_A_BLOCK`` rows."""
     rows = iter(rows)
     while block := list(islice(rows, _ROWS_A_BLOCK)):
         yield ["", block]

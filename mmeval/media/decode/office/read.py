@@ -1,5 +1,4 @@
-"""Decodes office documents (docx, xlsx, xls, ods, pptx): paragraphs and tables in
-order."""
+"""Decodes office documents (docx, xlsx, xls, ods, pptx): paragraphs and tables."""
 
 from __future__ import annotations
 
@@ -25,19 +24,19 @@ _READERS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(SHEETS, ("a workbook", "sheet_blocks")),
 }
 OFFICE = tuple(_READERS)
-"""The MIME types that are read."""
+"""The MIME types that can be read."""
 _LOCKED = 1
-"""The flag of an encrypted entry of a zip."""
+"""The flag of an encrypted zip entry."""
 _MANIFEST = "META-INF/manifest.xml"
 _LOCKED_BOOK = re.compile(
     rb"\x09\x08(?:\x10\0\0\x06\x05\0.{12}|\x08\0\0\x05\x05\0.{4})(?:\x86\0\0\0)?"
     rb"\x2f\0",
     re.DOTALL,
 )
-"""How the content of an old workbook with a password begins."""
+"""How the content of an old encrypted workbook begins."""
 _BLOCK_CHARS = 1 << 18
 _MARKUP_CHARS = 4
-"""The least count of a cell or a paragraph, so that empty ones have a limit too."""
+"""Minimum count of a cell or paragraph, so that empty ones are limited too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +55,12 @@ def office_blocks(
 ) -> Generator[Block, None, None]:
     """The paragraphs and tables of an office document in order, lazily.
 
-    They are the body of a Word document, each sheet of a workbook after its name, or
-    each slide of a presentation. Numbers of a workbook are as they are stored, without
-    their formats; a cell that holds an error is empty.
+    These are the body of a Word document, each slide of a presentation, or each sheet
+    of a workbook, after its name. Numbers of a workbook are as stored, without formats;
+    a cell with an error is empty.
 
-    A long table may come in several. Comments, notes, headers and charts are left out.
-    Raises the errors of this package.
+    A long table may be split. Comments, notes, headers and charts are left out. Raises
+    the errors of this package.
     """
     if media.mime not in _READERS:
         raise not_read(media, ["document"], "which is not read as an office document")
@@ -82,10 +81,10 @@ def office_blocks(
 def office_text(
     media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS, chars: int | None = None
 ) -> str:
-    """The words in order: a line for each paragraph and row, a tab between cells.
+    """The text in order: a line per paragraph and row, with tabs between cells.
 
-    Where ``chars`` are given, a little more than so many at most. Raises the errors of
-    this package.
+    With ``chars``, reading stops soon after this number of characters. Raises the
+    errors of this package.
     """
     words: list[str] = []
     count = 0
@@ -104,29 +103,29 @@ def office_text(
 
 
 def block_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
-    """A step for each quarter of a megabyte of blocks. Runs in the decoding process."""
+    """A step per 256 KiB of blocks. Runs in the decoding process."""
     from mmeval.media.decode.office import blocks
 
-    what, reader = _READERS[media.mime]
-    return _steps(media, limits, what, getattr(blocks, reader))
+    form, reader = _READERS[media.mime]
+    return _steps(media, limits, form, getattr(blocks, reader))
 
 
 def _steps(
     media: Media,
     limits: DecodeLimits,
-    what: str,
+    form: str,
     read: Callable[[BinaryIO], Iterator[list[Any]]],
 ) -> Iterator[Step]:
     blocks: list[list[Any]] = []
     count = sent = 0
-    with decoding(media, what):
+    with decoding(media, form):
         data = media.read()
         if data.startswith(b"PK"):
             is_locked = _checked_entries(media, limits, data)
         else:
             is_locked = _LOCKED_BOOK.search(data) is not None
-        if is_locked:  # calamine calls such a workbook unknown
-            raise NotImplementedError("it is encrypted, and its password is not known")
+        if is_locked:  # calamine reports an unknown file
+            raise NotImplementedError("it is encrypted, and the password is unknown")
         for block in read(io.BytesIO(data)):
             blocks.append(block)
             text, *tables = block
@@ -148,8 +147,10 @@ def _checked_entries(
     limits: DecodeLimits,
     data: bytes,
 ) -> bool:
-    """Check the sizes that a zip declares, and that its entries have them, before a
-    library opens it. Whether it has a password."""
+    """Check the declared sizes of a zip's entries before a library opens it.
+
+    True if it is encrypted.
+    """
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         entries = archive.infolist()
         unpacked = sum(entry.file_size for entry in entries)

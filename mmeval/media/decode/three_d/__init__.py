@@ -1,1 +1,1 @@
-"""Files of 3D models, brought into the form that trimesh reads."""
+"""Converts files of 3D models into the forms that trimesh reads."""

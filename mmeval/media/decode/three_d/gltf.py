@@ -1,8 +1,8 @@
 """Reads glTF 2.0: its extensions, its buffers and the numbers of its geometry.
 
-trimesh takes packed, sparse and normalized numbers for zeros or for whole numbers, and
-leaves out fans, without an error. It is given a plain file instead, in which all of
-these are resolved, and places the parts of the scene.
+Without an error, trimesh reads compressed, sparse and normalized numbers as zeros or
+integers, and ignores fans. It therefore gets a plain file in which these are resolved,
+and only places the parts of the scene.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# Any: JSON of a hostile file. A value of a wrong type raises where it is used.
+# Any: JSON of a hostile file. A value of a wrong type raises an error when used.
 Tree = dict[str, Any]
 
 _MAGIC = b"glTF"
@@ -31,25 +31,27 @@ _SUPPORTED = re.compile(
     r"KHR_mesh_quantization|KHR_xmp\w*|KHR_animation_pointer|KHR_techniques_webgl"
     r"|(?:KHR|EXT|MSFT|ADOBE)_(?:materials|texture|lights)_\w+"
 )
-"""Extensions that a file may require: quantised numbers are read here, and all others
-of these do not change the geometry."""
+"""Extensions that a file may require.
+
+Quantised numbers are read here; the others do not change the geometry.
+"""
 _NUMBERS = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
-"""The type of an accessor's numbers, by the code of OpenGL."""
+"""The type of an accessor's numbers, by its OpenGL code."""
 _UNSIGNED, _FLOAT = 5125, 5126
 _COLUMNS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
 _TRIANGLES, _FAN = 4, 6
 _PLACED = ("children", "mesh", "matrix", "translation", "rotation", "scale")
-"""What a node says about geometry."""
+"""The keys of a node for its geometry."""
 _SHOWN_CHARS = 60
 
 
 def plain_glb(media: Media, data: bytes) -> bytes:
-    """A binary glTF with the geometry of a ``.glb`` or ``.gltf`` file alone.
+    """A binary glTF with only the geometry of a ``.glb`` or ``.gltf`` file.
 
-    It needs no extension, and its numbers are floats in one buffer; its nodes and
-    scenes are those of the file. Raises UnsupportedMediaError for another version, for
-    an extension that is needed to read the geometry and not supported, and for buffers
-    in other files; any other exception for a damaged file.
+    It has no extensions, and its numbers are floats in one buffer; nodes and scenes are
+    those of the file. Raises UnsupportedMediaError for another version, an unsupported
+    extension that the geometry needs, and buffers in other files; any other exception
+    for a damaged file.
     """
     tree, chunk = _opened(media, data)
     asset = tree.get("asset", {})
@@ -64,9 +66,11 @@ def plain_glb(media: Media, data: bytes) -> bytes:
     plain = _PlainFile(_Numbers(media, tree, chunk))
     meshes = []
     for mesh in tree.get("meshes", []):
-        # what has no positions is not drawn (section 3.7.2.1)
-        drawn = [row for row in mesh["primitives"] if "POSITION" in row["attributes"]]
-        meshes.append({"primitives": [plain.primitive(row) for row in drawn]})
+        # primitives without positions are not drawn (section 3.7.2.1)
+        primitives = [
+            row for row in mesh["primitives"] if "POSITION" in row["attributes"]
+        ]
+        meshes.append({"primitives": [plain.primitive(row) for row in primitives]})
     nodes = []
     for node in tree.get("nodes", []):
         nodes.append({key: node[key] for key in _PLACED if key in node})
@@ -75,7 +79,7 @@ def plain_glb(media: Media, data: bytes) -> bytes:
 
 
 def _opened(media: Media, data: bytes) -> tuple[Tree, bytes | None]:
-    """The description of a file, and the buffer beside it in a binary one."""
+    """The JSON of a file, and the buffer beside it in a binary one."""
     if not data.startswith(_MAGIC):
         return json.loads(data), None
     (version,) = struct.unpack_from("<I", data, 4)
@@ -83,7 +87,7 @@ def _opened(media: Media, data: bytes) -> tuple[Tree, bytes | None]:
         raise _other_version(media, version)
     chunks: dict[bytes, bytes] = {}
     start = 12
-    # what follows the buffer may be left over by a writer
+    # data after the buffer may be left by a writer
     while start + 8 <= len(data) and _CHUNK_BINARY not in chunks:
         length, kind = struct.unpack_from("<I4s", data, start)
         chunk = data[start + 8 : start + 8 + length]
@@ -96,8 +100,7 @@ def _opened(media: Media, data: bytes) -> tuple[Tree, bytes | None]:
 
 def _other_version(media: Media, version: object) -> UnsupportedMediaError:
     return UnsupportedMediaError(
-        f"{media.label}: it is glTF {version}, and version {_VERSION}.0 is read; "
-        "export it again"
+        f"{media.label}: it is glTF {version}; export it as version {_VERSION}.0"
     )
 
 
@@ -110,7 +113,7 @@ def _packed(media: Media, extensions: list[str]) -> UnsupportedMediaError:
 
 
 class _Numbers:
-    """The numbers of accessors, read out of buffers."""
+    """Reads the numbers of accessors from buffers."""
 
     def __init__(
         self,
@@ -124,7 +127,7 @@ class _Numbers:
         self._buffers: dict[int, bytes] = {}
 
     def positions(self, index: int, extensions: Tree) -> NDArray[np.float32]:
-        """Coordinates (n, 3) of a primitive with some ``extensions``."""
+        """Coordinates (n, 3) of a primitive with ``extensions``."""
         import numpy as np
 
         values = self._values(index, extensions)
@@ -133,7 +136,7 @@ class _Numbers:
         return np.ascontiguousarray(values, np.float32)
 
     def indices(self, index: int, extensions: Tree) -> NDArray[np.uint32]:
-        """Places of vertices (n,), of a primitive with some ``extensions``."""
+        """Indices of vertices (n,) of a primitive with ``extensions``."""
         import numpy as np
 
         return np.ascontiguousarray(self._values(index, extensions).ravel(), np.uint32)
@@ -150,7 +153,7 @@ class _Numbers:
         kind = np.dtype(_NUMBERS[accessor["componentType"]])
         values = self._read(accessor, count, columns, kind)
         if "sparse" in accessor:
-            # some numbers are replaced by others
+            # section 3.6.2.3: some numbers are replaced
             sparse = accessor["sparse"]
             changes = sparse["count"]
             place_kind = np.dtype(_NUMBERS[sparse["indices"]["componentType"]])
@@ -158,14 +161,14 @@ class _Numbers:
             values = values.copy()
             values[places] = self._read(sparse["values"], changes, columns, kind)
         if accessor.get("normalized") and kind.kind in "iu":
-            # section 3.6.2.2: the lowest signed number is beyond -1
+            # section 3.6.2.2: the lowest signed integer would be below -1
             return np.maximum(values / np.float64(np.iinfo(kind).max), -1.0)
         return values
 
     def _read(
         self, row: Tree, count: int, columns: int, kind: np.dtype[Any]
     ) -> NDArray[Any]:
-        """The numbers (count, columns) of one view; zeros where there is none."""
+        """The numbers (count, columns) of a view; zeros if there is no view."""
         import numpy as np
 
         if count < 0:
@@ -178,17 +181,17 @@ class _Numbers:
             self._buffers[index] = self._buffer_read(index, view)
         buffer = self._buffers[index]
         start = view.get("byteOffset", 0)
-        behind = start + view["byteLength"]
-        if start < 0 or behind > len(buffer):
-            raise ValueError("a buffer view reads behind the end of its buffer")
-        data = memoryview(buffer)[start:behind]
+        view_end = start + view["byteLength"]
+        if start < 0 or view_end > len(buffer):
+            raise ValueError("a buffer view ends after its buffer")
+        data = memoryview(buffer)[start:view_end]
         width = columns * kind.itemsize
         stride = view.get("byteStride", width)
         offset = row.get("byteOffset", 0)
         end = offset + (count - 1) * stride + width if count else offset
-        # in numbers of Python, which do not overflow as those of numpy do
+        # Python integers do not overflow, unlike those of numpy
         if offset < 0 or stride < 1 or end > len(data):
-            raise ValueError("an accessor reads behind the end of its buffer view")
+            raise ValueError("an accessor ends after its buffer view")
         return np.ndarray(
             (count, columns),
             kind,
@@ -203,7 +206,7 @@ class _Numbers:
         if uri is None:
             if index == 0 and self._chunk is not None:
                 return self._chunk
-            # packed numbers stand in another buffer; this one only has their length
+            # compressed numbers are in another buffer; this one only has their length
             if view.get("extensions"):
                 raise _packed(self._media, list(view["extensions"]))
             raise ValueError("one of its buffers has no bytes")
@@ -215,13 +218,13 @@ class _Numbers:
             )
         data = unquote_to_bytes(body)
         if head.lower().endswith(";base64"):
-            # some writers leave out the padding, and more of it than needed is ignored
+            # some writers omit the padding; extra padding is ignored
             return base64.b64decode(data + b"==")
         return data
 
 
 class _PlainFile:
-    """A binary glTF in the making, of floats and indices in one buffer."""
+    """Builds a binary glTF of floats and indices in one buffer."""
 
     def __init__(self, numbers: _Numbers) -> None:
         self._numbers = numbers
@@ -229,12 +232,12 @@ class _PlainFile:
         self._views: list[Tree] = []
         self._pieces: list[bytes] = []
         self._size = 0
-        # primitives share accessors: each is written once
+        # primitives share accessors, so each is written once
         self._positions: dict[int, int] = {}
         self._indices: dict[tuple[int, bool], int] = {}
 
     def primitive(self, row: Tree) -> Tree:
-        """A primitive of the plain file; a fan becomes triangles."""
+        """A primitive of the plain file; a fan is converted to triangles."""
         extensions = row.get("extensions", {})
         position = row["attributes"]["POSITION"]
         mode = row.get("mode", _TRIANGLES)
@@ -242,7 +245,7 @@ class _PlainFile:
             places = self._numbers.positions(position, extensions)
             self._positions[position] = self._added(places, _FLOAT, "VEC3")
         accessor = self._positions[position]
-        made: Tree = {"attributes": {"POSITION": accessor}}
+        result: Tree = {"attributes": {"POSITION": accessor}}
         is_fan = mode == _FAN
         if "indices" in row:
             key = (row["indices"], is_fan)
@@ -252,14 +255,14 @@ class _PlainFile:
                     self._indices[key] = self._fan(corners)
                 else:
                     self._indices[key] = self._added(corners, _UNSIGNED, "SCALAR")
-            made["indices"] = self._indices[key]
+            result["indices"] = self._indices[key]
         elif is_fan:
-            made["indices"] = self._fan(range(self._accessors[accessor]["count"]))
-        made["mode"] = _TRIANGLES if is_fan else mode
-        return made
+            result["indices"] = self._fan(range(self._accessors[accessor]["count"]))
+        result["mode"] = _TRIANGLES if is_fan else mode
+        return result
 
     def whole(self, tree: Tree) -> bytes:
-        """The file, with the scenes, nodes and meshes of a description."""
+        """The file with the scenes, nodes and meshes of ``tree``."""
         tree = {
             **tree,
             "asset": {"version": "2.0"},
@@ -279,7 +282,7 @@ class _PlainFile:
         return b"".join([_MAGIC, struct.pack("<II", _VERSION, size), *chunks])
 
     def _fan(self, outline: NDArray[np.uint32] | range) -> int:
-        """The triangles of a fan: its first corner, with each two that follow."""
+        """The triangles of a fan: its first corner with each following pair."""
         import numpy as np
 
         around = np.asarray(outline, np.uint32)

@@ -1,4 +1,4 @@
-"""The faces of a binary PLY that differ in their number of corners."""
+"""Faces of a binary PLY with different numbers of corners."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _NUMBERS = {
     "double": "d",
     "float64": "d",
 }
-"""The code of ``struct`` for a type."""
+"""The ``struct`` code of each type."""
 _END = b"\nend_header\n"
 _TRIANGLE = 3
 
 
 class _Property(NamedTuple):
-    """A number of an element; in a list, ``length`` is the type of its count."""
+    """A property of an element; for a list, ``length`` is the type of its count."""
 
     name: str
     number: str
@@ -47,20 +47,20 @@ class _Element(NamedTuple):
 
 
 class _Faces(NamedTuple):
-    """The layout of a face: the numbers before and behind its list of corners."""
+    """The layout of a face: the numbers before and after its list of corners."""
 
     before: struct.Struct
     corners: _Property
-    behind: struct.Struct
+    after: struct.Struct
     order: str
 
 
 def with_triangles(data: bytes) -> bytes:
-    """A binary PLY whose polygons are cut into triangles, if they differ in corners.
+    """A binary PLY with its polygons cut into triangles, if they differ in corners.
 
-    trimesh takes the number of corners of the first face for that of all. ``data`` has
-    a header without remarks. All other files are returned as they are; a file that ends
-    within a face raises ``struct.error``.
+    trimesh uses the number of corners of the first face for all. ``data`` has a header
+    without comments. All other files are returned unchanged. Raises ``struct.error``
+    for a file that ends within a face.
     """
     head, end, _ = data.partition(_END)
     lines = head.decode("latin-1").split("\n")
@@ -110,9 +110,9 @@ def _elements(lines: Sequence[str]) -> list[_Element]:
 
 
 def _layout(element: _Element, order: str) -> _Faces | None:
-    """None for faces with another number of lists than one."""
+    """The layout; None for faces without exactly one list."""
     corners: _Property | None = None
-    before = behind = order
+    before = after = order
     for item in element.properties:
         if item.length and corners is not None:
             return None
@@ -121,10 +121,10 @@ def _layout(element: _Element, order: str) -> _Faces | None:
         elif corners is None:
             before += item.number
         else:
-            behind += item.number
+            after += item.number
     if corners is None:
         return None
-    return _Faces(struct.Struct(before), corners, struct.Struct(behind), order)
+    return _Faces(struct.Struct(before), corners, struct.Struct(after), order)
 
 
 def _even_end(
@@ -133,20 +133,20 @@ def _even_end(
     element: _Element,
     faces: _Faces,
 ) -> int:
-    """The end of the faces if all have as many corners as the first one."""
+    """The end of the faces if all have as many corners as the first."""
     if not element.rows:
         return start
     length = struct.Struct(faces.order + faces.corners.length)
     (corners,) = length.unpack_from(data, start + faces.before.size)
     number = struct.calcsize(faces.order + faces.corners.number)
-    each = faces.before.size + length.size + corners * number + faces.behind.size
-    return start + element.rows * int(each)
+    face_size = faces.before.size + length.size + corners * number + faces.after.size
+    return start + element.rows * int(face_size)
 
 
 def _triangles(
     data: bytes, start: int, count: int, faces: _Faces
 ) -> list[tuple[int, int, int]]:
-    """Fans around the first corner of each polygon, as of polygons in text."""
+    """Fans around the first corner of each polygon, as trimesh does for text files."""
     length = struct.Struct(faces.order + faces.corners.length)
     layouts: dict[int, struct.Struct] = {}
     triangles: list[tuple[int, int, int]] = []
@@ -157,7 +157,7 @@ def _triangles(
         if size not in layouts:
             layouts[size] = struct.Struct(f"{faces.order}{size}{faces.corners.number}")
         corners = layouts[size].unpack_from(data, start)
-        start += layouts[size].size + faces.behind.size
+        start += layouts[size].size + faces.after.size
         for place in range(1, size - 1):
             triangles.append((corners[0], corners[place], corners[place + 1]))
     return triangles

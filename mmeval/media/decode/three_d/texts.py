@@ -1,4 +1,4 @@
-"""The text of PLY, OFF and OBJ files, in the form that trimesh reads."""
+"""Converts the text of PLY, OFF and OBJ files into the form that trimesh reads."""
 
 from __future__ import annotations
 
@@ -10,26 +10,30 @@ from mmeval.media.media import Media
 _PLY_START = re.compile(rb"ply[ \t]*(\r\n|\r|\n)")
 _PLY_END = re.compile(rb"(?<=\n)[ \t]*end_header[ \t]*\r?\n")
 _PLY_END_OLD = re.compile(rb"(?<=\r)[ \t]*end_header[ \t]*\r")
-"""The end of a header whose lines end with a carriage return alone. A line feed that
-follows is the first byte of a number."""
+"""The end of a header whose lines end with a carriage return only.
+
+A line feed after it is the first byte of a number.
+"""
 _PLY_REMARKS = (b"comment", b"obj_info")
 _COMMENT = re.compile(rb"#[^\r\n]*+")
-"""Of OFF and OBJ: up to the end of its line."""
+"""A comment of OFF and OBJ, up to the end of its line."""
 _INDENT = re.compile(rb"(?m)^[ \t]+")
 _OFF_START = re.compile(
     rb"\A(?:\xef\xbb\xbf)?\s*+(?:ST)?C?N?(?P<odd>4?n?)OFF(?P<binary>[ \t]+BINARY\b)?"
     rb"(?:\s*+(?P<vertices>[0-9]+)(?:[ \t]+(?P<faces>[0-9]+)(?:[ \t]+[0-9]+)?"
     rb"|\s+(?P<faces_below>[0-9]+)\s+[0-9]+))?"
 )
-"""The keyword, and the counts of vertices, faces and edges, in one line or in three.
-Nobody needs that of edges, and some leave it out."""
+"""The keyword, and the counts of vertices, faces and edges, in one or three lines.
+
+The count of edges is not used, and some files omit it.
+"""
 
 
 def plain_ply(data: bytes) -> bytes:
-    """A PLY with its format in the second line and no remarks or empty lines.
+    """A PLY with its format in the second line, without comments and empty lines.
 
-    The format says these may stand anywhere in the header, trimesh reads the second
-    line as the format. Files whose header has no end are returned as they are.
+    The specification allows them anywhere in the header, but trimesh reads the second
+    line as the format. A file without an end of the header is returned unchanged.
     """
     start = _PLY_START.match(data)
     if start is None:
@@ -39,26 +43,25 @@ def plain_ply(data: bytes) -> bytes:
     if end is None:
         return data
     formats: list[bytes] = []
-    others: list[bytes] = []
+    other_lines: list[bytes] = []
     header = data[start.end() : end.start()]
     for line in re.split(rb"[\r\n]+", header):
         word = line.split(maxsplit=1)[:1]
         if word == [b"format"]:
             formats.append(line)
         elif word and word[0] not in _PLY_REMARKS:
-            others.append(line)
+            other_lines.append(line)
     body = data[end.end() :]
     if b"ascii" in b"".join(formats):
         body = re.sub(rb"[\r\n]\s+", b"\n", body.lstrip())
-    return b"\n".join([b"ply", *formats, *others, b"end_header", body])
+    return b"\n".join([b"ply", *formats, *other_lines, b"end_header", body])
 
 
 def plain_off(media: Media, data: bytes) -> bytes:
     """An OFF without comments, with its counts in the line after the keyword.
 
-    trimesh takes a line for a part of the comment before it. Raises
-    UnsupportedMediaError for a file that is binary, or has another number of
-    coordinates than three.
+    trimesh reads a line after a comment as a part of the comment. Raises
+    UnsupportedMediaError for a binary file, or more than three coordinates.
     """
     plain = _COMMENT.sub(b"", data)
     start = _OFF_START.match(plain)
@@ -77,10 +80,9 @@ def plain_off(media: Media, data: bytes) -> bytes:
 
 
 def plain_obj(data: bytes) -> bytes:
-    """An OBJ without comments, whose lines begin with their word.
+    """An OBJ without comments, whose lines start with their keyword.
 
-    trimesh leaves out lines with blanks at their beginning, and reads no comment behind
-    numbers.
+    trimesh ignores indented lines, and cannot read comments after numbers.
     """
     plain = _COMMENT.sub(b"", data)
     if b"\r" in plain:

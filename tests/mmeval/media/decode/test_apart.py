@@ -25,18 +25,17 @@ TEXT = Media.from_bytes(b"words", "a.txt")
 
 
 def steps(
-    what: str, limits: DecodeLimits = DEFAULT_LIMITS, **options: object
+    name: str, limits: DecodeLimits = DEFAULT_LIMITS, **options: object
 ) -> Iterator[Step]:
-    """The steps of a decoder made for these tests, which stands where the process apart
-    looks for it."""
+    """The steps of the decoder ``toy_decoder`` of these tests."""
     return steps_apart(
-        f"mmeval.media.decode.toy_decoder:{what}", TEXT, b"words", limits, **options
+        f"mmeval.media.decode.toy_decoder:{name}", TEXT, b"words", limits, **options
     )
 
 
 @pytest.fixture(autouse=True)
 def toy_decoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """``mmeval.media.decode.toy_decoder``: what no real decoder should do."""
+    """``mmeval.media.decode.toy_decoder``: a decoder that misbehaves."""
     code = """
         import os, pathlib, signal
         from mmeval.media.decode.apart import Step
@@ -61,8 +60,8 @@ def toy_decoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     """
     (tmp_path / "toy_decoder.py").write_text(textwrap.dedent(code))
     start, then = apart._START.split("; from ")
-    found = f"import mmeval.media.decode; mmeval.media.decode.__path__.append({str(tmp_path)!r})"
-    monkeypatch.setattr(apart, "_START", f"{start}; {found}; from {then}")
+    add_path = f"import mmeval.media.decode; mmeval.media.decode.__path__.append({str(tmp_path)!r})"
+    monkeypatch.setattr(apart, "_START", f"{start}; {add_path}; from {then}")
     apart._crew.dismiss()
     yield
     apart._crew.dismiss()
@@ -81,10 +80,10 @@ def test_the_steps_of_a_decoder_come_from_another_process_that_sees_no_key(
         ({"number": 0}, (b"words",)),
         ({"number": 1}, (b"words",)),
     ]
-    (one,), other = steps("process"), steps("process")
-    assert "OPENAI_API_KEY" not in one.facts["environ"]
-    assert one.facts["pid"] == next(other).facts["pid"] != os.getpid()
-    assert next(steps("process")).facts["pid"] != one.facts["pid"], (
+    (step,), other_steps = steps("process"), steps("process")
+    assert "OPENAI_API_KEY" not in step.facts["environ"]
+    assert step.facts["pid"] == next(other_steps).facts["pid"] != os.getpid()
+    assert next(steps("process")).facts["pid"] != step.facts["pid"], (
         "two open streams have a process each"
     )
 
@@ -105,7 +104,7 @@ def test_the_process_lives_on_from_one_medium_to_the_next_until_it_is_old(
 
 
 @pytest.mark.parametrize(
-    ("what", "limits", "options", "error", "words"),
+    ("decoder", "limits", "options", "error", "words"),
     [
         (
             "spin",
@@ -121,7 +120,7 @@ def test_the_process_lives_on_from_one_medium_to_the_next_until_it_is_old(
     ids=["time", "memory", "crash", "a file"],
 )
 def test_a_decoder_that_goes_too_far_is_ended_and_the_next_medium_is_decoded(
-    what: str,
+    decoder: str,
     limits: DecodeLimits,
     options: dict[str, Any],
     error: type[Exception],
@@ -131,18 +130,18 @@ def test_a_decoder_that_goes_too_far_is_ended_and_the_next_medium_is_decoded(
     if "path" in options:
         options = {"path": str(tmp_path / options["path"])}
     with pytest.raises(error, match=words):
-        list(steps(what, limits, **options))
+        list(steps(decoder, limits, **options))
     assert len(list(steps("hoard", size=100 * 2**20))) == 1
 
 
 @pytest.mark.parametrize(
-    ("what", "words"), [("locked", "password"), ("absent", "does not run here")]
+    ("decoder", "words"), [("locked", "password"), ("absent", "does not run")]
 )
 def test_what_the_library_cannot_do_is_not_the_fault_of_the_medium(
-    what: str, words: str
+    decoder: str, words: str
 ) -> None:
     with pytest.raises(UnsupportedMediaError, match=words):
-        list(steps(what))
+        list(steps(decoder))
 
 
 def test_a_process_that_is_gone_costs_one_medium_and_threads_and_workers_have_their_own() -> (

@@ -14,8 +14,8 @@ def test_a_medium_that_is_cut_short_has_a_fault_and_when_the_seconds_are_over_th
     None
 ):
     look = MediaLook()
-    whole = (tiny.picture(), tiny.wav(), tiny.pdf(), b"words")
-    assert [look.fault(Media.from_bytes(data)) for data in whole] == [""] * 4
+    complete = (tiny.picture(), tiny.wav(), tiny.pdf(), b"words")
+    assert [look.fault(Media.from_bytes(data)) for data in complete] == [""] * 4
     assert "cut short" in look.fault(Media.from_bytes(tiny.wav()[:-10], "cut.wav"))
     assert (look.looked_at, look.passed_over, [*look.findings()]) == (5, 0, [])
     look = MediaLook(seconds=1e-9)
@@ -45,12 +45,12 @@ def test_a_medium_of_another_kind_than_its_part_is_a_problem() -> None:
         ("code", b"#VRML V2.0 utf8\n", ""),
         ("code", b'{"asset": {"version": "2.0"}}', ""),
         ("image", b"", "is empty"),
-        ("image", b"\0\1", "no known type"),
+        ("image", b"\0\1", "unknown type"),
         ("code", tiny.picture(), "image/png"),
     )
     for kind, data, word in cases:
-        found = medium_problem(Part(kind), Media.from_bytes(data, "a.bin"))
-        assert (word in found, bool(found)) == (True, bool(word))
+        problem = medium_problem(Part(kind), Media.from_bytes(data, "a.bin"))
+        assert (word in problem, bool(problem)) == (True, bool(word))
 
 
 def test_a_package_that_is_not_installed_is_named_once(

@@ -50,9 +50,11 @@ def test_an_mp3_lacks_what_its_first_frame_counts_and_a_stream_with_open_sizes_n
     data = tiny.sound("MP3")
     noted = b"ID3\x04\0\0\0\0\x01\x02" + bytes(130) + data
     assert missing_bytes(data, "audio/mpeg") == missing_bytes(noted, "audio/mpeg") == 0
-    for whole in (data, noted):
+    for complete in (data, noted):
         half = len(data) // 2
-        assert missing_bytes(whole[:-half], "audio/mpeg") in range(half - 140, half + 1)
+        assert missing_bytes(complete[:-half], "audio/mpeg") in range(
+            half - 140, half + 1
+        )
     data = tiny.wav()
     for size in (b"\xff\xff\xff\xff", bytes(4)):
         assert missing_bytes(data[:40] + size + data[44:], "audio/wav") == 0
@@ -66,9 +68,9 @@ WIDE = (
 ) + bytes(12)
 
 
-def with_sizes(whole: int, samples: int, data: bytes = WAVE) -> bytes:
+def with_sizes(total: int, samples: int, data: bytes = WAVE) -> bytes:
     """A WAV of 800 samples, 1,600 bytes, that declares other sizes."""
-    sizes = [size.to_bytes(4, "little") for size in (whole, samples)]
+    sizes = [size.to_bytes(4, "little") for size in (total, samples)]
     return data[:4] + sizes[0] + data[8:40] + sizes[1] + data[44:]
 
 
@@ -124,8 +126,8 @@ def box(name: bytes, *inner: bytes) -> bytes:
     return struct.pack(">I4s", 8 + sum(map(len, inner)), name) + b"".join(inner)
 
 
-def numbers(*found: int) -> bytes:
-    return struct.pack(f">{len(found)}I", *found)
+def numbers(*values: int) -> bytes:
+    return struct.pack(f">{len(values)}I", *values)
 
 
 def run(samples: int) -> bytes:

@@ -76,7 +76,8 @@ def test_pieces_stand_where_a_turned_page_shows_them_and_very_many_are_read_line
         assert (box.left, box.top) == pytest.approx(place, abs=1)
         assert (box.right - box.left > box.bottom - box.top) == (degrees in (0, 180))
     pieces = [
-        (10 + 33 * (at % 20), 785 - 7.7 * (at // 20), "x.5") for at in range(2000)
+        (10 + 33 * (index % 20), 785 - 7.7 * (index // 20), "x.5")
+        for index in range(2000)
     ]
     (boxes,) = decode.page_boxes(Media.from_bytes(pdf_of(pieces)))
     assert (len(boxes), boxes[0][:4], boxes[1][:4]) == (100, (0, 0, 1, 1), (0, 1, 1, 2))

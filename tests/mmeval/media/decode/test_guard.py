@@ -49,18 +49,20 @@ WHOLE = {
 def test_a_file_cut_short_is_corrupt_and_noise_a_typed_error(
     name: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    what, whole = WHOLE[name]
-    mime = Media.from_bytes(whole).mime
-    noise = np.random.default_rng(7).bytes(len(whole))
+    decoder, complete = WHOLE[name]
+    mime = Media.from_bytes(complete).mime
+    noise = np.random.default_rng(7).bytes(len(complete))
     for share in (0.1, 0.5):
         with pytest.raises(CorruptMediaError, match=r"^half: it "):
-            DECODERS[what](
-                Media(data=whole[: int(len(whole) * share)], mime=mime, name="half")
+            DECODERS[decoder](
+                Media(
+                    data=complete[: int(len(complete) * share)], mime=mime, name="half"
+                )
             )
     assert capfd.readouterr() == ("", "")
-    for cut in (12, len(whole) // 4, len(whole) // 2):
+    for cut in (12, len(complete) // 4, len(complete) // 2):
         try:
-            DECODERS[what](Media(data=whole[:cut] + noise[cut:], mime=mime))
+            DECODERS[decoder](Media(data=complete[:cut] + noise[cut:], mime=mime))
         except ContentError as error:
             assert " at 0x" not in str(error)
 

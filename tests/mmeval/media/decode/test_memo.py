@@ -32,8 +32,7 @@ WHOLE = {
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, library: Any, name: str) -> list[Any]:
-    """The calls of a function of a library, which goes on to work; each call adds to
-    the list."""
+    """Record the calls of a library function, which still runs."""
     calls: list[Any] = []
     real = getattr(library, name)
 
@@ -68,12 +67,12 @@ def test_a_medium_is_decoded_once_for_its_limits(
 def test_errors_and_streams_are_not_kept_and_results_go_with_their_medium(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    opened = counted(monkeypatch, Image, "open")
+    open_calls = counted(monkeypatch, Image, "open")
     media = Media.from_bytes(tiny.picture(size=(64, 64))[:60])
     for _ in range(2):
         with pytest.raises(CorruptMediaError):
             decode.image(media)
-    assert (len(opened), media.memo) == (2, {})
+    assert (len(open_calls), media.memo) == (2, {})
     film, book, sound = map(Media.from_bytes, (tiny.clip(), tiny.pdf(), tiny.wav()))
     assert (every_frame(film), every_page(book)) == (20, 1)
     assert (film.memo, book.memo) == ({}, {})

@@ -19,8 +19,8 @@ FORMATS = (
 
 
 def shape(data: bytes) -> tuple[int, int]:
-    found = decode.mesh_arrays(Media.from_bytes(data))
-    return len(found.vertices), len(found.faces)
+    arrays = decode.mesh_arrays(Media.from_bytes(data))
+    return len(arrays.vertices), len(arrays.faces)
 
 
 def test_a_mesh_of_every_format_is_decoded_and_the_parts_of_a_scene_stand_where_it_places_them() -> (
@@ -29,10 +29,10 @@ def test_a_mesh_of_every_format_is_decoded_and_the_parts_of_a_scene_stand_where_
     assert [shape(data) for data in FORMATS] == [(3, 1)] * len(FORMATS)
     assert (shape(tiny.CLOUD_PLY), shape(tiny.binary_stl(4))[0]) == ((3, 0), 3)
     nodes = [{"mesh": 0}, {"mesh": 0, "translation": [5, 0, 0]}]
-    found = decode.mesh_arrays(
+    vertices = decode.mesh_arrays(
         Media.from_bytes(tiny.glb(nodes=nodes, scenes=[{"nodes": [0, 1]}]))
     ).vertices
-    assert (found.min(axis=0).tolist(), found.max(axis=0).tolist()) == (
+    assert (vertices.min(axis=0).tolist(), vertices.max(axis=0).tolist()) == (
         [0, 0, 0],
         [6, 1, 0],
     )
@@ -145,7 +145,7 @@ def test_points_alone_are_read_with_all_their_digits_whatever_the_faces_name() -
             b"1 0 0", b"0.123456789 0 0"
         )
     )
-    found = decode.point_arrays(broken).vertices
-    assert (found.shape, found[1, 0]) == ((3, 3), 0.123456789)
+    vertices = decode.point_arrays(broken).vertices
+    assert (vertices.shape, vertices[1, 0]) == ((3, 3), 0.123456789)
     with pytest.raises(CorruptMediaError):
         decode.raw_mesh_arrays(broken)

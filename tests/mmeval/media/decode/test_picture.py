@@ -63,7 +63,7 @@ BITS_OF_TIFF = bytes.fromhex("0201 0300 0300 0000")
 
 
 def of_another_depth(form: str) -> bytes:
-    """A picture that declares a depth which Pillow does not read."""
+    """A picture that declares a depth that Pillow does not read."""
     data = bytearray(tiny.picture(form))
     if form == "BMP":
         data[28] = 12
@@ -111,10 +111,12 @@ BYTES = {
 def test_readers_need_so_many_bytes_for_each_pixel_and_a_stored_picture_is_not_turned() -> (
     None
 ):
-    for media, each in BYTES.values():
-        decode.image(media, limits=DecodeLimits(max_step_bytes=32 * each))
+    for media, pixel_bytes in BYTES.values():
+        decode.image(media, limits=DecodeLimits(max_step_bytes=32 * pixel_bytes))
         with pytest.raises(MediaLimitError, match="max_step_bytes"):
-            decode.image(media, limits=DecodeLimits(max_step_bytes=32 * each - 1))
+            decode.image(
+                media, limits=DecodeLimits(max_step_bytes=32 * pixel_bytes - 1)
+            )
     media = sideways()
     assert [
         decode.image(media).size,
@@ -135,7 +137,7 @@ def test_a_format_that_this_pillow_lacks_is_not_the_fault_of_the_picture(
 ) -> None:
     png = medium()
     reader, _ = Image.OPEN["PNG"]
-    lacking = (reader, lambda _: "PNG support not installed")
-    monkeypatch.setitem(Image.OPEN, "PNG", lacking)
+    unavailable = (reader, lambda _: "PNG support not installed")
+    monkeypatch.setitem(Image.OPEN, "PNG", unavailable)
     with pytest.raises(UnsupportedMediaError, match="not installed"):
         decode.image(png)

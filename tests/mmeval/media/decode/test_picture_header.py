@@ -17,8 +17,8 @@ SCAN = b"\xff\xda\x00\x08\x01\x01\x00\x01\x3f\x10\x00"
 JPEG, PNG = tiny.picture("JPEG", size=(64, 64)), tiny.picture()
 
 
-def scans(count: int, *, behind: bytes = b"") -> bytes:
-    return JPEG[:-2] + SCAN * (count - 1) + b"\xff\xd9" + behind
+def scans(count: int, *, after: bytes = b"") -> bytes:
+    return JPEG[:-2] + SCAN * (count - 1) + b"\xff\xd9" + after
 
 
 def chunks(count: int) -> bytes:
@@ -51,7 +51,7 @@ def test_a_picture_of_too_many_pieces_is_refused_and_what_follows_it_is_not_coun
         ("JPEG", True),
     ):
         check_pieces(tiny.picture(form, size=(500, 300), progressive=progressive), form)
-    check_pieces(scans(MAX_SCANS, behind=SCAN * 1000), "JPEG")
+    check_pieces(scans(MAX_SCANS, after=SCAN * 1000), "JPEG")
     check_pieces(chunks(MAX_PIECES - 2), "PNG")
     for data, form in (
         (scans(MAX_SCANS + 1), "JPEG"),

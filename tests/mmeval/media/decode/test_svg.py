@@ -69,10 +69,10 @@ def test_a_drawing_has_the_size_that_it_states() -> None:
         'height="60" viewBox="0 0 30 20"': (90, 60),
         'width="100%" height="50%" viewBox="0 0 30 20"': (30, 10),
     }
-    found = {attributes: checked_size(data(RED, attributes)) for attributes in sizes}
+    actual = {attributes: checked_size(data(RED, attributes)) for attributes in sizes}
     assert {
         attributes: tuple(map(round, size))
-        for attributes, size in found.items()
+        for attributes, size in actual.items()
         if size
     } == sizes
     for attributes in ("", 'width="3"', 'width="nan" height="inf" viewBox="a b c d"'):
@@ -89,12 +89,12 @@ def picture_of(pixels: bytes) -> str:
 @pytest.mark.parametrize(
     ("inner", "words"),
     [
-        *((inner, "outside of itself") for inner in OUTSIDE),
+        *((inner, "something outside") for inner in OUTSIDE),
         ('<style>@import "other.css";</style>', "@import"),
         (r'<rect style="fill: \75rl(other.svg#a)"/>', "backslash"),
         ("<foreignObject><p>words</p></foreignObject>", "foreignObject"),
         *(
-            (picture_of(pixels), "neither PNG")
+            (picture_of(pixels), "not PNG")
             for pixels in (data(""), b"", b"\x89PNX\r\n")
         ),
         ("<g>", "mismatched tag"),

@@ -108,9 +108,9 @@ def test_an_operation_that_python_refuses_is_an_error_of_jinja(source: str) -> N
 def test_what_is_wrong_with_a_template_is_an_error_of_jinja(
     source: str, error: type[Exception], words: str
 ) -> None:
-    for way in (BoundedTemplate.render, BoundedTemplate.value):
+    for method in (BoundedTemplate.render, BoundedTemplate.value):
         with pytest.raises(error, match=words):
-            way(BoundedTemplate(source), VALUES)
+            method(BoundedTemplate(source), VALUES)
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ def test_what_is_wrong_with_a_template_is_an_error_of_jinja(
     ],
 )
 def test_a_text_of_a_list_becomes_the_list(text: Any, value: Any) -> None:
-    written = BoundedTemplate("{{ text | literal }}").value({"text": text})
-    assert json.loads(written) == value
+    rendered = BoundedTemplate("{{ text | literal }}").value({"text": text})
+    assert json.loads(rendered) == value
 
 
 @pytest.mark.parametrize(

@@ -34,10 +34,10 @@ def test_sound_of_every_common_format_is_decoded_with_its_channels_and_values() 
     assert (sound.samples.shape, sound.seconds) == ((800, 2), 0.1)
     assert np.all(sound.samples == 0.5)
     assert not sound.samples.flags.writeable
-    for value, kept in ((3.0, 3.0), (-32768.0, -32768.0), (1e30, 1e9)):
+    for value, decoded in ((3.0, 3.0), (-32768.0, -32768.0), (1e30, 1e9)):
         loud = Media.from_bytes(tiny.sound("WAV", "FLOAT", value=value))
-        assert set(decode.audio(loud).samples.flat) == {kept}
-        # for others, who may have 16 bits
+        assert set(decode.audio(loud).samples.flat) == {decoded}
+        # other formats may have 16 bits
         assert set(sound_start(loud, 0.1).samples) == {math.copysign(1, value)}
     track = decode.audio(Media.from_bytes(tiny.clip(with_sound=True)))
     assert (track.rate, track.samples.shape[1]) == (16000, 2)
@@ -52,7 +52,7 @@ def test_sounds_of_24_to_64_bits_a_sample_are_read(form: str, depth: str) -> Non
 
 
 def wave(bits: int, samples: bytes) -> Media:
-    """A WAV of 16 kHz in one channel, of whole numbers."""
+    """A 16 kHz WAV of integers in one channel."""
     size = bits // 8
     head = struct.pack("<HHIIHH", 1, 1, 16000, 16000 * size, size, bits)
     chunks = [
@@ -81,9 +81,9 @@ def test_a_wav_with_a_damaged_head_is_damaged() -> None:
 @pytest.mark.parametrize("subtype", ["PCM_16", "FLOAT"])
 @pytest.mark.parametrize("form", ["WAV", "WAVEX"])
 def test_no_cut_of_a_wav_is_unsupported(form: str, subtype: str) -> None:
-    whole = tiny.sound(form, subtype)
+    wave = tiny.sound(form, subtype)
     for end in range(12, 80):
-        cut = Media(data=whole[:end], mime="audio/wav", name="cut")
+        cut = Media(data=wave[:end], mime="audio/wav", name="cut")
         with pytest.raises(CorruptMediaError):
             decode.audio(cut)
 
@@ -94,8 +94,8 @@ def test_samples_that_are_no_numbers_and_a_file_without_sound_are_corrupt() -> N
         for value in (float("nan"), float("inf"))
     ]
     for data, words in (
-        *((one, "not numbers") for one in endless),
-        *((one, "samples|track") for one in NO_SOUND),
+        *((data, "not numbers") for data in endless),
+        *((data, "samples|track") for data in NO_SOUND),
     ):
         for decoder in (decode.audio, lambda media: sound_start(media, 0.1)):
             with pytest.raises(CorruptMediaError, match=words):
@@ -103,7 +103,7 @@ def test_samples_that_are_no_numbers_and_a_file_without_sound_are_corrupt() -> N
 
 
 def flac(frames: int) -> Media:
-    """A sound of 9600 frames that declares another number."""
+    """A sound of 9600 frames that declares another number of frames."""
     data = bytearray(tiny.sound("FLAC"))
     data[21] = data[21] & 0xF0 | frames >> 32
     data[22:26] = (frames & 0xFFFFFFFF).to_bytes(4)
@@ -120,9 +120,9 @@ def test_the_declared_length_is_checked_and_the_start_of_a_sound_decoded_alone()
     streamed[4:8] = streamed[40:44] = b"\xff\xff\xff\xff"
     assert len(decode.audio(Media.from_bytes(bytes(streamed))).samples) == 800
     media = Media.from_bytes(tiny.wav(800, channels=2))
-    whole = sound_start(media, 0.1)
+    start = sound_start(media, 0.1)
     half = sound_start(media, 0.05, limits=DecodeLimits(max_audio_seconds=0.05))
-    assert (whole.samples.shape, whole.rate, whole.more) == ((800,), 8000, False)
+    assert (start.samples.shape, start.rate, start.more) == ((800,), 8000, False)
     assert (half.samples.tolist(), half.more) == ([0.5] * 400, True)
 
 

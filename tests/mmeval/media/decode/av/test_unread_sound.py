@@ -9,7 +9,7 @@ from tests.support.unread_media import deep_flac, deep_wav, patched
 
 
 def refused(data: bytes, mime: str) -> bool:
-    """Whether a sound that libsndfile does not open is one that it does not read."""
+    """True if libsndfile rejects a sound that ``is_unread`` calls unsupported."""
     with pytest.raises(soundfile.LibsndfileError) as caught:
         soundfile.SoundFile(io.BytesIO(data))
     return is_unread(data, mime, caught.value.code)

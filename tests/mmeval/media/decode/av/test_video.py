@@ -47,10 +47,10 @@ def test_frames_are_counted_found_by_their_place_and_decoded_only_as_far_as_they
 ):
     media = Media.from_bytes(tiny.clip(frames=12))
     every = list(decode.video(media))
-    found = list(decode.frames_at(media, [7, 2, 99]))
+    chosen = list(decode.frames_at(media, [7, 2, 99]))
     assert decode.frame_count(media) == 12
-    assert [(frame.index, frame.time) for frame in found] == [(2, 0.2), (7, 0.7)]
-    assert [np.array_equal(frame.rgb, every[frame.index].rgb) for frame in found] == [
+    assert [(frame.index, frame.time) for frame in chosen] == [(2, 0.2), (7, 0.7)]
+    assert [np.array_equal(frame.rgb, every[frame.index].rgb) for frame in chosen] == [
         True,
         True,
     ]
@@ -123,22 +123,22 @@ def test_a_sound_alone_and_a_playlist_are_no_video(
 def test_frames_are_chosen_by_their_place_and_how_much_they_change(
     form: str, codec: str, pixels: str
 ) -> None:
-    shown = clip_of(
+    clip = clip_of(
         greys(0, 10, 40, 41, 200, 200), form=form, codec=codec, pixels=pixels
     )
     changes: list[float] = []
 
-    def wanted(index: int, change: float) -> bool:
+    def is_chosen(index: int, change: float) -> bool:
         assert index == len(changes)
         changes.append(change)
         return index == 1 or change > 20
 
-    found = [
+    frames = [
         (frame.index, round(frame.time, 3), frame.rgb.shape)
-        for frame in decode.frames_by_change(shown, wanted)
+        for frame in decode.frames_by_change(clip, is_chosen)
     ]
     assert changes == pytest.approx([0, 10, 30, 1, 159, 0], abs=1.3)
-    assert found == [
+    assert frames == [
         (1, 0.1, (32, 32, 3)),
         (2, 0.2, (32, 32, 3)),
         (4, 0.4, (32, 32, 3)),
@@ -166,7 +166,7 @@ READINGS: dict[str, Callable[[Media], Any]] = {
 
 
 def red_corner(pixels: Any) -> str:
-    """The corner that is red, of a picture that has one."""
+    """The corner of a picture that is red."""
     height, width = pixels.shape[0] // 2, pixels.shape[1] // 2
     reds = {
         "top left": pixels[:height, :width, 0].mean(),
@@ -229,14 +229,14 @@ def test_a_codec_without_a_decoder_is_unsupported() -> None:
     with pytest.raises(UnsupportedMediaError, match="codec"):
         decode.frame_count(silent)
     sound = tiny.sound_clip("matroska").replace(b"A_AAC", b"A_ZZZ")
-    heard = Media.from_bytes(sound)
+    media = Media.from_bytes(sound)
     with pytest.raises(UnsupportedMediaError, match="codec"):
-        decode.audio(heard)
+        decode.audio(media)
 
 
 @pytest.mark.parametrize("place", [-65, -8, 0, 16])
 def test_a_damaged_description_of_a_track_is_not_an_unknown_codec(place: int) -> None:
-    """Places in the boxes minf, stbl and stsd, and in the size of its entry."""
+    """Positions in the boxes minf, stbl and stsd, and in the size of the entry."""
     clip = bytearray(tiny.clip("mp4", "libx264"))
     clip[clip.index(b"stsd") + place] ^= 0xFF
     with pytest.raises(CorruptMediaError):
@@ -244,7 +244,7 @@ def test_a_damaged_description_of_a_track_is_not_an_unknown_codec(place: int) ->
 
 
 class StandInContainer:
-    """Gives some frames, then reports as PyAV does that something is missing in it."""
+    """Returns some frames, then raises PyAV's error for an unimplemented feature."""
 
     def __init__(self, frames: int) -> None:
         self.frames = frames

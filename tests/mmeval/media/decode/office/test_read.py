@@ -101,7 +101,7 @@ DAMAGED = {
 
 
 def with_entry(package: bytes, content: bytes) -> bytes:
-    """A package that holds one more file, not packed, as charts hold their numbers."""
+    """The package with one more file, stored without compression, as charts have."""
     file = io.BytesIO(package)
     with zipfile.ZipFile(file, "a") as out:
         out.writestr("ppt/embeddings/sheet.xlsx", content)
@@ -113,8 +113,8 @@ def blocks(data: bytes, limits: DecodeLimits | None = None) -> list[Block]:
 
 
 def test_paragraphs_tables_and_slides_are_read_in_their_order() -> None:
-    for xml, found in WORDS.values():
-        assert blocks(word(xml=xml)) == found
+    for xml, expected in WORDS.values():
+        assert blocks(word(xml=xml)) == expected
     cell = f"<a:tc>{SHOWN.format('x')}</a:tc>"
     last = f"<a:tbl><a:tr>{cell}{cell}</a:tr></a:tbl>{SHOWN.format('Last')}"
     assert blocks(slides(SHOWN.format("First"), last)) == [

@@ -18,14 +18,14 @@ MESHOPT = "EXT_meshopt_compression"
 
 def vertices(data: bytes, name: str = "") -> list[list[float]]:
     arrays = decode.raw_mesh_arrays(Media.from_bytes(data, name))
-    found: list[list[float]] = arrays.vertices.tolist()
-    return found
+    rows: list[list[float]] = arrays.vertices.tolist()
+    return rows
 
 
 def faces(**changes: Any) -> list[list[int]]:
     arrays = decode.raw_mesh_arrays(Media.from_bytes(tiny.glb(**changes)))
-    found: list[list[int]] = arrays.faces.tolist()
-    return found
+    rows: list[list[int]] = arrays.faces.tolist()
+    return rows
 
 
 def primitive(**changes: Any) -> list[dict[str, Any]]:
@@ -170,7 +170,7 @@ def test_another_version_of_gltf_is_unsupported() -> None:
     new = tiny.gltf(asset={"version": "2.3", "minVersion": "2.3"})
     binary = b"glTF" + struct.pack("<II", 1, 20) + bytes(8)
     for data in (old, new, binary):
-        with pytest.raises(UnsupportedMediaError, match=r"version 2\.0 is read"):
+        with pytest.raises(UnsupportedMediaError, match=r"version 2\.0"):
             vertices(data)
     assert vertices(tiny.gltf(asset={"version": "2.3"})) == CORNERS
 

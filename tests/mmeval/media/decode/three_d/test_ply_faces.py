@@ -21,8 +21,8 @@ def ply(faces: bytes, *, count: int = 2, more: str = "") -> Media:
 
 
 def faces_of(media: Media) -> list[list[int]]:
-    found: list[list[int]] = decode.raw_mesh_arrays(media).faces.tolist()
-    return found
+    faces: list[list[int]] = decode.raw_mesh_arrays(media).faces.tolist()
+    return faces
 
 
 def test_faces_of_three_and_four_corners_in_one_binary_file_are_read() -> None:

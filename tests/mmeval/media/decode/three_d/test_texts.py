@@ -13,8 +13,8 @@ BINARY = (
 
 def vertices(data: bytes) -> list[list[float]]:
     media = Media.from_bytes(data)
-    found: list[list[float]] = decode.raw_mesh_arrays(media).vertices.tolist()
-    return found
+    rows: list[list[float]] = decode.raw_mesh_arrays(media).vertices.tolist()
+    return rows
 
 
 @pytest.mark.parametrize(
