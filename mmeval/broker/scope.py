@@ -98,7 +98,7 @@ class KeyedCall(NamedTuple):
         self,
         endpoint: ModelEndpoint | None,
         draw: int,
-        remarks: Sequence[str],
+        warnings: Sequence[str],
     ) -> CallContext:
         """What the process that answers the call needs to journal the answer."""
         return CallContext(

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from mmeval.backend.agent.casting import cast
 from mmeval.backend.agent.contract import AgentBackend, described_roles
-from mmeval.backend.contract import AnyBackend, model_name_of, model_name_of
+from mmeval.backend.contract import AnyBackend, hosts_of, model_name_of
 from mmeval.backend.create import create_backend
 from mmeval.errors import MmevalError
 from mmeval.findings.finding import Finding, Subject
@@ -40,7 +40,7 @@ def described(
     """Each role with its model, where data are sent, and its input and output kinds."""
     for role, backend in backends.items():
         capabilities = backend.capabilities
-        hosts = model_name_of(backend)
+        hosts = hosts_of(backend)
         place = f"data go to {hosts}" if hosts else "on this machine"
         yield (
             role,

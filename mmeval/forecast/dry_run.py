@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, TypeVar
 
-from mmeval.backend.contract import model_name_of, model_name_of
+from mmeval.backend.contract import hosts_of, model_name_of
 from mmeval.backend.reencoding import ENCODED_AS, encoded_anew, encoding_fault
 from mmeval.backend.sendable import absent_packages, foreseen
 from mmeval.broker.broker import Broker
@@ -149,7 +149,7 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
         hosts = {}
         for role, backend in backends.named.items():
             if role in called_roles:
-                host = model_name_of(backend) or THIS_MACHINE
+                host = hosts_of(backend) or THIS_MACHINE
                 hosts[role] = Host(model_name_of(backend.identity), host)
 
         folder_findings = list(journal_findings(journal, record))

@@ -273,7 +273,9 @@ def role_params(role: str, args: Mapping[str, Any]) -> GenerationParams | None:
 
 def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> None:
     """Raise UsageError for a role that no task calls."""
-    called = _called_roles(tasks, backends, lambda role: roles_called_by(backends, role))
+    called = _called_roles(
+        tasks, backends, lambda role: roles_called_by(backends, role)
+    )
     check_variants(backends, _roles_by_kind(tasks))
     for role in backends:
         if role in called:

@@ -183,7 +183,7 @@ def _strict_value(
     for position, row in enumerate(scores):
         if row.status != "unsupported" and not row.faulty:
             positions.append(position)
-    supported = scores.at(positions)
+    supported = scores.take(positions)
     # missing outputs are inapplicable there, and these scores have no lowest value
     if name in GENERATION:
         if not positions:

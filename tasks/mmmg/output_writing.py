@@ -115,7 +115,7 @@ class _FileWriter:
             self._folder.counts["absent"] += 1
             return {**_EMPTY, OWN: {"absent": True}}
         query = {"query": {"instruction": trial.sample.question}}
-        extra = self._folder.own(trial)
+        extra = self._folder.mmeval_fields(trial)
         if trial.output is None:
             return {**query, **_EMPTY, OWN: extra}
         return query | self._answer(trial.output, extra)

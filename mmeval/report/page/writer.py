@@ -231,7 +231,9 @@ class PageWriter:
         )
 
     def write_run(
-        self, run: StoredRun, requested: Callable[[str], TrialFilter] = lambda _: every_trial
+        self,
+        run: StoredRun,
+        requested: Callable[[str], TrialFilter] = lambda _: every_trial,
     ) -> None:
         """Write the requested trials of each task of a run."""
         self._lacks_answer = False

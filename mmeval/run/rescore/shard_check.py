@@ -2,7 +2,7 @@
 
 A finished shard records the number of its trials of each task, and a digest of them. An
 incomplete copy has fewer. A missing trial is taken from the run or another shard, or
-rebuilt: the task's protocol is run_program on the answers of the journal, and the digest
+rebuilt: the task's protocol runs on the answers of the journal, and the digest
 confirms the result.
 """
 

@@ -165,7 +165,9 @@ class _Tracer:
                 failure = Response.from_json(failures[path]["r"], media)
                 records[path] = _StepRecord("", failure, failures[path]["d"])
         left_out = row.get("left_out", ())
-        kinds = tuple(kind for kind in task.output_kinds(sample) if kind not in left_out)
+        kinds = tuple(
+            kind for kind in task.output_kinds(sample) if kind not in left_out
+        )
         ask = Ask(sample, task.prompt(sample), kinds, task.params, Role(MODEL))
         steps = self._follow(task.protocol(ask), records)
         error = row.get("error")

@@ -110,7 +110,7 @@ class UnimAnswers:
         self._folder, self._media = folder, media
         self._any_instruction = any_instruction
         self._manifest = read_manifest(folder)
-        self._records = KeptLines()
+        self._records = TemporaryLines()
         self._stored: dict[_Key, _StoredRecord] = {}
         self._broken: dict[_Key, tuple[str, int]] = {}
         self._failed: dict[_Key, tuple[Any, int]] = {}

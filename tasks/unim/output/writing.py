@@ -72,7 +72,7 @@ class _UnimFolder(ExportFolder):
         assert names is not None
         id = sample.id.removeprefix(f"{names.field}/{names.domain}/")
         repeat = scored.trial.repeat
-        extra = self.own(scored.trial)
+        extra = self.mmeval_fields(scored.trial)
         if output is None:
             failure = {**names._asdict(), "id": id, "repeat": repeat, **extra}
             self.manifest.setdefault("failed", []).append(failure)
