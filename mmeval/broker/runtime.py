@@ -159,7 +159,7 @@ class BackendRuntime:
         return self.role.limiter.stopped.is_set()
 
     def endpoint(self, role: str) -> ModelEndpoint | None:
-        """The endpoint for calls of a role; None if the backend makes no calls itself."""
+        """The endpoint for calls of a role; None if the backend makes no calls."""
         if self.samples is not None or self.programs is not None:
             return None
         endpoint = self._endpoints.get(role)

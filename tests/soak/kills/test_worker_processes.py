@@ -28,7 +28,7 @@ def run(
             for i, text in enumerate(texts)
         ]
     )
-    vars(made)["wanted"] = lambda _row: wants  # a task is frozen
+    vars(made)["output_kinds"] = lambda _row: wants  # a task is frozen
     model = BackendSpec(
         "toy_parallel", {"folder": str(folder), "copies": copies, **args}
     )

@@ -234,7 +234,7 @@ def test_a_sample_that_wants_what_only_an_absent_tool_makes_is_unsupported_and_t
 ) -> None:
     wanting = [*(task(rows=1, name=name) for name in ("words", "pictures"))]
     wanting[1] = task(rows=[sample("p")], name="pictures")
-    object.__setattr__(wanting[1], "wanted", FixedKinds(("text", "image")))
+    object.__setattr__(wanting[1], "output_kinds", FixedKinds(("text", "image")))
     outcome = run_toy(
         tmp_path, *wanting, model=BackendSpec("toy_agent"), roles={"helper": TOY}
     )
