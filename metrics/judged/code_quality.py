@@ -29,12 +29,12 @@ from mmeval.metrics.quality.items import (
     nothing_of,
     unreadable_item,
 )
-from mmeval.program import JudgePrompt, Program, Role, Written
+from mmeval.program import JudgePrompt, Program, PromptValue, Role
 from mmeval.records import Score, Trial
 
 Fence = Literal["safe", "released"]
 """How code is fenced in the prompt."""
-Prompt = Annotated[Written, JudgePrompt("code", "cut")]
+Prompt = Annotated[PromptValue, JudgePrompt("code", "cut")]
 DIMENSIONS = Dimensions(
     ("correctness", "readability", "design", "efficiency", "security", "testability"),
     0,
@@ -131,7 +131,7 @@ class _ItemMaker(NamedTuple):
 
     judge: Role
     scale: GradeScale
-    prompt: Written
+    prompt: PromptValue
     fence: Fence
     unreadable: Unreadable
 

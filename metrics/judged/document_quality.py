@@ -31,7 +31,7 @@ from mmeval.metrics.quality.items import (
     together,
     unreadable_item,
 )
-from mmeval.program import Call, JudgePrompt, Program, Reply, Role, Written, ask_all
+from mmeval.program import Call, JudgePrompt, Program, PromptValue, Reply, Role, ask_all
 from mmeval.records import Score, Trial
 
 Rubric = Literal["grade", "overall", "dimensions"]
@@ -136,7 +136,7 @@ def document_quality(
     repeats: Repeats = 1,
     combine: Combine = "mean",
     prompt: Annotated[
-        Written, JudgePrompt("document", "hints", "rubric")
+        PromptValue, JudgePrompt("document", "hints", "rubric")
     ] = "document_quality",
 ) -> Program[Score]:
     """How well the answer's documents are made, judged by their text alone.

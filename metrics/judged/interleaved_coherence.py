@@ -33,7 +33,7 @@ from mmeval.metrics.judged.unim_grades import (
     raw_votes,
     share,
 )
-from mmeval.program import JudgePrompt, Program, Reply, Role, Written, ask_all
+from mmeval.program import JudgePrompt, Program, PromptValue, Reply, Role, ask_all
 from mmeval.records import Score, Trial
 from mmeval.system import Share
 
@@ -72,7 +72,7 @@ def interleaved_coherence(
     repeats: Repeats = 1,
     combine: Combine = "mean",
     prompt: Annotated[
-        Written, JudgePrompt("answer", "input", form=False)
+        PromptValue, JudgePrompt("answer", "input", form=False)
     ] = "interleaved_coherence",
     caption_image: CaptionPrompt = "caption_image",
     caption_audio: CaptionPrompt = "caption_audio",
@@ -109,7 +109,7 @@ def interleaved_coherence(
             evidence: dict[str, Any] = {"reason": "the answer is empty", **grades}
             scores.append(Score(share(LOWEST), evidence=evidence))
         return dict(zip(OUTPUTS, scores, strict=True))
-    prompts: Mapping[PartKind, Written] = {
+    prompts: Mapping[PartKind, PromptValue] = {
         "image": caption_image,
         "audio": caption_audio,
         "video": caption_video,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from mmeval.metric import metric
 from mmeval.metric.judge import Choice, Question, Repeats, ReplyForm, Text, ask_verdicts
 from mmeval.metrics.judged.material import NAMES, material
-from mmeval.program import JudgePrompt, Program, Role, Written
+from mmeval.program import JudgePrompt, Program, PromptValue, Role
 from mmeval.records import Score, Trial
 from mmeval.system import Checked
 
@@ -36,7 +36,7 @@ def judge_choice(
     media: bool = True,
     repeats: Repeats = 1,
     prompt: Annotated[
-        Written, JudgePrompt(*NAMES, "question", "options")
+        PromptValue, JudgePrompt(*NAMES, "question", "options")
     ] = "judge_choice",
 ) -> Program[Score]:
     """1 when the judge chooses the wanted option, else 0; or the option's ``values``.

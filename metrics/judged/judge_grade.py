@@ -17,7 +17,7 @@ from mmeval.metric.judge import (
     ask_verdicts,
 )
 from mmeval.metrics.judged.material import NAMES, material
-from mmeval.program import JudgePrompt, Program, Role, Written
+from mmeval.program import JudgePrompt, Program, PromptValue, Role
 from mmeval.records import Score, Trial
 from mmeval.system import Checked
 
@@ -59,7 +59,7 @@ def judge_grade(
     repeats: Repeats = 1,
     combine: Combine = "mean",
     prompt: Annotated[
-        Written, JudgePrompt(*NAMES, "criterion", "levels")
+        PromptValue, JudgePrompt(*NAMES, "criterion", "levels")
     ] = "judge_grade",
 ) -> Program[Score]:
     """The grade that a judge gives, from the lowest level (0) to the highest (1).

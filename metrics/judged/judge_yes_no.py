@@ -15,7 +15,7 @@ from mmeval.metric.judge import (
     ask_verdicts,
 )
 from mmeval.metrics.judged.material import NAMES, material
-from mmeval.program import JudgePrompt, Program, Role, Written
+from mmeval.program import JudgePrompt, Program, PromptValue, Role
 from mmeval.records import Score, Trial
 from mmeval.system import OptionalShare
 
@@ -38,7 +38,7 @@ def judge_yes_no(
     media: bool = True,
     repeats: Repeats = 1,
     combine: Combine = "majority",
-    prompt: Annotated[Written, JudgePrompt(*NAMES, "question")] = "judge_yes_no",
+    prompt: Annotated[PromptValue, JudgePrompt(*NAMES, "question")] = "judge_yes_no",
 ) -> Program[Score]:
     """1 when the judge answers the question with the wanted word, else 0.
 

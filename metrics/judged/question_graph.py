@@ -27,7 +27,7 @@ from mmeval.metrics.judged.material import (
     with_other_digest,
 )
 from mmeval.metrics.judged.reading import Lost
-from mmeval.program import JudgePrompt, Program, Role, Written
+from mmeval.program import JudgePrompt, Program, PromptValue, Role
 from mmeval.records import Sample, Score, Trial
 
 MAX_PARTS = 10_000
@@ -102,7 +102,7 @@ def question_graph(
     show_input: bool = False,
     repeats: Repeats = 1,
     prompt: Annotated[
-        Written, JudgePrompt("answer", "input", "question", "shown")
+        PromptValue, JudgePrompt("answer", "input", "question", "shown")
     ] = "question_graph",
 ) -> Program[Score]:
     """The share of the row's questions to which a judge answers yes.

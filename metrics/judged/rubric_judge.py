@@ -20,7 +20,7 @@ from mmeval.metric.judge import (
     shown,
 )
 from mmeval.metrics.judged.material import NAMES, Material, label_fault, material
-from mmeval.program import JudgePrompt, Program, Role, Written
+from mmeval.program import JudgePrompt, Program, PromptValue, Role
 from mmeval.records import CAUSES, Sample, Score, Trial
 
 CriterionSide = Literal["all", "text", "media"]
@@ -82,7 +82,7 @@ def rubric_judge(
     media: bool = True,
     repeats: Repeats = 1,
     combine: Combine = "majority",
-    prompt: Annotated[Written, JudgePrompt(*NAMES, "criterion")] = "rubric_judge",
+    prompt: Annotated[PromptValue, JudgePrompt(*NAMES, "criterion")] = "rubric_judge",
 ) -> Program[Score]:
     """The weighted share of the row's criteria that a judge finds met.
 

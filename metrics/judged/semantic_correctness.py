@@ -14,7 +14,7 @@ from mmeval.metrics.judged.captions.captioning import CaptionPrompt, caption_con
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.judged.unim_grades import LOWEST, SCORE, score_form, share
-from mmeval.program import JudgePrompt, Program, Role, Written
+from mmeval.program import JudgePrompt, Program, PromptValue, Role
 from mmeval.records import Sample, Score, Trial
 
 CAPTIONED_REFERENCE = "captioned_reference"
@@ -65,7 +65,7 @@ def semantic_correctness(
     repeats: Repeats = 1,
     combine: Combine = "mean",
     prompt: Annotated[
-        Written, JudgePrompt("candidate", "reference", form=False)
+        PromptValue, JudgePrompt("candidate", "reference", form=False)
     ] = "semantic_correctness",
     caption_image: CaptionPrompt = "caption_image",
     caption_audio: CaptionPrompt = "caption_audio",
@@ -102,7 +102,7 @@ def semantic_correctness(
             share(LOWEST),
             evidence={SCORE: LOWEST, "reason": "the answer is empty", "captions": []},
         )
-    prompts: Mapping[PartKind, Written] = {
+    prompts: Mapping[PartKind, PromptValue] = {
         "image": caption_image,
         "audio": caption_audio,
         "video": caption_video,

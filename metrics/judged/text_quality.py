@@ -22,10 +22,10 @@ from mmeval.metrics.judged.quality_grades import (
 )
 from mmeval.metrics.judged.unim_grades import share
 from mmeval.metrics.quality.items import ItemScore
-from mmeval.program import JudgePrompt, Program, Role, Written
+from mmeval.program import JudgePrompt, Program, PromptValue, Role
 from mmeval.records import Score, Trial
 
-Prompt = Annotated[Written, JudgePrompt("text", "cut")]
+Prompt = Annotated[PromptValue, JudgePrompt("text", "cut")]
 LABEL = "text1"
 """The label of the only item, the text of the answer."""
 DIMENSIONS = Dimensions(

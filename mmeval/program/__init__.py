@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         ask_one,
     )
     from mmeval.program.prompt import FromReference, PromptError
-    from mmeval.program.prompt_file import JudgePrompt, PromptFile, Written
+    from mmeval.program.prompt_file import JudgePrompt, PromptFile, PromptValue
     from mmeval.program.protocols import Ask, join, single
     from mmeval.program.route import Route
     from mmeval.program.template import Value
@@ -29,11 +29,11 @@ __all__ = [
     "Program",
     "PromptError",
     "PromptFile",
+    "PromptValue",
     "Reply",
     "Role",
     "Route",
     "Value",
-    "Written",
     "ask_all",
     "ask_one",
     "join",

@@ -50,7 +50,7 @@ _MARK_CHARS = 16
 _HEADING = re.compile(r"^\[(system|user)\][ \t]*\n", re.MULTILINE)
 
 
-Written: TypeAlias = str | Mapping[str, Any]
+PromptValue: TypeAlias = str | Mapping[str, Any]
 """A prompt as the value of a switch: its name, or a mapping with its text."""
 
 
@@ -83,7 +83,7 @@ class PromptFile:
     """The path for error messages; empty to leave it out."""
 
     @classmethod
-    def of(cls, written: Written) -> PromptFile:
+    def of(cls, written: PromptValue) -> PromptFile:
         """The prompt in the value of a switch.
 
         Raises PromptError for a mere name: the metric is not bound.

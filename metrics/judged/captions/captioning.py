@@ -22,14 +22,14 @@ from mmeval.program import (
     JudgePrompt,
     Program,
     PromptFile,
+    PromptValue,
     Reply,
     Role,
-    Written,
     ask_all,
 )
 from mmeval.records import HOPELESS, Cause, Response
 
-CaptionPrompt = Annotated[Written, JudgePrompt("kind", "medium", form=False)]
+CaptionPrompt = Annotated[PromptValue, JudgePrompt("kind", "medium", form=False)]
 """A switch with the caption prompt of one kind of medium. It may use ``kind``, and
 ``medium`` for the place of the medium; by default the medium precedes the words."""
 CaptionForm = Literal["standard", "released"]
@@ -52,7 +52,7 @@ _EXAMPLE = "A grey square on a white ground, without any text. " * 8
 def caption_contents(
     answers: Sequence[Interleaved],
     captioner: Role,
-    prompts: Mapping[PartKind, Written],
+    prompts: Mapping[PartKind, PromptValue],
     *,
     data: Sequence[Interleaved] = (),
     form: CaptionForm = STANDARD,
@@ -166,7 +166,7 @@ def _to_caption(
 def _call(
     captioner: Role,
     part: Part,
-    prompts: Mapping[PartKind, Written],
+    prompts: Mapping[PartKind, PromptValue],
 ) -> Call:
     """The request for a caption. It only holds the prompt and the medium, so that equal
     media share one request."""

@@ -25,10 +25,10 @@ from mmeval.metrics.judged.isg.rows import (
 )
 from mmeval.metrics.judged.material import Material, as_the_reference
 from mmeval.metrics.judged.reading import Lost, Reading, is_unread
-from mmeval.program import JudgePrompt, Program, Role, Written
+from mmeval.program import JudgePrompt, Program, PromptValue, Role
 from mmeval.records import Score, Trial
 
-Prompt = Annotated[Written, JudgePrompt("picture", "question")]
+Prompt = Annotated[PromptValue, JudgePrompt("picture", "question")]
 
 
 @metric(

@@ -14,21 +14,23 @@ from mmeval.metrics.judged.isg.rows import (
     tokens_of,
 )
 from mmeval.metrics.judged.reading import Lost, is_unknown, is_unread
-from mmeval.program import JudgePrompt, Program, Role, Value, Written
+from mmeval.program import JudgePrompt, Program, PromptValue, Role, Value
 from mmeval.records import Trial
 
-LikePrompt = Annotated[Written, JudgePrompt("first", "second", "question", "scored")]
+LikePrompt = Annotated[
+    PromptValue, JudgePrompt("first", "second", "question", "scored")
+]
 TextImagePrompt = Annotated[
-    Written, JudgePrompt("text", "picture", "question", "scored")
+    PromptValue, JudgePrompt("text", "picture", "question", "scored")
 ]
 
 
 class PairPrompts(NamedTuple):
     """The prompts for two pictures, two texts, and one of each."""
 
-    images: Written
-    texts: Written
-    text_image: Written
+    images: PromptValue
+    texts: PromptValue
+    text_image: PromptValue
 
 
 class PairVerdicts(NamedTuple):

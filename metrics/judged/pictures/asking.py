@@ -28,16 +28,18 @@ from mmeval.metrics.judged.pictures.replies import (
     yes_no_form,
 )
 from mmeval.metrics.judged.reading import UNREADABLE, Lost, Reading
-from mmeval.program import Call, JudgePrompt, Program, Role, Written
+from mmeval.program import Call, JudgePrompt, Program, PromptValue, Role
 
 Word = Literal["yes", "no"]
-PresencePrompt = Annotated[Written, JudgePrompt("description", form=False)]
-ChoicePrompt = Annotated[Written, JudgePrompt("description", "options", form=False)]
-PairPrompt = Annotated[Written, JudgePrompt("first", "second", "options", form=False)]
-PlacePrompt = Annotated[Written, JudgePrompt("place", form=False)]
-BarePrompt = Annotated[Written, JudgePrompt(form=False)]
-PatternPrompt = Annotated[Written, JudgePrompt("pattern", "claim", form=False)]
-DrawnPrompt = Annotated[Written, JudgePrompt("pattern", form=False)]
+PresencePrompt = Annotated[PromptValue, JudgePrompt("description", form=False)]
+ChoicePrompt = Annotated[PromptValue, JudgePrompt("description", "options", form=False)]
+PairPrompt = Annotated[
+    PromptValue, JudgePrompt("first", "second", "options", form=False)
+]
+PlacePrompt = Annotated[PromptValue, JudgePrompt("place", form=False)]
+BarePrompt = Annotated[PromptValue, JudgePrompt(form=False)]
+PatternPrompt = Annotated[PromptValue, JudgePrompt("pattern", "claim", form=False)]
+DrawnPrompt = Annotated[PromptValue, JudgePrompt("pattern", form=False)]
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,7 @@ def ask(
 
 def presence(
     judge: PictureJudge,
-    prompt: Written,
+    prompt: PromptValue,
     subject: QuestionSubject,
     *,
     word: Word = "yes",
@@ -180,7 +182,7 @@ def presence(
 
 def letter(
     judge: PictureJudge,
-    prompt: Written,
+    prompt: PromptValue,
     subject: QuestionSubject,
     options: Mapping[str, str],
     *,
@@ -194,7 +196,7 @@ def letter(
 
 
 def ask_presence(
-    judge: PictureJudge, prompt: Written, subjects: Sequence[QuestionSubject]
+    judge: PictureJudge, prompt: PromptValue, subjects: Sequence[QuestionSubject]
 ) -> Program[list[JudgeAnswer]]:
     """Ask one yes-or-no question for each subject."""
     prepared = [presence(judge, prompt, subject) for subject in subjects]
@@ -203,7 +205,7 @@ def ask_presence(
 
 def ask_letter(
     judge: PictureJudge,
-    prompt: Written,
+    prompt: PromptValue,
     subject: QuestionSubject,
     options: Mapping[str, str],
 ) -> Program[JudgeAnswer]:
@@ -214,7 +216,7 @@ def ask_letter(
 
 
 def ask_words(
-    judge: PictureJudge, prompt: Written, subjects: Sequence[QuestionSubject]
+    judge: PictureJudge, prompt: PromptValue, subjects: Sequence[QuestionSubject]
 ) -> Program[list[JudgeAnswer]]:
     """Ask for the text in each picture, in reading order and joined by blanks."""
     form = words_form(judge.reading)
@@ -223,7 +225,7 @@ def ask_words(
 
 
 def ask_characters(
-    judges: Sequence[PictureJudge], prompt: Written, picture: Media
+    judges: Sequence[PictureJudge], prompt: PromptValue, picture: Media
 ) -> Program[list[JudgeAnswer]]:
     """Ask each judge for the Chinese characters in a picture."""
     subject = QuestionSubject({}, picture)
@@ -235,7 +237,7 @@ def ask_characters(
 
 
 def _prepared(
-    judge: PictureJudge, prompt: Written, subject: QuestionSubject, form: ReplyForm
+    judge: PictureJudge, prompt: PromptValue, subject: QuestionSubject, form: ReplyForm
 ) -> PreparedQuestion:
     question = PictureQuestion(
         judge.role, form, prompt, subject.values, subject.picture, judge.media_first

@@ -49,7 +49,7 @@ from mmeval.metrics.structure.self_description import (
     text_in,
     texts_of,
 )
-from mmeval.program import Program, Written
+from mmeval.program import Program, PromptValue
 from mmeval.records import Sample, Score, Trial
 
 MANY_COLORED = (
@@ -247,7 +247,7 @@ def larger(
 
 
 def _ask_all(
-    case: PictureCase, prompt: Written, descriptions: Sequence[str], **evidence: Any
+    case: PictureCase, prompt: PromptValue, descriptions: Sequence[str], **evidence: Any
 ) -> Program[Score]:
     """1 when the picture shows everything that is described, else 0."""
     subjects: list[QuestionSubject] = []

@@ -11,7 +11,7 @@ from mmeval.metrics.judged.pictures.asking import (
     QuestionSubject,
     ask_letter,
 )
-from mmeval.program import Program, Written
+from mmeval.program import Program, PromptValue
 from mmeval.records import Score
 
 FEWEST, MOST = 3, 6
@@ -47,7 +47,7 @@ class CountOptions(NamedTuple):
 
 def ask_count(
     judge: PictureJudge,
-    prompt: Written,
+    prompt: PromptValue,
     subject: QuestionSubject,
     counts: CountOptions,
     expected: int,

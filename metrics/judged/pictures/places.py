@@ -20,7 +20,7 @@ from mmeval.metrics.judged.pictures.bounded_value import (
     known_value,
     product,
 )
-from mmeval.program import Program, Written
+from mmeval.program import Program, PromptValue
 from mmeval.records import Score
 
 Where = Literal["quarter", "left_right", "above_below"]
@@ -75,12 +75,12 @@ class ExpectedPlace(NamedTuple):
 class PlacePrompts(NamedTuple):
     """The prompts that ask if objects occur once each, and where they are."""
 
-    presence: Written
-    quarter: Written
-    left_right: Written
-    above_below: Written
+    presence: PromptValue
+    quarter: PromptValue
+    left_right: PromptValue
+    above_below: PromptValue
 
-    def of(self, where: Where) -> Written:
+    def of(self, where: Where) -> PromptValue:
         """The prompt that asks for a place."""
         return {
             "quarter": self.quarter,

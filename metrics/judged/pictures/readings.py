@@ -19,7 +19,7 @@ from mmeval.metrics.judged.pictures.bounded_value import (
     unknown_value,
 )
 from mmeval.metrics.text.word_accuracy import Accuracy, accuracy_of
-from mmeval.program import Program, Written
+from mmeval.program import Program, PromptValue
 from mmeval.records import Sample, Score
 
 Common = Literal["text", "set"]
@@ -44,7 +44,7 @@ def text_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 def ask_one_place(
     judge: PictureJudge,
-    prompt: Written,
+    prompt: PromptValue,
     place: str | None,
     text: str,
     picture: Media,

@@ -28,18 +28,18 @@ from mmeval.metrics.judged.ueval.rows import (
     kind_of,
     row_fault,
 )
-from mmeval.program import JudgePrompt, Program, Role, Written
+from mmeval.program import JudgePrompt, Program, PromptValue, Role
 from mmeval.records import Sample, Score, Trial
 
 OUTPUTS = ("ueval_text", "ueval_image")
 WithoutMedia = Literal["not_met", "asked"]
 """Effect of an answer without text, or without a picture, on the criteria of that side:
 not met without a judge call, or asked."""
-TextPrompt = Annotated[Written, JudgePrompt("question", "answer", "criterion")]
+TextPrompt = Annotated[PromptValue, JudgePrompt("question", "answer", "criterion")]
 OpenPrompt = Annotated[
-    Written, JudgePrompt("question", "answer", "criterion", "pictures")
+    PromptValue, JudgePrompt("question", "answer", "criterion", "pictures")
 ]
-ClosedPrompt = Annotated[Written, JudgePrompt("question", "criterion", "pictures")]
+ClosedPrompt = Annotated[PromptValue, JudgePrompt("question", "criterion", "pictures")]
 
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -130,7 +130,7 @@ class AnswerSide:
     """
 
     criteria: tuple[str, ...]
-    prompt: Written
+    prompt: PromptValue
     values: Material
     empty: bool
     not_requested: bool
@@ -144,7 +144,7 @@ class AnswerSide:
 
 
 def _sides(
-    trial: Trial, output: Interleaved, kind: Kind, prompts: Mapping[str, Written]
+    trial: Trial, output: Interleaved, kind: Kind, prompts: Mapping[str, PromptValue]
 ) -> tuple[AnswerSide, AnswerSide]:
     """The text of an answer, and its pictures, each with the values of its prompt."""
     labels, words = trial.sample.metadata, output.words

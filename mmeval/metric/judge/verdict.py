@@ -30,7 +30,7 @@ from mmeval.media.parts import Interleaved, text_part
 from mmeval.metric.judge.form import Choice, ReplyForm, Text, Vote
 from mmeval.metric.judge.json_reply import ReplyError
 from mmeval.program.calls import Call, Program, Reply, Role, ask_all, excerpt
-from mmeval.program.prompt_file import PromptFile, Written
+from mmeval.program.prompt_file import PromptFile, PromptValue
 from mmeval.records.response import HOPELESS, ErrorInfo, ErrorKind
 from mmeval.records.score import UNUSED_REPLY, Cause, Score
 from mmeval.system.arguments import OneOrMore
@@ -57,7 +57,7 @@ class Question:
 
     role: Role
     form: ReplyForm
-    prompt: Written
+    prompt: PromptValue
     values: Mapping[str, Value]
 
     def call(self) -> Call:

@@ -30,8 +30,8 @@ from mmeval.program import (
     JudgePrompt,
     Program,
     PromptFile,
+    PromptValue,
     Reply,
-    Written,
     ask_all,
     ask_one,
 )
@@ -42,9 +42,9 @@ from mmeval.tasks.isg.graph.stages import FORMS, Structure
 from mmeval.tasks.isg.subtasks import requirement_of
 
 StagePrompt: TypeAlias = Annotated[
-    Written, JudgePrompt("query", "structure", "triples", "examples", "requirement")
+    PromptValue, JudgePrompt("query", "structure", "triples", "examples", "requirement")
 ]
-CaptionPrompt: TypeAlias = Annotated[Written, JudgePrompt("picture", form=False)]
+CaptionPrompt: TypeAlias = Annotated[PromptValue, JudgePrompt("picture", form=False)]
 _RELATION = ["<gen_text1>", "<gen_img1>", "describes"]
 _EXAMPLES = {
     "relations": {"relation": [_RELATION]},
@@ -74,7 +74,7 @@ class Stages:
     query: Mapping[str, Part]
     subtask: str
     examples: int
-    prompts: Mapping[str, Written]
+    prompts: Mapping[str, PromptValue]
 
     @property
     def needs_picture_stages(self) -> bool:
