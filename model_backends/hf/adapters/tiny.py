@@ -149,7 +149,7 @@ class TinyAdapter(ChatAdapter):
 def answer_places(wants: Sequence[PartKind]) -> list[str]:
     """The group of allowed tokens at each place of an answer.
 
-    >>> form(("text", "code"))
+    >>> answer_places(("text", "code"))
     ['before code', 'code', 'ending', 'end']
     """
     places: list[str] = []
