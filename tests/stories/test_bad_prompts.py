@@ -47,7 +47,7 @@ BAD_ROWS: dict[str, tuple[Request, str, str]] = {
     "a document": (
         asked("Read", Part("document", media=Media.from_bytes(b"%PDF-1.4"))),
         "unsupported",
-        "takes no document",
+        "does not take document",
     ),
     "nothing": (asked(" \n"), "bad_request", "empty"),
     "no tokens": (asked("Hi", max_tokens=0), "bad_request", "max_tokens"),
@@ -105,7 +105,7 @@ def test_a_model_without_chat_template_is_refused_and_a_file_helps_if_it_drops_n
 ) -> None:
     folder = copied("llm", tmp_path)
     (folder / "chat_template.jinja").unlink()
-    with pytest.raises(UsageError, match=r"llm: .* chat_template=FILE"):
+    with pytest.raises(UsageError, match=r"llm .* chat_template=FILE"):
         started(folder)
     template = tmp_path / "own.jinja"
     template.write_text(

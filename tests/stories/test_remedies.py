@@ -26,7 +26,7 @@ OWN_COMMAND = "mmeval run"
 """The run's own command, of which this is the beginning."""
 NO_TEST_CAN = {"export HF_HOME=FOLDER"}
 """To move to a larger disk."""
-END_OF_A_CAUSE = {"--data bundled", "--max_connections N sends several together"}
+END_OF_A_CAUSE = {"--data bundled", "--max_connections N sends several at once"}
 """What looks like a remedy in a snapshot, and is the last line of a long cause."""
 BROKEN = Scripted({"error": {"message": "out of order"}}, status=500)
 REFUSED_KEY = Scripted({"error": {"message": "no such key"}}, status=401)

@@ -331,7 +331,7 @@ def test_an_answer_whose_row_of_scores_was_lost_is_reported(shards: Shards) -> N
     merged = shards.merge()
     assert (
         merged.code,
-        "subset  ask  1  answers of the shards without a row" in merged.err,
+        "subset  ask  1  answers of the shards without a score row" in merged.err,
     ) == (3, True), merged.err
 
 

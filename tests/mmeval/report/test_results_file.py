@@ -136,7 +136,7 @@ def test_settings_are_recorded_without_secrets_and_the_users_words_cannot_replac
     }
     assert expected.items() <= config.items()
     refuse_taken({"note": "x"}, "--metadata")
-    with pytest.raises(UsageError, match=r"--metadata: .* limit, model "):
+    with pytest.raises(UsageError, match=r"--metadata: .* limit, model;"):
         refuse_taken({"model": "gpt-9", "limit": 1, "note": "x"}, "--metadata")
 
 
