@@ -41,10 +41,11 @@ def judge_choice(
 ) -> Program[Score]:
     """1 when the judge chooses the wanted option, else 0; or the option's ``values``.
 
-    Range 0 to 1, higher is better. The options are a list of words, or a mapping from
-    words to meanings. They are the switch ``options``, or the row's label under
-    ``options_key``. The wanted option is the switch ``wanted``, or the label under
-    ``wanted_key``. ``values`` is the score of each option.
+    Range 0 to 1, higher is better. ``question`` is the question about the answer. The
+    options are a list of words, or a mapping from words to meanings. They are the
+    switch ``options``, or the row's label under ``options_key``. The wanted option is
+    the switch ``wanted``, or the label under ``wanted_key``. ``values`` is the score of
+    each option.
 
     Unscored if the judge is not sure or the verdict is lost; the bounds are the lowest
     and the highest value of an option.

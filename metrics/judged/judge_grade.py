@@ -64,9 +64,9 @@ def judge_grade(
 ) -> Program[Score]:
     """The grade that a judge gives, from the lowest level (0) to the highest (1).
 
-    Range 0 to 1, higher is better: ``(grade - lowest) / (highest - lowest)``. The
-    levels are a list of descriptions, graded from 1, or a mapping from whole numbers to
-    descriptions. The judge may also give a grade between two described levels.
+    Range 0 to 1, higher is better: ``(grade - lowest) / (highest - lowest)``.
+    ``levels`` is a list of descriptions, graded from 1, or a mapping from whole numbers
+    to descriptions. The judge may also give a grade between two described levels.
     ``criterion`` says what is graded. Unscored if the judge is not sure or the verdict
     is lost.
 

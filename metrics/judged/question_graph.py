@@ -128,6 +128,9 @@ def question_graph(
 
     Evidence: ``asked`` in order, the ``verdicts`` by id, why a question was
     ``not_asked``, what the judge ``said``, and ``faults`` of the graph.
+
+    Labels, for example: ``{"questions": [{"id": 1, "question": "Is there a hare?",
+    "part": "image1"}, {"question": "Is it brown?", "parents": [1]}]}``.
     """
     if fault := graph_fault(trial.sample, {"questions": questions}):
         return Score.unscored(fault)

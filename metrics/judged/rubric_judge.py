@@ -102,6 +102,8 @@ def rubric_judge(
     ``combine`` makes one verdict of them: ``majority``, or ``mean`` for the share of
     yes. Evidence: ``criteria``, each with its verdict, the judge's reason, the votes
     and their spread.
+
+    Labels, for example: ``{"rubric": ["it names a hare"]}``.
     """
     if fault := rubric_fault(trial.sample, {"criteria": criteria}):
         return Score.unscored(fault)

@@ -91,6 +91,9 @@ def semantic_correctness(
     captioner's prompts. Evidence: ``score`` (the grade), the judge's reason, the
     ``captions`` of the answer, and the origin of the ``reference``, with its captions
     if they were made here.
+
+    Labels, for example: ``{"captioned_reference": "A hare: <<image1: a brown
+    hare>>"}``.
     """
     reference = reference_of(trial.sample)
     if reference is None:

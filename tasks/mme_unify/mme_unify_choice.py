@@ -53,6 +53,8 @@ def mme_unify_choice(
     sentence, like the metric ``choice``. ``reading: released`` compares the words of
     the answer like the authors' script of the task, which ``script`` names. Unscored
     without options or a right letter. Evidence ``found``: the letter, or None.
+
+    Labels, for example: ``{"choice": ["A. a cat", "B. a dog"], "answer": "B"}``.
     """
     if fault := _fault(trial.sample):
         return Score.unscored(fault)

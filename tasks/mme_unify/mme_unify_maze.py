@@ -72,6 +72,9 @@ def mme_unify_maze(
     The weight of a share is the number of its steps. A maze without a move is
     inapplicable with ``paper``. Unscored without valid labels. Evidence: the ``wrong``
     steps.
+
+    Labels, for example: ``{"action": ["Right", "Finish"], "coordinate": [[1, 1], [1,
+    2]]}``.
     """
     if fault := maze_fault(trial.sample.metadata):
         return dict.fromkeys(OUTPUTS, Score.unscored(fault))

@@ -59,6 +59,10 @@ def isg_block(
     not be used. ``analyze_first`` asks for the reason before the number. Evidence: the
     numbers of the questions that were ``asked``, the ``verdicts`` by number, and why
     the others were not asked.
+
+    Labels, for example: ``{"predict": {"block_qa": {"questions": [{"subject":
+    "<gen_text1>", "object": "<gen_img1>", "Question": "Does <gen_text1> describe this
+    image?"}]}}}``.
     """
     if why := unscorable(trial):
         return Score.unscored(why)

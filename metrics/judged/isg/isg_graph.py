@@ -50,6 +50,9 @@ def isg_graph(trial: Trial, *, alike: Share = 0.5) -> MetricScores:
     comparable with these. The answer is JSON in the form of the row's ``predict``; any
     other text is 0. Inapplicable if the row has no such questions. Evidence: the
     numbers of the row's questions that were ``missed``.
+
+    Labels, for example: ``{"predict": {"structure": {"Answer": ["<gen_text1>"]},
+    "block_qa": {"questions": []}, "image_qa": {"questions": []}}}``.
     """
     if trial.output is None:
         return dict.fromkeys(OUTPUTS, Score.unscored("there is no answer to score"))

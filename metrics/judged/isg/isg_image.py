@@ -64,6 +64,10 @@ def isg_image(
     bounds; ``lost: wrong`` counts unusable replies as no. ``analyze_first`` asks for
     the reason before the verdict. Evidence: the ids of the questions that were
     ``asked``, the ``verdicts`` by id, and why the others were not asked.
+
+    Labels, for example: ``{"predict": {"image_qa": {"questions": [{"image":
+    "<gen_img1>", "Question": "Is there a hare in this image?", "id": 0, "Preliminary":
+    []}]}}}``.
     """
     if why := unscorable(trial):
         return Score.unscored(why)

@@ -58,6 +58,9 @@ def isg_recorded(trial: Trial, *, reading: Reading = "robust") -> MetricScores:
     ``reading: official`` takes the file like the released aggregator, oddities
     included. The answer then only decides the holistic level. Each line of a repeated
     id counts: the value is their mean, and its weight is their number.
+
+    Labels, for example: ``{"result": {"structure": true, "block": [], "image": [],
+    "holistic": {"overall_score": 7}}}``.
     """
     labels, blocks = trial.sample.metadata, blocks_of(trial.output)
     begins_empty = bool(blocks) and blocks[0].kind == "text" and blocks[0].text == ""

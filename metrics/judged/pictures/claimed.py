@@ -95,11 +95,13 @@ def judge_self_count(
     """1 when the judge counts as many objects as the answer claims, else 0.
 
     Range 0 to 1, higher is better. The answer states its claim as ``<count>4</count>``,
-    from ``fewest`` to ``most``. The score is 0 without a judge call if the claim is
-    missing, or if there is not exactly one picture in one place. ``statements:
-    official`` reads only the last digit, so that 14 is 4. Everything else is as in
-    ``judge_count``. Evidence: ``claimed``, ``answer``, ``counted``, and the judge's
-    words.
+    from ``fewest`` to ``most``. The label ``object_key`` says what is counted. The
+    score is 0 without a judge call if the claim is missing, or if there is not exactly
+    one picture in one place. ``statements: official`` reads only the last digit, so
+    that 14 is 4. Everything else is as in ``judge_count``. Evidence: ``claimed``,
+    ``answer``, ``counted``, and the judge's words.
+
+    Labels, for example: ``{"object": "blue squares"}``.
     """
     claim = case.claim(lambda words: count_in(words, case.statements))
     if not fewest <= claim <= most:
@@ -149,6 +151,8 @@ def judge_self_color(
     released script cuts them. Unscored without the labels; ``reading``, ``lost``,
     ``media_first`` and ``repeats`` as in ``judge_presence``. Evidence: ``claimed``, and
     ``questions`` with the judge's words.
+
+    Labels, for example: ``{"object": ["disc", "bar"], "color": ["red", "blue"]}``.
     """
     objects = texts_of(case.labels, object_key)
     colors = texts_of(case.labels, color_key)
@@ -218,6 +222,8 @@ def judge_self_size(
     count. Unscored without the labels; ``reading``, ``lost``, ``media_first`` and
     ``repeats`` as in ``judge_presence``. Evidence: ``claimed``, and ``questions`` with
     the judge's words.
+
+    Labels, for example: ``{"object": ["disc", "square", "bar"], "relation": "size"}``.
     """
     objects = texts_of(case.labels, object_key)
     claim = case.claim(lambda words: sizes_in(words, objects, case.statements))
@@ -296,6 +302,9 @@ def judge_self_position(
     once, and if so, where they are. ``statements: official`` takes the answer's words
     as the released script cuts them. Unscored without the label; other switches as in
     ``judge_position``. Evidence: ``claimed``, and ``places`` with the judge's words.
+
+    Labels, for example: ``{"object": [["red disc", "blue square"], ["green bar", "red
+    disc"]]}``.
     """
     pairs = pairs_of(case.labels[object_key])
     letters = "abcd" if pairs[0].where == "quarter" else "abc"
@@ -338,6 +347,8 @@ def judge_self_text(
     pieces between single blanks as words. Everything else is as in ``judge_ocr``.
     Evidence: ``claimed``, ``readings`` with the judge's words, the errors, and both
     texts as compared.
+
+    Labels, for example: ``{"object": "the board"}``.
     """
     claim = case.claim(
         lambda words: text_in(words, case.statements, least=least, most=most)
@@ -375,6 +386,8 @@ def judge_pattern(
     script cuts them. ``media_first`` puts the picture before the words. With
     ``repeats`` the majority decides. Evidence: ``claimed``, ``words`` and ``picture``
     with the judge's words.
+
+    Labels, for example: ``{"pattern": "a row of three squares"}``.
     """
     picture = last_picture(case.trial, case.statements)
     claim = pattern_in(said_by(answer_of(case.trial), case.statements).words)

@@ -107,7 +107,7 @@ def judge_presence(
     trial is 0. ``pictures`` is ``only`` (the answer has exactly one picture), ``last``
     (at least one) or ``each`` (one for each description, and all must hold). ``region:
     bbox`` shows the judge only the box ``bbox_key`` of the only picture, an edited one.
-    The box is widened as ``edit_outside_ssim`` says.
+    The box is widened by ``margin`` as in ``edit_outside_ssim``.
 
     The score is 0 without a judge call if the number of pictures is wrong or a picture
     is damaged. It is unscored if the row has no descriptions, and unscored with bounds
@@ -119,6 +119,8 @@ def judge_presence(
     ``media_first`` puts the picture before the words of the question. With ``repeats``
     the majority decides. Evidence: ``questions``, each with the judge's answer and
     words.
+
+    Labels, for example: ``{"object": ["a white sheet", "exactly one red disc"]}``.
     """
     descriptions = texts_of(case.labels, object_key)
     if pictures == "each":
@@ -191,6 +193,8 @@ def judge_count(
     character of the reply as the letter. ``media_first`` puts the picture before the
     words. With ``repeats`` the majority decides. Evidence: ``answer`` (the letter),
     ``counted``, and the judge's words.
+
+    Labels, for example: ``{"object": "blue squares", "count": 4}``.
     """
     subject = QuestionSubject({"description": case.labels[object_key]}, case.picture)
     counts, expected = CountOptions(fewest, most), case.labels[count_key]
@@ -236,6 +240,9 @@ def judge_position(
     first ``Answer: X`` of the reply, in exactly this spelling. ``media_first`` puts the
     picture before the words. With ``repeats`` the majority decides. Evidence:
     ``places``, each with the judge's answers and words.
+
+    Labels, for example: ``{"constraint": [["red disc", "blue square", "left"], ["green
+    square", "up right"]]}``.
     """
     prompts = PlacePrompts(
         prompt, quarter_prompt, left_right_prompt, above_below_prompt
@@ -270,7 +277,7 @@ def judge_ocr(
     counts as read. The errors of all places are added up. Case, accents and punctuation
     do not count (``word_accuracy`` with ``normalise: ocr``). If no text is expected,
     reading none is right. ``region: bbox`` shows the judge only the box ``bbox_key`` of
-    an edited picture, widened as ``edit_outside_ssim`` says.
+    an edited picture, widened by ``margin`` as in ``edit_outside_ssim``.
 
     The score is 0 unless the answer has exactly one picture that can be decoded. It is
     unscored without the labels, or if a reply is lost. With ``lost: wrong`` (profile
@@ -279,6 +286,9 @@ def judge_ocr(
     anything else as an empty list. ``media_first`` puts the picture before the words.
     With ``repeats`` the majority decides. Evidence: ``readings``, each with the judge's
     words; the errors, and both texts as compared.
+
+    Labels, for example: ``{"object": "the sign", "text": "OPEN"}`` or ``{"object": "two
+    signs", "text": {"the left sign": "IN", "the right sign": "OUT"}}``.
     """
     picture = region_of(case.trial, region, bbox_key=bbox_key, margin=margin)
     text, thing = case.labels[text_key], case.labels.get(object_key)
@@ -323,7 +333,8 @@ def judge_ocr_multilingual(
     Range 0 to 1, higher is better. If the label ``text_key`` holds Chinese characters,
     both judges read the picture. The characters that both have read, in the order of
     the first judge, are compared with the label: 1 less the errors per expected
-    character. Only the first judge reads any other text, as in ``judge_ocr``.
+    character. Only the first judge reads any other text. ``object_key`` and all else
+    that is not described here are as in ``judge_ocr``.
 
     ``common: text`` keeps all characters of the first reading that are also in the
     second. ``common: set`` (profile ``official``) keeps each of them once, since the
@@ -334,6 +345,8 @@ def judge_ocr_multilingual(
     ``repeats`` are as in ``judge_ocr``. ``media_first`` and ``second_media_first`` put
     the picture before the words for each judge. Evidence: ``readings``, the errors, and
     both texts as compared.
+
+    Labels, for example: ``{"text": "三十"}``.
     """
     text, thing = case.labels[text_key], case.labels.get(object_key) or None
     picture = case.picture

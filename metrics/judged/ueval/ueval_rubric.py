@@ -95,6 +95,9 @@ def ueval_rubric(
     the numbers of criteria where the judge is ``not_sure``, or replied with something
     else (``odd_value``) or nothing (``missing_key``); the number of pictures and the
     ``kind`` of the question.
+
+    Labels, for example: ``{"task": "art", "text_rubrics": ["it names a hare"],
+    "image_rubrics": ["a hare is shown"]}``.
     """
     labels, output = trial.sample.metadata, trial.output
     if fault := row_fault(labels, kinds):

@@ -61,6 +61,8 @@ def mme_unify_clipsim(
     ``missing: zero`` it is 0, with the reason as evidence. Unscored without the text.
     ``model`` and ``vectors`` are as for ``clip_image_similarity``; a line of a clip has
     a vector for each frame in ``vector``. Evidence: each cosine.
+
+    Labels, for example: ``{"Text_Prompt": "a hare in the snow"}``.
     """
     if fault := _fault(trial.sample, {"text_key": text_key}):
         return Score.unscored(fault)
