@@ -27,7 +27,7 @@ def test_a_clip_of_any_length_has_beats_or_none_by_a_file_of_the_packages_name(
         tone(1), model
     )
     kept.write_bytes(b"something else")
-    with pytest.raises(WeightsError, match="no checkpoint"):
+    with pytest.raises(WeightsError, match="not a checkpoint"):
         loaded_network(tmp_path, "cpu")
 
 
