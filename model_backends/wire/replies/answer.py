@@ -284,7 +284,8 @@ class AnswerReader:
             return output
         if ended and output.empty:
             self.warn(
-                f"the answer holds only hidden reasoning ({len(thought):,} characters)"
+                "the answer is empty except for hidden reasoning "
+                f"({len(thought):,} characters)"
             )
         return Interleaved((Part("reasoning", text=thought), *output.parts))
 
