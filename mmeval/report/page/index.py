@@ -135,8 +135,8 @@ class Index:
         error: TaskRow | None,
         labels: TaskRow,
     ) -> None:
-        """Add a trial's row. Its record is read completely first, so a damaged one
-        leaves the columns at equal lengths."""
+        """Add a trial's row. The whole record is read before anything is added, so that
+        a damaged record does not leave columns of different lengths."""
         scores = {} if trial.scores is None else trial.scores["scores"]
         values: dict[str, float | None] = {}
         for name, score in scores.items():
