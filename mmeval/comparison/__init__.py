@@ -1,2 +1,2 @@
-"""Runs compared, from their folders alone: paired tests, what they could have seen, and
-where runs differ."""
+"""Compares runs from their folders: paired tests, the differences that these tests can
+detect, and the settings in which runs differ."""

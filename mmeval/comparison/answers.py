@@ -1,4 +1,4 @@
-"""Digests of a run's answers, to find equal answers of two runs."""
+"""Computes digests of a run's answers, to find equal answers in two runs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from mmeval.results.stored_run import StoredRun, StoredTask, TaskRow
 
 
 def answers_of(run: StoredRun, task: StoredTask) -> Mapping[tuple[str, int], str]:
-    """The digest of each answer, by sample and repeat; trials without one are left
-    out."""
+    """Returns the digest of each answer, by sample and repeat. Trials without an answer
+    are left out."""
     digests = {}
     for trial in task.trials():
         if trial is None:
@@ -23,8 +23,8 @@ def answers_of(run: StoredRun, task: StoredTask) -> Mapping[tuple[str, int], str
 
 
 def answer_digest(parts: Sequence[TaskRow]) -> str:
-    """A digest of the parts in order: their kinds, texts and media. Hidden reasoning is
-    left out, as it is not scored."""
+    """Returns a digest of the parts in order: their types, texts and media. Hidden
+    reasoning is left out, as it is not scored."""
     contents = []
     for part in parts:
         if part["type"] != "reasoning":

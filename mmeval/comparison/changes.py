@@ -22,9 +22,9 @@ from mmeval.results.numbers import NumberRow
 from mmeval.system.wording import printable
 
 SHOWN = 60
-"""Characters of a value that are shown."""
+"""The number of characters of a value that are shown."""
 DAMAGE = "damaged records"
-"""An aspect that is listed only if there are some."""
+"""An aspect that is listed only if there are damaged records."""
 _MOST_NAMED = 3
 _DIGEST, _DIGEST_SHOWN = re.compile("[0-9a-f]{32,}"), 12
 """The first characters of a digest are enough to show that something differs."""
@@ -32,8 +32,8 @@ _DIGEST, _DIGEST_SHOWN = re.compile("[0-9a-f]{32,}"), 12
 
 @dataclass(frozen=True)
 class Change:
-    """One aspect in which ``run`` differs from the reference, with both values in
-    short."""
+    """One aspect in which ``run`` differs from the reference, with both values
+    shortened."""
 
     what: str
     run: str
@@ -43,8 +43,8 @@ class Change:
 
 @dataclass(frozen=True)
 class Changes:
-    """The same and the changed aspects. ``counted`` states what is counted in an
-    unusual way, in all runs alike."""
+    """The aspects that are the same, and those that changed. ``counted`` states what is
+    counted in an unusual way, in all runs."""
 
     same: tuple[str, ...]
     changed: tuple[Change, ...]
@@ -57,8 +57,8 @@ def changes_between(
     *,
     failed_is_worst: bool = False,
 ) -> Changes:
-    """The changes from the first run, over the tasks of the compared numbers.
-    ``pairs`` are the first run with each other run."""
+    """Returns the changes from the first run, over the tasks of the compared numbers.
+    ``pairs`` pair the first run with each other run."""
     first = pairs[0].a
     inside = {task for row in rows for task in tasks_inside(row.task, first.members)}
     changed: list[Change] = []
@@ -102,7 +102,7 @@ def changes_between(
 def _of_numbers(
     pair: RunPair, tasks: Sequence[str], rows: Sequence[NumberRow]
 ) -> list[Change]:
-    """The changes of the numbers' definitions and judges."""
+    """Returns the changes of the numbers' definitions and judges."""
     a, b = pair.a.run.results, pair.b.run.results
     before: dict[str, dict[str, Any]] = {}
     now: dict[str, dict[str, Any]] = {}
@@ -127,7 +127,8 @@ def _of_numbers(
 
 
 def _of_data(pair: RunPair, tasks: Sequence[str]) -> list[Change]:
-    """The changes of samples: their content, which were asked, and damaged records."""
+    """Returns the changes of samples: changes of their content, of which samples were
+    asked, and of damaged records."""
     content: list[tuple[str, str]] = []
     subsets: list[tuple[str, str]] = []
     damaged_before: Counter[str] = Counter()
@@ -137,7 +138,7 @@ def _of_data(pair: RunPair, tasks: Sequence[str]) -> list[Change]:
         if not is_asked_alike:
             before, now = _subset(pair.a, task), _subset(pair.b, task)
             if before == now:
-                now += ", other ones"
+                now += ", other samples"
             subsets.append((before, now))
         a, b = pair.a.scores(task), pair.b.scores(task)
         if a is None or b is None:
@@ -174,25 +175,25 @@ def _damage(damaged: Mapping[str, int]) -> str:
 def _other_samples(
     a: Mapping[str, str], b: Mapping[str, str], *, is_whole: bool
 ) -> tuple[str, str] | None:
-    """How the recorded samples of a task differ, in words. Missing samples count if
-    both runs were to ask the same, and no record is damaged."""
+    """Describes how the recorded samples of a task differ. Missing samples count only
+    if both runs were to ask the same samples and no record is damaged."""
     in_both = a.keys() & b.keys()
     other = 0
     for name in in_both:
         if a[name] and b[name] and a[name] != b[name]:
             other += 1
     if other:
-        return f"samples: {len(in_both):,}", f"{other:,} with other content"
+        return f"samples: {len(in_both):,}", f"{other:,} with different content"
     if not is_whole or a.keys() == b.keys():
         return None
     before, now = f"samples: {len(a):,}", f"samples: {len(b):,}"
     if before == now:
-        now += f", {len(b.keys() - a.keys()):,} of them others"
+        now += f", {len(b.keys() - a.keys()):,} of them different"
     return before, now
 
 
 def _asked_samples(run: ComparedRun, task: str) -> Any:
-    """Which samples of a task a run has asked; None for all."""
+    """Returns which samples of a task a run has asked; None for all."""
     unfinished = run.run.ours.get("unfinished", {}).get(task)
     row = run.run.ours.get("asked", {}).get(task, {})
     spans = row.get("samples")
@@ -200,7 +201,7 @@ def _asked_samples(run: ComparedRun, task: str) -> Any:
 
 
 def _subset(run: ComparedRun, task: str) -> str:
-    """Which samples of a task were asked, in words."""
+    """Describes which samples of a task were asked."""
     unfinished = run.run.ours.get("unfinished", {}).get(task)
     if unfinished:
         words = f"trials so far: {unfinished.get('made'):,}"
@@ -219,13 +220,13 @@ def _subset(run: ComparedRun, task: str) -> str:
 
 
 def _source(run: ComparedRun, task: str) -> Mapping[str, Any]:
-    """Where the samples of a task come from."""
+    """Returns the settings that define where the samples of a task come from."""
     config = run.tasks[task].config
     return {name: config[name] for name in _OF_THE_SOURCE if config.get(name)}
 
 
 def _without_empty(value: Any) -> Any:
-    """A value without its empty entries."""
+    """Returns a value without its empty entries."""
     if not isinstance(value, Mapping):
         return value
     items = {name: _without_empty(item) for name, item in value.items()}
@@ -233,7 +234,8 @@ def _without_empty(value: Any) -> Any:
 
 
 def _aspects(run: ComparedRun, tasks: Sequence[str]) -> dict[str, Any]:
-    """The aspects of a run besides the prompts, data and numbers of its tasks."""
+    """Returns the aspects of a run, except for the prompts, data and numbers of its
+    tasks."""
     ours = run.run.ours
     identity = run.run.record.get("identity", {})
     model: Mapping[str, Any] = identity.get("model", {})
@@ -265,7 +267,8 @@ def _aspects(run: ComparedRun, tasks: Sequence[str]) -> dict[str, Any]:
 
 
 def _of_prompts(pair: RunPair, tasks: Sequence[str]) -> list[Change]:
-    """The first prompt that differs: a system instruction or a task's template."""
+    """Returns a change for the first prompt that differs: a system instruction or a
+    task's template."""
     of_a, of_b = _prompts(pair.a, tasks), _prompts(pair.b, tasks)
     names: dict[tuple[str, str], str] = {}
     for name in {**of_a, **of_b}:
@@ -284,7 +287,7 @@ def _of_prompts(pair: RunPair, tasks: Sequence[str]) -> list[Change]:
 
 
 def _prompts(run: ComparedRun, tasks: Sequence[str]) -> dict[str, Any]:
-    """The system instruction and the templates of the tasks, by name."""
+    """Returns the system instruction and the templates of the tasks, by name."""
     results = run.run.results
     prompts: dict[str, Any] = {
         "system instruction": results.get("system_instruction")
@@ -311,7 +314,7 @@ def _judge(run: ComparedRun, tasks: Sequence[str]) -> Any:
 
 
 _OF_MODELS = ("model", "weights")
-"""The aspects that runs without a common task share."""
+"""The aspects that are compared even if runs have no task in common."""
 _ALL = (
     *("model", "weights", "generation", "prompts", "protocol", "version"),
     *("data", "subset", "judge", JUDGE_PARAMETERS, "definition"),
@@ -329,7 +332,7 @@ _NOTHING: tuple[Any, ...] = (None, "", {}, [])
 
 
 def _shared_value(by_task: Mapping[str, Any]) -> Any:
-    """The value that all tasks share, else the value of each task."""
+    """Returns the value that all tasks share, or else the value of each task."""
     values = list(by_task.values())
     if values and all(value == values[0] for value in values):
         return values[0]
@@ -341,8 +344,8 @@ def _shortly(
     before: Any,
     now: Any,
 ) -> tuple[str, str]:
-    """Both values in short; of two mappings, the fields that differ. A field with the
-    name of the aspect is not named again."""
+    """Returns both values shortened. Of two mappings, only the fields that differ are
+    included. A field with the name of the aspect is not named again."""
     if not (isinstance(before, Mapping) and isinstance(now, Mapping)):
         return _apart(_word(before), _word(now))
     names = changed_names(before, now)
@@ -361,7 +364,7 @@ def _shortly(
 
 
 def _apart(before: str, now: str) -> tuple[str, str]:
-    """Two texts; if they are long, from the first word that differs."""
+    """Shortens two texts. Long texts start at the first word that differs."""
     if max(len(before), len(now)) <= SHOWN:
         return _cut(before), _cut(now)
     shorter = min(len(before), len(now))

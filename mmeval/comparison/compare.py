@@ -47,20 +47,20 @@ FAILED: tuple[Failed, ...] = get_args(Failed)
 
 
 _STEADY = 3.0
-"""A difference of at least this many standard errors is called steady."""
+"""A difference of more than this many standard errors is called steady."""
 _UNTESTED: tuple[Verdict, ...] = ("unlike", "no_pairs")
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The result of comparing runs; ``to_json`` is what the command prints with
+    """The result of comparing runs. ``to_json`` returns what the command prints with
     ``--format json``.
 
     ``exit_code`` is 0, 3 if something requested cannot be compared, or 5 if a gate
-    fails. ``tests`` are the numbers of tests that are corrected together: of whole
-    numbers between any two runs, and of slices. ``rows`` are the compared numbers,
-    ``pairs`` the reference with each other run. ``repeats`` are further runs of each
-    model, which count as its repeats.
+    fails. ``tests`` has the number of tests of whole numbers between any two runs, and
+    the number of tests of slices. Each of these two families is corrected together.
+    ``rows`` are the compared numbers. ``pairs`` pair the reference with each other run.
+    ``repeats`` are further runs of each model, which count as its repeats.
     """
 
     runs: tuple[StoredRun, ...]
@@ -107,9 +107,12 @@ class Comparison:
 
 @dataclass(frozen=True)
 class ComparisonOptions:
-    """What is compared, and at which level. ``metrics`` may be ``("all",)``; empty is
-    the first metric of each task. ``failed``: a failed answer has no score (``lost``)
-    or the worst one (``zero``). ``simultaneous`` intervals hold all together."""
+    """The numbers to compare, and the settings of the tests.
+
+    ``metrics`` may be ``("all",)``. If it is empty, the first metric of each task is
+    compared. With ``failed="lost"`` a failed answer has no score, with ``"zero"`` it
+    has the worst score. ``simultaneous`` intervals all hold together in 95 % of cases.
+    """
 
     metrics: tuple[str, ...]
     tasks: tuple[str, ...]
@@ -134,18 +137,20 @@ class ComparisonOptions:
         for name, value, known in choices:
             if value not in known:
                 raise UsageError(
-                    f"--{name} is one of {', '.join(known)}, not "
+                    f"--{name} must be one of {', '.join(known)}, not "
                     f"{value!r}{did_you_mean(value, known)}",
                     name=name,
                 )
         for name, share in (("alpha", self.alpha), ("power", self.power)):
             if not 0 < share < 1:
                 raise UsageError(
-                    f"--{name} is a probability between 0 and 1, not {share}", name=name
+                    f"--{name} must be a probability between 0 and 1, not {share}",
+                    name=name,
                 )
         if self.detect is not None and not 0 < self.detect < math.inf:
             raise UsageError(
-                f"--detect is a difference above 0, not {self.detect}", name="detect"
+                f"--detect must be a difference above 0, not {self.detect}",
+                name="detect",
             )
 
 
@@ -191,9 +196,9 @@ def compare(
 ) -> Comparison:
     """Compare runs from their folders, as ``mmeval compare`` does.
 
-    The first run is the reference. ``NAME=RUN,RUN`` are runs of one model that count as
-    repeats. Raises MissingDataError if there is no run, UsageError for a run without
-    results, and for invalid values.
+    The first run is the reference. ``NAME=RUN,RUN`` names runs of one model that count
+    as its repeats. Raises MissingDataError if a folder contains no run. Raises
+    UsageError for a run without results and for invalid values.
     """
     margins = Margins(fail_if_worse, fail_unless_within, fail_unless_equal)
     options = ComparisonOptions(
@@ -210,12 +215,14 @@ def compare(
         simultaneous=simultaneous,
     )
     if len(runs) < 2:
-        raise UsageError("name two runs or more: the first is the reference")
+        raise UsageError("give at least two runs; the first is the reference")
     models = [named_runs(run) for run in runs]
     names = [model.name for model in models if model.name]
     for name in names:
         if names.count(name) > 1:
-            raise UsageError(f"{name} names two runs; give each its own name")
+            raise UsageError(
+                f"two runs have the name {name}; give each run its own name"
+            )
     try:
         return _compare(models, options)
     finally:
@@ -310,8 +317,9 @@ def _exit_code(gate: Gate | None, numbers: Sequence[Number]) -> int:
 def _slices_of(
     rows: Sequence[NumberRow], of_first: Sequence[RunPair], label: str
 ) -> dict[Place, PairResult]:
-    """Compare the tasks' numbers by the values of a label, each run with the reference;
-    groups have no slices. Raises UsageError for a label that no sample has."""
+    """Compares the tasks' numbers by the values of a label, each run with the
+    reference. Groups have no slices. Raises UsageError for a label that no sample
+    has."""
     slices: dict[Place, PairResult] = {}
     if not label:
         return slices
@@ -332,7 +340,7 @@ def _slices_of(
 
 
 def _distinct(runs: Sequence[StoredRun]) -> list[str]:
-    """The names of runs; a name that occurs again gets a number."""
+    """Returns names for the runs; a name that occurs again gets a number."""
     folders = {run.folder.resolve() for run in runs}
     names = [run.name for run in runs]
     if len(folders) == len(runs):
@@ -349,7 +357,8 @@ def _chosen(
     names: Sequence[str],
     options: ComparisonOptions,
 ) -> list[NumberRow]:
-    """The rows to compare. Raises UsageError for a task or metric that no run has."""
+    """Returns the rows to compare. Raises UsageError for a task or metric that no run
+    has."""
     by_name = options.metrics not in ((), (ALL,))
     rows = number_rows(documents, names, repeats=by_name)
     rows = [row for row in rows if not row.slice]
@@ -362,7 +371,7 @@ def _chosen(
         for name in requested:
             if name not in known:
                 raise UsageError(
-                    f"--{flag} {name}: no run has it{did_you_mean(name, known)}",
+                    f"--{flag} {name}: not found in any run{did_you_mean(name, known)}",
                     name=name,
                     known=known,
                 )
@@ -464,16 +473,17 @@ def _of_zero(
     *,
     is_significant: bool,
 ) -> Iterator[str]:
-    """Why the interval of a significant difference holds 0, or the reverse."""
+    """Yields a remark if the interval of a significant difference contains 0, or the
+    reverse."""
     if number.ci95 is None or number.p is None:
         return
     low, high = number.ci95
     holds_0 = low <= 0 <= high
     if is_significant and holds_0:
         if number.p < LEVEL:
-            yield "beyond chance, though its simultaneous interval holds 0"
+            yield "beyond chance, though its simultaneous interval contains 0"
         else:
-            yield f"p is below --alpha {alpha:g}, though its 95 % interval holds 0"
+            yield (f"p is below --alpha {alpha:g}, though its 95 % interval contains 0")
     elif not is_significant and not holds_0:
         if number.p < alpha:
             yield "its interval excludes 0, but it is one of several tests"
@@ -485,7 +495,7 @@ def _of_zero(
 def _remarks(
     number: Number, test: PairedTest, alpha: float, *, is_significant: bool
 ) -> Iterator[str]:
-    """Remarks that a reader needs before using the difference."""
+    """Yields remarks that a reader needs before using the difference."""
     yield from _of_zero(number, alpha, is_significant=is_significant)
     if number.bounds is not None and number.left_out and number.difference:
         low, high = number.bounds

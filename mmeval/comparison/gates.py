@@ -1,4 +1,5 @@
-"""Gates: whether a run is worse than the reference by more than a margin, or may be."""
+"""Gates check whether a run is worse than the reference by more than a margin, or may
+be."""
 
 from __future__ import annotations
 
@@ -15,22 +16,27 @@ from mmeval.comparison.statistics import LEVEL, Correction, PairedTest, correcte
 from mmeval.errors import UsageError
 
 Reason = Literal["worse", "not_shown", "lost", "untested"]
-"""Why a number fails a gate. ``worse``: worse over the pairs. ``not_shown``: not shown
-to be within the margin over the pairs. ``lost``: as before, with lost trials at their
-worst. ``untested``: not tested, or too few samples to find anything."""
+"""Why a number fails a gate.
+
+``worse``: it is worse by more than the margin over the pairs. ``not_shown``: the pairs
+do not show that it is within the margin. ``lost``: it fails if lost trials have their
+worst scores. ``untested``: it was not tested, or has too few samples to detect any
+difference.
+"""
 
 
 @dataclass(frozen=True)
 class Margins:
-    """The margin of a gate; at most one is set. A run fails if it is worse by more than
-    ``fail_if_worse``, or not shown to be within one of the other margins."""
+    """The margin of a gate. At most one field is set. A run fails if it is worse by
+    more than ``fail_if_worse``, or if it is not shown to be within one of the other
+    margins."""
 
     fail_if_worse: float | None = None
     fail_unless_within: float | None = None
     fail_unless_equal: float | None = None
 
     def __post_init__(self) -> None:
-        """Raises UsageError."""
+        """Raises UsageError for an invalid margin, or for several margins."""
         margins = asdict(self)
         margins = {
             name: margin for name, margin in margins.items() if margin is not None
@@ -38,12 +44,12 @@ class Margins:
         for name, margin in margins.items():
             if not 0 <= margin < math.inf:
                 raise UsageError(
-                    f"--{name} takes a difference of at least 0, not {margin}",
+                    f"--{name} must be a difference of at least 0, not {margin}",
                     name=name,
                 )
         if len(margins) > 1:
             raise UsageError(
-                f"--{' and --'.join(margins)} exclude each other: use one gate"
+                f"--{' and --'.join(margins)} cannot be combined; use one of them"
             )
 
     @property
@@ -51,8 +57,9 @@ class Margins:
         return any(margin is not None for margin in astuple(self))
 
     def is_within(self, number: Number) -> bool:
-        """Whether the whole printed interval of a number lies within the margin, and no
-        rare differences may be missing. Simultaneous intervals are wider."""
+        """Returns whether the whole printed interval of a number is within the margin,
+        and the test rules out rare differences that no sample shows. Simultaneous
+        intervals are wider."""
         for margin in (self.fail_unless_equal, self.fail_unless_within):
             if margin is not None and number.test is not None:
                 is_equal = _is_equal(number.test, margin)
@@ -62,11 +69,13 @@ class Margins:
 
 @dataclass(frozen=True)
 class Gate:
-    """The result of a gate. ``tested`` is the number of tested numbers; a gate without
-    any is not passed. ``failed`` are the numbers that fail, each with its ``reason``.
+    """The result of a gate.
 
-    The numbers in ``too_weak`` have too few samples to detect a difference of the
-    margin. They pass or fail only for that.
+    ``tested`` counts the tested numbers. A gate without a tested number fails.
+    ``failed`` lists the numbers that fail, each with its ``reason``.
+
+    ``too_weak`` lists the numbers with too few samples to detect a difference of the
+    margin. More samples might change whether they pass.
     """
 
     name: str
@@ -80,7 +89,8 @@ class Gate:
 def gate_of(
     margins: Margins, numbers: Sequence[Number], correction: Correction, alpha: float
 ) -> Gate | None:
-    """The requested gate over all compared numbers; None without a gate."""
+    """Returns the result of the requested gate over all compared numbers; None if no
+    gate is set."""
     if margins.fail_unless_within is not None:
         name, margin = "fail_unless_within", margins.fail_unless_within
         reasons = [_why_not_within(number, margin) for number in numbers]
@@ -117,7 +127,7 @@ def gate_of(
 
 
 def _why_not_within(number: Number, margin: float) -> Reason | None:
-    """Why a number may be worse by more than the margin; None if it is not."""
+    """Returns why a number may be worse by more than the margin; None if it is not."""
     if number.test is None:
         return _why_untested(number)
     if not _is_no_worse(number.test, margin, higher=number.higher_is_better):
@@ -133,7 +143,8 @@ def _why_not_within(number: Number, margin: float) -> Reason | None:
 
 
 def _why_not_equal(number: Number, margin: float) -> Reason | None:
-    """Why a number is not shown to be equal within the margin; None if it is."""
+    """Returns why a number is not shown to be equal within the margin; None if it
+    is."""
     if number.test is None:
         return _why_untested(number)
     if not _is_equal(number.test, margin):
@@ -148,7 +159,8 @@ def _why_not_equal(number: Number, margin: float) -> Reason | None:
 
 
 def _why_untested(number: Number) -> Reason | None:
-    """None for a number that the reference does not have: it cannot be worse."""
+    """Returns None for a number that the reference does not have: it cannot be
+    worse."""
     return None if number.is_extra else "untested"
 
 
@@ -158,8 +170,8 @@ def _is_no_worse(
     *,
     higher: bool,
 ) -> bool:
-    """Whether the worse end of the 95 % interval is within the margin, and no rare
-    losses may be missing."""
+    """Returns whether the worse end of the 95 % interval is within the margin, and the
+    test rules out rare losses that no sample shows."""
     if test.ci95 is None:
         return False
     low, high = test.ci95
@@ -173,7 +185,8 @@ def _is_equal(test: PairedTest, margin: float) -> bool:
 
 
 def _is_inside(interval: Interval | None, margin: float) -> bool:
-    """Whether an interval lies within the margin on both sides; False without one."""
+    """Returns whether an interval is within the margin on both sides; False without
+    one."""
     if interval is None:
         return False
     low, high = interval
@@ -183,12 +196,13 @@ def _is_inside(interval: Interval | None, margin: float) -> bool:
 def _why_worse(
     numbers: Sequence[Number], margin: float, correction: Correction, alpha: float
 ) -> list[Reason | None]:
-    """Why each number is significantly worse by more than the margin; None if it is
-    not.
+    """Returns why each number is significantly worse by more than the margin; None if
+    it is not.
 
-    The tests of a run's numbers are corrected together, and slices separately, as for
-    the verdicts. The tests with lost trials at their worst are corrected in the same
-    way. Other runs do not count: a run must not pass or fail because of them.
+    The tests of a run's numbers are corrected together, and the tests of its slices
+    separately, as for the verdicts. The tests with lost trials at their worst are
+    corrected in the same way. Other runs do not count: a run must not pass or fail
+    because of them.
     """
     p_over_pairs: list[float] = []
     p_at_worst: list[float] = []
@@ -245,7 +259,8 @@ def _p_of_worse(
     margin: float,
     is_higher_better: bool,
 ) -> float:
-    """The p of a number that is worse by more than the margin; 1 for any other."""
+    """Returns the p of a number that is worse by more than the margin; 1 for all other
+    numbers."""
     if test is None:
         return 1.0
     limit = -margin if is_higher_better else margin

@@ -1,4 +1,5 @@
-"""Runs of a command: a folder, or several that count as repeats of one model."""
+"""Opens the runs of a command: one folder, or several folders that count as repeats of
+one model."""
 
 from __future__ import annotations
 
@@ -17,17 +18,17 @@ replayed answers."""
 
 
 class NamedRuns(NamedTuple):
-    """A run, or several runs of one model, with their name; empty without one."""
+    """A run, or several runs of one model. ``name`` is empty if none was given."""
 
     name: str
     runs: tuple[StoredRun, ...]
 
 
 def named_runs(words: str | Path) -> NamedRuns:
-    """The runs of ``RUN`` or ``NAME=RUN,RUN``.
+    """Opens the runs of ``RUN`` or ``NAME=RUN,RUN``.
 
-    Raises MissingDataError if there is no run, UsageError for a run without results,
-    and for runs that are not repeats of each other.
+    Raises MissingDataError if a folder contains no run. Raises UsageError for a run
+    without results, and for runs that are not repeats of each other.
     """
     name, equals, rest = str(words).partition("=")
     is_one_folder = not equals or Path(words).exists()
@@ -35,12 +36,12 @@ def named_runs(words: str | Path) -> NamedRuns:
         return NamedRuns("", (_with_results(Path(words)),))
     folders = [folder for folder in rest.split(",") if folder]
     if not name or not folders:
-        raise UsageError(f"{words}: write NAME=RUN,RUN for the repeats of one model")
+        raise UsageError(f"{words}: give the repeats of one model as NAME=RUN,RUN")
     runs = tuple(_with_results(Path(folder)) for folder in folders)
     places = [run.folder.resolve() for run in runs]
     for folder, place in zip(folders, places, strict=True):
         if places.count(place) > 1:
-            raise UsageError(f"{name}: {folder} is named twice; name it once")
+            raise UsageError(f"{name}: {folder} occurs twice; give it once")
     first = _setting(runs[0])
     for run in runs[1:]:
         unlike = changed_names(first, _setting(run))
@@ -56,14 +57,14 @@ def _with_results(folder: Path) -> StoredRun:
     run = StoredRun(run_folder(folder))
     if not run.results:
         raise UsageError(
-            f"{run.folder} has no results yet; mmeval score {run.folder} makes them"
+            f"{run.folder} has no results yet; run mmeval score {run.folder}"
         )
     return run
 
 
 def _setting(run: StoredRun) -> dict[str, Any]:
-    """All settings that change the answers and scores of a run, by name, without its
-    seed and its answers."""
+    """Returns all settings that change the answers and scores of a run, by name. The
+    seed and the answers are left out."""
     identity: Mapping[str, Any] = run.record.get("identity", {})
     setting: dict[str, Any] = dict(_of_all_repeats(identity))
     setting["name of the model"] = run.model

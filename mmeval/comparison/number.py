@@ -13,20 +13,21 @@ Verdict = Literal["better", "worse", "within", "not_seen", "unlike", "no_pairs"]
 
 @dataclass(frozen=True)
 class Number:
-    """A number of ``run`` compared with the reference's; the fields are those of the
-    JSON.
+    """A number of ``run`` compared with the number of the reference. The fields are
+    those of the JSON.
 
     ``effective`` is the number of equal clusters with the same information. ``a`` and
-    ``b`` are the values over the pairs, ``bounds`` those of the difference. ``ci95`` is
-    the interval of this number alone, or a simultaneous one. ``p_adjusted`` and
-    ``smallest_seen`` are corrected for all tests of the family. ``left_out`` counts by
-    reason the trials in no pair, ``lacking`` those that each run lacks. ``refused``
-    counts the answers that each run refused, of its ``trials``. ``samples_needed`` is
-    there with ``--detect``, ``equivalence_p`` with a margin of equality.
+    ``b`` are the values over the pairs. ``bounds`` are the bounds of the difference.
+    ``ci95`` is the interval of this number alone, or a simultaneous interval.
+    ``p_adjusted`` and ``smallest_seen`` are corrected for all tests of the family.
+    ``left_out`` counts the trials in no pair by reason, ``lacking`` the trials that
+    each run lacks. ``refused`` counts the answers that the model refused in each run,
+    of its ``trials``. ``samples_needed`` is present with ``--detect``,
+    ``equivalence_p`` with a margin of equality.
 
-    ``worst`` is the test with lost trials at their worst, with a gate and if it is
-    known. ``lost`` counts the lost trials of the reference and of the run.
-    ``is_extra``: the reference does not have the number.
+    ``worst`` is the test with lost trials at their worst. It is None without a gate or
+    if it is unknown. ``lost`` counts the lost trials of the reference and of the run.
+    ``is_extra`` is True if the reference does not have the number.
     """
 
     task: str
@@ -63,8 +64,8 @@ class Number:
     is_extra: bool = field(default=False, repr=False)
 
     def to_json(self, *, needed: bool, equal: bool = False) -> dict[str, Any]:
-        """The public fields; ``needed`` adds the samples needed to detect a difference,
-        ``equal`` the p of equality."""
+        """Returns the public fields. ``needed`` adds the samples needed to detect a
+        difference, ``equal`` adds the p of equality."""
         left_out = set()
         if not needed:
             left_out.add("samples_needed")

@@ -36,19 +36,20 @@ from mmeval.store.paths import TrialFilter
 OUTCOMES = ("won", "lost", "tied", "one-sided")
 WON, LOST, TIED, ONE_SIDED = range(4)
 MOST = 2_000
-"""Pairs of trials on a page: as many as a reader may look at; written in seconds."""
+"""The largest number of pairs of trials on a page. A reader can look through them, and
+they are written in seconds."""
 _ONE_SIDED_SIZE = 1e-9
-"""The size of trials with a score in only one run: they sort after differences and
+"""The size of trials with a score in only one run. It sorts them after differences and
 before ties."""
 
 TrialPlace = tuple[int, int]
-"""A sample's index in the data and a repeat."""
+"""A sample's index in the data, and the number of the repeat."""
 
 
 class TrialOutcome(NamedTuple):
-    """The outcome of a trial of ``run`` compared with the reference; a place is None if
-    the run lacks the trial. ``size`` is the difference as a share of the metric's
-    range."""
+    """The outcome of a trial of ``run`` compared with the reference. ``reference`` and
+    ``place`` locate the trial in both runs; None if the run lacks it. ``size`` is the
+    difference as a share of the metric's range."""
 
     run: int
     task: str
@@ -60,8 +61,8 @@ class TrialOutcome(NamedTuple):
 
 
 def write_comparison(comparison: Comparison, folder: Path) -> WrittenPage:
-    """Write the page into ``folder`` and replace a report there.
-    Raises UsageError for a folder that holds something else, StorageError."""
+    """Writes the page into ``folder`` and replaces a report there. Raises UsageError
+    for a folder that contains something else, and StorageError."""
     folder = folder.resolve()
     all_outcomes: list[TrialOutcome] = []
     for number, pair in enumerate(comparison.pairs, 1):
@@ -109,8 +110,8 @@ def outcomes(
     pair: RunPair,
     rows: Sequence[NumberRow],
 ) -> Iterator[TrialOutcome]:
-    """The outcome of each trial of ``run``, by the first compared number of its task,
-    else of its group."""
+    """Yields the outcome of each trial of ``run``, by the first compared number of its
+    task, or else of its group."""
     tasks_done: set[str] = set()
     for row in sorted(rows, key=lambda row: row.is_group):
         pieces: dict[str, list[Piece]] = {}
@@ -179,8 +180,8 @@ def _of_task(
 def _columns(
     index: Mapping[str, Any], shown: Sequence[TrialOutcome]
 ) -> dict[str, list[Any]]:
-    """The outcome (-1: none), difference and size of each row. If a run lacks a trial,
-    they are in the row of the reference."""
+    """Returns the outcome (-1: none), difference and size of each row. If a run lacks a
+    trial, they are in the row of the reference."""
     known: dict[tuple[int, str, TrialPlace | None], TrialOutcome] = {}
     for outcome in shown:
         run, place = outcome.run, outcome.place

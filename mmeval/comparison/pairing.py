@@ -1,7 +1,7 @@
-"""Pairs the trials of two runs, by the name of their sample and by their request.
+"""Pairs the trials of two runs by the name of their sample and by their request.
 
-Only a trial with a score in both runs is in a pair. The others are counted by reason
-and by run. Those that might have a score widen the bounds of a difference.
+A pair needs a score in both runs. Trials without a pair are counted by reason and by
+run. Those that might have had a score widen the bounds of a difference.
 """
 
 from __future__ import annotations
@@ -24,44 +24,47 @@ from mmeval.results.task_results import fill, is_faulty
 from mmeval.store.paths import TrialFilter
 
 TrialName = tuple[str, int]
-"""A sample and a repeat."""
+"""The name of a sample, and the number of the repeat."""
 
 NOT_ASKED, ASKED_OTHERWISE, DAMAGED = "not_asked", "asked_otherwise", "damaged"
-"""Why a trial is in no pair, besides the statuses of its scores: one run did not ask
-it, its prompt differs, or its record is damaged in one run."""
+"""Reasons why a trial is in no pair, in addition to the statuses of its scores: one run
+did not ask it, its prompts differ, or its record is damaged in one run."""
 PROMPTS = "prompts"
-"""With ``--across`` this aspect, trials with different prompts are paired."""
+"""With ``--across prompts``, trials with different prompts are paired."""
 _REASONS = ("failed", "unscored", "unsupported", "unavailable", "inapplicable")
-"""The first of these that is a status of the trial in either run is the reason."""
+"""Statuses that leave a trial without a pair. If a trial has several, the first of this
+list is its reason."""
 _MIGHT_SCORE = frozenset(("scored", "unscored", "failed"))
 _ALL_LABELS = ""
 End: TypeAlias = Literal[0, 1]
-"""The lowest value (0) or the highest (1)."""
+"""The lowest (0) or the highest (1) value of a range."""
 _APART: tuple[tuple[End, End], ...] = ((1, 0), (0, 1))
 
 
 Alike = Callable[[int, int], bool]
-"""Whether two trials, by their positions in both runs, were asked the same."""
+"""A check whether two trials, given by their positions in both runs, can be paired."""
 _ASKED_BY_CONTENT = re.compile(r"model(?:\+[^/]*)?/([0-9a-f]+)/\d+(?:/\d+)?")
-"""The journal key of a call of the model under test that is named by its request."""
+"""The journal key of a call to the model under test that contains the digest of its
+request."""
 _BESIDES_THE_QUESTION = ("references", "candidates", "metadata", "fault")
 
 
 class TaskFolder(NamedTuple):
     """A task in one run folder. If several folders count as one run, the repeats of
-    each follow those of the folder before."""
+    each follow those of the previous folder."""
 
     run: StoredRun
     task: StoredTask
 
 
 class TaskScores:
-    """A run's scores of a task by number, with the name, the sample's position in the
-    data and the sample's digest of each trial.
+    """The scores of one task in a run, by number. The lists of names, digests and
+    indexes have one entry for each trial: its name, the digest of its sample, and the
+    sample's index in the data.
 
-    Slices are made by the values of ``label``, which are in ``levels``. ``offsets`` are
-    the first repeats of the ``parts``. ``worst`` is the score of a failed answer by
-    number; without it a failed answer has no score. ``damaged`` counts damaged records
+    Slices are formed by the values of ``label``, which are in ``levels``. ``offsets``
+    are the first repeats of the ``parts``. ``worst`` is the score of a failed answer by
+    number; without it, a failed answer has no score. ``damaged`` counts damaged records
     of samples and of scores.
     """
 
@@ -95,7 +98,7 @@ class TaskScores:
                 self.values[name].append(score.value)
 
     def _add(self, part: TaskFolder, offset: int) -> int:
-        """Read the trials of a folder and return the number of its repeats."""
+        """Reads the trials of a folder and returns the number of its repeats."""
         damaged_samples: list[int] = []
         damaged_scores: list[int] = []
         digests: dict[int, str] = {}
@@ -135,8 +138,8 @@ class TaskScores:
         return repeats
 
     def _with_failed(self, rows: Iterable[TaskRow]) -> Iterator[TaskRow]:
-        """Give each failed answer the worst score. Its weight is unknown, so it gets
-        the greatest one."""
+        """Gives each failed answer the worst score. Its weight is unknown, so it gets
+        the largest weight in the task."""
         all_rows = list(rows)
         weights: dict[str, float] = {}
         for row in all_rows:
@@ -171,7 +174,8 @@ class TaskScores:
     @cached_property
     def requests(self) -> Mapping[tuple[int, int], str]:
         """The digest of the first request of each trial, by sample index and repeat.
-        Answers whose key has no request, such as replayed ones, are left out."""
+        Answers without a digest in their key, such as replayed answers, are left
+        out."""
         digests: dict[tuple[int, int], str] = {}
         for part, offset in zip(self.parts, self.offsets, strict=True):
             for index, repeat, key in part.task.first_calls():
@@ -181,7 +185,7 @@ class TaskScores:
         return digests
 
     def trial_place(self, place: int) -> tuple[int, int]:
-        """The index of a trial's sample in the data, and the trial's repeat."""
+        """Returns the index of a trial's sample in the data, and the trial's repeat."""
         _, repeat = self.names[place]
         return self.indexes[place], repeat
 
@@ -199,20 +203,21 @@ class TaskScores:
         return rests
 
     def rest(self, place: int) -> str:
-        """The digest of a sample without its input: its right answers and all else that
-        it is scored by."""
+        """Returns the digest of a trial's sample without its input. It covers the
+        references and all other fields that affect the score."""
         return self._rests.get(self.indexes[place], "")
 
     def lost_by_damage(self, index: int, repeat: int) -> bool:
-        """Whether a trial that is missing from this run may be in a damaged line."""
+        """Returns whether a trial that is missing from this run may be in a damaged
+        line."""
         if not any(counts(index, repeat) for counts in self._counts):
             return False
         what = "scores" if index in self._recorded else "samples"
         return self.damaged[what] > 0
 
     def slices(self, label: str) -> dict[str, set[TrialName]]:
-        """The trials of each value of the label. A trial whose label is a list belongs
-        to each of its members."""
+        """Returns the trials of each value of the label. A trial with a list as its
+        label is in the slices of all members."""
         trials: dict[str, set[TrialName]] = {}
         for name, value in zip(self.names, self.levels, strict=True):
             levels = value if isinstance(value, list) else [value]
@@ -223,10 +228,10 @@ class TaskScores:
 
 
 class TrialMatches(NamedTuple):
-    """The trials that were asked alike in two runs, by their positions in both, and the
-    trials of one run only. ``otherwise`` counts those with different prompts.
-    ``damaged_a`` and ``damaged_b`` have a damaged record in that run, so their position
-    there may be missing."""
+    """The matching trials of two runs, by their positions in both, and the trials of
+    only one run. ``otherwise`` counts the trials with different prompts. ``damaged_a``
+    and ``damaged_b`` are trials with a damaged record in that run. Their position there
+    is None if the record is missing."""
 
     both: Sequence[tuple[int, int]]
     only_a: Sequence[int] = ()
@@ -243,7 +248,8 @@ class TrialMatches(NamedTuple):
         alike: Alike,
         within: set[TrialName] | None = None,
     ) -> TrialMatches:
-        """Match trials by name; ``within`` are those of a slice, None for all."""
+        """Matches trials by name. ``within`` are the trials of a slice; None for
+        all."""
         both: list[tuple[int, int]] = []
         damaged_a: list[tuple[int | None, int]] = []
         damaged_b: list[tuple[int, int | None]] = []
@@ -270,8 +276,8 @@ class TrialMatches(NamedTuple):
 def _missing(
     run: TaskScores, other: TaskScores, within: set[TrialName] | None
 ) -> tuple[list[int], list[int]]:
-    """The trials of a run that are missing from the other run, and those whose record
-    may be damaged there."""
+    """Returns the trials of a run that are missing from the other run, and the trials
+    with a record that may be damaged there."""
     missing: list[int] = []
     unread: list[int] = []
     for place, name in enumerate(run.names):
@@ -284,8 +290,9 @@ def _missing(
 
 class Pairs(NamedTuple):
     """The paired scores of one number, in the same order in both runs. ``left_out``
-    counts by reason the trials in no pair; ``missing_a`` and ``missing_b`` count those
-    that each run lacks. ``lost`` trials might have had a score."""
+    counts the trials in no pair by reason. ``missing_a`` and ``missing_b`` count those
+    that each run lacks. ``lost`` trials are in no pair, but might have had a score in
+    both runs."""
 
     a: Scores
     b: Scores
@@ -366,9 +373,9 @@ class Pairs(NamedTuple):
     def completed(
         self, columns: tuple[Scores, Scores], ends: tuple[End, End]
     ) -> Pairs | None:
-        """The pairs including the lost trials, with each run's at its lowest or highest
-        score. None if that is unknown: the metric has no finite range, and a trial has
-        no bounds."""
+        """Returns the pairs including the lost trials, with each run's lost scores at
+        the lowest or highest value. Returns None if that value is unknown: the metric
+        has no finite range, and a trial has no bounds."""
         whole = range(self.trials)
         sides = (self.a.take(whole), self.b.take(whole))
         lost_a = [place_a for place_a, _ in self.lost]
@@ -394,7 +401,7 @@ class Pairs(NamedTuple):
 
 
 def _rows(column: Scores, places: Sequence[int | None]) -> Sequence[ScoreRow | None]:
-    """The rows at some positions, None where there is no position."""
+    """Returns the rows at some positions; None where there is no position."""
     rows = iter(column.take([place for place in places if place is not None]))
     return [None if place is None else next(rows) for place in places]
 
@@ -405,10 +412,11 @@ def bounds_of(
     aggregator: Aggregator,
     options: Mapping[str, Any],
 ) -> Interval | None:
-    """The lowest and the highest difference for any scores of the lost trials: lowest
-    in one run and highest in the other, and the reverse.
+    """Returns the lowest and the highest possible difference for any scores of the lost
+    trials. These scores are lowest in one run and highest in the other, and the
+    reverse.
 
-    None if the metric has no finite range and a trial has no bounds.
+    Returns None if the metric has no finite range and a trial has no bounds.
     """
     if not pairs.lost and not all(map(math.isfinite, columns[0].range)):
         return None

@@ -3,8 +3,8 @@
     plan = Plan(margin=0.05, share=0.9)
     plan.pairs_to_see, plan.pairs_to_show
 
-It is for answers that are right or wrong, one in each cluster, which are tested by the
-score test.
+A plan is for answers that are right or wrong, one in each cluster. They are tested by
+the score test.
 """
 
 from __future__ import annotations
@@ -46,27 +46,28 @@ class Plan:
     def __post_init__(self) -> None:
         if self.margin is None and self.clusters is None:
             raise UsageError(
-                "--plan takes --margin (a difference), --clusters (a number of "
-                "samples) or both",
+                "--plan needs --margin (a difference), --clusters (a number of "
+                "samples), or both",
                 name="plan",
             )
         for name in ("margin", "share", "power", "alpha"):
             value = getattr(self, name)
             if value is not None and not 0 < value < 1:
                 raise UsageError(
-                    f"--{name} is between 0 and 1, not {value:g}{_as_share(value)}",
+                    f"--{name} must be between 0 and 1, not {value:g}"
+                    f"{_as_share(value)}",
                     name=name,
                 )
         if self.clusters is not None and self.clusters < 2:
             raise UsageError(
-                f"--clusters is a number of at least 2 samples, not {self.clusters}",
+                f"--clusters must be at least 2 samples, not {self.clusters}",
                 name="clusters",
             )
         most = 2 * min(self.share, 1 - self.share)
         if self.disagree is not None and not 0 < self.disagree <= most:
             raise UsageError(
-                f"--disagree is above 0 and at most {most:g}, as {self.share:g} are "
-                f"right in both runs, not {self.disagree:g}"
+                f"--disagree must be above 0 and at most {most:g} (the share of right "
+                f"answers is {self.share:g}), not {self.disagree:g}"
                 f"{_as_share(self.disagree)}",
                 name="disagree",
             )
@@ -111,27 +112,27 @@ class Plan:
         }
 
     def to_text(self) -> str:
-        """The plan in lines of at most 80 columns."""
+        """Returns the plan in lines of at most 80 columns."""
         plan = self.to_json()
         power = _percent(self.power)
         share, differing = _percent(self.share), _percent(self.differing)
         lines = [f"right or wrong: {share} right, {differing} of the pairs disagree"]
         if plan["power_to_see"] is not None:
             lines.append(
-                f"{self.clusters:,} samples: a difference of {self.margin:g} is seen "
-                f"with {_percent(plan['power_to_see'])} power; of an equal run, "
-                f"--fail_unless_within {self.margin:g} is passed with "
+                f"{self.clusters:,} samples: a difference of {self.margin:g} is "
+                f"detected with {_percent(plan['power_to_see'])} power; an equal run "
+                f"passes --fail_unless_within {self.margin:g} with "
                 f"{_percent(plan['power_to_show'])}"
             )
         if self.clusters is not None:
             lines.append(
-                f"{self.clusters:,} samples see {_number(plan['smallest_seen'])} and "
-                f"show {_number(plan['smallest_shown'])} with {power} power"
+                f"{self.clusters:,} samples detect {_number(plan['smallest_seen'])} "
+                f"and rule out {_number(plan['smallest_shown'])}, with {power} power"
             )
         if self.margin is not None:
             lines.append(
-                f"{plan['clusters_to_see']:,} samples see {self.margin:g}, and "
-                f"{plan['clusters_to_show']:,} show it, with {power} power"
+                f"{plan['clusters_to_see']:,} samples detect {self.margin:g}, and "
+                f"{plan['clusters_to_show']:,} rule it out, with {power} power"
             )
         folded = [
             textwrap.fill(line, _WIDTH, initial_indent="", subsequent_indent="  ")
@@ -169,7 +170,7 @@ class Plan:
 
 
 def _as_share(value: float) -> str:
-    """A hint for a value that looks like a percentage."""
+    """Returns a hint for a value that looks like a percentage."""
     return f" (for {value:g} % write {value / 100:g})" if 1 < value < 100 else ""
 
 
@@ -178,8 +179,8 @@ def _percent(share: float) -> str:
 
 
 def _number(value: float | None) -> str:
-    """A number with three decimals, or three digits if it is smaller than 0.1. It is
-    rounded up, as a smaller difference is not detected."""
+    """Formats a number with three decimals, or with three digits if it is smaller than
+    0.1. It is rounded up, as a smaller difference is not detected."""
     if value is None:
         return "nothing"
     decimals = max(3, 2 - math.floor(math.log10(value)))

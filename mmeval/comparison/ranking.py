@@ -1,7 +1,7 @@
 """Ranks runs, with intervals of their ranks and groups of indistinguishable runs.
 
-Both follow from one rule: a run is surely better than another if their corrected
-difference is beyond chance.
+Intervals and groups follow from one rule: a run is surely better than another if their
+corrected difference is beyond chance.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ Order = tuple[int, int]
 """The positions of two runs; the first is surely better than the second."""
 
 ALPHA = 0.05
-"""The intervals of ranks hold all together in 95 % of cases. So they and the groups are
-corrected by Holm at this level, whatever correction and level the verdicts have."""
+"""The level of the intervals of ranks, which hold all together in 95 % of cases. They
+and the groups are corrected by Holm at this level, regardless of the correction and
+level of the verdicts."""
 
 
 def key_of(row: NumberRow) -> Key:
@@ -45,8 +46,8 @@ class Rank(NamedTuple):
 
 
 def ranks(values: Sequence[float], surely: Collection[Order]) -> list[Rank]:
-    """The rank of each run by its value (higher is better). The interval excludes the
-    ranks of runs that are surely better or surely worse."""
+    """Returns the rank of each run by its value (higher is better). The interval
+    excludes the ranks of runs that are surely better or surely worse."""
     count = len(values)
     places = []
     for run, value in enumerate(values):
@@ -61,8 +62,8 @@ def ranks(values: Sequence[float], surely: Collection[Order]) -> list[Rank]:
 
 
 def groups(order: Sequence[int], surely: Collection[Order]) -> list[list[int]]:
-    """The largest sets of neighbours without a sure difference; ``order`` has the runs
-    from the best to the worst."""
+    """Returns the largest sets of neighbours without a sure difference. ``order`` lists
+    the runs from the best to the worst."""
     all_groups: list[list[int]] = []
     covered = 0
     for start in range(len(order)):
@@ -82,10 +83,11 @@ def groups(order: Sequence[int], surely: Collection[Order]) -> list[list[int]]:
 
 @dataclass(frozen=True)
 class RankedRun:
-    """A run's rank; ``ci95`` is its interval.
+    """The rank of a run.
 
-    ``ci95`` is None if no test could have distinguished the run from another. Value,
-    rank and interval are None if the runs are not ranked. ``why`` is the reason.
+    ``ci95`` is the interval of the rank. It is None if no test could have distinguished
+    the run from another. Value, rank and interval are None if the runs are not ranked.
+    ``why`` is the reason.
     """
 
     run: str
@@ -99,9 +101,9 @@ class RankedRun:
 class Ranking:
     """The runs ranked by one number, over the trials that have a score in all of them.
 
-    ``groups`` are the largest groups without a sure difference; there are none if the
-    runs are not ranked. ``differences`` has a row and a column for each run, in the
-    order of the runs: the column's value minus the row's. It is None on the diagonal
+    ``groups`` are the largest groups without a sure difference; it is empty if the runs
+    are not ranked. ``differences`` has a row and a column for each run, in the order of
+    the runs. An entry is the column's value minus the row's. It is None on the diagonal
     and without a test.
     """
 
@@ -123,9 +125,9 @@ def rankings_of(
     results: Mapping[Place, PairResult],
     adjusted: Mapping[Place, float],
 ) -> tuple[Ranking, ...]:
-    """The rankings by all numbers that every run has.
+    """Returns the rankings by all numbers that every run has.
 
-    ``of_first`` are the pairs of the first run with each other run; ``adjusted`` are
+    ``of_first`` are the pairs of the first run with each other run. ``adjusted`` are
     the corrected p that are shown with the differences.
     """
     tested = {}
@@ -169,8 +171,9 @@ def _ranking(
     surely: Collection[Order],
     testable: Collection[int],
 ) -> Ranking:
-    """``surely`` are pairs of runs with a sure difference, ``testable`` the runs for
-    which a test could have found one."""
+    """Ranks the runs by one number. ``surely`` are pairs of runs with a sure
+    difference, ``testable`` the runs for which a test could have found a sure
+    difference."""
     runs = [of_first[0].a, *(pair.b for pair in of_first)]
     names = [run.name for run in runs]
     differences = _differences(row, pairs, adjusted, len(runs))
@@ -216,7 +219,7 @@ def _ranking(
 
 
 def _why_untested(run: int, pairs: Mapping[tuple[int, int], PairResult]) -> str:
-    """Why no test could have distinguished the run from another."""
+    """Returns why no test could have distinguished the run from another."""
     clusters = []
     for pair, compared in pairs.items():
         if run in pair and compared.test is not None and compared.test.p is not None:
@@ -232,7 +235,7 @@ def _differences(
     adjusted: Mapping[Place, float],
     count: int,
 ) -> tuple[tuple[Mapping[str, float | None] | None, ...], ...]:
-    """The differences of ``count`` runs: the column's value minus the row's."""
+    """Returns the differences of ``count`` runs: the column's value minus the row's."""
     matrix: list[list[Mapping[str, float | None] | None]] = []
     for _ in range(count):
         matrix.append([None] * count)
@@ -248,8 +251,8 @@ def _differences(
 def _joint(
     row: NumberRow, of_first: Sequence[RunPair]
 ) -> tuple[list[float] | None, int, str]:
-    """Each run's value over the trials that all runs have scored, the number of those
-    trials, and why there are no values."""
+    """Returns each run's value over the trials that all runs have scored, the number of
+    those trials, and the reason if there are no values."""
     first = of_first[0].a
     pieces: list[tuple[Piece, list[Scores]]] = []
     for piece in first.pieces(row.task, row.metric):
@@ -277,8 +280,8 @@ def _joint(
 
 
 def _shared(piece: Piece, of_first: Sequence[RunPair]) -> list[Scores]:
-    """The scores of each run over the trials that all runs have scored and were asked
-    alike. ``of_first`` are the pairs of the first run with each other run."""
+    """Returns the scores of each run over the trials that match and are scored in all
+    runs. ``of_first`` are the pairs of the first run with each other run."""
     runs = [of_first[0].a, *(pair.b for pair in of_first)]
     columns: list[Scores] = []
     values: list[Sequence[float | None]] = []

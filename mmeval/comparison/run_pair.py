@@ -50,16 +50,17 @@ _MEANS: Mapping[str, Aggregator] = {
     "repeats": mean,
     "weighted_mean": weighted_mean,
 }
-"""The aggregators whose value is a mean: differences are tested without resampling."""
+"""The aggregators that compute a mean. Their differences are tested without
+resampling."""
 _BY_MEANS = (mean, weighted_mean, macro_mean)
 _OF_OTHER_WORDS = frozenset((ASKED_OTHERWISE, NOT_ASKED))
-ONE_SIDED = "one of the two runs has no such number"
+ONE_SIDED = "one of the two runs does not have this number"
 TASKS = "tasks"
 """The key of ``left_out`` for tasks of a group that are in no pair."""
 
 
 class Piece(NamedTuple):
-    """One task's number in a compared number, with its share."""
+    """A number of one task that is part of a compared number, with its share."""
 
     task: str
     number: str
@@ -67,8 +68,8 @@ class Piece(NamedTuple):
 
 
 class PairedPiece(NamedTuple):
-    """A piece in two runs: the trials that were asked alike, and the pairs of them with
-    a score in both runs."""
+    """A piece in two runs: its matching trials, and the pairs of trials with a score in
+    both runs."""
 
     piece: Piece
     a: TaskScores
@@ -84,7 +85,7 @@ class PairedPiece(NamedTuple):
 
 
 class LostTrials(NamedTuple):
-    """How many trials are lost in one run and scored in the other."""
+    """The numbers of trials that are lost in one run and scored in the other."""
 
     in_a: int = 0
     in_b: int = 0
@@ -102,13 +103,15 @@ class Refusals(NamedTuple):
 
 @dataclass(frozen=True)
 class PairResult:
-    """One number of two runs; without a ``test``, ``why`` is the reason.
+    """The result of comparing one number of two runs. Without a ``test``, ``why`` is
+    the reason.
 
-    ``left_out`` counts by reason the trials in no pair, ``missing`` those that each run
-    lacks, ``refused`` the answers that each refused. ``is_incomplete``: trials that
-    might have a score are in no pair. ``worst`` is the test with lost trials at their
-    worst for the second run; None if that is unknown. ``is_extra``: the first run does
-    not have the number. ``shift`` is the judge's share of the difference, as JSON.
+    ``left_out`` counts the trials in no pair by reason, ``missing`` the trials that
+    each run lacks. ``refused`` counts the answers that the model refused in each run.
+    ``is_incomplete`` is True if trials that might have a score are in no pair.
+    ``worst`` is the test with lost trials at their worst for the second run; None if it
+    is unknown. ``is_extra`` is True if the first run does not have the number.
+    ``shift`` is the judge's share of the difference, as JSON.
     """
 
     pairs: int = 0
@@ -128,7 +131,7 @@ class PairResult:
 
 
 class ComparedRun:
-    """A run whose scores are read when they are first needed. Only the scores of
+    """A run with scores that are read when they are first needed. Only the scores of
     ``requested_numbers`` are read.
 
     ``repeats`` are further runs of the same model, which count as more repeats of every
@@ -158,7 +161,8 @@ class ComparedRun:
         return metric_of(self.run.ours, task, number)
 
     def scores(self, task: str) -> TaskScores | None:
-        """The scores of a task's requested numbers; None if the run lacks the task."""
+        """Returns the scores of a task's requested numbers; None if the run lacks the
+        task."""
         if task not in self.tasks:
             return None
         if task not in self._scores:
@@ -176,7 +180,7 @@ class ComparedRun:
         return self._scores[task]
 
     def folders(self, task: str) -> list[TaskFolder]:
-        """The task in each of the run's folders that has it."""
+        """Returns the task in each of the run's folders that contains it."""
         folders = []
         for run in self.runs:
             for stored_task in run.tasks:
@@ -185,7 +189,7 @@ class ComparedRun:
         return folders
 
     def _worst(self, task: str, ranges: Mapping[str, Interval]) -> dict[str, float]:
-        """The score of a failed answer by number, if it is finite."""
+        """Returns the score of a failed answer by number, if it is finite."""
         if not self._failed_is_worst:
             return {}
         worst_scores = {}
@@ -209,7 +213,7 @@ class ComparedRun:
         return self._answers[task]
 
     def template(self, task: str) -> Mapping[str, Any]:
-        """The prompts and the protocol of the task file."""
+        """Returns the prompts and the protocol of the task file."""
         config = self.tasks[task].config
         prompt = config.get("prompt") or {}
         template = {"user": prompt} if isinstance(prompt, str) else dict(prompt)
@@ -219,7 +223,8 @@ class ComparedRun:
         return template
 
     def request_settings(self, task: str) -> Sequence[Any]:
-        """The settings that change a request besides the words of the task."""
+        """Returns the settings that change a request, except for the words of the
+        task."""
         config = self.tasks[task].config
         model = self.run.record.get("identity", {}).get("model", {})
         return [
@@ -236,7 +241,8 @@ class ComparedRun:
         number: str,
         share: float = 1.0,
     ) -> Iterator[Piece]:
-        """The single numbers of tasks whose mean is a number."""
+        """Yields the numbers of single tasks from which a number is computed as their
+        mean."""
         parts: list[tuple[str, str]] = []
         if task in self.members:
             for name in self.members[task]:
@@ -266,8 +272,8 @@ class ComparedRun:
     def aggregator(
         self, task: str, number: str
     ) -> tuple[Aggregator, Mapping[str, Any]]:
-        """The aggregator of a number and its options. Raises MmevalError if it is not
-        installed."""
+        """Returns the aggregator of a number and its options. Raises MmevalError if it
+        is not installed."""
         metric = self.metric(task, number)
         name = str(metric.get("aggregation", "mean"))
         if name in _MEANS:
@@ -288,7 +294,7 @@ class ComparedRun:
 
 
 class RunPair:
-    """Two runs; their trials are matched once for each task."""
+    """A pair of runs. Their trials are matched once for each task."""
 
     def __init__(
         self,
@@ -298,14 +304,15 @@ class RunPair:
         *,
         with_worst: bool = False,
     ) -> None:
-        """``with_worst``: numbers are also tested with lost trials at their worst."""
+        """Pairs two runs. With ``with_worst``, numbers are also tested with lost trials
+        at their worst."""
         self.a, self.b, self._across = a, b, across
         self._with_worst = with_worst
         self._matches: dict[str, TrialMatches] = {}
         self._plans: dict[str, tuple[TaskRow, TaskRow]] = {}
 
     def plans(self, task: str) -> tuple[TaskRow, TaskRow]:
-        """The definitions of the score sets of a task in both runs."""
+        """Returns the definitions of a task's score sets in both runs."""
         if task not in self._plans:
             plans: list[TaskRow] = []
             for run in (self.a, self.b):
@@ -328,9 +335,9 @@ class RunPair:
         a: TaskScores,
         b: TaskScores,
     ) -> Alike:
-        """The check whether two trials were asked the same: equal samples, and equal
-        prompts of the task. The wire form, parameters and a system instruction do not
-        count, as models differ in them."""
+        """Returns a check whether two trials were asked the same. Their samples must be
+        equal, and so must the prompts of the task. The wire format, parameters and a
+        system instruction may differ, as they differ between models."""
 
         def same_sample(place_a: int, place_b: int) -> bool:
             return a.digests[place_a] == b.digests[place_b]
@@ -364,7 +371,7 @@ class RunPair:
     def compare(
         self, row: NumberRow, within: set[TrialName] | None = None
     ) -> PairResult:
-        """Compare a number of both runs; for a slice, ``within`` are its trials."""
+        """Compares a number of both runs. For a slice, ``within`` are its trials."""
         pieces = list(self.a.pieces(row.task, row.metric))
         paired_pieces: list[PairedPiece] = []
         for piece in pieces:
@@ -415,8 +422,8 @@ class RunPair:
         why = "no trial has a score in both runs"
         if is_unlike:
             why = (
-                "every sample has another prompt or other right answers (--across "
-                "prompts compares different prompts)"
+                "every sample has a different prompt or different right answers "
+                "(--across prompts compares different prompts)"
             )
         return replace(counts, is_unlike=is_unlike, why=why)
 
@@ -427,7 +434,7 @@ class RunPair:
         paired_pieces: Sequence[PairedPiece],
         within: set[TrialName] | None,
     ) -> PairResult:
-        """The counts of a number, before anything is tested."""
+        """Returns the counts of a number, before anything is tested."""
         # several numbers of one task are about the same trials: the largest counts
         by_task: dict[str, Pairs] = {}
         for paired in sorted(paired_pieces, key=lambda paired: paired.pairs.trials):
@@ -459,7 +466,8 @@ class RunPair:
         )
 
     def _differ_by_judge(self, tasks: Sequence[str], metric: str) -> bool:
-        """Whether the runs differ in a judge, and in nothing else but the protocol."""
+        """Returns whether the runs differ in a judge, and otherwise at most in the
+        protocol."""
         a, b = self.a.run.results, self.b.run.results
         aspects: set[str] = set()
         for task in tasks:
@@ -483,7 +491,7 @@ class RunPair:
         return PairedPiece(piece, a, b, matches, Pairs.of(a, b, piece.number, matches))
 
     def _test(self, paired_pieces: Sequence[PairedPiece]) -> PairedTest | None:
-        """Test a mean of pieces, or the only piece if it has another aggregator."""
+        """Tests a mean of pieces, or a single piece with another aggregator."""
         aggregators = []
         widths = []
         for paired in paired_pieces:
@@ -514,7 +522,7 @@ class RunPair:
     def _worst(
         self, paired_pieces: Sequence[PairedPiece], row: NumberRow
     ) -> PairedTest | None:
-        """Test with lost trials at their worst for the second run."""
+        """Tests a number with lost trials at their worst for the second run."""
         ends: tuple[End, End] = (1, 0) if row.higher_is_better else (0, 1)
         whole = []
         for paired in paired_pieces:
@@ -528,8 +536,8 @@ class RunPair:
     def _lost(
         self, pieces: Sequence[Piece], paired_pieces: Sequence[PairedPiece]
     ) -> LostTrials:
-        """The trials lost in one run only, for the piece with the most losses in the
-        second run."""
+        """Counts the trials that are lost in one run only, for the piece with the most
+        losses in the second run."""
         pairs = {paired.piece: paired.pairs for paired in paired_pieces}
         counts = [_NOTHING]
         for piece in pieces:
@@ -565,8 +573,8 @@ class RunPair:
         return (low, high)
 
     def _shift(self, paired_pieces: Sequence[PairedPiece]) -> Mapping[str, Any] | None:
-        """The difference over equal answers, which is due to the judge, and over the
-        ``rest``. None without equal answers."""
+        """Returns the difference over equal answers, which is due to the judge, and the
+        difference over the ``rest``. Returns None without equal answers."""
         alike: list[PairedPiece] = []
         others: list[PairedPiece] = []
         for paired in paired_pieces:
@@ -613,8 +621,9 @@ class RunPair:
 def _refused_by(
     run: ComparedRun, pieces: Sequence[Piece], within: set[TrialName] | None
 ) -> Refusals:
-    """The answers that a run refused in the tasks of some numbers; ``within`` are the
-    trials of a slice. Of several numbers of a task, the one with most counts."""
+    """Counts the answers that the model of a run refused in the tasks of some numbers.
+    ``within`` are the trials of a slice. If a task has several numbers, the number with
+    the largest counts is used."""
     by_task: dict[str, Refusals] = {}
     for piece in pieces:
         scores = run.scores(piece.task)
@@ -633,7 +642,7 @@ def _refused_by(
 
 
 def _shares(paired_pieces: Sequence[PairedPiece]) -> list[float]:
-    """The shares of pieces that have pairs, scaled to sum to 1."""
+    """Returns the shares of pieces that have pairs, scaled to sum to 1."""
     total = math.fsum(paired.piece.share for paired in paired_pieces)
     return [paired.piece.share / total for paired in paired_pieces]
 
@@ -641,7 +650,8 @@ def _shares(paired_pieces: Sequence[PairedPiece]) -> list[float]:
 def _parts(
     pairs: Pairs, share: float, aggregator: Aggregator, options: Mapping[str, Any]
 ) -> list[PairedMean]:
-    """The paired means of a number: one, or one for each level of a label."""
+    """Returns the paired means of a number: one mean, or one for each value of a
+    label."""
     clusters = pairs.a.clusters
     values_a, values_b = pairs.values
     weights_a = weights_b = np.ones(pairs.trials)

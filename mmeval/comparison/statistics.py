@@ -1,9 +1,10 @@
 """Tests of a paired difference: its value, its uncertainty and its detectable size.
 
-Trials of two runs are paired, and evidence is counted in clusters of pairs, as it is
-for one run. A difference of means is the sum of the contributions of its clusters. Task
-means, means of means and groups differ only in these contributions. The tests are in
-``mmeval.comparison.paired``; this module chooses one.
+Trials of two runs are paired. Evidence is counted in clusters of pairs, as it is
+counted in clusters of trials for one run. A difference of means is the sum of the
+contributions of its clusters. Task means, means of means and groups differ only in
+these contributions. The tests are in ``mmeval.comparison.paired``; this module chooses
+one.
 """
 
 from __future__ import annotations
@@ -44,34 +45,35 @@ LEVEL = 0.05
 """The level of the printed 95 % intervals."""
 MANY_CLUSTERS = 30.0
 MANY_FREEDOM = 20.0
-"""From these numbers of effective clusters and degrees of freedom on, Student's t is as
-good as sign flips, and faster."""
+"""With at least these numbers of effective clusters and degrees of freedom, Student's t
+is as good as sign flips, and faster."""
 _SKEW = 0.05
-"""From this skewness of a difference on, its interval is corrected."""
+"""The interval of a difference is corrected if its skewness is above this."""
 _FEW_CARRIERS = 6.0
 _FEW_OF_ALL = 8.0
-"""The spread rests on few clusters if it rests on fewer than six, and on less than an
-eighth of all."""
+"""The spread is due to few clusters if they are fewer than six, and less than an eighth
+of all clusters."""
 _FAR = 0.3
-"""If all clusters lie closer to the whole difference than this share of the range, rare
-distant clusters may be missing. If one lies farther, the spread is so large that a few
-more like it do not move the interval."""
+"""If all clusters are closer to the whole difference than this share of the range, rare
+distant clusters may be missing. If one is farther away, the spread is so large that a
+few more distant clusters do not move the interval."""
 
 
 @dataclass(frozen=True)
 class PairedTest:
     """A difference ``b - a`` and its test.
 
-    ``stderr`` and ``ci95`` are None if unknown; ``why`` is the reason of a missing
+    ``stderr`` and ``ci95`` are None if unknown. ``why`` is the reason for a missing
     interval. ``changed`` counts the clusters that differ. ``effective`` is the number
-    of equal clusters with the same information. ``freedom`` are the degrees of freedom
-    of the standard error. ``width`` is that of the metric's range (infinite: unknown).
-    ``growth`` is what a unit of a true difference adds to the squared error.
-    ``are_all_near``: distant clusters may be missing, which widens the interval.
+    of equal clusters with the same information. ``freedom`` is the number of degrees of
+    freedom of the standard error. ``width`` is the width of the metric's range
+    (infinite: unknown). ``growth`` is the amount that a true difference of 1 adds to
+    the squared error. ``are_all_near`` is True if distant clusters may be missing,
+    which widens the interval.
 
-    p and interval come from ``evidence``, None if nothing is known. A gate also uses
-    the test ``caution``, and ``unseen`` before it accepts something as shown. Both are
-    None if no further test is needed.
+    p and interval come from ``evidence``, which is None if nothing is known. A gate
+    also uses the test ``caution``. Before it accepts something as shown, it also uses
+    the test ``unseen``. Both are None if no further test is needed.
     """
 
     a: float
@@ -100,34 +102,36 @@ class PairedTest:
         return self.interval(LEVEL)
 
     def interval(self, alpha: float) -> Interval | None:
-        """The interval that misses the true difference with probability ``alpha``.
-        None if there is none; ``why`` is the reason."""
+        """Returns the interval that misses the true difference with probability
+        ``alpha``. Returns None if there is no interval; ``why`` is the reason."""
         if self.evidence is None or self.why:
             return None
         return interval_of(self.evidence, self.difference, self.width, alpha)
 
     def p_of(self, limit: float) -> float:
-        """The p of a true difference of ``limit``; 1 if nothing is known. It is below
-        0.05 exactly if the 95 % interval excludes the limit."""
+        """Returns the p of a true difference of ``limit``; 1 if nothing is known. It is
+        below 0.05 exactly if the 95 % interval excludes the limit."""
         return 1.0 if self.evidence is None else two_sided(self.evidence, limit)
 
     def p_beyond(self, limit: float, *, above: bool) -> float:
-        """The p by which a gate fails a difference beyond ``limit``; the true one may
-        be ``above`` it. It is that of the interval. For right or wrong scores it is at
-        least that of the exact tail, as the normal tail understates rare losses."""
+        """Returns the p by which a gate fails a difference beyond ``limit``. A small p
+        means that the true difference is not ``above`` the limit (or not below it). It
+        is the p of the interval. For right or wrong scores it is at least the p of the
+        exact tail, as the normal tail understates rare losses."""
         p = self.p_of(limit)
         if self.method == "score" and limit:
             p = max(p, 2 * self.one_sided_p(limit, above=above))
         return min(1.0, p)
 
     def one_sided_p(self, limit: float, *, above: bool) -> float:
-        """The one-sided p of a true difference of ``limit`` or beyond it. If it is
-        small, the true difference is not ``above`` the limit (or not below it)."""
+        """Returns the one-sided p of a true difference of ``limit`` or beyond it. If it
+        is small, the true difference is not ``above`` the limit (or not below it)."""
         return self._largest_p((self.evidence, self.caution), limit, above)
 
     def one_sided_p_with_unseen(self, limit: float, *, above: bool) -> float:
-        """As ``one_sided_p``, also against rare differences that no cluster shows: as
-        large as the metric's range allows, and rare enough to be missed."""
+        """Returns the p of ``one_sided_p``, also considering rare differences that no
+        cluster shows. They may be as large as the metric's range allows, and rare
+        enough to be missed."""
         members = (self.evidence, self.caution, self.unseen)
         return self._largest_p(members, limit, above)
 
@@ -143,9 +147,9 @@ class PairedTest:
         )
 
     def equivalence_p(self, margin: float) -> float:
-        """The larger p of two one-sided tests. It is small if the true difference lies
-        within the ``margin`` on both sides. Source: Schuirmann, A comparison of the two
-        one-sided tests procedure and the power approach, 1987."""
+        """Returns the larger p of two one-sided tests. It is small if the true
+        difference is within the ``margin`` on both sides. Source: Schuirmann, A
+        comparison of the two one-sided tests procedure and the power approach, 1987."""
         return max(
             self.one_sided_p_with_unseen(margin, above=True),
             self.one_sided_p_with_unseen(-margin, above=False),
@@ -153,14 +157,16 @@ class PairedTest:
 
     @property
     def least_p(self) -> float:
-        """The smallest possible p: all clusters differ in one direction."""
+        """The smallest possible p. It occurs if all clusters differ in one
+        direction."""
         if self.method == "score":
             return two_sided(ScoreTest(self.clusters, 0, self.clusters))
         return 2.0 ** (1 - self.clusters)
 
     def smallest_seen(self, alpha: float, power: float) -> float | None:
-        """The smallest true difference that the test detects at level ``alpha`` with
-        probability ``power``. None if it detects none, or that is unknown."""
+        """Returns the smallest true difference that the test detects at level ``alpha``
+        with probability ``power``. Returns None if it detects none, or if that is
+        unknown."""
         if self.evidence is None:
             return None
         if self.method == "score":
@@ -195,8 +201,8 @@ class PairedTest:
     def clusters_needed(
         self, difference: float, alpha: float, power: float
     ) -> int | None:
-        """The number of such clusters needed to detect a ``difference``. None if that
-        is unknown, as all clusters are alike."""
+        """Returns the number of similar clusters needed to detect a ``difference``.
+        Returns None if it is unknown because all clusters are alike."""
         if not self.stderr:
             return None
         needed = fewest_for(alpha)
@@ -233,21 +239,22 @@ class PairedTest:
         return max(count, needed)
 
     def _tells_no_spread(self, needed: int) -> bool:
-        """Whether fewer than ``needed`` clusters differ, so that the standard error is
-        not reliable."""
+        """Returns whether fewer than ``needed`` clusters differ, so that the standard
+        error is not reliable."""
         if self.method == "bootstrap":
             return False
         return not self.stderr or self.changed < needed
 
 
 def compare_means(parts: Sequence[PairedMean], width: float) -> PairedTest:
-    """Test the difference of a mean, of a mean of means, or of a group. ``width`` is
-    that of the range.
+    """Tests the difference of a mean, of a mean of means, or of a group. ``width`` is
+    the width of the metric's range.
 
-    Right or wrong scores with one trial a cluster: Tango's score test. Else sign flips
-    of clusters, or a paired t test with many clusters of similar size. The interval is
-    widened if the differences are skewed, rest on few clusters, or are all small
-    relative to the range.
+    Scores that are right or wrong, with one trial in each cluster, are tested by
+    Tango's score test. All other scores are tested by sign flips of clusters, or by a
+    paired t test if there are many clusters of similar size. The interval is widened if
+    the differences are skewed, are due to few clusters, or are all small relative to
+    the range.
     """
     means_a, means_b = [], []
     for part in parts:
@@ -292,7 +299,8 @@ def compare_means(parts: Sequence[PairedMean], width: float) -> PairedTest:
 
 
 class _Choice(NamedTuple):
-    """A test, the further test of a gate, and why there is no interval."""
+    """The chosen test, the further test of a gate, and the reason for a missing
+    interval."""
 
     evidence: DifferenceTest
     method: Method
@@ -316,12 +324,14 @@ def _test_of_alike(
     difference: float,
     width: float,
 ) -> _Choice:
-    """The test of clusters that all differ by the same; others may be missing."""
+    """Returns the test of clusters that all differ by the same amount. Clusters that
+    differ otherwise may be missing."""
     clusters = len(contributions.added)
     flips = sign_flips(contributions.added, contributions.shares)
     why = "" if _is_for_student(contributions) else _too_few(clusters)
     if math.isinf(width):
-        why = why or "all clusters differ alike, and the metric has no finite range"
+        no_range = "the metric has no finite range"
+        why = why or f"all clusters differ by the same amount, and {no_range}"
         return _Choice(flips, "sign_flip", why)
 
     unseen = UnseenClusters(difference, width, contributions.effective)
@@ -337,7 +347,7 @@ def _test_of_spread(
     difference: float,
     width: float,
 ) -> _Choice:
-    """The test of clusters that differ by different amounts."""
+    """Returns the test of clusters that differ by different amounts."""
     clusters = len(contributions.added)
     stderr = _stderr(contributions)
     why = ""
@@ -383,7 +393,7 @@ def _test_of_spread(
 def _is_right_or_wrong(
     parts: Sequence[PairedMean], contributions: Contributions
 ) -> bool:
-    """Whether all scores are 0 or 1, with one trial a cluster."""
+    """Returns whether all scores are 0 or 1, with one trial in each cluster."""
     first = parts[0]
     if len(parts) > 1 or len(contributions.added) != len(first.a):
         return False
@@ -415,11 +425,12 @@ def compare_by_draws(
     options: Mapping[str, Any],
     width: float,
 ) -> PairedTest | None:
-    """Test the difference of any other number: p by swapping the runs' labels in
-    clusters, the interval by a bootstrap of clusters; both runs share each draw.
+    """Tests the difference of any other number. The p comes from swapping the runs'
+    labels in clusters, the interval from a bootstrap of clusters. Both runs share each
+    draw.
 
-    ``a`` and ``b`` are the paired rows, in the same order. None if a number has no
-    value.
+    ``a`` and ``b`` are the paired rows, in the same order. Returns None if a number has
+    no value.
     """
     value_a = aggregator(a, **options).value
     value_b = aggregator(b, **options).value
@@ -466,7 +477,7 @@ def compare_by_draws(
 
 
 def corrected(values: Sequence[float], correction: Correction) -> list[float]:
-    """Correct the p of several tests by Holm (1979), or Benjamini-Hochberg (1995)."""
+    """Corrects the p of several tests by Holm (1979), or Benjamini-Hochberg (1995)."""
     p = np.asarray(values, dtype=float)
     count, order = len(p), np.argsort(p, kind="stable")
     if correction == "none" or not count:
@@ -485,10 +496,12 @@ def corrected(values: Sequence[float], correction: Correction) -> list[float]:
 def levels(
     values: Sequence[float], correction: Correction, alpha: float
 ) -> list[float]:
-    """The p below which each of several tests is significant, given the other tests.
+    """Returns the p below which each of several tests is significant, given the other
+    tests.
 
-    By Holm it is ``alpha`` over the number of tests that are not rejected before it. By
-    Benjamini-Hochberg it is the share of ``alpha`` with one more significant test.
+    By Holm it is ``alpha`` divided by the number of tests that are not rejected before
+    it. By Benjamini-Hochberg it is ``alpha`` times the share of significant tests,
+    counted with one more significant test.
     """
     count = len(values)
     order = sorted(range(count), key=values.__getitem__)

@@ -1,4 +1,5 @@
-"""A comparison as text in at most 80 columns, and as tables for papers and scripts."""
+"""Formats a comparison as text in at most 80 columns, and as tables for papers and
+scripts."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ _MOST_NAMED = 3
 _WIDEST_CELL = 9
 _WIDEST_NAME = 12
 _OF_BOTH = {
-    ASKED_OTHERWISE: "asked differently",
+    ASKED_OTHERWISE: "with different prompts",
     TASKS: "tasks of a group without pairs",
 }
 """The reasons that concern both runs."""
@@ -36,7 +37,7 @@ _WHY_FAILED = {
 
 
 def comparison_text(comparison: Comparison, width: int) -> str:
-    """A comparison as the command prints it."""
+    """Returns a comparison as the command prints it."""
     changed = [_change(comparison, change) for change in comparison.changes.changed]
     # letters stand for the runs if one of their names is too long for the table
     letters: dict[str, str] = {}
@@ -88,8 +89,8 @@ def _folded(text: str, width: int) -> list[str]:
 
 
 def _table(comparison: Comparison, short: Mapping[str, str]) -> list[str]:
-    """A line for each number of each run, below the name of the number. ``short`` has
-    the short names of the runs."""
+    """Returns a line for each number of each run, below the name of the number.
+    ``short`` maps the runs to their short names."""
     several = len(comparison.runs) > 2
     numbers = [number for number in comparison.numbers if number.why != ONE_SIDED]
     if not numbers:
@@ -139,7 +140,7 @@ def _table(comparison: Comparison, short: Mapping[str, str]) -> list[str]:
 
 
 def _short(names: Sequence[str], limit: int) -> dict[str, str]:
-    """Short names; names with the same beginning are cut in the middle."""
+    """Returns short names. Names with the same beginning are cut in the middle."""
     short = {name: printable(name, limit=limit) for name in names}
     counts = Counter(short.values())
     end = limit // 2
@@ -174,7 +175,7 @@ def _p(value: float | None) -> str:
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
-    """Notes on tests, missing numbers, remarks and gates, one line each."""
+    """Yields notes on tests, missing numbers, remarks and gates, one line each."""
     tested = [number for number in comparison.numbers if number.p_adjusted is not None]
     names = {"holm": "Holm", "bh": "Benjamini and Hochberg", "none": "not corrected"}
     options = comparison.options
@@ -185,10 +186,11 @@ def _notes(comparison: Comparison) -> Iterator[str]:
             over += f", of slices: {slices:,}"
         yield (
             f"p: {names[options.correction]}, {over}; "
-            f"sees: the smallest difference seen with {100 * options.power:g} % power."
+            f"sees: the smallest difference detected with {100 * options.power:g} % "
+            "power."
         )
         if options.simultaneous:
-            apart = "; those of slices apart" if slices else ""
+            apart = ", those of slices separately" if slices else ""
             yield f"Intervals: they hold all together in 95 % of cases{apart}."
     one_sided: dict[str, dict[str, None]] = {}
     alike: dict[str, list[str]] = {}
@@ -224,12 +226,12 @@ def _needed(number: Number) -> str:
     if number.samples_needed is not None:
         return f"{number.samples_needed:,}"
     if number.stderr == 0:
-        return "unknown, as all samples differ by the same"
+        return "unknown, as all samples differ by the same amount"
     return "unknown"
 
 
 def _of_gate(gate: Gate, *, several: bool) -> Iterator[str]:
-    """The result of a gate; with ``several`` runs each number names its run."""
+    """Yields the result of a gate; with ``several`` runs each number names its run."""
     by_reason: dict[str, list[str]] = {}
     for row in gate.failed:
         place = _place(row, several=several)
@@ -238,7 +240,7 @@ def _of_gate(gate: Gate, *, several: bool) -> Iterator[str]:
     if gate.passed:
         yield f"{lead}: passed."
     elif not gate.tested:
-        yield f"{lead}: failed, as nothing could be tested."
+        yield f"{lead}: failed, as no number could be tested."
     else:
         failed = []
         for reason, places in by_reason.items():
@@ -246,8 +248,8 @@ def _of_gate(gate: Gate, *, several: bool) -> Iterator[str]:
         yield f"{lead}: failed by {'; '.join(failed)}."
     if gate.too_weak:
         weak = [_place(row, several=several) for row in gate.too_weak]
-        lead = f"Too weak to see {gate.margin:g}: {_places(weak)}"
-        yield f"{lead}. More samples are needed."
+        lead = f"Too few samples to detect {gate.margin:g}: {_places(weak)}"
+        yield f"{lead}."
 
 
 def _place(row: dict[str, object], *, several: bool) -> str:
@@ -270,7 +272,7 @@ def _of_number(number: Number, reference: str) -> Iterator[str]:
         both = (number.difference, number.difference)
         if number.bounds is not None and number.bounds != both:
             low, high = number.bounds
-            yield f"with them {_signed(low)} to {_signed(high)}"
+            yield f"with them the difference is {_signed(low)} to {_signed(high)}"
     if any(number.refused.values()):
         refused, trials = number.refused, number.trials
         yield (
@@ -294,7 +296,7 @@ def _of_number(number: Number, reference: str) -> Iterator[str]:
 
 
 def _missing(number: Number, reference: str) -> Iterator[str]:
-    """Why trials are in no pair, by reason and by run."""
+    """Yields why trials are in no pair, by reason and by run."""
     sides = (
         (number.lacking["a"], reference, number.run),
         (number.lacking["b"], number.run, reference),
@@ -337,7 +339,8 @@ def _ranking(
 
 
 def _ranking_notes(ranking: Ranking, options: ComparisonOptions) -> list[str]:
-    """Why runs have no rank or no interval, and which runs are indistinguishable."""
+    """Returns notes on why runs have no rank or no interval, and on which runs are
+    indistinguishable."""
     by_why: dict[str, list[str]] = {}
     for run in ranking.runs:
         if run.why:
@@ -353,8 +356,8 @@ def _ranking_notes(ranking: Ranking, options: ComparisonOptions) -> list[str]:
         notes.append(f"Not distinguishable: {'; '.join(together)}.")
     if (options.correction, options.alpha) != ("holm", ALPHA):
         notes.append(
-            f"Intervals of ranks hold all together: by Holm at {ALPHA:g}, whatever "
-            "--correction and --alpha are."
+            "Intervals of ranks hold all together. They are corrected by Holm at "
+            f"{ALPHA:g}, regardless of --correction and --alpha."
         )
     return notes
 
@@ -362,8 +365,8 @@ def _ranking_notes(ranking: Ranking, options: ComparisonOptions) -> list[str]:
 def _matrix(
     ranking: Ranking, names: Sequence[str], alpha: float, width: int
 ) -> Iterator[str]:
-    """The differences of all runs, in the order of the ranking: the column's value
-    minus the row's."""
+    """Yields the differences of all runs, in the order of the ranking: the column's
+    value minus the row's."""
     order = [names.index(ranked.run) for ranked in ranking.runs]
     count = len(order)
     if 4 + 8 * count > width:
@@ -391,8 +394,8 @@ def _matrix(
 
 
 def tables_of_comparison(comparison: Comparison) -> list[Table]:
-    """A comparison as tables: the numbers, and for several runs each ranking with its
-    matrix of differences."""
+    """Returns a comparison as tables: the numbers, and for several runs each ranking
+    with its matrix of differences."""
     headers = (
         "number",
         "run",

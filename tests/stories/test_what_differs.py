@@ -200,4 +200,4 @@ def test_two_runs_of_one_name_are_refused(runs: Runs) -> None:
         other = runs.run(server, "other")
     words = (f"m={first}", f"m={other}")
     refused = mmeval("compare", *words, "--report", "false")
-    assert (refused.code, "m names two runs" in refused.error) == (2, True)
+    assert (refused.code, "two runs have the name m" in refused.error) == (2, True)

@@ -1,2 +1,2 @@
-"""Tests of paired differences, by method. Each gives a one-sided p for any true
-difference; p and interval follow from that."""
+"""Tests of paired differences, by method. Each test computes a one-sided p for any true
+difference. The two-sided p and the interval follow from it."""

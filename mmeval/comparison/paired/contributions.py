@@ -1,4 +1,5 @@
-"""The contribution of each cluster of pairs to a difference of means, and its error."""
+"""Computes the contribution of each cluster of pairs to a difference of means, and its
+error."""
 
 from __future__ import annotations
 
@@ -29,8 +30,8 @@ order of adding."""
 class PairedMean(NamedTuple):
     """Paired trials of one mean, with its ``share`` of the number.
 
-    Clusters of the same name are one cluster, also in several means. A weight is the
-    number of units behind a score; it is 1 except in weighted means.
+    Clusters of the same name are one cluster, even if they are in several means. A
+    weight is the number of units that a score covers; it is 1 except in weighted means.
     """
 
     share: float
@@ -46,8 +47,9 @@ class Contributions(NamedTuple):
 
     ``added`` is the contribution of each cluster; it sums to the difference. ``shares``
     is its contribution to a true difference of 1; they sum to 1. ``influence`` is its
-    adjusted distance from the mean of each part. The standard error is the root of the
-    sum of squares. It is None if a part has a single cluster, as its error is unknown.
+    adjusted distance from the mean of each part; None if a part has a single cluster,
+    as its error is unknown. The standard error is the root of the sum of the squared
+    influences.
     """
 
     added: Values
@@ -66,7 +68,7 @@ class Contributions(NamedTuple):
 
     @property
     def are_alike(self) -> bool:
-        """Whether all clusters differ by the same."""
+        """True if all clusters differ by the same amount."""
         means = self.added / self.shares
         return bool(np.ptp(means) <= _TIES * np.abs(means).max())
 
@@ -78,8 +80,8 @@ class Contributions(NamedTuple):
 
     @property
     def carriers(self) -> float:
-        """The number of clusters on which the spread rests. It is the number of all
-        clusters if their means lie equally far from the whole difference."""
+        """The number of clusters that cause the spread. It is the number of all
+        clusters if their means are equally far from the whole difference."""
         apart = self.added / self.shares - float(self.added.sum())
         squares = apart**2
         fourth = float(squares @ squares)
@@ -87,8 +89,8 @@ class Contributions(NamedTuple):
 
     @property
     def growth(self) -> float:
-        """What a unit of a true difference adds to the squared standard error, if equal
-        clusters become like those that differ."""
+        """The amount that a true difference of 1 adds to the squared standard error, if
+        equal clusters become like those that differ."""
         changed = self.changed
         if not changed:
             return 0.0
@@ -98,9 +100,10 @@ class Contributions(NamedTuple):
 
 
 def contributions_of(parts: Sequence[PairedMean]) -> Contributions:
-    """The contributions of all clusters, with residuals and degrees of freedom of CR2
-    (see ``mmeval.aggregate.leverage``). Parts that share clusters form a group; groups
-    are independent, so their degrees of freedom are combined by Satterthwaite."""
+    """Returns the contributions of all clusters, with residuals and degrees of freedom
+    of CR2 (see ``mmeval.aggregate.leverage``). Parts that share clusters form a group.
+    Groups are independent, so their degrees of freedom are combined by
+    Satterthwaite."""
     places: dict[str, int] = {}
     for part in parts:
         for name in part.clusters:
@@ -162,7 +165,8 @@ def _within_part(
     of_trials: Ints,
     count: int,
 ) -> _WithinPart:
-    """``of_trials`` is the number of each trial's cluster, of ``count`` clusters."""
+    """Returns the clusters of a part. ``of_trials`` is the number of each trial's
+    cluster; ``count`` is the number of clusters."""
     weights_a = part.weights_a / part.weights_a.sum()
     weights_b = part.weights_b / part.weights_b.sum()
     mean_a = float(part.a @ weights_a)

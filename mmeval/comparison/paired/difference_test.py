@@ -1,6 +1,7 @@
-"""The interface of tests of a difference, and the p and interval that follow from one.
+"""The interface of tests of a difference, and the p and interval that follow from a
+test.
 
-The interval is the inverted test: it holds the differences that the test does not
+The interval is the inverted test: it contains the differences that the test does not
 reject. So p is below 0.05 exactly if the 95 % interval excludes 0.
 """
 
@@ -22,14 +23,14 @@ class DifferenceTest(Protocol):
     """The result of a test."""
 
     def one_sided_p(self, limit: float, *, above: bool) -> float:
-        """The one-sided p of a true difference of ``limit`` or beyond it. If it is
-        small, the true difference is not ``above`` the limit (or not below it)."""
+        """Returns the one-sided p of a true difference of ``limit`` or beyond it. If it
+        is small, the true difference is not ``above`` the limit (or not below it)."""
 
 
 @dataclass(frozen=True)
 class CombinedTest:
-    """A test that rejects what all its members reject. Its interval is the smallest one
-    that holds the intervals of all members."""
+    """A test that rejects what all its members reject. Its interval is the smallest
+    interval that contains the intervals of all members."""
 
     members: tuple[DifferenceTest, ...]
 
@@ -38,7 +39,7 @@ class CombinedTest:
 
 
 def two_sided(test: DifferenceTest, limit: float = 0.0) -> float:
-    """The two-sided p of a true difference of ``limit``."""
+    """Returns the two-sided p of a true difference of ``limit``."""
     above = test.one_sided_p(limit, above=True)
     below = test.one_sided_p(limit, above=False)
     return min(1.0, 2 * min(above, below))
@@ -47,8 +48,8 @@ def two_sided(test: DifferenceTest, limit: float = 0.0) -> float:
 def interval_of(
     test: DifferenceTest, difference: float, width: float, alpha: float
 ) -> Interval | None:
-    """The true differences with a p of ``alpha`` or more, within ``width`` of 0.
-    None if the interval has no end."""
+    """Returns the interval of the true differences with a p of at least ``alpha``,
+    within ``width`` of 0. Returns None if the interval is unbounded."""
 
     def is_held(above: bool) -> Callable[[float], bool]:
         return lambda limit: test.one_sided_p(limit, above=above) >= alpha / 2
@@ -63,7 +64,8 @@ def _end(
     inside: float,
     furthest: float,
 ) -> float:
-    """The last value from ``inside`` towards ``furthest`` that is in the interval."""
+    """Returns the last value from ``inside`` towards ``furthest`` that is in the
+    interval."""
     outside = furthest
     if math.isinf(furthest):
         step = math.copysign(abs(inside) or 1.0, furthest)

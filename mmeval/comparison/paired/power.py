@@ -1,4 +1,5 @@
-"""The power of tests: detectable differences, and clusters needed to detect one."""
+"""Computes the power of tests: detectable differences, and clusters needed to detect
+one."""
 
 from __future__ import annotations
 
@@ -13,15 +14,15 @@ from mmeval.comparison.paired.score_test import ExactTail, score
 from mmeval.comparison.paired.sign_flips import FEWEST_CLUSTERS
 
 _SUMMED_UP_TO = 400
-"""Up to this number of expected pairs that differ, a power is summed exactly; above it,
+"""Up to this number of expected pairs that differ, a power is summed exactly. Above it,
 the normal distribution is used."""
 _MANY_FREEDOM = 500.0
-"""From this number of degrees of freedom on, a standard error is treated as known."""
+"""Above this number of degrees of freedom, a standard error is treated as known."""
 _QUANTILES = 32
 _NO_CHANCE = 1e-9
 _RARE = 25.0
-"""Up to this number of expected pairs that differ, a gate's exact tail may disagree
-with its score."""
+"""Up to this number of expected pairs that differ, the exact tail of a gate may
+disagree with its score."""
 _SMALL_CHANCE = 1e-4
 _MOST = 10**9
 
@@ -32,11 +33,11 @@ def reach_of(
     alpha: float,
     power: float,
 ) -> float:
-    """The difference that is detected with this ``power``, in standard errors.
+    """Returns the difference that is detected with this ``power``, in standard errors.
 
     The standard error was estimated with ``pilot`` degrees of freedom, and will be
-    estimated again with ``freedom``. Both estimates are uncertain: with the first as
-    the truth, the power would be overstated.
+    estimated again with ``freedom``. Both estimates are uncertain. Treating the first
+    as exact would overstate the power.
     """
     if min(pilot, freedom) > _MANY_FREEDOM:
         return float(special.ndtri(1 - alpha / 2) + special.ndtri(power))
@@ -56,7 +57,7 @@ def reach_of(
 
 
 def _relative_errors(freedom: float) -> Values:
-    """Equally likely standard errors, as shares of the true one."""
+    """Returns equally likely standard errors, as shares of the true standard error."""
     probabilities = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
     squares: Values = special.gammaincinv(freedom / 2, probabilities) * 2 / freedom
     return np.sqrt(squares)
@@ -67,8 +68,8 @@ def smallest_difference(
     stderr: float,
     growth: float,
 ) -> float:
-    """The difference that is ``reach`` of its own standard errors. The squared error
-    grows by ``growth`` for each unit of difference."""
+    """Returns the difference that is ``reach`` times its own standard error. The
+    squared error grows by ``growth`` for each unit of difference."""
     linear = reach**2 * growth
     return (linear + math.sqrt(linear**2 + 4 * (reach * stderr) ** 2)) / 2
 
@@ -83,8 +84,9 @@ def clusters_needed(
     alpha: float,
     power: float,
 ) -> int:
-    """The number of clusters needed to detect a ``difference``. ``stderr`` and
-    ``growth`` are those of ``clusters`` clusters, with ``pilot`` degrees of freedom."""
+    """Returns the number of clusters needed to detect a ``difference``. ``stderr`` and
+    ``growth`` were computed from ``clusters`` clusters, with ``pilot`` degrees of
+    freedom."""
     variance = clusters * (stderr**2 + abs(difference) * growth)
 
     def is_seen(count: int) -> bool:
@@ -99,8 +101,8 @@ def smallest_unseen(
     needed: int,
     power: float,
 ) -> float | None:
-    """The share of clusters that have to differ so that ``needed`` clusters differ with
-    probability ``power``."""
+    """Returns the share of all clusters that must differ so that at least ``needed`` of
+    the sampled clusters differ with probability ``power``."""
     if needed > clusters:
         return None
     return float(special.betaincinv(needed, clusters - needed + 1, power))
@@ -111,8 +113,8 @@ def clusters_for_unseen(
     needed: int,
     power: float,
 ) -> int | None:
-    """The number of clusters needed so that ``needed`` clusters differ with probability
-    ``power``, if this ``share`` of all clusters differs."""
+    """Returns the number of clusters to sample so that at least ``needed`` of them
+    differ with probability ``power``, if this ``share`` of all clusters differs."""
     if not share:
         return None
     return fewest(
@@ -123,8 +125,8 @@ def clusters_for_unseen(
 def smallest_beyond_unseen(
     clusters: float, width: float, stderr: float, alpha: float, power: float
 ) -> float:
-    """The smallest difference that unobserved clusters hardly explain. Each of them
-    could add the whole ``width`` of the range."""
+    """Returns the smallest difference that unobserved clusters are unlikely to explain.
+    Each of them could add the whole ``width`` of the range."""
     # (1 - share) ** clusters is alpha, and the share lies between the difference and
     # the end of the range
     furthest_missed = width * math.expm1(-math.log(alpha) / clusters)
@@ -141,9 +143,9 @@ def clusters_beyond_unseen(
     alpha: float,
     power: float,
 ) -> int:
-    """The number of clusters needed to detect a ``difference`` that unobserved clusters
-    might explain. ``clusters`` clusters have this ``stderr``; ``effective`` equal ones
-    have the same information."""
+    """Returns the number of clusters needed to detect a ``difference`` that unobserved
+    clusters might explain. ``stderr`` was computed from ``clusters`` clusters;
+    ``effective`` equal clusters have the same information."""
 
     def is_seen(count: int) -> bool:
         growth = count / clusters
@@ -158,9 +160,9 @@ def clusters_beyond_unseen(
 def smallest_share(
     pairs: int, differing: float, alpha: float, power: float
 ) -> float | None:
-    """The smallest difference of two shares that the score test detects, if this share
-    of pairs is ``differing``. For a larger difference, all pairs that differ do so in
-    one direction."""
+    """Returns the smallest difference of two shares that the score test detects, if
+    this share of pairs is ``differing``. For a larger difference, all pairs that differ
+    do so in one direction."""
     if power_of_shares(pairs, differing, 1.0, alpha) < power:
         return None
     low, high = 0.0, 1.0
@@ -176,8 +178,8 @@ def smallest_share(
 def pairs_needed(
     pairs: int, changed: int, difference: float, alpha: float, power: float
 ) -> int | None:
-    """The number of pairs that the score test needs to detect a ``difference`` of
-    shares, if ``changed`` of ``pairs`` differ."""
+    """Returns the number of pairs that the score test needs to detect a ``difference``
+    of shares, if ``changed`` of ``pairs`` differ."""
     if not difference:
         return None
     # Laplace's rule: with few pairs, the observed share may be 0.
@@ -193,7 +195,8 @@ def pairs_needed(
 def power_of_shares(
     pairs: int, differing: float, difference: float, alpha: float
 ) -> float:
-    """The probability that the score test detects a ``difference`` of shares."""
+    """Returns the probability that the score test detects a ``difference`` of
+    shares."""
     share = max(differing, difference)
     reach = float(special.ndtri(1 - alpha / 2))
     if pairs * share > _SUMMED_UP_TO:
@@ -215,8 +218,8 @@ def power_of_shares(
 def power_of_equivalence(
     pairs: int, differing: float, margin: float, alpha: float
 ) -> float:
-    """The probability of showing that one of two equal runs is not worse than the other
-    by the ``margin``, if this share of pairs is ``differing``."""
+    """Returns the probability of showing that one of two equal runs is not worse than
+    the other by the ``margin``, if this share of pairs is ``differing``."""
     reach = float(special.ndtri(1 - alpha / 2))
     if pairs * differing > _SUMMED_UP_TO:
         expected = pairs * differing / 2
@@ -246,7 +249,7 @@ def power_of_equivalence(
 
 
 def fewest(is_enough: Callable[[int], bool], first: int) -> int:
-    """The smallest number from ``first`` on that is enough, to within 1 %."""
+    """Returns the smallest number from ``first`` on that is enough, to within 1 %."""
     low, high = first, first
     while not is_enough(high):
         low, high = high, 2 * high

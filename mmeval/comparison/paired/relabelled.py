@@ -1,5 +1,5 @@
-"""Tests of differences without a formula, such as medians: p by swapping the labels of
-the two runs, the interval by drawing clusters."""
+"""Tests differences without a formula, such as differences of medians. The p comes from
+swapping the labels of the two runs, the interval from drawing clusters."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ Swaps = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class ResampledDifference:
-    """``draws`` are the sorted differences of the resamples. ``swapped`` is the
-    two-sided p of no difference by swapping labels. ``size`` is the largest absolute
-    value, for rounding.
+    """A difference that is tested by resampling.
 
-    Both tests have to reject 0; else the interval includes it.
+    ``draws`` are the sorted differences of the resamples. ``swapped`` is the two-sided
+    p of no difference, from swapping labels. ``size`` is the largest absolute value; it
+    sets the tolerance for rounding. Both tests must reject 0, or else the interval
+    includes it.
     """
 
     draws: Values
@@ -60,8 +61,8 @@ class ResampledDifference:
 def resample_difference(
     a: Scores, b: Scores, aggregator: Aggregator, options: Mapping[str, Any]
 ) -> ResampledDifference | None:
-    """Test the difference of two runs; ``a`` and ``b`` are their paired rows, in the
-    same order. None if a resample has no value."""
+    """Tests the difference of two runs. ``a`` and ``b`` are their paired rows, in the
+    same order. Returns None if a resample has no value."""
     clusters = list(a.by_cluster())
     first = drawn_statistic(a, aggregator, options, clusters)
     second = drawn_statistic(b, aggregator, options, clusters)

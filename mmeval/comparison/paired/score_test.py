@@ -1,7 +1,7 @@
-"""The score test of a difference of two paired shares, right or wrong.
+"""The score test of a difference between two paired shares of right answers.
 
 Source: Tango, Equivalence test and confidence interval for the difference in
-proportions for the paired-sample design, 1998. Against no difference it is McNemar's
+proportions for the paired-sample design, 1998. For a difference of 0 it is McNemar's
 test without correction.
 """
 
@@ -26,9 +26,9 @@ _SAME = 1e-9
 
 @dataclass(frozen=True)
 class ScoreTest:
-    """The score test of pairs that only the second run (``won``) or only the first run
-    (``lost``) has right. The counts may be fractions. ``unit`` is what a won pair
-    adds."""
+    """The score test of pairs. ``won`` counts the pairs that only the second run has
+    right, ``lost`` those that only the first run has right. The counts may be
+    fractions. ``unit`` is the amount that a won pair adds."""
 
     won: float
     lost: float
@@ -43,10 +43,11 @@ class ScoreTest:
 @dataclass(frozen=True)
 class ExactTail:
     """The exact probability of a score at least as extreme, if the true difference is
-    at the limit and the pairs differ as often as is then most likely.
+    at the limit. The share of pairs that differ is the most likely share under this
+    condition.
 
-    The normal distribution understates rare differences: with 4 of 200 pairs lost and
-    none won, the true difference passes its limit in 5 % of cases instead of 2.5 %.
+    The normal distribution understates rare differences. With 4 of 200 pairs lost and
+    none won, the true difference is beyond its limit in 5 % of cases instead of 2.5 %.
     """
 
     won: int
@@ -74,8 +75,8 @@ def score(
     pairs: float,
     limit: float,
 ) -> tuple[Values, Values]:
-    """The statistic and the most likely share of lost pairs, if ``limit`` is the true
-    difference. The statistic is then standard normal."""
+    """Returns the statistic and the most likely share of lost pairs, if ``limit`` is
+    the true difference. The statistic is then standard normal."""
     limit = min(1.0, max(-1.0, limit))
     linear = -won - lost + (2 * pairs - won + lost) * limit
     constant = -lost * limit * (1 - limit)
@@ -105,7 +106,7 @@ def _chance(
     won_share: float,
     lost_share: float,
 ) -> Values:
-    """The trinomial probability; 0 where the counts exceed the pairs."""
+    """Returns the trinomial probability; 0 where the counts exceed the pairs."""
     tied = pairs - won - lost
     is_possible = tied >= 0
     tied = np.maximum(tied, 0)

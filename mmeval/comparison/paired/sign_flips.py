@@ -1,9 +1,9 @@
-"""Sign flips: how unusual a difference is among those with the two runs swapped in some
-clusters.
+"""Sign flips test how unusual a difference is among the differences with the two runs
+swapped in some clusters.
 
-The only assumption is symmetry: a cluster's contribution is as likely above its share
-of the true difference as below. Clusters may be unequal, and a task may have a single
-cluster.
+The only assumption is symmetry: a cluster's contribution is as likely to be above its
+share of the true difference as below it. Clusters may be unequal, and a task may have a
+single cluster.
 """
 
 from __future__ import annotations
@@ -17,31 +17,33 @@ import numpy as np
 from mmeval.aggregate.resampling import Values
 
 EXACT_UP_TO = 20
-"""Up to this number of clusters, all flips are counted; else ``DRAWS`` are drawn."""
+"""Up to this number of clusters, all flips are counted. With more clusters, ``DRAWS``
+flips are drawn."""
 DRAWS = 9_999
 FEWEST_CLUSTERS = 6
 """With fewer clusters, even the most extreme flip has a p above 0.05."""
 _SEED = 0
 _SIGNS_AT_ONCE = 1 << 22
 _TIES = 1e-12
-"""Sums that differ by less than this share are equal: their last digits depend on the
-order of adding."""
+"""Sums that differ by less than this share are treated as equal, because their last
+digits depend on the order of adding."""
 
 
 @dataclass(frozen=True)
 class AllFlips:
     """The test by all flips. ``added`` is each cluster's contribution to the
-    difference, ``shares`` that to a true difference of 1; they sum to 1."""
+    difference, ``shares`` its contribution to a true difference of 1; the shares sum to
+    1."""
 
     added: Values
     shares: Values
 
     def one_sided_p(self, limit: float, *, above: bool) -> float:
-        """The share of all flips in which the sum is at least as extreme.
+        """Returns the share of all flips in which the sum is at least as extreme.
 
-        That holds exactly if the flipped clusters add nothing, or less, in the
-        direction of the difference. To count them, the clusters are halved, and the
-        subset sums of both halves are matched.
+        A flip is at least as extreme exactly if the flipped clusters add nothing, or
+        less, in the direction of the difference. To count these flips, the clusters are
+        split into two halves, and the subset sums of both halves are matched.
         """
         apart = self.added - limit * self.shares
         if above:
@@ -55,7 +57,7 @@ class AllFlips:
 
 
 def _sums(values: Values) -> Values:
-    """The sums of all subsets."""
+    """Returns the sums of all subsets."""
     sums = np.zeros(1)
     for value in values:
         sums = np.concatenate((sums, sums + value))
@@ -64,7 +66,8 @@ def _sums(values: Values) -> Values:
 
 @dataclass(frozen=True)
 class DrawnFlips:
-    """As ``AllFlips``, with drawn flips, which are always the same."""
+    """The test by drawn flips, with the fields of ``AllFlips``. The draws are always
+    the same."""
 
     added: Values
     shares: Values
@@ -113,5 +116,6 @@ def sign_flips(added: Values, shares: Values) -> AllFlips | DrawnFlips:
 
 
 def fewest_for(alpha: float) -> int:
-    """The fewest clusters for a p below ``alpha`` if all differ in one direction."""
+    """Returns the smallest number of clusters with a p below ``alpha`` if all differ in
+    one direction."""
     return 1 + math.floor(1 + math.log2(1 / alpha))

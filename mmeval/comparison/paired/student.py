@@ -1,4 +1,4 @@
-"""Student's t test of a difference, and the same corrected for skewness."""
+"""Student's t test of a difference, with and without a correction for skewness."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Student:
 
 @dataclass(frozen=True)
 class WithoutSkewness:
-    """As ``Student``, transformed so that a skew distribution of the difference becomes
-    nearly symmetric. ``skewness`` is that of the difference, not of one cluster.
-    Source: Hall, On the removal of skewness by transformation, 1992."""
+    """Student's t test after a transformation that makes a skewed distribution of the
+    difference nearly symmetric. ``skewness`` is the skewness of the difference, not of
+    one cluster. Source: Hall, On the removal of skewness by transformation, 1992."""
 
     difference: float
     stderr: float
@@ -44,6 +44,6 @@ class WithoutSkewness:
 
 
 def skewness(influence: Values) -> float:
-    """The skewness of a sum of independent influences."""
+    """Returns the skewness of a sum of independent influences."""
     squares = float(influence @ influence)
     return float((influence**3).sum()) / squares**1.5 if squares else 0.0

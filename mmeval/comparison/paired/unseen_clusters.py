@@ -1,4 +1,5 @@
-"""Unobserved differences: so rare that no cluster of the samples, or few, shows one."""
+"""Tests for unobserved differences, which are so rare that no or few sampled clusters
+show them."""
 
 from __future__ import annotations
 
@@ -8,9 +9,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class UnseenClusters:
-    """The probability that clusters which move the difference to a limit were not
-    sampled. It is that of the smallest share of clusters that can do so, each by the
-    whole ``width`` of the range."""
+    """The probability that the samples miss all clusters that would move the difference
+    to a limit. It is computed for the smallest share of clusters that can do so, if
+    each of them adds the whole ``width`` of the range."""
 
     difference: float
     width: float
@@ -30,8 +31,8 @@ class UnseenClusters:
 
 @dataclass(frozen=True)
 class AlikeClusters:
-    """The test of clusters that all differ by the same. A true difference can be missed
-    on one side only, so a two-sided p has only that side."""
+    """The test of clusters that all differ by the same amount. A true difference can be
+    missed on one side only, so a two-sided p covers only that side."""
 
     unseen: UnseenClusters
 

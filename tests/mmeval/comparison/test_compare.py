@@ -482,7 +482,12 @@ def test_an_interval_that_leaves_out_0_without_a_find_says_why(tmp_path: Path) -
     ("alpha", "won", "verdict", "words"),
     [
         (0.001, 6, "not_seen", "excludes 0, but p is not below --alpha 0.001"),
-        (0.2, 3, "better", "p is below --alpha 0.2, though its 95 % interval holds 0"),
+        (
+            0.2,
+            3,
+            "better",
+            "p is below --alpha 0.2, though its 95 % interval contains 0",
+        ),
     ],
 )
 def test_another_level_than_that_of_the_interval_is_the_reason_where_they_part(
@@ -508,7 +513,7 @@ def test_a_find_may_have_a_simultaneous_interval_that_holds_0(tmp_path: Path) ->
     runs = six_of_forty(tmp_path)
     found = compare(*runs, metrics="all", correction="none", simultaneous=True)
     number = found.numbers[0]
-    assert (number.verdict, "holds 0" in number.why) == ("better", True)
+    assert (number.verdict, "contains 0" in number.why) == ("better", True)
 
 
 def test_too_few_clusters_for_simultaneous_intervals_are_the_reason_for_none(
