@@ -1,4 +1,5 @@
-"""Tables, files and pages of a run; for loggers, the results of a finished run."""
+"""Writes the tables, files and pages of a run, and passes the results of a finished run
+to loggers."""
 
 from typing import TYPE_CHECKING
 

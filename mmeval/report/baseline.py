@@ -1,4 +1,5 @@
-"""A baseline: another run's numbers as a column of a run's tables (not its files)."""
+"""Shows the numbers of another run, the baseline, as a column of a run's tables (not
+its files)."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ class BaselineColumn:
 
 
 class ShownBaseline(NamedTuple):
-    """The column of a baseline (None without one), its findings, and notes for a
+    """The column of a baseline (None without a baseline), its findings, and notes for a
     page."""
 
     column: BaselineColumn | None = None
@@ -54,9 +55,9 @@ class Baseline:
         return name
 
     def shown_with(self, document: ResultsDocument) -> ShownBaseline:
-        """The baseline's column for the numbers of a run's results file. Numbers that
-        are not comparable (other version, data, protocol, metric definition or judge)
-        are left out."""
+        """Returns the baseline's column for the numbers of a run's results file.
+        Numbers that are not comparable (other version, data, protocol, metric
+        definition or judge) are left out."""
         baseline_results = results_of(self.document)
         tasks = {key.task for key in baseline_results}
         members = groups_of([document])
@@ -70,7 +71,9 @@ class Baseline:
                 if not key.slice:
                     if key.task not in tasks:
                         subject = Subject(key.task)
-                    cause = f"the baseline has no such number: {self.file.parent}"
+                    cause = (
+                        f"the baseline does not have this number: {self.file.parent}"
+                    )
                     missing = Finding("not_comparable", subject, cause=cause)
                     findings[replace(missing, severity="note")] = None
                 continue
@@ -96,27 +99,27 @@ class Baseline:
 def read_baseline(path: Path) -> Baseline:
     """Read the newest results file of a run folder, or the given results file.
 
-    Raises MissingDataError if there is none, UsageError for any other file.
+    Raises MissingDataError if there is none, and UsageError for any other file.
     """
     file = newest_results(path, {}) or path if path.is_dir() else path
     if not file.is_file():
         raise MissingDataError(
-            f"--baseline {path}: there is no results_*.json; name the folder of a "
-            "finished run"
+            f"--baseline {path} has no results_*.json; give the folder of a finished "
+            "run"
         )
     try:
         document = read_results(file)
     except UsageError:
         raise UsageError(
-            f"--baseline {file}: not a results file of this mmeval, or damaged; name a "
-            "results_*.json"
+            f"--baseline {file} is damaged, or is not a results file of this mmeval; "
+            "give a results_*.json"
         ) from None
     return Baseline(file, document)
 
 
 def recorded_baseline(settings: Mapping[str, Any], run: Path) -> Baseline | None:
-    """The baseline in the settings of a run. Logs a warning if it cannot be read, or is
-    the run itself."""
+    """Returns the baseline in the settings of a run. Logs a warning if it cannot be
+    read, or is the run itself."""
     path = settings.get("baseline")
     if path is None:
         return None
@@ -129,7 +132,8 @@ def recorded_baseline(settings: Mapping[str, Any], run: Path) -> Baseline | None
 
 
 def baseline_of_run(run: StoredRun, baseline: Baseline | None) -> ShownBaseline:
-    """The column for a run's page: of ``baseline``, else of the one in its settings."""
+    """Returns the column for a run's page, from ``baseline`` or else from the baseline
+    in the run's settings."""
     path = (run.ours.get("settings") or {}).get("baseline")
     if not run.results or (baseline is None and not path):
         return ShownBaseline()
@@ -149,14 +153,14 @@ def baseline_of_run(run: StoredRun, baseline: Baseline | None) -> ShownBaseline:
 
 
 def _other_run(path: str, results_file: Path | None) -> Baseline | Finding:
-    """The baseline at a recorded path, or the reason why it is not shown."""
+    """Returns the baseline at a recorded path, or the reason why it is not shown."""
     subject = Subject(name="--baseline")
     try:
         baseline = read_baseline(Path(path))
     except (MmevalError, OSError) as error:
         return finding_of(error, subject, "warning")
     if _is_of(baseline.file, results_file):
-        cause = f"{path} now holds the results of this run"
+        cause = f"{path} now contains the results of this run"
         return Finding("not_comparable", subject, cause=cause)
     return baseline
 

@@ -1,4 +1,5 @@
-"""The headline of each group and task: the number that is shown if only one fits."""
+"""Chooses the headline of each group and task: the number that is shown if only one
+fits."""
 
 from __future__ import annotations
 
@@ -8,12 +9,13 @@ from mmeval.results.numbers import NumberRow
 
 
 def headline_rows(rows: Sequence[NumberRow]) -> list[NumberRow]:
-    """One row for each group and task, in the given order; slices have none.
+    """Returns one row for each group and task, in the given order; slices have none.
 
-    Totals rank first (made of other numbers, and part of none), among them those of
-    averages, then the other numbers in order. The headline is the first number with a
-    value, even if some trials are lost; with several runs, the number with most values.
-    A partial value does not count. Without any value it is the first row.
+    Numbers are considered in this order: totals of averages, other totals, then the
+    other numbers in their own order. A total is made of other numbers and is part of
+    none. The headline is the first number with a value, even if some trials are lost.
+    With several runs, it is the number with the most values. A partial value does not
+    count. If no number has a value, the headline is the first row.
     """
     whole: dict[str, list[NumberRow]] = {}
     for row in rows:
@@ -23,7 +25,7 @@ def headline_rows(rows: Sequence[NumberRow]) -> list[NumberRow]:
 
 
 def _headline(rows: Sequence[NumberRow]) -> NumberRow:
-    """The headline of one task, from the rows of its whole numbers."""
+    """Returns the headline of one task, from the rows of its whole numbers."""
     inside: set[str] = set()
     for row in rows:
         inside |= row.pieces
@@ -37,8 +39,8 @@ def _headline(rows: Sequence[NumberRow]) -> NumberRow:
 
 
 def _values(row: NumberRow) -> int:
-    """The number of runs in which a row has a whole value, or has lost some of its
-    trials."""
+    """Counts the runs in which a row has a value that is not partial; some of its
+    trials may be lost."""
     count = 0
     for result, is_partial in zip(row.results, row.partial, strict=True):
         if result is None or is_partial:

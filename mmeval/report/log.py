@@ -1,6 +1,6 @@
-"""The log on stderr: ``2026-01-31:12:00:00 INFO     [module:line] message``. On a
-terminal it is only the message, after ``warning:`` or ``error:``, unless the level is
-DEBUG."""
+"""Writes the log to stderr, in lines such as ``2026-01-31:12:00:00 INFO [module:line]
+message``. On a terminal, a line has only the message, after ``warning:`` or ``error:``,
+unless the level is DEBUG."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ class _PlainFormatter(logging.Formatter):
 
 
 class _StderrHandler(logging.Handler):
-    """Writes to the current ``sys.stderr``, above a progress bar if there is one."""
+    """Writes to the current ``sys.stderr``, above a progress bar if one is shown."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
             write_line(self.format(record))
-        except Exception:  # logging must never end the run
+        except Exception:  # a failure to log must not end the run
             self.handleError(record)
 
 
 def begin_log(level: str, environ: Mapping[str, str]) -> None:
-    """Log mmeval from ``level`` up and other packages' warnings to stderr. Warns of
-    unknown environment variables. May be called again."""
+    """Log messages of mmeval from ``level`` up, and other packages' warnings, to
+    stderr. Warns of unknown environment variables. It may be called again."""
     root = logging.getLogger()
     for earlier in list(root.handlers):
         if isinstance(earlier, _StderrHandler):

@@ -1,4 +1,4 @@
-"""Markdown tables that read well on a terminal and are safe to print."""
+"""Writes Markdown tables that are readable on a terminal and safe to print."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_CELL = 80
 
 
 def cell(text: str, *, limit: int = MAX_CELL) -> str:
-    """Text that is safe to print and does not break a table."""
+    """Returns text that is safe to print and does not break a table."""
     return printable(text, limit=limit).replace("|", "\\|")
 
 
@@ -23,8 +23,8 @@ def table_lines(
     right_aligned: AbstractSet[str] = frozenset(),
     if_filled: str = "",
 ) -> list[str]:
-    """The lines of a table, without the column ``if_filled`` if all its cells are
-    empty. Cells are not escaped; pass foreign text through :func:`cell`."""
+    """Returns the lines of a table. The column ``if_filled`` is left out if all its
+    cells are empty. Cells are not escaped; pass foreign text through :func:`cell`."""
     columns = []
     for header, *cells in zip(headers, *rows, strict=True):
         if header == if_filled and not any(cells):
@@ -44,8 +44,8 @@ def table_lines(
 
 
 def _width(text: str) -> int:
-    """Terminal columns: two for wide East Asian characters, none for combining
-    marks."""
+    """Returns the number of terminal columns: two for wide East Asian characters, none
+    for combining marks."""
     if text.isascii():
         return len(text)
     width = 0

@@ -1,4 +1,5 @@
-"""Shows a run's progress: one line that is redrawn on a terminal, else only notes."""
+"""Shows a run's progress: one line that is redrawn on a terminal, or else only
+notes."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 
 class QuietProgress:
-    """No bar; notes are lines on stderr."""
+    """Progress without a bar; notes are lines on stderr."""
 
     def start(self, total: int, kept: int) -> None:
         pass
@@ -47,7 +48,7 @@ class QuietProgress:
 
 
 class LoggedProgress(QuietProgress):
-    """No bar; notes go to the log."""
+    """Progress without a bar; notes are written to the log."""
 
     def note(self, text: str) -> None:
         _log.info(text)
@@ -107,7 +108,7 @@ class ProgressBar(QuietProgress):
         from tqdm import tqdm
 
         self.close()
-        # no thread of tqdm: the bar is redrawn whenever an answer comes
+        # no thread of tqdm: the bar is redrawn whenever an answer arrives
         tqdm.monitor_interval = 0
         form = what + " {n:,}/{total:,}  {rate_noinv_fmt}  {remaining} left{postfix}"
         options: dict[str, Any] = {
@@ -121,13 +122,13 @@ class ProgressBar(QuietProgress):
             self._say(refresh=True)
 
     def _advance(self, *, also: bool = False) -> None:
-        """Count one. The counts behind the bar are updated if the bar was redrawn, or
-        at once with ``also``."""
+        """Count one more answer. The counts after the bar are updated if the bar was
+        redrawn, or immediately with ``also``."""
         if self._bar.update(1) or also:
             self._say(refresh=False)
 
     def _say(self, *, refresh: bool) -> None:
-        """Update the counts behind the time left."""
+        """Update the counts after the time left."""
         if self._bar is not None:
             words = []
             if self._judged:
@@ -151,12 +152,13 @@ class ProgressBar(QuietProgress):
 
 
 def for_stderr() -> Progress:
-    """A bar if stderr is a terminal."""
+    """Returns a bar if stderr is a terminal, or else progress without a bar."""
     return ProgressBar() if sys.stderr.isatty() else QuietProgress()
 
 
 def loading_line(model: str, seconds: float | None) -> str:
-    """A note on a model that is loading; with ``seconds``, on a loaded one."""
+    """Returns a note on a model that is loading, or with ``seconds`` on a model that
+    was loaded."""
     if seconds is None:
         return f"loading {model}"
     decimals = 0 if seconds >= 10 else 1

@@ -1,4 +1,4 @@
-"""``--write_out``: the prompt of each task's first sample."""
+"""Prints the prompt of each task's first sample, for ``--write_out``."""
 
 from __future__ import annotations
 

@@ -31,15 +31,15 @@ from mmeval.store.paths import every_trial
 from mmeval.system.wording import file_name
 
 FOLDER = "report"
-"""The folder of the report in a run folder."""
+"""The name of the report folder in a run folder."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Publication:
-    """What is done with the results of a run. It is prepared before the run, so a wrong
-    name is an error at the start and not at the end."""
+    """What is done with the results of a run. It is prepared before the run, so that a
+    wrong name is an error at the start and not at the end."""
 
     loggers: Mapping[str, Logger]
     baseline: Baseline | None
@@ -60,9 +60,9 @@ class Publication:
         table: str,
         recorded: Baseline | None = None,
     ) -> Publication:
-        """Create loggers by name and arguments, and read ``baseline``; without it the
-        ``recorded`` baseline is used. Raises the errors of the loggers and of
-        ``read_baseline``."""
+        """Create loggers by name and arguments, and read ``baseline``. Without a
+        baseline, the ``recorded`` baseline is used. Raises the errors of the loggers
+        and of ``read_baseline``."""
         other = recorded if baseline is None else read_baseline(baseline)
         return cls(create_loggers(loggers), other, log_samples, page, table)
 
@@ -73,9 +73,9 @@ class Publication:
         *,
         show: Callable[[str], None] | None = None,
     ) -> PublishedResults:
-        """Write a run's files and page (if requested), show its tables, call its
-        loggers. The short table ends with the paths of the files; else they are
-        logged."""
+        """Write a run's files and page (if requested), show its tables, and call its
+        loggers. The short table ends with the paths of the files; otherwise the paths
+        are logged."""
         form = self.table
         ends_with_places = show is not None and form == "short"
         published = publish(
@@ -123,10 +123,10 @@ def publish(
     table: str = "short",
     shown: Collection[Finding] = (),
 ) -> PublishedResults:
-    """Write results and (if requested) samples files; return their content and the
-    table.
+    """Write the results file and (if requested) the samples files. Returns their
+    content and the table.
 
-    The numbers of ``baseline`` are in the table only. The findings of the run and of
+    The numbers of ``baseline`` are only in the table. The findings of the run and of
     the baseline are logged, except those that the caller has ``shown``.
     """
     folder = context.folder or outcome.folder
@@ -190,12 +190,13 @@ def end_of_shard(
 def write_at_end(
     run: Path, results: Path, *, baseline: Baseline | None = None
 ) -> Path | None:
-    """Write the report of a run whose results were just written; return its page.
+    """Write the report of a run whose results were just written, and return its page.
 
-    ``baseline``'s numbers are shown too. A failure is logged as one warning with the
-    command that writes the report later. Raises Interrupted after Ctrl-C; the results
-    are kept."""
-    later = f"mmeval report {shlex.quote(str(run))} makes it"
+    The numbers of ``baseline`` are shown too. A failure is logged as one warning with
+    the command that writes the report later. Raises Interrupted after Ctrl-C; the
+    results are kept.
+    """
+    later = f"mmeval report {shlex.quote(str(run))} writes it"
     try:
         from mmeval.report.page import PREVIEW_SECONDS, write_report
 

@@ -1,6 +1,6 @@
-"""The results file in lm-evaluation-harness's layout, readable by its tools.
+"""Writes the results file in lm-evaluation-harness's layout, readable by its tools.
 
-The key ``mmeval`` holds what that layout lacks: counts of unscored trials, bounds,
+The key ``mmeval`` contains what that layout lacks: counts of unscored trials, bounds,
 intervals, slices, and reasons why results are not comparable.
 """
 
@@ -34,9 +34,9 @@ from mmeval.task.task import Task
 
 @dataclass(frozen=True)
 class PublishedResults:
-    """The results of a finished run, for loggers. ``table`` is the printed table,
-    ``file`` the results file and ``document`` its content as JSON values. ``samples``
-    are the samples files by task; empty if none were requested."""
+    """The results of a finished run, for loggers. ``table`` is the printed table.
+    ``file`` is the results file, and ``document`` its content as JSON values.
+    ``samples`` are the samples files by task; it is empty if none were requested."""
 
     table: str
     file: Path
@@ -45,7 +45,7 @@ class PublishedResults:
 
 
 def file_time(moment: datetime) -> str:
-    """A time for file names: ISO, with dashes instead of colons."""
+    """Returns a time for file names: ISO, with dashes instead of colons."""
     return moment.isoformat().replace(":", "-")
 
 
@@ -68,7 +68,7 @@ def write_results(
 def results_document(
     outcome: RunOutcome, context: ReportContext, task_hashes: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The content of the results file as JSON values."""
+    """Returns the content of the results file as JSON values."""
     tasks, groups = outcome.selection.tasks, outcome.selection.groups
     names = {task.name: task.alias for task in tasks}
     group_names = {group.name: group.alias for group in groups}
@@ -136,9 +136,9 @@ def results_document(
 def _numbers(
     results: tuple[Result, ...], aliases: Mapping[str, str]
 ) -> dict[str, dict[str, Any]]:
-    """``{name: {"alias", "metric,none", "metric_stderr,none"}}``, without slices. The
-    name of an answer filter replaces ``none``. An unknown value is null; an unknown
-    standard error is "N/A", as readers of this layout expect."""
+    """Returns ``{name: {"alias", "metric,none", "metric_stderr,none"}}``, without
+    slices. The name of an answer filter replaces ``none``. An unknown value is null; an
+    unknown standard error is "N/A", as readers of this layout expect."""
     entries: dict[str, dict[str, Any]] = {}
     for name, alias in aliases.items():
         entries[name] = {"alias": alias}
@@ -173,7 +173,7 @@ def _config(task: Task) -> dict[str, Any]:
 def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
     tasks = outcome.selection.tasks
     results = [*outcome.results, *outcome.group_results]
-    # a run that scores nothing needs nothing for its metrics
+    # a run that scores nothing does not need the requirements of its metrics
     lacks = unavailable_findings(outcome.selection, scoring=bool(outcome.results))
     left_out = {task.name: task.finding.cause for task in outcome.selection.left_out}
     judges = {}
@@ -206,9 +206,9 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
 
 
 def _metrics(task: Task, outcome: RunOutcome) -> dict[str, Any]:
-    """The metrics by name, and combined numbers as metrics that are made of others.
-    ``without`` also names parts without a scorable trial, unless the number leaves them
-    out by definition."""
+    """Returns the metrics by name. Combined numbers are included as metrics that are
+    made of others. ``without`` also names parts without a scorable trial, unless the
+    number leaves them out by definition."""
     rows: dict[str, Any] = {}
     profiles: dict[str, str] = {}
     for metric in task.metrics:
@@ -259,13 +259,13 @@ def _metrics(task: Task, outcome: RunOutcome) -> dict[str, Any]:
 
 
 def _range(range: tuple[float, float]) -> list[float] | None:
-    """The range; None if an end is infinite, which JSON cannot express."""
+    """Returns the range; None if an end is infinite, which JSON cannot express."""
     return list(range) if all(map(math.isfinite, range)) else None
 
 
 def _asked_trials(task: Task, outcome: RunOutcome) -> dict[str, Any]:
-    """The trials of the run folder that count in the numbers: the repeats of each
-    sample, and the index ranges of the chosen ``samples`` (null: all)."""
+    """Returns the trials of the run folder that count in the numbers: the repeats of
+    each sample, and the index ranges of the chosen ``samples`` (null: all)."""
     chosen = outcome.chosen.get(task.name)
     if chosen is None or task.name not in outcome.subsets:
         return {"repeats": task.repeats, "samples": None}
@@ -282,8 +282,8 @@ def _asked_trials(task: Task, outcome: RunOutcome) -> dict[str, Any]:
 
 @cache
 def _git_hash() -> str | None:
-    """The commit of mmeval if it runs from a checkout. It is read once, as the code of
-    a process does not change."""
+    """Returns the commit of mmeval if it runs from a checkout. It is read once, as the
+    code of a process does not change."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None

@@ -1,4 +1,5 @@
-"""The samples file: JSON lines as in lm-evaluation-harness, with ordered parts."""
+"""Writes the samples file: JSON lines as in lm-evaluation-harness, with ordered
+parts."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ from mmeval.task.task import Task
 
 @dataclass(frozen=True)
 class SampleRow:
-    """A sample, its trials in the order of repeats, and each trial's scores by output
-    of a metric."""
+    """A sample, its trials in the order of repeats, and each trial's scores by the
+    output of a metric."""
 
     index: int
     sample: Sample
@@ -40,10 +41,10 @@ class SampleRow:
 
 
 def write_samples(file: Path, rows: Iterable[SampleRow]) -> str:
-    """Write the file line by line; only the current row is in memory.
+    """Write the file line by line. Only the current row is in memory.
 
-    Returns the task's hash, over the hashes of documents, prompts and targets. Raises
-    StorageError.
+    Returns the task's hash, which covers the hashes of documents, prompts and targets.
+    Raises StorageError if the file cannot be written.
     """
     whole = hashlib.sha256()
     with replaced_file(file) as new, new.open("wb") as out:
@@ -57,8 +58,8 @@ def write_samples(file: Path, rows: Iterable[SampleRow]) -> str:
 
 
 def sample_line(row: SampleRow) -> dict[str, Any]:
-    """A line of the samples file; a metric's key has the mean of scored repeats, or
-    null.
+    """Returns a line of the samples file. A metric's key has the mean of scored
+    repeats, or null.
 
     The lists ``inapplicable``, ``left_out``, ``trace``, ``warnings`` and
     ``finish_reason``, by repeat, are left out if all items are empty or plain stops.
@@ -70,8 +71,8 @@ def sample_line(row: SampleRow) -> dict[str, Any]:
     prompt = "\n".join(messages)
     target = row.sample.references[0].rendered() if row.sample.references else ""
 
-    # Placeholders stand for all that is not text. Without an answer, `error` has the
-    # reason.
+    # Placeholders replace everything that is not text. Without an answer, `error` has
+    # the reason.
     texts, parts, errors, usage = [], [], [], []
     for trial in row.trials:
         texts.append("" if trial.output is None else trial.output.rendered())
@@ -123,8 +124,8 @@ def sample_line(row: SampleRow) -> dict[str, Any]:
 
 
 def _exchanged(trials: Sequence[Trial]) -> dict[str, Any]:
-    """By trial: the models behind the other roles, the traces of agents with the paths
-    of their calls, warnings, and finish reasons."""
+    """Returns for each trial the models of the other roles, the traces of agents with
+    the paths of their calls, warnings, and finish reasons."""
     judges, traces, warnings = [], [], []
     for trial in trials:
         served: dict[str, None] = {}
@@ -163,8 +164,9 @@ def _sha(text: str) -> str:
 def sample_rows(
     folder: Path, task: Task, score_set: Path | None, is_requested: TrialFilter
 ) -> Iterator[SampleRow]:
-    """A task's samples with their trials and scores, in the order of the data set.
-    ``score_set`` is the folder of the task's scores, None if nothing was scored."""
+    """Yields a task's samples with their trials and scores, in the order of the data
+    set. ``score_set`` is the folder of the task's scores, or None if nothing was
+    scored."""
     scores = ScoreRows(score_set)
     media = MediaStore(folder / "media")
     with closing(Journal(folder / "journal", media, writable=False)) as journal:

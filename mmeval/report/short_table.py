@@ -1,6 +1,7 @@
-"""The short table on stdout: one line for each group and task, at most 80 columns wide.
+"""Formats the short table on stdout: one line for each group and task, at most 80
+columns wide.
 
-Below it stand notes for all rows, what was not computed, and the commands to use next.
+Below it are notes for all rows, what was not computed, and the commands to use next.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ def short_table(
     baseline: BaselineColumn | None,
     width: int,
 ) -> str:
-    """The numbers of a run, and the notes that a reader needs.
-    ``document`` is the results file's content, ``baseline`` another run's column."""
+    """Returns the numbers of a run, and the notes that a reader needs. ``document`` is
+    the content of the results file; ``baseline`` is another run's column."""
     rows = headline_rows(number_rows([document], [""]))
     rows = [row for row in rows if row.results[0] is not None]
     shown = _shown(rows)
@@ -99,12 +100,12 @@ def _wrapped(
 
 
 def _shown(rows: Sequence[NumberRow]) -> list[NumberRow]:
-    """The rows with a number, and the groups that contain them."""
+    """Returns the rows with a number, and the groups that contain them."""
     shown: list[NumberRow] = []
     depths: set[int] = set()
     for row in reversed(rows):
         (result,) = row.results
-        # there is a number, or a lost one that scoring again may give
+        # the row has a number, or a lost number that scoring again may compute
         has_number = False
         if result is not None and not is_none(result):
             has_number = result.value is not None or result.failed + result.unscored > 0
@@ -130,7 +131,7 @@ class _Line(NamedTuple):
         metric_above: str,
         baseline: BaselineColumn | None,
     ) -> _Line:
-        """Make a row; the metric is left out if it is that of the row above."""
+        """Make a row; the metric is left out if it is the metric of the row above."""
         (result,) = row.results
         assert result is not None
         name = row.alias if row.metric == metric_above else f"{row.alias}, {row.metric}"
@@ -192,11 +193,12 @@ def number_text(value: float | None) -> str:
 
 
 def verdict(result: Result, other: Result) -> str:
-    """``better`` or ``worse`` than another run's number, else empty.
+    """Returns ``better`` or ``worse`` than another run's number, or else an empty
+    string.
 
-    The 95 % interval of the difference must exclude 0. It is made of the intervals of
-    both numbers, as if their samples were independent (Zou and Donner 2008). It is too
-    wide for two runs over the same samples.
+    The 95 % interval of the difference must exclude 0. It is computed from the
+    intervals of both numbers, as if their samples were independent (Zou and Donner
+    2008). It is too wide for two runs over the same samples.
     """
     if result.value is None or result.interval is None:
         return ""
@@ -216,7 +218,7 @@ def verdict(result: Result, other: Result) -> str:
 def _about_all(
     rows: Sequence[NumberRow], shown: Sequence[NumberRow], outcome: RunOutcome
 ) -> Iterator[str]:
-    """Notes on the numbers of all tasks, or of the named ones."""
+    """Yields notes on the numbers of all tasks, or of the named tasks."""
     selection = outcome.selection
     informed = [task.alias for task in selection if task.uses_reference]
     if len(informed) == len(selection.tasks):
@@ -253,8 +255,8 @@ def _about_all(
 
 
 def _without_interval(shown: Sequence[NumberRow]) -> Iterator[str]:
-    """Why numbers have no interval: each reason that does not fit into the table,
-    once."""
+    """Yields why numbers have no interval: each reason that does not fit into the
+    table, once."""
     names: dict[str, list[str]] = {}
     for row in shown:
         (result,) = row.results
@@ -274,8 +276,8 @@ def _listed_names(names: Iterable[str]) -> str:
 
 
 def _notes(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:
-    """Lost trials of each number, one line each; then the number of answers of each
-    task that name no option, by the metric with most of them."""
+    """Yields the lost trials of each number, one line each. Then yields the number of
+    answers of each task that name no option, by the metric with the most of them."""
     for row in shown:
         (result,) = row.results
         assert result is not None
@@ -309,7 +311,8 @@ def last_lines(
     page: Path | None,
     width: int,
 ) -> str:
-    """The paths of a run's page and results file, and the commands to use next."""
+    """Returns the paths of a run's page and results file, and the commands to use
+    next."""
     folder = shlex.quote(str(outcome.folder))
     selection = outcome.selection
     settings = context.settings
@@ -354,8 +357,8 @@ def _laid(
     words: Sequence[str],
     width: int,
 ) -> str:
-    """A label and a path, which is never broken, or a command that continues on the
-    next line after a backslash."""
+    """Formats a label with a path, which is never broken, or with a command that
+    continues on the next line after a backslash."""
     lines = [f"{label:{_LABEL}}{words[0]}"]
     if len(lines[0]) > width and not words[1:]:
         return f"{label}\n  {words[0]}"

@@ -1,4 +1,5 @@
-"""The full tables on stdout: Markdown, a row for each number, uncertainty and notes."""
+"""Formats the full tables on stdout: Markdown, a row for each number, uncertainty and
+notes."""
 
 from __future__ import annotations
 
@@ -42,9 +43,9 @@ def render(
     roles: Mapping[str, BackendSpec] | None = None,
     baseline: BaselineColumn | None = None,
 ) -> str:
-    """The settings line, the table of tasks, and the table of groups if any has a
-    number. ``document`` is the results file's content, ``roles`` are those besides the
-    model, ``baseline`` is another run's column."""
+    """Returns the settings line, the table of tasks, and the table of groups if any
+    group has a number. ``document`` is the content of the results file. ``roles`` are
+    all roles except the model. ``baseline`` is another run's column."""
     shown: Sequence[Task | UnavailableTask | Group] = (
         *selection.tasks,
         *selection.left_out,
@@ -73,7 +74,7 @@ def _settings_line(
     ]
     for role, spec in roles.items():
         words.append(f"{role}: {spec.name} ({as_arguments(spec.args)})")
-    # profiles other than standard, with their tasks if profiles differ
+    # all profiles except standard, with their tasks if profiles differ
     profiles: dict[str, list[str]] = {}
     for task in selection:
         profile = str(task.config.get("profile") or "standard")
@@ -91,7 +92,7 @@ def _settings_line(
 def _table(
     title: str, rows: Sequence[NumberRow], names: Names, baseline: BaselineColumn | None
 ) -> list[str]:
-    """Whole numbers first, then slices; a name is only in its first row."""
+    """Returns whole numbers first, then slices. A name is only in its first row."""
     headers = [title, *_BEFORE]
     right_aligned = set(_RIGHT_ALIGNED)
     if baseline is not None:

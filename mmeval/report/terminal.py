@@ -1,4 +1,4 @@
-"""Standard output and error: closed streams, escaped text, closed readers."""
+"""Handles standard output and error: closed streams, escaped text, closed readers."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ WIDEST, NARROWEST = 80, 40
 
 
 def columns() -> int:
-    """The width of texts for people: that of the terminal, within limits."""
+    """Returns the width of texts for people: the width of the terminal, within
+    limits."""
     return max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
 
 
 def steady() -> None:
-    """Make the streams usable, also in a process that was started without them.
+    """Make the streams usable, even in a process that was started without them.
 
-    A closed stream is opened on the null device; else the next opened file would get
-    its number and all printed text. Characters that a stream cannot show are escaped.
+    A closed stream is opened on the null device. Otherwise the next opened file would
+    get its number and all printed text. Characters that a stream cannot show are
+    escaped.
     """
     for number in range(3):
         try:
@@ -48,7 +50,8 @@ def _writable(stream: TextIO | None, number: int) -> TextIO:
 
 
 def print_text(text: str) -> None:
-    """Print results. A closed reader is ignored, so the exit code does not change."""
+    """Print results. A reader that has closed is ignored, so that the exit code does
+    not change."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -57,7 +60,8 @@ def print_text(text: str) -> None:
 
 
 def write_line(line: str) -> None:
-    """Write an escaped line to stderr; if tqdm is imported, clear its bar first."""
+    """Write an escaped line to stderr. If tqdm is imported, its bar is cleared
+    first."""
     safe = escaped(line)
     try:
         if "tqdm" in sys.modules:
@@ -70,8 +74,8 @@ def write_line(line: str) -> None:
 
 
 def _silence_if_gone(stream: TextIO, error: OSError) -> None:
-    """Discard a standard stream whose reader or terminal is gone. Raises any other
-    error. The interpreter flushes the stream once more when it ends."""
+    """Discard a standard stream after its reader or terminal has closed. Raises any
+    other error. The interpreter flushes the stream once more when it ends."""
     if error.errno not in (errno.EPIPE, errno.EIO):
         raise error
     nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -1,4 +1,5 @@
-"""Numbers of stored runs, and layouts that make a paper's tables of them."""
+"""Reads the numbers of stored runs, and loads layouts that arrange them in a paper's
+tables."""
 
 from typing import TYPE_CHECKING
 

@@ -1,5 +1,5 @@
-"""Comparability of two numbers: version, data and protocol of the task, definition of
-the metric, and judges."""
+"""Checks whether two numbers are comparable: version, data and protocol of the task,
+definition of the metric, and judges."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ Aspect = Literal[
     "version", "data", "protocol", "definition", "judge", "judge parameters"
 ]
 Plans = Callable[[str], tuple[Mapping[str, Any], Mapping[str, Any]]]
-"""Returns the definitions of a task's score sets in both runs; empty if missing."""
+"""A function that returns the definitions of a task's score sets in both runs; empty if
+missing."""
 
 JUDGE_PARAMETERS: Final = "judge parameters"
 _OF_A_JUDGE: tuple[Aspect, Aspect] = ("judge", JUDGE_PARAMETERS)
 _NOT_WHO_JUDGES = ("model", "base_url", "backend")
-"""Fields of an identity that do not say which model judges. The name is compared as the
-server reports it; the others say where the model runs."""
+"""Fields of an identity that do not identify the judging model. The name is compared as
+the server reports it; the other fields state where the model runs."""
 _PARAMETERS = frozenset(
     (
         "chat_template",
@@ -36,14 +37,14 @@ _PARAMETERS = frozenset(
         "send_seed",
     )
 )
-"""Fields of an identity that say how a model is called, not which model it is."""
+"""Fields of an identity that describe how a model is called, not which model it is."""
 
 
 class Difference(NamedTuple):
-    """One difference in how two numbers were made, with a reason in words.
+    """One difference in how two numbers were computed, with a reason in words.
 
-    ``before`` and ``now`` are the fields that differ: of a definition (version,
-    aggregation, switches by name), or of a judge and its parameters.
+    ``before`` and ``now`` are the fields that differ: those of a definition (version,
+    aggregation, switches by name), or those of a judge and its parameters.
     """
 
     aspect: Aspect
@@ -61,11 +62,13 @@ def unlike(
     across: Collection[str] = (),
     plans: Plans = lambda _task: ({}, {}),
 ) -> str:
-    """Why a number of one results file is not comparable with that of another.
+    """Returns why a number of one results file is not comparable with the same number
+    of another file.
 
-    Empty if it is comparable. The files are given by their content, the number by its
-    tasks and name. A derived number is comparable if all its pieces are. The aspects in
-    ``across`` may differ; ``judge`` includes the judge's parameters.
+    Returns an empty string if it is comparable. The files are given by their content,
+    the number by its tasks and name. A derived number is comparable if all its pieces
+    are. The aspects in ``across`` may differ; ``judge`` includes the judge's
+    parameters.
     """
     allowed = set(across)
     if "judge" in allowed:
@@ -84,8 +87,8 @@ def differences(
     output: str,
     plans: Plans = lambda _task: ({}, {}),
 ) -> Iterator[Difference]:
-    """All differences in how a task's number was made, those of its pieces included.
-    Without ``plans``, judges are compared by name only."""
+    """Yields all differences in how a task's number was computed, including the
+    differences of its pieces. Without ``plans``, judges are compared by name only."""
     before, now = first.get("mmeval", {}), other.get("mmeval", {})
     first_value: Any = first.get("versions", {}).get(task)
     other_value: Any = other.get("versions", {}).get(task)
@@ -96,7 +99,9 @@ def differences(
     first_value = task in before.get("not_comparable", ())
     other_value = task in now.get("not_comparable", ())
     if first_value != other_value:
-        reason = "only one of them was made on bundled samples, or by a stand-in metric"
+        reason = (
+            "only one of them was computed on bundled samples, or by a stand-in metric"
+        )
         yield Difference("data", reason)
     first_value = task in before.get("uses_reference", ())
     other_value = task in now.get("uses_reference", ())
@@ -107,9 +112,7 @@ def differences(
     first_value = before.get("protocols", {}).get(task)
     other_value = now.get("protocols", {}).get(task)
     if first_value != other_value:
-        reason = (
-            f"{task} was asked by the protocol {first_value} and now by {other_value}"
-        )
+        reason = f"{task} used the protocol {first_value} and now uses {other_value}"
         yield Difference("protocol", reason)
     first_value = before.get("refusals", {}).get(task, "scored")
     other_value = now.get("refusals", {}).get(task, "scored")
@@ -142,7 +145,8 @@ def differences(
 def _judged_differently(
     plans: tuple[Mapping[str, Any], Mapping[str, Any]], metric: str
 ) -> Iterator[Difference]:
-    """Differences between judges of the same name, according to the score sets."""
+    """Yields differences between judges of the same name, according to the score
+    sets."""
     old_roles, new_roles = (judging_roles(plan, metric) for plan in plans)
     if not old_roles or not new_roles:
         return
@@ -157,7 +161,7 @@ def _judged_differently(
 
 
 def changed_names(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """The names whose values differ between two mappings."""
+    """Returns the names with different values in two mappings."""
     names = {**before, **now}
     return [name for name in names if before.get(name) != now.get(name)]
 
@@ -165,7 +169,8 @@ def changed_names(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str
 def _changed(
     before: Mapping[str, Any], now: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The entries that differ, from both sides; None if a side has no such entry."""
+    """Returns the entries that differ, from both sides; None if a side lacks the
+    entry."""
     names = changed_names(before, now)
     return (
         {name: before.get(name) for name in names},
@@ -176,7 +181,8 @@ def _changed(
 def _by_name(
     roles: Mapping[str, tuple[Mapping[str, Any], ...]], index: int
 ) -> dict[str, Any]:
-    """The fields of the judges (0) or of their parameters (1), by role and name."""
+    """Returns the fields of the judges (0) or of their parameters (1), by role and
+    name."""
     fields = {}
     for role, judge in roles.items():
         lead = "" if role == "judge" else f"{role} "
@@ -188,7 +194,8 @@ def _by_name(
 def judging_roles(
     plan: Mapping[str, Any], metric: str
 ) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
-    """By role of a metric: the fields that identify its model, and its parameters."""
+    """Returns for each role of a metric the fields that identify its model, and its
+    parameters."""
     roles = {}
     for entry in plan.get("metrics", ()):
         if entry.get("metric") != metric:
@@ -206,7 +213,8 @@ def judging_roles(
 
 
 def _without_address(value: Any) -> Any:
-    """A value of an identity without the addresses of the roles that an agent calls."""
+    """Returns a value of an identity without the addresses of the roles that an agent
+    calls."""
     if not isinstance(value, Mapping):
         return value
     kept = {name: item for name, item in value.items() if name != "base_url"}
@@ -214,7 +222,7 @@ def _without_address(value: Any) -> Any:
 
 
 def metrics_of(ours: Mapping[str, Any], task: str) -> Mapping[str, Mapping[str, Any]]:
-    """The metrics of a task by name, as a results file defines them."""
+    """Returns the metrics of a task by name, as a results file defines them."""
     tasks: Mapping[str, Mapping[str, Mapping[str, Any]]] = ours.get("metrics", {})
     return tasks.get(task, {})
 
@@ -224,7 +232,7 @@ def name_of(
     task: str,
     output: str,
 ) -> str:
-    """The name of the metric that gives a number."""
+    """Returns the name of the metric that computes a number."""
     for name, metric in metrics_of(ours, task).items():
         if output in metric.get("outputs", (name,)):
             return name
@@ -236,12 +244,13 @@ def metric_of(
     task: str,
     output: str,
 ) -> Mapping[str, Any]:
-    """The metric of a number, as a results file defines it."""
+    """Returns the metric of a number, as a results file defines it."""
     return metrics_of(ours, task).get(name_of(ours, task, output), {})
 
 
 def range_of(metric: Mapping[str, Any]) -> tuple[float, float]:
-    """The range of a metric in a results file; infinite if it states none."""
+    """Returns the range of a metric in a results file; infinite if the file states
+    none."""
     low, high = metric.get("range") or (-math.inf, math.inf)
     return low, high
 
@@ -249,15 +258,16 @@ def range_of(metric: Mapping[str, Any]) -> tuple[float, float]:
 def judges_of(
     ours: Mapping[str, Any], task: str, metric: Mapping[str, Any]
 ) -> set[tuple[str, str]] | None:
-    """The judges of a metric's task, as ``judges_in``; None for a metric without
-    one."""
+    """Returns the judges of a metric's task, as ``judges_in`` does; None for a metric
+    without a judge."""
     if not metric.get("judged", task in ours.get("judges", {})):
         return None
     return judges_in(ours, (task,))
 
 
 def judges_in(ours: Mapping[str, Any], tasks: Iterable[str]) -> set[tuple[str, str]]:
-    """Each judging role of these tasks with its model, as served, else as requested."""
+    """Returns each judging role of these tasks with its model, as reported by the
+    server or else as requested."""
     judges = set()
     for task in tasks:
         for row in ours.get("judges", {}).get(task, ()):
@@ -267,7 +277,8 @@ def judges_in(ours: Mapping[str, Any], tasks: Iterable[str]) -> set[tuple[str, s
 
 
 def _definition(metric: Mapping[str, Any]) -> dict[str, Any]:
-    """The definition of a metric in a results file: version, aggregation, switches."""
+    """Returns the definition of a metric in a results file: version, aggregation,
+    switches."""
     definition: dict[str, Any] = dict(_as_scored(metric.get("switches") or {}))
     for name in ("version", "aggregation"):
         if name in metric:
@@ -276,8 +287,8 @@ def _definition(metric: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _as_scored(value: Any) -> Any:
-    """A definition in which a model is replaced by the fingerprint of its files, since
-    its name does not affect scores."""
+    """Returns a definition with each model replaced by the fingerprint of its files,
+    since the name of a model does not affect scores."""
     if not isinstance(value, Mapping):
         return value
     fingerprint = value.get("fingerprint")

@@ -1,4 +1,4 @@
-"""Order of results: groups with their tasks, and tasks with their slices."""
+"""Orders results: groups with their tasks, and tasks with their slices."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ Members = Mapping[str, Collection[str]]
 
 
 def depths(names: Iterable[str], members: Members) -> dict[str, int]:
-    """The depth of each group and task in the order of display: groups first, each
-    followed by its members."""
+    """Returns the depth of each group and task in the order of display: groups first,
+    each followed by its members."""
     names = list(names)
     inner = set().union(*members.values())
     outermost = [name for name in names if name in members and name not in inner]
@@ -23,7 +23,7 @@ def depths(names: Iterable[str], members: Members) -> dict[str, int]:
 
 
 def tasks_inside(name: str, members: Members) -> set[str]:
-    """The tasks of a group, at any depth, or the task itself."""
+    """Returns the tasks of a group, at any depth, or the task itself."""
     depth_of: dict[str, int] = {}
     _visit(name, 0, members, depth_of)
     return depth_of.keys() - members.keys()
@@ -43,7 +43,8 @@ def _visit(
 
 
 def slice_by_slice(keys: Sequence[Key], *, every: bool = False) -> list[Key]:
-    """The numbers of a task: the whole first, then each slice with all its metrics.
+    """Returns the numbers of a task: the whole first, then each slice with all its
+    metrics.
 
     Only the first of several breakdowns is kept, since others often have dozens of
     rows; ``every`` keeps all.

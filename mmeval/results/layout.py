@@ -1,11 +1,12 @@
-"""Layouts: functions that make the tables of a benchmark's paper from a run folder.
+"""Layouts are functions that arrange a run's numbers in the tables of a benchmark's
+paper.
 
     def layout(run: StoredRun) -> Iterable[Table]: ...
 
-An entry point in ``mmeval.layouts`` names such a function, and the key ``layout`` of a
-task or group names the entry point. A layout only reads; an unscored number has no
-value in its cell. The tables are printed below those of the run, and by ``mmeval report
-RUN --layout NAME``.
+An entry point in ``mmeval.layouts`` names the function, and the key ``layout`` of a
+task or group names the entry point. A layout only reads the run. The cell of an
+unscored number has no value. The tables are printed below the tables of the run, and by
+``mmeval report RUN --layout NAME``.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ Cell: TypeAlias = str | float | None
 class Table:
     """A table: title, headers, rows with one cell per header, and notes below.
 
-    People see numbers with ``digits`` decimal places; machine-readable output has all.
-    Raises ValueError for a row of another length.
+    Numbers are shown with ``digits`` decimal places; machine-readable output has all
+    digits. Raises ValueError for a row of another length.
     """
 
     title: str

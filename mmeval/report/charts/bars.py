@@ -1,4 +1,4 @@
-"""Bar charts: a bar for each number, with its 95 % interval."""
+"""Draws bar charts: a bar for each number, with its 95 % interval."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from mmeval.report.charts.svg import Drawing, fitted, text_width
 LABEL_CHARS = 32
 WIDTH, BAR, GAP, GROUP_GAP, TOP, BOTTOM = 640.0, 14.0, 3.0, 8.0, 8.0, 24.0
 NARROW, NARROW_CHARS, LABEL = 320.0, 40, 18.0
-"""The width of a drawing for a narrow screen, the characters of its labels, and their
-height above the bars."""
+"""The width of a drawing for a narrow screen, the number of characters of its labels,
+and the height of the labels above the bars."""
 VALUES = 64.0
-"""Width of the column at the right for the values, clear of bars and intervals."""
+"""The width of the column at the right for the values, which bars and intervals leave
+free."""
 SERIES = 6
-"""The number of colours of series; further series repeat them."""
+"""The number of colours of series. Further series repeat them."""
 
 
 @dataclass(frozen=True)
 class ChartBar:
-    """A value (None: ``absent`` is the reason), its interval, the number of its
-    series."""
+    """A value with its interval and the number of its series. If the value is None,
+    ``absent`` is the reason."""
 
     value: float | None
     interval: tuple[float, float] | None = None
@@ -38,9 +39,9 @@ def bars(
     spread: Sequence[float] | None = None,
     narrow: bool = False,
 ) -> Drawing:
-    """Draw horizontal bars in labelled groups; ``series`` are the names of the colours.
-    ``spread`` is the known range of the values. ``narrow`` is a phone's width, with the
-    labels above the bars."""
+    """Draw horizontal bars in labelled groups. ``series`` has a name for each colour.
+    ``spread`` is the known range of the values. ``narrow`` draws them for the width of
+    a phone, with the labels above the bars."""
     width = NARROW if narrow else WIDTH
     chars = NARROW_CHARS if narrow else LABEL_CHARS
     above = LABEL if narrow else 0.0
@@ -55,7 +56,7 @@ def bars(
                 ends.append(bar.value)
             ends += bar.interval or ()
 
-    # the names of the series above the bars, as many on a line as fit
+    # the names of the series above the bars, wrapped into lines
     legend: list[tuple[float, float, str]] = []
     x, y = 8.0, TOP
     for name in series if len(series) > 1 else ():

@@ -15,14 +15,16 @@ from mmeval.report.charts.svg import Drawing
 from mmeval.results.numbers import NOT_THERE, NumberRow
 
 MOST_BARS = 60
-"""Bars or groups of bars in a chart; the title states if some are left out."""
+"""The largest number of bars or groups of bars in a chart. The title states if some are
+left out."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart, drawn on request: the name of its file, its title, and its content in
-    words. ``cut`` states which rows are shown (also in the title); empty for all.
-    ``narrow`` draws it for a phone; None if another chart shows the same."""
+    """A chart that is drawn on request: the name of its file, its title, and its
+    content in words. ``cut`` states which rows are shown (also in the title); it is
+    empty if all are shown. ``narrow`` draws the chart for a phone; None if another
+    chart shows the same."""
 
     name: str
     title: str
@@ -39,7 +41,8 @@ Ranges = Mapping[str, Sequence[float] | None]
 def charts_of(
     rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges
 ) -> list[Chart]:
-    """The charts of rows of the runs ``names``. A single number has no chart."""
+    """Returns the charts of rows of the runs ``names``. A single number has no
+    chart."""
     # whole tasks and groups, with one chart for all metrics of the same range
     by_range: dict[tuple[float, ...] | str, list[NumberRow]] = {}
     breakdowns: dict[tuple[str, str], dict[str, list[NumberRow]]] = {}
@@ -66,7 +69,7 @@ def charts_of(
 def ranges_of(
     documents: Iterable[Mapping[str, Any]],
 ) -> dict[str, Sequence[float] | None]:
-    """The finite ranges of metrics in results files."""
+    """Returns the finite ranges of the metrics in results files."""
     ranges = {}
     for document in documents:
         ours = document.get("mmeval", {})
@@ -80,8 +83,8 @@ def ranges_of(
 def _whole(
     rows: Sequence[NumberRow], key: tuple[float, ...] | str, names: Sequence[str]
 ) -> Chart:
-    """The chart of tasks and groups that share an axis: ``key`` is their range, else
-    their metric."""
+    """Returns the chart of tasks and groups that share an axis. ``key`` is their range,
+    or else their metric."""
     shown = rows[:MOST_BARS]
     groups = [(f"{row.alias}, {row.metric}", _bars(row)) for row in shown]
     cut = _cut(rows, "row")
@@ -99,7 +102,8 @@ def _whole(
 
 
 def _cut(rows: Sequence[NumberRow], what: str) -> str:
-    """``the first 60 of 75 slices`` if rows are left out, else empty."""
+    """Returns ``the first 60 of 75 slices`` if rows are left out, or else an empty
+    string."""
     if len(rows) <= MOST_BARS:
         return ""
     return f"the first {MOST_BARS} of {len(rows):,} {what}s"
@@ -148,7 +152,8 @@ def _in_words(
     *,
     whole: bool,
 ) -> str:
-    """Each run's lowest and highest number in words, for readers without the chart."""
+    """Describes each run's lowest and highest number in words, for readers without the
+    chart."""
     several = len(names) > 1
     sentences = []
     for run, name in enumerate(names):

@@ -1,4 +1,5 @@
-"""Radar charts: values of slices around a centre, with an outline for each series."""
+"""Draws radar charts: values of slices around a centre, with an outline for each
+series."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ WIDTH, RADIUS, TOP = 640.0, 150.0, 40.0
 MIDDLE = TOP + RADIUS
 Point = tuple[float, float]
 LEAST, MOST = 3, 16
-"""The slices of a radar: fewer would be a line, with more the labels would overlap."""
+"""The smallest and largest number of slices in a radar chart. With fewer it would be a
+line, and with more the labels would overlap."""
 
 
 def radar(
@@ -24,8 +26,8 @@ def radar(
     *,
     spread: Sequence[float] | None = None,
 ) -> Drawing:
-    """Draw a radar chart with a value for each label and series. A missing value opens
-    the outline. A series without any value is not in the legend."""
+    """Draw a radar chart with a value for each label and series. A missing value leaves
+    a gap in the outline. A series without any value is not in the legend."""
     known: list[float] = []
     legend: dict[str, int] = {}
     for number, (name, values) in enumerate(series):
@@ -73,7 +75,7 @@ def _outline(
         path = _path([known], closed=True)
         drawing.add("path", f"area {colour}", d=path, fill_opacity="0.15")
     else:
-        # the stretches of known points, around the circle
+        # runs of consecutive known points, around the circle
         start = points.index(None)
         stretches: list[list[Point]] = [[]]
         for point in (*points[start:], *points[:start]):

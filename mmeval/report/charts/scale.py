@@ -1,4 +1,4 @@
-"""Scales: the range and the tick marks of an axis."""
+"""Chooses the range and the tick marks of an axis."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ class AxisScale:
     ticks: tuple[float, ...]
 
     def share(self, value: float) -> float:
-        """The position of a value, from 0 (low end) to 1 (high end), clipped."""
+        """Returns the position of a value, from 0 (low end) to 1 (high end),
+        clipped."""
         share = (value - self.low) / (self.high - self.low)
         return min(1.0, max(0.0, share))
 
 
 def scale_for(values: Iterable[float], spread: Sequence[float] | None) -> AxisScale:
-    """The scale of a metric's whole range if known, else from zero to round numbers
-    around the values."""
+    """Returns the scale of a metric's whole range if it is known, or else a scale from
+    zero to round numbers around the values."""
     if spread is None:
         finite = [0.0, *filter(math.isfinite, values)]
         low, high = min(finite), max(finite)
@@ -50,5 +51,5 @@ def scale_for(values: Iterable[float], spread: Sequence[float] | None) -> AxisSc
 
 
 def shown(value: float) -> str:
-    """A value on an axis or beside a bar."""
+    """Formats a value for an axis or for the end of a bar."""
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"

@@ -11,8 +11,8 @@ _NO_XML = re.compile(
     "[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 )
 FONT_SIZE = 13
-"""In units. The page shows a drawing at 0.85 of its size or more, so this is at least
-11 pixels."""
+"""The font size in units. The page shows a drawing at 0.85 of its size or more, so text
+has at least 11 pixels."""
 CHAR_WIDTH = 7.4
 """The approximate width of a character of a label, in units."""
 _WIDER = {"Lu": 9.2, "Sm": 11.0}
@@ -21,7 +21,7 @@ _WIDER = {"Lu": 9.2, "Sm": 11.0}
 FONT = Path(__file__).parents[2] / "decode" / "fonts" / "DejaVuSans.ttf"
 FAMILY = "DejaVu Sans"
 ZOOM = 2
-"""Pixels of a PNG for each unit of the drawing."""
+"""The number of pixels of a PNG for each unit of the drawing."""
 COLOURS = ("#3b6fb6", "#d9822b", "#3a9a6b", "#b0476a", "#7a5ea8", "#6b7280")
 _STYLE = (
     "<style>"
@@ -80,7 +80,8 @@ class Drawing:
         self.add("line", classes, x1=x1, y1=y1, x2=x2, y2=y2)
 
     def markup(self, *, head: str = "") -> str:
-        """The drawing as one SVG element; ``head`` is inserted after its title."""
+        """Returns the drawing as one SVG element; ``head`` is inserted after its
+        title."""
         width, height = _plain(self.width), _plain(self.height)
         size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
         start = (
@@ -92,7 +93,7 @@ class Drawing:
 
 
 def standalone(drawing: Drawing) -> str:
-    """The drawing as the content of an SVG file."""
+    """Returns the drawing as the content of an SVG file."""
     ground = (
         f'<rect x="0" y="0" width="{drawing.width:.2f}" height="{drawing.height:.2f}" '
         'style="fill:#ffffff"/>'
@@ -104,7 +105,7 @@ def standalone(drawing: Drawing) -> str:
 
 
 def png(drawing: Drawing) -> bytes:
-    """The drawing as a PNG."""
+    """Returns the drawing as a PNG."""
     import resvg_py
 
     drawn: bytes | list[int] = resvg_py.svg_to_bytes(
@@ -119,7 +120,8 @@ def png(drawing: Drawing) -> bytes:
 
 
 def xml_text(text: str) -> str:
-    """Replace characters that XML cannot hold or that change the writing direction."""
+    """Replaces characters that XML cannot contain or that change the writing
+    direction."""
     clean = _NO_XML.sub("�", text)
     for char in set(clean):
         if unicodedata.category(char) == "Cf":
@@ -128,13 +130,14 @@ def xml_text(text: str) -> str:
 
 
 def fitted(text: str, chars: int) -> str:
-    """A label on one line, cut after ``chars`` characters."""
+    """Returns a label on one line, cut after ``chars`` characters."""
     words = " ".join(text.split())
     return words if len(words) <= chars else words[: chars - 1] + "…"
 
 
 def text_width(text: str) -> float:
-    """A label's width in units; an overestimate, as the reader's font is unknown."""
+    """Returns a label's width in units. It is an overestimate, as the reader's font is
+    unknown."""
     width = 0.0
     for char in text:
         if unicodedata.east_asian_width(char) in "WF":

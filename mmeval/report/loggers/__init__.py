@@ -1,1 +1,2 @@
-"""Loggers: plugins that send finished results to a tracker, used only if named."""
+"""Loggers are plugins that send finished results to a tracker, and are used only if
+named."""

@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 class Logger(Protocol):
     """The plugin contract of ``mmeval.loggers``: a class that is created before a run
-    starts. Its constructor gets the logger's arguments as keywords. It raises
+    starts. Its constructor receives the logger's arguments as keywords. It raises
     MissingError or UsageError if something is missing or wrong."""
 
     def log(self, outcome: RunOutcome, published: PublishedResults) -> None:
@@ -34,7 +34,7 @@ def create_loggers(arguments: Mapping[str, Mapping[str, Any]]) -> dict[str, Logg
     """Create the loggers of a run with their arguments, by plugin name.
 
     Raises UnknownNameError for an unknown name, MissingExtraError for a package that is
-    not installed, UsageError for arguments that the logger does not accept.
+    not installed, and UsageError for arguments that the logger does not accept.
     """
     loggers: dict[str, Logger] = {}
     for name, args in arguments.items():
@@ -42,7 +42,9 @@ def create_loggers(arguments: Mapping[str, Mapping[str, Any]]) -> dict[str, Logg
         try:
             inspect.signature(factory).bind(**args)
         except TypeError as error:
-            raise UsageError(f"the logger {name!r}: {error}") from None
+            raise UsageError(
+                f"the logger {name!r} does not accept its arguments: {error}"
+            ) from None
         loggers[name] = factory(**args)
     return loggers
 
@@ -50,10 +52,11 @@ def create_loggers(arguments: Mapping[str, Mapping[str, Any]]) -> dict[str, Logg
 def log_results(
     loggers: Mapping[str, Logger], outcome: RunOutcome, published: PublishedResults
 ) -> None:
-    """Pass results to each logger. A failure is a warning, as the files are written."""
+    """Pass results to each logger. A failure is only a warning, as the files are
+    already written."""
     for name, logger in loggers.items():
         try:
-            # stdout holds the tables and nothing else
+            # only the tables may be written to stdout
             with contextlib.redirect_stdout(sys.stderr):
                 logger.log(outcome, published)
         # a plugin's logger may raise anything and call sys.exit
@@ -68,13 +71,14 @@ def log_results(
 
 
 def need_package(package: str) -> None:
-    """Raises MissingExtraError if a logger's package is missing. Imports nothing."""
+    """Raises MissingExtraError if a logger's package is missing. It imports nothing."""
     if importlib.util.find_spec(package) is None:
         raise MissingExtraError(package, "loggers")
 
 
 def flat_numbers(outcome: RunOutcome) -> dict[str, float]:
-    """Known numbers without slices: ``task/metric``, its ``_stderr`` and counts."""
+    """Returns the known numbers without slices: ``task/metric``, its ``_stderr`` and
+    counts."""
     numbers: dict[str, float] = {}
     for result in (*outcome.results, *outcome.group_results):
         if result.slice:
@@ -90,7 +94,8 @@ def flat_numbers(outcome: RunOutcome) -> dict[str, float]:
 
 
 def table_rows(outcome: RunOutcome) -> tuple[Sequence[str], list[list[Any]]]:
-    """All results, slices and groups included, as one table; None where unknown."""
+    """Returns all results, slices and groups included, as one table; None where
+    unknown."""
     columns = (
         "task",
         "slice",
@@ -109,6 +114,7 @@ def table_rows(outcome: RunOutcome) -> tuple[Sequence[str], list[list[Any]]]:
 
 
 def described(published: PublishedResults) -> dict[str, Any]:
-    """Metadata of the numbers for a tracker: settings, versions, configurations."""
+    """Returns metadata of the numbers for a tracker: settings, versions,
+    configurations."""
     keys = ("config", "configs", "versions", "n-samples", "model_name")
     return {key: published.document[key] for key in keys}

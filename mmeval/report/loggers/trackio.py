@@ -14,8 +14,8 @@ class TrackioLogger:
     """Logs the results to trackio.
 
     The arguments are those of ``trackio.init``. The default of ``project`` is
-    ``mmeval``, that of ``name`` the model's name. Trackio itself decides where it
-    stores data (``TRACKIO_DIR``, ``space_id``).
+    ``mmeval``. The default of ``name`` is the model's name. Trackio itself decides
+    where it stores data (``TRACKIO_DIR``, ``space_id``).
     """
 
     def __init__(self, **init: Any) -> None:

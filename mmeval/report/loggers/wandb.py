@@ -18,10 +18,10 @@ from mmeval.system.extras import need
 class WandbLogger:
     """Logs the results to Weights & Biases.
 
-    The arguments are those of ``wandb.init``. The default of ``project`` is
-    ``mmeval``, that of ``name`` the model's name.
+    The arguments are those of ``wandb.init``. The default of ``project`` is ``mmeval``.
+    The default of ``name`` is the model's name.
 
-    Wandb itself decides where and whether it sends data (``WANDB_MODE``, ``WANDB_DIR``,
+    Wandb itself decides whether and where it sends data (``WANDB_MODE``, ``WANDB_DIR``,
     ``WANDB_API_KEY``).
     """
 

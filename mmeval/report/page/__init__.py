@@ -1,4 +1,4 @@
-"""Writes the report page as static files: see docs/design/report.md."""
+"""Writes the report page as static files (see docs/design/report.md)."""
 
 from mmeval.report.page.writer import PREVIEW_SECONDS, WrittenPage, write_report
 

@@ -1,4 +1,4 @@
-"""Numbers without a value, grouped by the cause."""
+"""Groups the numbers without a value by the cause."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def not_computed(
     uncounted: bool,
     run: str = "RUN",
 ) -> list[dict[str, Any]]:
-    """The rows without a value in any run, for the template, by cause and remedy. A
-    number with two causes is listed under both."""
+    """Returns the rows without a value in any run, for the template, by cause and
+    remedy. A number with two causes is listed under both."""
     members = groups_of(documents)
     by_finding: dict[Finding, list[NumberRow]] = {}
     for row in rows:
@@ -61,7 +61,8 @@ def not_computed(
 def _findings(
     metric: str, tasks: Collection[str], documents: Sequence[ResultsDocument]
 ) -> dict[Finding, None]:
-    """The different findings in the results files about the metrics of a number."""
+    """Returns the distinct findings in the results files about the metrics of a
+    number."""
     findings: dict[Finding, None] = {}
     for document in documents:
         ours = document.get("mmeval", {})
@@ -76,15 +77,17 @@ def _findings(
 
 
 def _by_counts(results: Sequence[Result | None]) -> Finding:
-    """Why no trial has a score although the metric was available."""
+    """Explains why no trial has a score although the metric was available."""
     known = [result for result in results if result is not None]
     if any(result.suspended for result in known):
-        return Finding("suspended", cause="scoring stopped before its end")
+        return Finding("suspended", cause="scoring stopped before it was complete")
     if known and all(result.unsupported == result.n for result in known):
         cause = "the model does not support the inputs or outputs of the samples"
         return Finding("unsupported", cause=cause)
     if any(result.has_nothing_to_score for result in known):
-        return Finding("unscored", cause="no answer holds anything for the metric")
+        return Finding(
+            "unscored", cause="no answer contains anything that the metric can score"
+        )
     if any(result.failed for result in known):
         return Finding("failed", cause="no trial has a score")
     return Finding("unscored", cause="no trial has a score")

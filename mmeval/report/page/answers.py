@@ -1,5 +1,5 @@
-"""Three answers for the first screen: the best, the worst and a typical one. Their
-parts need no scripts."""
+"""Chooses three answers for the first screen: the best, the worst and a typical answer.
+Their parts need no scripts."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 MOST_PARTS = 7
-"""Parts of an answer that are shown; the link below it leads to all."""
+"""The number of parts of an answer that are shown. The link below it leads to all
+parts."""
 MAX_TEXT = 240
 MAX_LINES = 8
-"""Lines of code."""
+"""The largest number of lines of code that are shown."""
 _WORD = re.compile(r"\w")
 
 
 class _Answer(NamedTuple):
-    """A row of the index: ``goodness`` is its score from 0 to 1 (best), ``kinds`` the
-    number of kinds of parts less one."""
+    """A row of the index. ``goodness`` is its score from 0 to 1 (best). ``kinds`` is
+    the number of kinds of parts minus one."""
 
     goodness: float
     kinds: int
@@ -29,9 +30,10 @@ class _Answer(NamedTuple):
 def three_answers(
     index: Mapping[str, Any], details: Callable[[int], Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Answers to three samples for the template, by the headline metric of their task.
-    Of equal ones, those with most kinds of parts are shown. Without any score they have
-    none. ``index`` is the report's index, ``details`` reads a row's trial in full."""
+    """Returns answers to three samples for the template, by the headline metric of
+    their task. Among answers with the same score, those with the most kinds of parts
+    are shown. If there are no scores, the answers are shown without scores. ``index``
+    is the report's index; ``details`` reads a row's trial in full."""
     rows = index["rows"]
     answers = list(_answers(index, scored=True)) or list(_answers(index, scored=False))
     alike = len({answer.goodness for answer in answers}) < 2
@@ -59,8 +61,8 @@ def three_answers(
 
 
 def _answers(index: Mapping[str, Any], *, scored: bool) -> Iterator[_Answer]:
-    """The answers that have a score, or all answers. They are small records, as a
-    report may have many thousands."""
+    """Yields the answers that have a score, or all answers. They are small records, as
+    a report may have many thousands."""
     rows = index["rows"]
     uncounted = index["statuses"].index("uncounted")
     rates = {}
@@ -77,7 +79,7 @@ def _answers(index: Mapping[str, Any], *, scored: bool) -> Iterator[_Answer]:
 
 
 def _score(index: Mapping[str, Any], row: int) -> tuple[str, float | None]:
-    """The headline metric of a row's task, and the row's score by it."""
+    """Returns the headline metric of a row's task, and the row's score by it."""
     metric = index["tasks"][index["rows"]["task"][row]]["headline"]
     column = index["rows"]["scores"].get(metric)
     return metric, None if column is None else column[row]
@@ -86,8 +88,8 @@ def _score(index: Mapping[str, Any], row: int) -> tuple[str, float | None]:
 def _rate(
     metric: Mapping[str, Any], column: Iterable[float | None]
 ) -> Callable[[float], float]:
-    """A function for the goodness of a score: its position in the metric's range, or in
-    the range of all scores if that is unknown."""
+    """Returns a function that computes the goodness of a score: its position in the
+    metric's range, or in the range of all scores if the metric's range is unknown."""
     values = [value for value in column if value is not None]
     low, high = 0.0, 1.0
     if metric["range"]:
@@ -129,8 +131,9 @@ def _card(
 
 
 def _part(part: Mapping[str, Any]) -> dict[str, str] | None:
-    """A part as ``text``, ``code``, ``image``, ``audio`` or ``video``, or as ``other``
-    if it is only named. None for reasoning, and for spaces and punctuation."""
+    """Returns a part as ``text``, ``code``, ``image``, ``audio`` or ``video``, or as
+    ``other`` if only its name is shown. Returns None for reasoning, and for spaces and
+    punctuation."""
     kind, text = str(part["kind"]), str(part.get("text") or "")
     if kind == "reasoning" or (kind == "text" and not _WORD.search(text)):
         return None

@@ -19,14 +19,15 @@ _ESCAPES = (
 _PROTO = re.compile(rb'(?<=[{,])"__proto__":')
 """In a script this key would set an object's prototype; in brackets it is an ordinary
 key. Quotes within strings are escaped, so a quote directly after a brace or a comma
-opens a string."""
+starts a string."""
 MAX_DEPTH = 60
-"""Levels of nesting that are kept of a value that JSON cannot write as it is."""
+"""The largest number of nested levels that are kept of a value that JSON cannot
+represent unchanged."""
 
 
 def script(call: str, *values: Any) -> bytes:
-    """``mmeval.<call>(<json>, ...);`` as UTF-8.
-    NaN and infinity become null; deep nesting is cut."""
+    """Returns ``mmeval.<call>(<json>, ...);`` as UTF-8. NaN and infinity become null;
+    deep nesting is cut."""
     lines = []
     for value in values:
         try:
@@ -83,7 +84,8 @@ class Chunks:
         return from_line(body.replace(b'["__proto__"]:', b'"__proto__":'))[place]
 
     def flush(self) -> None:
-        """Write the items that are not written yet, such as those of the last file."""
+        """Write the items that are not written yet, such as the items of the last
+        file."""
         if self._items:
             if self._before is not None:
                 self._before()

@@ -1,4 +1,4 @@
-"""Colours code: splits a text into tokens with the page's classes, by Pygments."""
+"""Colours code: splits a text into tokens with the classes of the page, by Pygments."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from mmeval.media.decode.code import code_words
 from mmeval.media.decode.limits import DecodeLimits
 
 MAX_CODE = 20_000
-"""A text with more characters stays plain."""
+"""A text with more characters is not coloured."""
 MAX_LINE = 2_000
-"""A text with a longer line stays plain, as patterns may take long."""
+"""A text with a longer line is not coloured, as matching its patterns may take long."""
 MAX_BATCH = 100_000
-"""Characters that are coloured together."""
+"""The number of characters that are coloured together."""
 LIMITS = DecodeLimits(max_step_seconds=0.5)
-"""A short time limit, as colours are not essential."""
+"""The time limit is short, as colours are not essential."""
 MOST_REFUSED = 3
-"""After this number of texts that take too long, all others stay plain: the texts may
-be hostile."""
+"""After this number of texts that take too long, no further text is coloured: the texts
+may be hostile."""
 
 _FENCE = re.compile(r"\s*(?:```|~~~)[ \t]*+([\w+#.-]{0,30})[^\n]*\n")
 _FENCE_END = re.compile(r"\n(?:```|~~~)\s*\Z")
@@ -62,28 +62,29 @@ Pygments would take seconds."""
 
 
 class _Text(NamedTuple):
-    """A text without the lines of its fence, with its language (empty: unknown)."""
+    """A text without the lines of its fence, with its language (empty if unknown)."""
 
     inner: str
     language: str
 
     @property
     def is_plain(self) -> bool:
-        """Whether the text stays without colours."""
+        """True if the text is not coloured."""
         if not self.language or len(self.inner) > MAX_CODE:
             return True
         return any(len(line) > MAX_LINE for line in self.inner.splitlines())
 
 
 class Colours:
-    """Colours a report's code, many texts at a time, as each process call is slow."""
+    """Colours a report's code. Many texts are coloured at a time, as each process call
+    is slow."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[dict[str, Any], _Text]] = []
         self._refused = 0
 
     def later(self, shown: dict[str, Any]) -> None:
-        """Queue a part of code; the next ``fill`` adds ``language`` and ``tokens``.
+        """Queue a part with code. The next ``fill`` adds ``language`` and ``tokens``.
         ``tokens`` are the words in order with their classes; a text without a fence and
         colours has none."""
         inner: str = shown["text"]
@@ -121,8 +122,8 @@ class Colours:
             self._colour(batch)
 
     def _colour(self, batch: Sequence[tuple[dict[str, Any], _Text]]) -> None:
-        """Colour texts by the language of their fence, else by the guessed one. If they
-        exceed the limit together, each is coloured alone."""
+        """Colour texts by the language of their fence, or else by the guessed language.
+        If they exceed the limit together, each is coloured alone."""
         if self._refused >= MOST_REFUSED:
             return
         try:

@@ -1,4 +1,4 @@
-"""Converts a trial in full for the page."""
+"""Converts a whole trial for the page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from mmeval.results.stored_run import StoredTrial, TaskRow
 from mmeval.store.journal import Journal
 
 MAX_ITEMS = 2_000
-"""Items of one list or mapping of evidence, metadata and the like that are shown."""
+"""The number of items that are shown of one list or mapping, for example in evidence or
+metadata."""
 MAX_DEPTH = 40
 GONE = {"kind": "internal", "message": "its answer is no longer in the journal"}
 
@@ -34,8 +35,8 @@ class ShownExchange:
 
 
 def exchanges(trial: StoredTrial, journal: Journal) -> list[ShownExchange]:
-    """The calls of a trial, without the last call of an unsupported trial, which was
-    not made."""
+    """Returns the calls of a trial. The last call of an unsupported trial is left out,
+    as it was not made."""
     failed = trial.row.get("failed", {})
     is_unsupported = (trial.row.get("error") or {}).get("kind") == "unsupported"
     calls = []
@@ -54,7 +55,7 @@ def _reply(journal: Journal, key: str) -> TaskRow | None:
 def output_of(
     trial: StoredTrial, calls: Iterable[ShownExchange]
 ) -> list[TaskRow] | None:
-    """The parts of the answer; None without one."""
+    """Returns the parts of the answer; None without an answer."""
     if "error" in trial.row:
         return None
     if "output" in trial.row:
@@ -83,11 +84,11 @@ def details(
     journal: Journal,
     writer: PartWriter,
 ) -> dict[str, Any]:
-    """A trial as JSON values for the page. ``outputs`` maps each metric to the number
-    that shows its verdicts."""
+    """Returns a trial as JSON values for the page. ``outputs`` maps each metric to the
+    number that shows its verdicts."""
     sample = trial.sample
     is_output = len(calls) == 1 and "output" not in trial.row
-    # a small trial holds no long text, so nothing has to be cut
+    # a small trial has no long text, so nothing has to be cut
     whole = trial.size <= MAX_TEXT
     messages = []
     for message in sample["input"]:
@@ -126,7 +127,7 @@ def details(
 
 
 def bounded(value: Any, depth: int = 0) -> Any:
-    """A JSON value with long texts and lists cut; each cut is marked."""
+    """Returns a JSON value with long texts and lists cut; each cut is marked."""
     if isinstance(value, str):
         if len(value) <= MAX_TEXT:
             return value
@@ -194,8 +195,8 @@ def _traced(
     journal: Journal,
     writer: PartWriter,
 ) -> dict[str, Any]:
-    """The steps of an agent before its reply, and its evidence; empty for any other
-    reply."""
+    """Returns the steps of an agent before its reply, and its evidence; empty for any
+    other reply."""
     if "trace" not in reply:
         return {}
     steps = []

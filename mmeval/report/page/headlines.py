@@ -1,4 +1,5 @@
-"""The gauges of the first screen: each headline's value and 95 % interval by run."""
+"""Builds the gauges of the first screen: each headline's value and 95 % interval by
+run."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from mmeval.results.notes import from_to
 from mmeval.results.numbers import NumberRow
 
 MOST_LINES = 6
-"""Gauges on the first screen; the table below it has all numbers."""
+"""The largest number of gauges on the first screen. The table below has all numbers."""
 DIGITS = 3
 
 Ranges = Mapping[str, Sequence[float] | None]
@@ -28,13 +29,13 @@ def headline_gauges(
     uncounted: bool = False,
     baseline: BaselineColumn | None = None,
 ) -> list[dict[str, Any]]:
-    """The headline rows with a value, for the template. If there are too many, only the
-    outermost ones."""
+    """Returns the headline rows with a value, for the template. If there are too many,
+    only the outermost rows are included."""
     known = [row for row in rows if row.is_known]
     most = max(1, MOST_LINES // min(len(names), SERIES))
     shown = known
     if len(known) > most:
-        # the rows that are not inside another one
+        # the rows that are not inside another row
         shown = []
         for row in known:
             if not shown or row.depth <= shown[-1].depth:

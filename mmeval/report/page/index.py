@@ -1,4 +1,5 @@
-"""The index of a report: a row for each trial, in columns, and the text to search."""
+"""Builds the index of a report: a row for each trial, in columns, and the text to
+search."""
 
 from __future__ import annotations
 
@@ -42,8 +43,8 @@ MAX_NAME = 500
 FORMAT = 1
 
 _WORST = ("unscored", "unavailable", "scored", "inapplicable")
-"""The first of these that a score of the trial has is its status. ``inapplicable`` is
-last: it counts only if no metric applies."""
+"""The status of a trial is the first of these that one of its scores has.
+``inapplicable`` is last: it counts only if no metric applies."""
 
 
 _NEVER_ASKED = frozenset({"unsupported", "bad_sample"})
@@ -51,7 +52,7 @@ _NEVER_ASKED = frozenset({"unsupported", "bad_sample"})
 
 
 class SampleCounts(NamedTuple):
-    """The numbers of asked samples and trials of a run, and of ``chosen`` samples."""
+    """The numbers of samples and trials that a run asked, and of ``chosen`` samples."""
 
     samples: int
     chosen: int
@@ -59,10 +60,10 @@ class SampleCounts(NamedTuple):
 
 
 class Index:
-    """Columns of all trials; nothing else of a trial is kept in memory.
+    """The columns of all trials. No other data of a trial is kept in memory.
 
-    ``uncounted`` of its ``count`` trials are in a run folder but do not count in the
-    numbers.
+    The index has ``count`` trials. ``uncounted`` of them are in a run folder but do not
+    count in the numbers.
     """
 
     def __init__(self) -> None:
@@ -102,7 +103,7 @@ class Index:
         self._runs.append(row)
 
     def begin_task(self, task: StoredTask, ours: TaskRow) -> None:
-        """Begin the rows of a task; ``ours`` is the entry ``mmeval`` of the results
+        """Begin the rows of a task. ``ours`` is the entry ``mmeval`` of the results
         file."""
         self._is_counted = counted_by(ours.get("asked", {}).get(task.name))
         self._unavailable = unavailable_numbers(ours, task.name)
@@ -179,15 +180,16 @@ class Index:
         self.uncounted += status == "uncounted"
 
     def has_scores(self, row: NumberRow) -> bool:
-        """Whether trials have scores by a number; a number of averages has none."""
+        """Returns whether trials have scores by a number; a number of averages has
+        none."""
         return row.metric in self._scores
 
     def tally(self, run: int) -> Mapping[str, int]:
-        """The number of trials of a run (counted from 0) with each status."""
+        """Returns the number of trials of a run (counted from 0) with each status."""
         return self._tallies[run]
 
     def sample_counts(self, run: int) -> SampleCounts:
-        """The asked samples and trials of a run (counted from 0) that count in its
+        """Returns the samples and trials of a run (counted from 0) that count in its
         numbers."""
         chosen: set[tuple[int, int]] = set()
         samples: set[tuple[int, int]] = set()
@@ -205,7 +207,7 @@ class Index:
     def to_json(
         self, *, created: str, version: str, headlines: Mapping[str, str]
     ) -> dict[str, Any]:
-        """The whole index; ``headlines`` is the main metric of each task."""
+        """Returns the whole index; ``headlines`` is the main metric of each task."""
         # fill columns to equal lengths if the last trials have no entry
         scores: dict[str, list[float | None]] = {}
         for name, scored in self._scores.items():
@@ -239,7 +241,8 @@ class Index:
 
 
 def labels_of(trial: StoredTrial, task: StoredTask) -> dict[str, Any]:
-    """The trial's labels for breakdowns, from its score row, else from its sample."""
+    """Returns the trial's labels for breakdowns, from its score row or else from its
+    sample."""
     if trial.scores is not None and "labels" in trial.scores:
         labels: dict[str, Any] = trial.scores["labels"]
         return labels
@@ -248,7 +251,7 @@ def labels_of(trial: StoredTrial, task: StoredTask) -> dict[str, Any]:
 
 
 def level(value: Any) -> str:
-    """A label's value as text; a list is joined."""
+    """Returns a label's value as text; a list is joined."""
     if isinstance(value, list):
         return ", ".join(map(level, value))[:MAX_NAME]
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -256,7 +259,7 @@ def level(value: Any) -> str:
 
 
 def title(sample: TaskRow) -> str:
-    """The first words of the last user message, with a word for each medium."""
+    """Returns the first words of the last user message, with a word for each medium."""
     for message in reversed(sample["input"]):
         if message["role"] != "user":
             continue
@@ -275,7 +278,8 @@ def title(sample: TaskRow) -> str:
 def searched(
     trial: StoredTrial, output: Iterable[TaskRow] | None, error: TaskRow | None
 ) -> str:
-    """The text that the page searches: name, input, answer, references, error."""
+    """Returns the text that the page searches: name, input, answer, references,
+    error."""
     sample = trial.sample
     contents = [message["content"] for message in sample["input"]]
     contents += [output or (), *sample["references"][:3]]
@@ -293,7 +297,7 @@ def searched(
 
 
 def unavailable_numbers(ours: TaskRow, task: str) -> frozenset[str]:
-    """The numbers that are unavailable for all trials of a task, by the entry
+    """Returns the numbers that are unavailable for all trials of a task, by the entry
     ``mmeval`` of the results file."""
     names = set()
     for row in ours.get("results", ()):
@@ -308,8 +312,8 @@ def _status(
     row: TaskRow,
     unavailable: Container[str],
 ) -> str:
-    """A trial's status by its score row. Numbers that are ``unavailable`` for the whole
-    task count only if there are no others."""
+    """Returns a trial's status by its score row. Numbers that are ``unavailable`` for
+    the whole task count only if there are no others."""
     if error is not None:
         return "unsupported" if error.get("kind") == "unsupported" else "failed"
     if row.get("refused"):

@@ -12,17 +12,17 @@ from mmeval.report.page.places import SHOWN, Places
 from mmeval.report.page.previews import Previews, too_large
 
 MAX_TEXT = 20_000
-"""Characters of a text that the page shows."""
+"""The number of characters of a text that the page shows."""
 MAX_KNOWN = 20_000
-"""Media whose places are cached, as the same picture is often in many samples."""
+"""The number of media with cached places. The same picture is often in many samples."""
 
 _DIGEST = re.compile(r"[0-9a-f]{32,128}(?:\.\w{1,8})?", re.IGNORECASE)
 _TEXTS = frozenset({"text", "code", "reasoning"})
 
 
 class PartWriter:
-    """Converts parts of a run folder into parts of details files.
-    The next ``colours.fill()`` adds language and tokens to code."""
+    """Converts parts of a run folder into parts of details files. The next
+    ``colours.fill()`` adds language and tokens to code."""
 
     def __init__(
         self,

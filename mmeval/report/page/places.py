@@ -40,17 +40,17 @@ SHOWN: Mapping[str, frozenset[str]] = {
     ),
     "video": frozenset({"video/mp4", "video/webm", "video/ogg", "video/quicktime"}),
 }
-"""The types that a browser's element shows, by kind, without running any code."""
+"""The media types, by kind, that a browser's element shows without running any code."""
 _CHANGED = "its file has changed since it was recorded"
 MEDIA = "media"
-"""The folder of a report for media: previews, and with ``--copy_media`` all media."""
+"""The report's folder for media: previews, and with ``--copy_media`` all media."""
 
 
 @dataclass(frozen=True)
 class MediaPlace:
-    """The place of a medium. ``note`` is the reason why it cannot be shown, empty if it
-    can. ``src`` is its address for a browser, ``media`` the medium for decoders, which
-    check its recorded digest."""
+    """The place of a medium. ``note`` is the reason why it cannot be shown; empty if it
+    can be shown. ``src`` is its address for a browser. ``media`` is the medium for
+    decoders, which check its recorded digest."""
 
     media: Media | None = None
     src: str = ""
@@ -75,7 +75,7 @@ class Places:
         self._copy = copy
 
     def place(self, row: Mapping[str, Any]) -> MediaPlace:
-        """The place of a recorded medium; its note states any problem."""
+        """Returns the place of a recorded medium; its note states any problem."""
         try:
             media = Media.from_json(row, self._run / "media")
         except (UsageError, KeyError, TypeError, ValueError) as error:
@@ -108,7 +108,8 @@ class Places:
         return MediaPlace(media, f"{MEDIA}/{name}")
 
     def _address(self, path: Path) -> str:
-        """A relative address inside the run's folder, else the URI of the file."""
+        """Returns a relative address inside the run's folder, or else the URI of the
+        file."""
         # two slashes would name another host
         whole = Path("/" + str(path.absolute()).lstrip("/"))
         if not whole.resolve().is_relative_to(self._run) or ".." in whole.parts:
@@ -118,7 +119,8 @@ class Places:
 
 
 def linked_or_copied(source: Path, target: Path) -> None:
-    """Hard link a file, or copy it if the disk has no links. Follows symlinks."""
+    """Hard link a file, or copy it if the disk does not support links. Follows
+    symlinks."""
     try:
         os.link(source.resolve(), target)
     except OSError:

@@ -1,8 +1,8 @@
-"""Previews: SVG as PNG, pages of PDFs, meshes as vertices and faces.
+"""Makes previews: SVG as PNG, pages of PDFs, meshes as vertices and faces.
 
-They are in the report's ``media`` folder, once for each content, named by its digest.
-Previews of the previous report are reused. The time to make them may be limited; the
-next report makes the rest.
+Previews are in the report's ``media`` folder. Each content has one preview, named by
+its digest. Previews of the previous report are reused. The time to make them may be
+limited; the next report makes the rest.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ LIMITS = DecodeLimits(
     max_mesh_faces=2_000_000,
     max_seconds=5.0,
 )
-"""Smaller limits than for scoring, as previews are small."""
+"""The limits are smaller than for scoring, as previews are small."""
 PAGES = 3
 PAGE_DPI = 90.0
 MAX_SIDE = 1600
-"""Pixels of a drawn picture's longer side."""
+"""The number of pixels of a drawn picture's longer side."""
 MAX_FACES = 200_000
 MAX_TEXT = 20_000
-NO_TIME = "not drawn for lack of time at the end of the run; mmeval report draws it"
+NO_TIME = "not drawn within the time limit at the end of the run; run mmeval report"
 
 _DRAWN = ("image/svg+xml", "image/tiff")
-"""Pictures that browsers do not show, or that may hold scripts."""
+"""Pictures that browsers do not show, or that may contain scripts."""
 _MESHES = (
     "model/obj",
     "model/off",
@@ -55,9 +55,9 @@ _MESHES = (
 
 
 class Previews:
-    """Makes previews for a report; ``before`` is the report that it replaces.
+    """Makes previews for a report. ``before`` is the report that it replaces.
     ``seconds`` limits the time of all previews (None: no limit). ``left_over`` counts
-    those that were not made for lack of time."""
+    the previews that were not made within this time."""
 
     def __init__(
         self,
@@ -72,8 +72,8 @@ class Previews:
         self.left_over = 0
 
     def of(self, media: Media) -> dict[str, Any]:
-        """The preview of a medium that has no HTML element: ``src``, ``pages``,
-        ``mesh`` or ``text``; or a ``note`` why it cannot be shown."""
+        """Returns the preview of a medium without an HTML element: ``src``, ``pages``,
+        ``mesh`` or ``text``. If it cannot be shown, ``note`` is the reason."""
         if media.mime in _DRAWN:
             make = self._picture
         elif media.mime == "application/pdf":
@@ -135,7 +135,8 @@ class Previews:
         return {"mesh": f"{MEDIA}/{name}"}
 
     def _ensure(self, name: str, make: Callable[[], None]) -> bool:
-        """Make a preview if it is missing and there is time; whether it exists now."""
+        """Makes a preview if it is missing and there is time. Returns whether it exists
+        now."""
         if self._reused(name):
             return True
         if self._seconds_left <= 0:
@@ -149,7 +150,7 @@ class Previews:
         return True
 
     def _reused(self, name: str) -> bool:
-        """Whether a preview is in the report, or was in the previous one."""
+        """Returns whether a preview is in the report, or was in the previous report."""
         target, earlier = self._into / name, self._before / name
         if not target.exists() and earlier.is_file():
             target.parent.mkdir(exist_ok=True)
@@ -170,8 +171,8 @@ class Previews:
 
 
 def too_large(media: Media) -> str:
-    """Why a picture is not given to the browser: its header declares too many pixels,
-    or no size. Empty if it is fine."""
+    """Returns why a picture is not passed to the browser: its header declares too many
+    pixels, or no size. Empty if the browser may show it."""
     from mmeval.media.decode.picture_header import check_size
 
     try:
@@ -187,7 +188,8 @@ def _note(media: Media, error: BaseException) -> str:
 
 
 def _geometry(media: Media) -> Mapping[str, Any]:
-    """Vertices and faces as base64, their bounding box, and a note on omissions."""
+    """Returns vertices and faces as base64, their bounding box, and a note on
+    omissions."""
     import numpy as np
 
     from mmeval.media.decode import mesh_arrays
@@ -199,8 +201,8 @@ def _geometry(media: Media) -> Mapping[str, Any]:
     if len(faces) > MAX_FACES or (not len(faces) and len(vertices) > MAX_FACES):
         step = -(-len(vertices) // MAX_FACES)
         note = (
-            f"{len(faces):,} faces: every {step}. of its {len(vertices):,} points is "
-            "shown"
+            f"{len(faces):,} faces are too many: one point in {step} of its "
+            f"{len(vertices):,} points is shown"
         )
         vertices, faces = vertices[::step], faces[:0]
     low = [round(float(value), 6) for value in vertices.min(axis=0)]
@@ -214,8 +216,8 @@ def _geometry(media: Media) -> Mapping[str, Any]:
 
 
 def _text(media: Media) -> dict[str, Any]:
-    """The beginning of a text document. Its digest is checked first, so a foreign
-    record cannot show another file."""
+    """Returns the beginning of a text document. Its digest is checked first, so a
+    foreign record cannot show another file."""
     from mmeval.media.decode import document_text
 
     text = document_text(media, limits=LIMITS)

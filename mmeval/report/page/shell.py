@@ -1,4 +1,4 @@
-"""Writes index.html and its assets: all that is readable without scripts."""
+"""Writes index.html and its assets: everything that is readable without scripts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _JOINTS = re.compile(r"(?<=[_=/.])(?=\w)")
 
 
 def write_shell(into: Path, context: Mapping[str, Any]) -> None:
-    """Render the template (its head lists its variables), copy scripts and styles."""
+    """Render the template (its head lists its variables), and copy scripts and
+    styles."""
     (into / "index.html").write_bytes(rendered(context).encode("utf-8", "replace"))
     assets = into / "assets"
     assets.mkdir()
@@ -33,18 +34,20 @@ def write_shell(into: Path, context: Mapping[str, Any]) -> None:
 
 
 def rendered(context: Mapping[str, Any]) -> str:
-    """The text of index.html."""
+    """Returns the text of index.html."""
     return _template().render(**context)
 
 
 @cache
 def _template() -> Template:
-    """The compiled template; compiling takes longer than rendering a small page."""
+    """Returns the compiled template. Compiling takes longer than rendering a small
+    page."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
     def breakable(text: str) -> Markup:
-        """A name with optional line breaks after the characters that join its words."""
+        """Returns a name with optional line breaks after the characters that join its
+        words."""
         return Markup("<wbr>").join(_JOINTS.split(text))
 
     environment = Environment(
@@ -114,8 +117,8 @@ def _settings(run: StoredRun) -> list[dict[str, str]]:
 
 
 def _spent(spent: Mapping[str, Any]) -> str:
-    """``calls: 1,203, tokens: 84,210 in and 9,120 out, 0.30 USD``; empty without
-    calls."""
+    """Returns ``calls: 1,203, tokens: 84,210 in and 9,120 out, 0.30 USD``; empty
+    without calls."""
     if not spent.get("calls"):
         return ""
     words = [f"calls: {spent['calls']:,}"]

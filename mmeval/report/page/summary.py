@@ -1,4 +1,5 @@
-"""A run in words: what was asked, and what a reader needs to know about the numbers."""
+"""Describes a run in words: what was asked, and what a reader needs to know about the
+numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from mmeval.results.numbers import number_rows
 from mmeval.results.stored_run import StoredRun
 
 MOST_NAMED = 5
-"""Tasks and models that are named one by one."""
+"""The largest number of tasks or models that are named individually."""
 
 
 def lead(
@@ -21,8 +22,8 @@ def lead(
     tally: Mapping[str, int],
     sample_counts: SampleCounts,
 ) -> list[str]:
-    """The run in one sentence; without numbers also its progress. ``tally`` is the
-    number of trials by status."""
+    """Describes the run in one sentence. If it has no numbers, its progress is added.
+    ``tally`` is the number of trials by status."""
     if not run.results:
         return list(_without_numbers(run, tally))
     # the asked samples, the judges, and whether a number is comparable
@@ -47,8 +48,8 @@ def lead(
 
 
 def notes(run: StoredRun) -> list[str]:
-    """Notes that a reader needs before using the numbers. What was missing before the
-    run is stated elsewhere on the page."""
+    """Returns notes that a reader needs before using the numbers. What was missing
+    before the run is stated elsewhere on the page."""
     findings = []
     for finding in run.findings:
         is_in_lead = finding.kind == "not_comparable" and not compares(run)
@@ -66,7 +67,7 @@ def notes(run: StoredRun) -> list[str]:
 
 
 def in_words(findings: Iterable[Finding], place: Place = NOWHERE) -> Iterator[str]:
-    """Findings as notes of a page."""
+    """Yields findings as notes of a page."""
     for row in page_rows(findings, place):
         remedy = f": {row['remedy']}" if row["remedy"] else ""
         yield f"{row['label']}: {row['text']}{remedy}"
@@ -83,16 +84,16 @@ def _without_numbers(run: StoredRun, tally: Mapping[str, int]) -> Iterator[str]:
     yield f"Trials: {', '.join(words)}."
     if not run.record.get("finished"):
         yield (
-            "The run is not finished. The command that started it continues it and "
-            "makes the numbers."
+            "The run is not finished. Run its command again to continue it and to "
+            "compute the numbers."
         )
     if trials:
         command = f"mmeval score {shlex.quote(str(run.folder))}"
-        yield f"The numbers of these trials: {command}"
+        yield f"To compute the numbers of these trials: {command}"
 
 
 def compares(run: StoredRun) -> bool:
-    """Whether the numbers of any task are comparable with published ones."""
+    """Returns whether the numbers of any task are comparable with published numbers."""
     not_comparable = run.ours.get("not_comparable", ())
     return any(task.name not in not_comparable for task in run.tasks)
 

@@ -1,4 +1,5 @@
-"""The tables of the page for its template: the numbers, and the tables of papers."""
+"""Builds the tables of the page for its template: the numbers, and the tables of
+papers."""
 
 from __future__ import annotations
 
@@ -38,14 +39,15 @@ def tables(
     uncounted: bool = False,
     baseline: BaselineColumn | None = None,
 ) -> list[dict[str, Any]]:
-    """One table of tasks and groups, with runs side by side; none without a number.
+    """Returns one table of tasks and groups, with runs side by side; none without a
+    number.
 
-    With ``uncounted`` trials among the samples, the links exclude them. ``baseline`` is
-    the column of another run's numbers.
+    If there are ``uncounted`` trials among the samples, the links exclude them.
+    ``baseline`` is the column of another run's numbers.
     """
     if not rows:
         return []
-    # with several runs, notes are numbered and stand below the table
+    # with several runs, notes are numbered and placed below the table
     remarks: dict[str, int] = {}
     lines = []
     for row in rows:
@@ -80,8 +82,8 @@ def tables(
 
 
 def link(row: NumberRow, *, uncounted: bool) -> str:
-    """The link to the row's trials in the gallery, without ``uncounted`` ones if there
-    are any; empty for a group."""
+    """Returns the link to the row's trials in the gallery; empty for a group. If there
+    are ``uncounted`` trials, the link excludes them."""
     if row.is_group:
         return ""
     address = f"#task={_quoted(row.task)}"
@@ -124,9 +126,9 @@ class LayoutTables(NamedTuple):
 
 
 def layout_tables(runs: Sequence[tuple[StoredRun, str]]) -> LayoutTables:
-    """The tables of the layouts that the runs name; each run comes with its label
-    (empty for a single run). A run without numbers has none. A layout that fails, or is
-    not installed, becomes a note; the page is still written."""
+    """Returns the tables of the layouts that the runs name. Each run comes with its
+    label (empty for a single run). A run without numbers has none. A layout that fails
+    or is not installed becomes a note, and the page is still written."""
     layouts: list[dict[str, Any]] = []
     notes: list[str] = []
     for run, label in runs:
@@ -135,7 +137,7 @@ def layout_tables(runs: Sequence[tuple[StoredRun, str]]) -> LayoutTables:
             tables = []
             try:
                 tables = [layout_table(table) for table in tables_of(run, layout)]
-            # the cells of a plugin's layout may be anything
+            # the cells of a plugin's layout may have any type
             except (Exception, SystemExit) as error:
                 log.debug("a layout failed", exc_info=error)
                 reason = _text(str(error))

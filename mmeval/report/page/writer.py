@@ -1,5 +1,5 @@
-"""Writes a report into a new folder, which then replaces the old one.
-Only a trial's row of the index is kept in memory."""
+"""Writes a report into a new folder, which then replaces the old folder. Only a trial's
+row of the index is kept in memory."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ from mmeval.system.folders import replaced
 log = logging.getLogger(__name__)
 
 PREVIEW_SECONDS = 20.0
-"""The time limit of previews at the end of a run."""
+"""The time limit for making previews at the end of a run, in seconds."""
 MOST_CHARTS = 40
-"""Charts on a page; further charts are files only."""
+"""The largest number of charts on a page. Further charts are only written as files."""
 CHARTS, TABLES = "charts", "tables"
-"""Folders of a report for other formats; they are kept when the page is rewritten."""
+"""Folders of a report for other formats. They are kept when the page is rewritten."""
 _ENTRIES = frozenset({"index.html", "assets", "data", "media", CHARTS, TABLES})
 _DAMAGE = (
     ValueError,
@@ -64,9 +64,9 @@ _DAMAGE = (
 
 @dataclass(frozen=True)
 class WrittenPage:
-    """A report's page, the previews ``left_over`` for lack of time, and the number of
-    ``damaged`` lines of trials. ``unread`` are the findings of journals that lack an
-    answer."""
+    """A report's page. ``left_over`` counts the previews that were not made in time,
+    ``damaged`` the damaged lines of trials. ``unread`` are the findings of journals
+    that lack an answer."""
 
     page: Path
     left_over: int
@@ -85,7 +85,7 @@ class WrittenPage:
         not_drawn = Finding(
             "budget",
             count=self.left_over,
-            cause="pictures, documents or meshes are not drawn for lack of time",
+            cause="pictures, documents or meshes are not drawn within the time limit",
             remedy="mmeval report {RUN}",
             severity="note",
         )
@@ -104,10 +104,11 @@ def write_report(
     """Write the report of runs into ``folder`` and replace a report there.
 
     ``preview_seconds`` limits the time for drawing SVG, documents and meshes (None: no
-    limit). ``results`` is the results file of a single run, if it is not the newest of
+    limit). ``results`` is the results file of a single run, if it is not the newest in
     its folder. ``baseline`` is shown with the numbers of a single run; the default is
-    that of its settings. Raises MissingDataError if there is no run, UsageError for a
-    damaged run or a folder that holds something else, StorageError.
+    the baseline of its settings. Raises MissingDataError if there is no run, UsageError
+    for a damaged run or a folder that contains something else, and StorageError if the
+    report cannot be written.
     """
     folder = folder.resolve()
     with ExitStack() as stack:
@@ -131,8 +132,9 @@ def write_report(
 
 @contextmanager
 def new_report(folder: Path, again: str = "mmeval report") -> Iterator[Path]:
-    """A new folder that replaces the report in ``folder`` once it is complete.
-    Raises UsageError for a folder that holds something else, StorageError."""
+    """Yields a new folder that replaces the report in ``folder`` once it is complete.
+    Raises UsageError for a folder that contains something else, and StorageError if the
+    report cannot be written."""
     check_replaceable(folder)
     try:
         with replaced(folder) as new:
@@ -146,28 +148,28 @@ def new_report(folder: Path, again: str = "mmeval report") -> Iterator[Path]:
     except OSError as error:
         raise StorageError(
             f"{folder}: the report cannot be written ({error.strerror or error}); free "
-            "space, or name another folder with --output_path"
+            "space, or choose another folder with --output_path"
         ) from None
 
 
 def check_replaceable(folder: Path) -> None:
-    """Raises UsageError for a folder that holds anything but a report."""
+    """Raises UsageError for a folder that contains anything except a report."""
     if not folder.exists():
         return
     if not folder.is_dir():
-        raise UsageError(f"{folder} is a file; name a folder for the report")
+        raise UsageError(f"{folder} is a file; choose a folder for the report")
     names = {entry.name for entry in folder.iterdir()}
     has_page = (folder / "data" / "index.js").is_file()
     if not has_page:
         names -= {CHARTS, TABLES}
     if names - _ENTRIES or (names and not has_page):
         raise UsageError(
-            f"{folder} holds other files than a report of mmeval; name another folder"
+            f"{folder} contains files that are not a report; choose another folder"
         )
 
 
 class PageWriter:
-    """Writes the data of a page: the trials of runs in full, and their index."""
+    """Writes the data of a page: the whole trials of runs, and their index."""
 
     def __init__(
         self,
@@ -195,7 +197,7 @@ class PageWriter:
 
     @property
     def written(self) -> WrittenPage:
-        """The written page, once it is finished."""
+        """The written page; complete after ``finish``."""
         page = self._folder / "index.html"
         return WrittenPage(page, self.previews.left_over, self.damaged, self.unread)
 
@@ -219,7 +221,7 @@ class PageWriter:
         write_shell(self._new, context)
 
     def finish(self, now: datetime, rows: Sequence[NumberRow]) -> dict[str, Any]:
-        """Write the last chunks, and return the index; its headlines are from
+        """Write the last chunks, and return the index. Its headlines come from
         ``rows``."""
         self._details.flush()
         self._texts.flush()
@@ -344,7 +346,7 @@ class PageWriter:
     def _findings(
         self, charts: Sequence[Chart], runs: Sequence[StoredRun]
     ) -> Iterator[Finding]:
-        """The findings about the page itself."""
+        """Yields the findings about the page itself."""
         if self.index.uncounted:
             yield Finding(
                 "subset",
@@ -367,7 +369,7 @@ class PageWriter:
 
 
 def names_of(runs: Sequence[StoredRun]) -> list[str]:
-    """Names that distinguish runs: the models if they differ."""
+    """Returns names that distinguish runs: the models if they differ."""
     models = [run.model for run in runs]
     if len(set(models)) == len(models):
         return models

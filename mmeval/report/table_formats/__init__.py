@@ -1,4 +1,5 @@
-"""Tables of numbers as text: for a terminal or page, a paper, a spreadsheet."""
+"""Formats tables of numbers as text: for a terminal or page, a paper, or a
+spreadsheet."""
 
 from __future__ import annotations
 
@@ -27,4 +28,4 @@ TABLES: Mapping[str, TableFormat] = {
     "latex": TableFormat(latex_table, "numbers.tex"),
     "csv": TableFormat(csv_table, "numbers.csv", every_slice=True),
 }
-"""The formats by their names. Each takes rows and the names of the runs."""
+"""The formats by name. Each takes rows and the names of the runs."""

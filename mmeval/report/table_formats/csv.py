@@ -1,4 +1,5 @@
-"""Numbers for a spreadsheet or a script: one number with all its fields a line."""
+"""Formats numbers for a spreadsheet or a script: one number with all its fields per
+line."""
 
 from __future__ import annotations
 
@@ -41,13 +42,13 @@ COLUMNS = (
 )
 MAX_CHARS = 2_000
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""A text that starts with one of these (or a wide form) is a formula in a spreadsheet,
-so it gets a leading quote."""
+"""A spreadsheet treats a text that starts with one of these (or a wide form) as a
+formula, so the text gets a leading quote."""
 
 
 def csv_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
-    """CSV with a line for each run's number and its notes; unknown values are empty.
-    If a run does not have the number, the notes state it."""
+    """Returns CSV with a line for each run's number and its notes. Unknown values are
+    empty. If a run does not have the number, the notes state it."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -97,6 +98,6 @@ def _yes(truth: bool) -> str:
 
 
 def csv_text(text: str) -> str:
-    """Foreign text that a spreadsheet does not read as a formula."""
+    """Returns foreign text that a spreadsheet does not treat as a formula."""
     clean = printable(text, limit=MAX_CHARS)
     return f"'{clean}" if clean.lstrip().startswith(_FORMULA) else clean

@@ -30,7 +30,8 @@ NONE = "--"
 
 
 def latex_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
-    """Values with their 95 % intervals; letters mark the notes below the table."""
+    """Returns values with their 95 % intervals; letters mark the notes below the
+    table."""
     marks: dict[str, str] = {"": ""}
     body = []
     last = ""
@@ -64,7 +65,8 @@ def booktabs(
     rows: Iterable[Sequence[str]],
     notes: Iterable[str],
 ) -> str:
-    """A table with booktabs rules and notes below; cells must be LaTeX already."""
+    """Returns a table with booktabs rules and notes below. Cells must be LaTeX
+    already."""
     lines = [
         r"% \usepackage{booktabs}",
         rf"\begin{{tabular}}{{{columns}}}",
@@ -80,13 +82,13 @@ def booktabs(
 
 
 def latex_text(text: str) -> str:
-    """Foreign text, escaped for LaTeX."""
+    """Returns foreign text, escaped for LaTeX."""
     clean = printable(text, limit=MAX_CHARS)
     return _CHARS.sub(lambda match: _SPECIAL[match[0]], clean)
 
 
 def _letter(number: int) -> str:
-    """a, b, ... z, aa, ab, ... as a raised mark, from 1 on."""
+    """Returns a, b, ... z, aa, ab, ... as a raised mark; ``number`` starts at 1."""
     letters = ""
     while number:
         number, rest = divmod(number - 1, 26)

@@ -1,4 +1,5 @@
-"""The tables of layouts as text: for a terminal or page, a paper, or a script."""
+"""Formats the tables of layouts as text: for a terminal or page, a paper, or a
+script."""
 
 from __future__ import annotations
 
@@ -23,8 +24,9 @@ UNKNOWN = "N/A"
 
 
 def layouts_at_end(folder: Path, results: Path) -> str:
-    """The tables of the layouts that a run names; empty without any. A failure is one
-    warning with the command that prints the tables later; it does not fail the run."""
+    """Returns the tables of the layouts that a run names; empty without any. A failure
+    does not fail the run. It is logged as one warning with the command that prints the
+    tables later."""
     texts = []
     names: Sequence[str] = ()
     try:
@@ -45,7 +47,7 @@ def layouts_at_end(folder: Path, results: Path) -> str:
 
 
 def markdown_tables(tables: Iterable[Table]) -> str:
-    """Markdown tables, each with its title above and its notes below."""
+    """Returns Markdown tables, each with its title above and its notes below."""
     texts = []
     for table in tables:
         headers = [cell(header) for header in table.headers]
@@ -66,14 +68,15 @@ def markdown_tables(tables: Iterable[Table]) -> str:
 
 
 def shown(value: Cell, digits: int) -> str:
-    """The text of a cell, not yet escaped."""
+    """Returns the text of a cell, not yet escaped."""
     if value is None:
         return UNKNOWN
     return value if isinstance(value, str) else f"{value:.{digits}f}"
 
 
 def number_columns(table: Table) -> list[bool]:
-    """Whether each column holds only numbers; False in a table without rows."""
+    """Returns whether each column contains only numbers; False in a table without
+    rows."""
     is_number = [bool(table.rows)] * len(table.headers)
     for row in table.rows:
         for column, value in enumerate(row):
@@ -83,7 +86,7 @@ def number_columns(table: Table) -> list[bool]:
 
 
 def latex_tables(tables: Iterable[Table]) -> str:
-    """LaTeX tables with booktabs rules, one after the other."""
+    """Returns LaTeX tables with booktabs rules, one after the other."""
     texts = []
     for table in tables:
         columns = ""
@@ -99,8 +102,9 @@ def latex_tables(tables: Iterable[Table]) -> str:
 
 
 def csv_tables(tables: Iterable[Table]) -> str:
-    """CSV with one cell on each line: table, row (its first cell), column, value.
-    Numbers are not rounded, unknown cells are empty. Notes have the column ``note``."""
+    """Returns CSV with one cell on each line: table, row (its first cell), column,
+    value. Numbers are not rounded, and unknown cells are empty. Notes have the column
+    ``note``."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("table", "row", "column", "value"))

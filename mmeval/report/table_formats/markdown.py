@@ -1,4 +1,5 @@
-"""A table in Markdown: one run with all columns, or several with one column each."""
+"""Formats a table in Markdown: one run with all columns, or several runs with one
+column each."""
 
 from __future__ import annotations
 
@@ -14,9 +15,9 @@ MAX_NOTE = 400
 
 
 def markdown_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
-    """A Markdown table; numbers of several runs read ``0.5000 (0.4000 to 0.6000)``. A
-    dagger marks a number that is not comparable with the first run's; the notes have
-    the reason."""
+    """Returns a Markdown table. Numbers of several runs are formatted as ``0.5000
+    (0.4000 to 0.6000)``. A dagger marks a number that is not comparable with the first
+    run's number; the notes have the reason."""
     several = len(names) > 1
     columns = [cell(name) for name in names] if several else list(_OF_ONE)
     headers = ["Tasks", "Version", "Metric", "↑/↓", *columns, "Notes"]
@@ -48,7 +49,7 @@ def markdown_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
 
 
 def number_cells(result: Result | None) -> list[str]:
-    """A number's cells: value, standard error, interval, and scored trials."""
+    """Returns a number's cells: value, standard error, interval, and scored trials."""
     if result is None:
         return ["N/A", "±", "N/A", "N/A", ""]
     value = "N/A" if result.value is None else f"{result.value:.4f}"

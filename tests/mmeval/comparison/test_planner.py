@@ -94,7 +94,7 @@ def test_a_small_difference_is_printed_with_three_digits() -> None:
     plan = Plan(clusters=1_000_000)
     seen = plan.to_json()["smallest_seen"]
     assert seen < 0.0015
-    printed = float(plan.to_text().split(" see ")[1].split()[0])
+    printed = float(plan.to_text().split(" detect ")[1].split()[0])
     assert seen <= printed <= 1.01 * seen
 
 
