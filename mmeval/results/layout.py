@@ -48,13 +48,13 @@ class Table:
         for row in self.rows:
             if len(row) != len(self.headers):
                 raise ValueError(
-                    f"{self.title}: a row has {len(row)} cells below "
+                    f"{self.title}: a row has {len(row)} cells, but the table has "
                     f"{len(self.headers)} headers"
                 )
 
 
 Layout: TypeAlias = "Callable[[StoredRun], Iterable[Table]]"
-"""Contract of the plugins in ``mmeval.layouts``."""
+"""The contract of the plugins in ``mmeval.layouts``."""
 
 
 def load_layout(name: str) -> Layout:
@@ -64,7 +64,7 @@ def load_layout(name: str) -> Layout:
 
 
 def layouts_of(run: StoredRun) -> list[str]:
-    """The layouts that the groups and tasks of a run name, each once."""
+    """Returns the layouts that the groups and tasks of a run name, each once."""
     shown: Mapping[str, object] = run.results.get("group_subtasks", {})
     configs = [task.config for task in run.tasks]
     groups: Mapping[str, Mapping[str, object]] = run.record.get("groups", {})
@@ -77,9 +77,11 @@ def layouts_of(run: StoredRun) -> list[str]:
 
 
 def tables_of(run: StoredRun, name: str) -> list[Table]:
-    """The tables of a layout; a note below the first names the model and the judges.
+    """Returns the tables of a layout. A note below the first table names the model and
+    the judges.
 
-    Raises UnknownNameError, and PluginError if the layout fails on this run.
+    Raises UnknownNameError for an unknown layout, and PluginError if the layout fails
+    on this run.
     """
     layout = load_layout(name)
     try:
@@ -102,7 +104,7 @@ def scores_of(
     task: StoredTask,
     number: str,
 ) -> Scores:
-    """The scores of one number for the counted trials, in data set order.
+    """Returns the scores of one number for the counted trials, in data set order.
 
     Empty without scores, and for a number of averages, which has no score per trial.
     """
@@ -125,7 +127,7 @@ def result_of(
     task: StoredTask,
     number: str,
 ) -> Result | None:
-    """A number of a whole task in the results file; None without it."""
+    """Returns a number of a whole task in the results file; None if it is not there."""
     for row in run.ours.get("results", ()):
         is_number = row["task"] == task.name and row["metric"] == number
         if is_number and not row.get("slice"):
@@ -134,8 +136,8 @@ def result_of(
 
 
 def paper_notes(run: StoredRun, tasks: Iterable[str]) -> tuple[str, ...]:
-    """The note below tables of these tasks if a task's numbers are not comparable with
-    the paper's."""
+    """Returns the note below tables of these tasks if a task's numbers are not
+    comparable with the paper's numbers."""
     if set(run.ours.get("not_comparable", ())).isdisjoint(tasks):
         return ()
     return (
@@ -145,5 +147,5 @@ def paper_notes(run: StoredRun, tasks: Iterable[str]) -> tuple[str, ...]:
 
 
 def judge_names(run: StoredRun, tasks: Iterable[str]) -> list[str]:
-    """The models that judged these tasks, as served."""
+    """Returns the models that judged these tasks, as reported by their servers."""
     return sorted({model for _, model in judges_in(run.ours, tasks)})

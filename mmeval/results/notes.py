@@ -1,4 +1,5 @@
-"""Notes on a number: missing trials, tasks without a value, repeated numbers."""
+"""Writes the notes on a number: missing trials, tasks without a value, repeated
+numbers."""
 
 from __future__ import annotations
 
@@ -11,10 +12,10 @@ from mmeval.records.score import Key, Result
 from mmeval.system.wording import listed
 
 Pieces = Mapping[tuple[str, str], Collection[str]]
-"""Pieces of derived numbers, by task and number."""
+"""The pieces of derived numbers, by task and number."""
 
 MAX_NAMED = 3
-"""Number of tasks of a group that a note names; the others are counted."""
+"""The number of tasks of a group that a note names. The others are counted."""
 
 _NUMBERS = attrgetter(
     "value",
@@ -30,11 +31,11 @@ _NUMBERS = attrgetter(
 
 
 def missing(result: Result) -> str:
-    """The trials that a value leaves out, and its bounds with them:
-    ``2 failed, 1 unscored, bounds 0.4000 to 0.5500``.
+    """Returns the trials that a value leaves out, and its bounds with them: ``2 failed,
+    1 unscored, bounds 0.4000 to 0.5500``.
 
-    Also states whether the interval covers the bounds. Suspended scoring comes first,
-    then nothing to score.
+    Also states whether the interval covers the bounds. ``scoring suspended`` comes
+    first, then ``nothing to score``.
     """
     words = []
     if result.suspended:
@@ -53,7 +54,8 @@ def missing(result: Result) -> str:
 
 
 def no_interval(result: Result) -> str:
-    """Why a value has no interval: ``no interval: one cluster``. Empty for a slice."""
+    """Returns why a value has no interval: ``no interval: one cluster``. Empty for a
+    slice."""
     is_missing = result.value is not None and result.interval is None
     if not is_missing or not result.no_interval or result.slice:
         return ""
@@ -61,15 +63,15 @@ def no_interval(result: Result) -> str:
 
 
 def no_option(result: Result) -> str:
-    """Number of answers that count as wrong since they name no option:
+    """Returns the number of answers that count as wrong because they name no option:
     ``no option 3/200``."""
     return f"no option {result.no_option:,}/{result.n:,}" if result.no_option else ""
 
 
 def refused(result: Result) -> str:
-    """Number of refusals of the model and of the judge: ``refused 3/200``.
+    """Returns the number of refusals of the model and of the judge: ``refused 3/200``.
 
-    Refused answers may be scored; refused verdicts give no score.
+    Refused answers may be scored. A trial with a refused verdict has no score.
     """
     words = []
     if result.refused:
@@ -84,7 +86,7 @@ def from_to(pair: tuple[float, float], digits: int = 4) -> str:
 
 
 def weights(result: Result) -> str:
-    """The weights of a group's members; empty if all are equal."""
+    """Returns the weights of a group's members; empty if all are equal."""
     if len(set(result.weights.values())) < 2:
         return ""
     shares = [f"{name} {share:.4f}" for name, share in result.weights.items()]
@@ -92,10 +94,11 @@ def weights(result: Result) -> str:
 
 
 class NumberReasons:
-    """Reasons why a group has no value or leaves out tasks, and missing pieces.
+    """Reasons why a group has no value or leaves out tasks, and missing pieces of
+    numbers.
 
-    ``results`` are all numbers of a run, ``members`` those of each group, ``without``
-    the missing pieces of derived numbers.
+    ``results`` are all numbers of a run. ``members`` are the members of each group.
+    ``without`` are the missing pieces of derived numbers.
     """
 
     def __init__(
@@ -110,8 +113,9 @@ class NumberReasons:
         self._without = without
 
     def of(self, result: Result) -> str:
-        """The reasons for one number. Empty if no task of a group has a value, since
-        its counts say why. For a slice, only missing parts that the whole has."""
+        """Returns the reasons for one number. Empty if no task of a group has a value,
+        since the counts of the group state why. For a slice, it includes only missing
+        parts that the whole has."""
         if result.slice:
             return _without(self._missing_parts(result))
         notes: list[str] = []
@@ -128,8 +132,8 @@ class NumberReasons:
         return "; ".join(notes)
 
     def is_partial(self, result: Result) -> bool:
-        """True if a value, or that of a task in a group, lacks pieces. For a slice:
-        if it lacks pieces that the whole has."""
+        """Returns True if a value lacks pieces, or if the value of a task in a group
+        does. A slice is partial if it lacks pieces that the whole has."""
         missing_parts = (
             self._missing_parts(result)
             if result.slice
@@ -138,8 +142,8 @@ class NumberReasons:
         return bool(missing_parts)
 
     def _missing_pieces(self, result: Result) -> list[str]:
-        """The missing pieces of numbers with a value: this one, or those of a group's
-        tasks."""
+        """Returns the missing pieces of numbers with a value: this number, or the
+        numbers of a group's tasks."""
         pieces: dict[str, None] = {}
         numbers = self._tasks(result) if result.task in self._members else [result]
         for number in numbers:
@@ -149,14 +153,15 @@ class NumberReasons:
         return list(pieces)
 
     def _missing_parts(self, result: Result) -> list[str]:
-        """The parts that the whole has and a slice's value lacks."""
+        """Returns the parts that the whole has and a slice's value lacks."""
         whole = self._whole.get((result.task, result.metric))
         if whole is None or result.value is None:
             return []
         return [part for part in whole.weights if part not in result.weights]
 
     def _tasks(self, group: Result) -> Iterator[Result]:
-        """The numbers of the tasks in a group, nested groups included."""
+        """Yields the numbers of the tasks in a group, including the tasks of nested
+        groups."""
         for member in self._member_results(group):
             if member.task in self._members:
                 yield from self._tasks(member)
@@ -206,10 +211,10 @@ def _without(pieces: Sequence[str]) -> str:
 
 
 def repeated(results: Iterable[Result], pieces: Pieces) -> set[Key]:
-    """The numbers that tables leave out and results files keep.
+    """Returns the numbers that tables leave out and results files keep.
 
-    These are a single piece that equals its derived number, and a slice whose number is
-    unavailable in the whole task or has nothing to score.
+    These are single pieces that equal their derived number, and slices with a number
+    that is unavailable in the whole task or has nothing to score.
     """
     by_key = {Key.of(result): result for result in results}
     left_out = set()
@@ -226,12 +231,13 @@ def repeated(results: Iterable[Result], pieces: Pieces) -> set[Key]:
 
 
 def is_none(whole: Result | None) -> bool:
-    """True if no trial of a task has the number, and none is unscored."""
+    """Returns True if no trial of a task has the number, and none is unscored."""
     if whole is None or whole.scored or whole.unscored:
         return False
     return whole.unavailable > 0 or whole.has_nothing_to_score
 
 
 def is_unavailable(whole: Result | None) -> bool:
-    """True if the number of a task is unavailable, with no trial scored or unscored."""
+    """Returns True if the number of a task is unavailable, with no trial scored or
+    unscored."""
     return whole is not None and whole.unavailable > 0 and is_none(whole)

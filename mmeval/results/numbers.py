@@ -1,4 +1,4 @@
-"""Rows of the numbers of one or more results files: groups, tasks and slices."""
+"""Builds rows of the numbers of one or more results files: groups, tasks and slices."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ResultsDocument = Mapping[str, Any]
 NO_DATA = "left out: its data are missing"
 NOT_ASKED = "not asked"
 NOT_THERE = "no number"
-"""Shown instead of a number if a run has no such task or did not compute the metric."""
+"""Shown instead of a number if a run lacks the task or did not compute the metric."""
 
 
 class NumberNotes(NamedTuple):
@@ -53,12 +53,12 @@ class NumberRow:
     """One metric over a task, group or slice, with one number per run.
 
     - ``results``: one per run; None if a run has no number
-    - ``unlike``: for each run after the first, why its number is not comparable with
-      that of the first; empty if it is
+    - ``unlike``: for each run after the first, why its number is not comparable with the
+      number of the first run; empty if it is comparable
     - ``absent``: for each run, the text instead of a number; empty with a number
-    - ``own_notes``: for each run, its notes; ``notes`` joins those of all runs
-    - ``pieces``: the metrics that the number of a whole is made of; ``of_averages`` if
-      it is made of their averages
+    - ``own_notes``: for each run, its notes; ``notes`` joins the notes of all runs
+    - ``pieces``: the metrics from which the number of a whole is computed;
+      ``of_averages`` is True if it is computed from their averages
     - ``partial``: for each run, True if pieces are missing
     """
 
@@ -81,7 +81,7 @@ class NumberRow:
 
     @property
     def label(self) -> str:
-        """The slice; for a whole, its alias."""
+        """The slice, or the alias for a whole."""
         return self.slice or self.alias
 
     @property
@@ -99,10 +99,11 @@ def number_rows(
     repeats: bool | None = None,
     empty: bool = False,
 ) -> list[NumberRow]:
-    """The rows of one or more runs; ``names`` are the names of the runs in notes.
+    """Returns the rows of one or more runs. ``names`` are the names of the runs in
+    notes.
 
-    Only the first breakdown of a task is included, unless ``every_slice``. A number
-    that repeats another one is included only with ``repeats`` (None: as
+    Only the first breakdown of a task is included, unless ``every_slice`` is set. A
+    number that repeats another number is included only with ``repeats`` (None: same as
     ``every_slice``). With ``empty``, a task or group without numbers has a row without
     a metric.
     """
@@ -156,14 +157,14 @@ def number_rows(
 
 
 def results_of(document: ResultsDocument) -> dict[Key, Result]:
-    """The numbers of a results file by key."""
+    """Returns the numbers of a results file by key."""
     rows = document.get("mmeval", {}).get("results", ())
     results = [Result.from_json(row) for row in rows]
     return {Key.of(result): result for result in results}
 
 
 def groups_of(documents: Iterable[ResultsDocument]) -> dict[str, list[str]]:
-    """The members of each group."""
+    """Returns the members of each group."""
     groups = {}
     for document in documents:
         for name, members in document.get("group_subtasks", {}).items():
@@ -177,8 +178,8 @@ def _pieces(
     which: str,
     only: str = "outputs",
 ) -> Pieces:
-    """The pieces of each derived number, from the field ``which`` of its metric:
-    ``pieces`` or ``without``. ``only`` is a field that the metric must have."""
+    """Returns the pieces of each derived number, from the field ``which`` of its
+    metric: ``pieces`` or ``without``. ``only`` is a field that the metric must have."""
     pieces = {}
     metrics_by_task = document.get("mmeval", {}).get("metrics", {})
     for task, metrics in metrics_by_task.items():
@@ -229,7 +230,7 @@ def _row(
         differences.append(reason)
         if reason and results[0] is not None and results[index] is not None:
             all_notes.append(
-                f"{names[index]} does not compare with {names[0]}: {reason}"
+                f"{names[index]} is not comparable with {names[0]}: {reason}"
             )
 
     made_of: set[str] = set()
@@ -260,7 +261,8 @@ def _row(
 
 
 def _joined_notes(names: Sequence[str], own_notes: Sequence[NumberNotes]) -> list[str]:
-    """The notes that all runs share, then the other notes of each run by name."""
+    """Returns the notes that all runs share, then the other notes of each run by
+    name."""
     shared = [note for note in own_notes[0] if note]
     for run_notes in own_notes[1:]:
         shared = [note for note in shared if note in run_notes]
@@ -279,8 +281,9 @@ def _notes(
     members: Mapping[str, Sequence[str]],
     reasons: NumberReasons,
 ) -> NumberNotes:
-    """The notes on a number of one run. Those on unfinished tasks and subsets are for
-    wholes only. A group is not comparable if one of its tasks is not."""
+    """Returns the notes on a number of one run. Notes on unfinished tasks and subsets
+    are only for wholes. A group is not comparable if one of its tasks is not
+    comparable."""
     ours: Mapping[str, Any] = document.get("mmeval", {})
     if key.task in ours.get("left_out", ()):
         return NumberNotes(left_out=NO_DATA)
@@ -318,14 +321,14 @@ def _notes(
 
 
 def is_subset(row: Mapping[str, Any]) -> bool:
-    """True if samples were left out, or if their total is unknown."""
+    """Returns True if samples were left out, or if their total is unknown."""
     return row.get("of") is None or row["chosen"] < row["of"]
 
 
 def _share(
     what: str, rows: Sequence[Mapping[str, Any]], counted: str, is_group: bool
 ) -> str:
-    """``subset: 3,000 of 31,026``; for a group only the word."""
+    """Returns ``subset: 3,000 of 31,026``; for a group only the word."""
     if not rows:
         return ""
     if is_group:

@@ -1,4 +1,5 @@
-"""The models behind a run's numbers, and the metrics that its results leave out."""
+"""Describes the models that produced a run's numbers, and the metrics that its results
+leave out."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ if TYPE_CHECKING:
 
 
 def made_with(run: StoredRun) -> str:
-    """One line: model, other roles as served, profiles, and the name of the run."""
+    """Returns one line: the model, other roles with the models that their servers
+    report, profiles, and the name of the run."""
     backends: dict[str, dict[str, None]] = {}
     shown = {task.name for task in run.tasks}
     for task, judges in run.ours.get("judges", {}).items():
@@ -36,16 +38,16 @@ def made_with(run: StoredRun) -> str:
 
 
 def skipped_metrics_note(run: StoredRun) -> Iterator[str]:
-    """The metrics that the newest results leave out, with the command that shows all;
-    at most one line."""
+    """Yields the metrics that the newest results leave out, with the command that shows
+    all; at most one line."""
     skipped = run.ours.get("left_aside")
     if skipped:
         yield skipped_metrics_line(skipped, str(run.folder))
 
 
 def skipped_metrics_line(skipped: Mapping[str, Any], folder: str) -> str:
-    """The metrics that a scoring left out (``skipped``, by task), and the command that
-    shows them."""
+    """Returns the metrics that a scoring left out (``skipped``, by task), and the
+    command that shows them."""
     names: dict[str, None] = {}
     for metrics in skipped.values():
         for name in metrics:

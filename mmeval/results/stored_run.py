@@ -1,4 +1,4 @@
-"""Read access to a run folder: JSON rows by trial, without plugins."""
+"""Reads a run folder as JSON rows by trial, without loading plugins."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from mmeval.system.wording import file_name, listed
 log = logging.getLogger(__name__)
 
 TaskRow = Mapping[str, Any]
-"""JSON values of a line, as a plugin of any version wrote them."""
+"""The JSON values of a line, as a plugin of any version wrote them."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ class StoredTrial:
 
 @dataclass(frozen=True)
 class StoredTask:
-    """A task of a run: its resolved file, and the folder of its score set or None."""
+    """A task of a run: its resolved file, and the folder of its score set (None without
+    scores)."""
 
     name: str
     config: TaskRow
@@ -82,7 +83,7 @@ class StoredTask:
             return {}
 
     def score_rows(self, damaged: list[int] | None = None) -> Iterator[TaskRow]:
-        """The score rows of the task, those of unfinished scoring included.
+        """Yields the score rows of the task, including those of unfinished scoring.
 
         ``damaged`` receives the numbers of damaged lines of a finished set.
         """
@@ -90,26 +91,26 @@ class StoredTask:
             yield from (row for _, row in _score_rows(self.score_set, damaged))
 
     def samples(self) -> Iterator[TaskRow]:
-        """The samples as recorded, without order. A sample that changed appears
+        """Yields the samples as recorded, in any order. A sample that changed appears
         twice."""
         return (row["sample"] for row in self.sample_rows())
 
     def sample_rows(self, damaged: list[int] | None = None) -> Iterator[TaskRow]:
-        """The samples, each with its index in the data set (``i``) and its digest
-        (``d``). ``damaged`` receives the numbers of damaged lines."""
+        """Yields the samples, each with its index in the data set (``i``) and its
+        digest (``d``). ``damaged`` receives the numbers of damaged lines."""
         file = self.folder / "samples" / f"{file_name(self.name)}.jsonl"
         return (row for _, row in read_rows(file, damaged))
 
     def first_calls(self) -> Iterator[tuple[int, int, str]]:
-        """Sample, repeat and journal key of the first call of each recorded trial. The
-        last row of a trial counts."""
+        """Yields sample, repeat and journal key of the first call of each recorded
+        trial. If a trial has several rows, the last row counts."""
         return first_calls(self.folder, self.name)
 
     def trials(
         self, trial_filter: TrialFilter = every_trial
     ) -> Iterator[StoredTrial | None]:
-        """The trials that the filter keeps, in data set order, by their last rows; then
-        None for each damaged line."""
+        """Yields the trials that the filter keeps, in data set order, by their last
+        rows. Then yields None for each damaged line."""
         scores, verdicts = ScoreRows(self.score_set), _Verdicts(self.score_set)
         damaged: list[int] = []
         for row, sample, size in trial_rows(
@@ -132,33 +133,36 @@ class StoredTask:
 
 
 def run_record(folder: Path) -> dict[str, Any]:
-    """The content of ``run.json``. Raises MissingDataError if there is no run,
-    UsageError if it is damaged."""
+    """Returns the content of ``run.json``. Raises MissingDataError if the folder
+    contains no run, and UsageError if the file is damaged."""
     record = RunFolder.read_record(folder)
     if record:
         return record
-    # what to give instead: runs in subfolders, if any
+    # the advice names runs in subfolders, if there are any
     below = runs_below(folder)
     if shards_of(folder):
         advice = f"merge its shards first: mmeval merge {folder}"
     elif below:
-        advice = f"give one of the runs below it: {listed(list(map(str, below)), 5)}"
+        advice = f"give one of the runs inside it: {listed(list(map(str, below)), 5)}"
     else:
         advice = "give the folder of a run, <output_path>/<model>/<run_id>"
-    raise MissingDataError(f"{folder}: there is no run; {advice}")
+    raise MissingDataError(f"{folder} is not a run; {advice}")
 
 
 def journal_notes(run: StoredRun) -> Iterator[str]:
-    """A text about the damaged lines of a run's journal; nothing without any."""
+    """Yields a text about the damaged lines of a run's journal; nothing if there are
+    none."""
     lines = terminal_lines(journal_findings(run.journal, run.record))
     if lines:
         yield "\n".join([f"damaged lines of the journal of {run.folder}:", *lines])
 
 
 class StoredRun:
-    """A run folder for reading. ``results`` is its newest results file, or empty.
+    """A run folder that is open for reading. ``results`` is its newest results file, or
+    empty.
 
-    Raises MissingDataError if there is no run, UsageError if it is damaged.
+    Raises MissingDataError if the folder contains no run, and UsageError if the run is
+    damaged.
     """
 
     def __init__(self, folder: Path, results: Path | None = None) -> None:
@@ -180,8 +184,8 @@ class StoredRun:
 
     @property
     def ours(self) -> TaskRow:
-        """The object ``mmeval`` of the results file: what the layout of
-        lm-evaluation-harness has no place for."""
+        """The object ``mmeval`` of the results file, with everything that does not fit
+        the layout of lm-evaluation-harness."""
         ours: TaskRow = self.results.get("mmeval", {})
         return ours
 
@@ -198,7 +202,8 @@ class StoredRun:
 
     @cached_property
     def tasks(self) -> tuple[StoredTask, ...]:
-        """The tasks of the newest results file; without one, all tasks of the run."""
+        """The tasks of the newest results file. Without such a file, all tasks of the
+        run."""
         configs: Mapping[str, TaskRow] = self.record.get("tasks", {})
         tasks = []
         for name in self.ours.get("protocols", configs):
@@ -221,7 +226,7 @@ class StoredRun:
 
     @property
     def other_tasks(self) -> list[str]:
-        """Names of further tasks in the folder, from earlier commands."""
+        """The names of further tasks in the folder, from earlier commands."""
         shown = {task.name for task in self.tasks}
         return [name for name in self.record.get("tasks", {}) if name not in shown]
 
@@ -231,8 +236,8 @@ class StoredRun:
 
 
 def newest_results(folder: Path, record: TaskRow) -> Path | None:
-    """The newest results file of a run, in its folder or at ``--output_path
-    FILE.json``; None without one."""
+    """Returns the newest results file of a run, in its folder or at ``--output_path
+    FILE.json``; None without a results file."""
     files = list(folder.glob("results_*.json"))
     named = Path(str(record.get("settings", {}).get("output_path", "")))
     if not files and named.suffix == ".json":
@@ -241,7 +246,7 @@ def newest_results(folder: Path, record: TaskRow) -> Path | None:
 
 
 def read_results(file: Path) -> TaskRow:
-    """The content of a results file. Raises UsageError for another file."""
+    """Returns the content of a results file. Raises UsageError for any other file."""
     try:
         document: TaskRow = unsealed_document(json.loads(file.read_bytes()))
         if isinstance(document["mmeval"]["results"], list):
@@ -255,13 +260,13 @@ def read_results(file: Path) -> TaskRow:
 
 
 def run_folder(folder: Path) -> Path:
-    """The given folder if it is a run, else the only run below it."""
+    """Returns the given folder if it is a run, or else the only run inside it."""
     folder = folder.expanduser()
     if (folder / "run.json").exists():
         return folder
     below = runs_below(folder)
     if len(below) != 1 or shards_of(folder):
-        return folder  # opening it raises an error with the runs below
+        return folder  # opening it raises an error that names the runs inside it
     log.info("%s: using the run %s", folder, below[0])
     return below[0]
 
@@ -281,8 +286,9 @@ class ScoreRows:
         self._next = next(self._rows, None)
 
     def of(self, key: int, digest: str) -> tuple[TaskRow | None, int]:
-        """The row of a trial and its size in bytes; None without a row, or if the row
-        is of another answer. Trials must be requested in data set order."""
+        """Returns the row of a trial and its size in bytes. The row is None if there is
+        none, or if it belongs to another answer. Trials must be requested in data set
+        order."""
         while self._next is not None:
             offset, row = self._next
             row_key = trial_key(row["i"], row["n"])
@@ -299,8 +305,8 @@ class ScoreRows:
 def _score_rows(
     folder: Path, damaged: list[int] | None = None
 ) -> Iterator[tuple[int, TaskRow]]:
-    """The score rows of a set with the offsets of their lines, those of unfinished
-    scoring included."""
+    """Yields the score rows of a set with the offsets of their lines, including rows of
+    unfinished scoring."""
     offsets: deque[int] = deque()
     for row in with_votes(_rows_with_offsets(folder, offsets, damaged)):
         yield offsets.popleft(), row
@@ -309,7 +315,8 @@ def _score_rows(
 def _rows_with_offsets(
     folder: Path, offsets: deque[int], damaged: list[int] | None = None
 ) -> Iterator[dict[str, Any]]:
-    """The score rows of a set; the offset of each line is added to ``offsets``."""
+    """Yields the score rows of a set; the offset of each line is added to
+    ``offsets``."""
     if not (folder / ROWS).is_file():
         for line_offset, row in read_rows(folder / FINISHED, damaged):
             offsets.append(line_offset)
@@ -323,7 +330,7 @@ def _rows_with_offsets(
 
 
 class _Verdicts:
-    """The verdicts of a score set by trial. Only their offsets are in memory."""
+    """The verdicts of a score set by trial. Only their offsets are kept in memory."""
 
     def __init__(self, folder: Path | None) -> None:
         self._keys, self._offsets = array("q"), array("q")
@@ -338,8 +345,8 @@ class _Verdicts:
         self._order = sorted(range(len(self._keys)), key=self._keys.__getitem__)
 
     def of(self, key: int) -> list[TaskRow]:
-        """The verdict rows of a trial, the last one of each call. Trials must be
-        requested in data set order."""
+        """Returns the verdict rows of a trial, the last row of each call. Trials must
+        be requested in data set order."""
         order, keys = self._order, self._keys
         while self._position < len(order) and keys[order[self._position]] < key:
             self._position += 1
@@ -357,8 +364,8 @@ class _Verdicts:
 
 
 def counted_by(asked: Mapping[str, Any] | None) -> TrialFilter:
-    """The filter of trials that count, from the field ``asked`` of a task in a results
-    file."""
+    """Returns the filter of trials that count, from the field ``asked`` of a task in a
+    results file."""
     if asked is None:
         return every_trial
     repeats, samples = asked["repeats"], asked["samples"]

@@ -1,4 +1,4 @@
-"""Numbers of a report from score rows: per task, slice and group."""
+"""Computes the numbers of a report from score rows: per task, slice and group."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from mmeval.task.task import CombinedNumber, Group, GroupMetric, Task
 class TaskNumber:
     """One number of a task: an output of a metric, and how its scores are aggregated.
 
-    The aggregator is given by name, so that this can be sent to another process.
+    The aggregator is given by name, so that a task number can be sent to another
+    process.
     """
 
     name: str
@@ -37,8 +38,8 @@ class TaskNumber:
 
 @dataclass(frozen=True)
 class TaskNumbers:
-    """The numbers of a task, each for the whole and for every value of the labels in
-    ``breakdown``."""
+    """The numbers of a task, each for the whole task and for every value of the labels
+    in ``breakdown``."""
 
     task: str
     numbers: tuple[TaskNumber, ...]
@@ -71,10 +72,10 @@ def task_results(
     *,
     bootstrap_iters: int = BOOTSTRAP_ITERS,
 ) -> list[Result]:
-    """The numbers of a task over the trials that the filter keeps.
+    """Returns the numbers of a task over the trials that the filter keeps.
 
-    They are made from the finished rows of its score set. ``suspended`` names numbers
-    whose scoring stopped during the run; they get counts and bounds only.
+    They are computed from the finished rows of its score set. ``suspended`` names
+    numbers with scoring that stopped during the run; they get counts and bounds only.
     """
     columns: dict[str, Scores] = {}
     for number in task.numbers:
@@ -125,7 +126,7 @@ class UnscoredReason(NamedTuple):
 
 @dataclass
 class UnscoredReasons:
-    """Numbers of unscored trials by reason, and the first reply of a judge for each
+    """The numbers of unscored trials by reason, and the first reply of a judge for each
     reason."""
 
     counts: Counter[UnscoredReason] = field(default_factory=Counter)
@@ -137,8 +138,8 @@ def unscored_reasons(
     trial_filter: TrialFilter,
     name: str,
 ) -> UnscoredReasons:
-    """The reasons for the unscored trials of one number. Refused answers that the user
-    leaves out are not included."""
+    """Returns the reasons for the unscored trials of one number. Refused answers that
+    the user leaves out are not included."""
     reasons = UnscoredReasons()
     for row in finished_rows(scores.folder, trial_filter):
         score = row["scores"].get(name, {})
@@ -158,7 +159,7 @@ def unscored_reasons(
 
 
 def in_evidence(evidence: Any, key: str) -> Iterator[Any]:
-    """The values of a key in JSON evidence, at any depth."""
+    """Yields the values of a key in JSON evidence, at any depth."""
     if isinstance(evidence, Mapping):
         if key in evidence:
             yield evidence[key]
@@ -170,11 +171,11 @@ def in_evidence(evidence: Any, key: str) -> Iterator[Any]:
 
 
 _WITHOUT_VALUE = frozenset(("bounds", "cause", "evidence", "weight"))
-"""Fields of a score without a value that its status does not cover."""
+"""Fields of a score without a value, in addition to its status."""
 
 
 def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Add rows to columns. Equal labels share one object, to save memory."""
+    """Adds rows to columns. Equal labels share one object, to save memory."""
     interned: dict[str, Mapping[str, Any]] = {}
     for row in rows:
         labels = row.get("labels")
@@ -226,12 +227,13 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
 
 
 def is_faulty(row: Mapping[str, Any]) -> bool:
-    """True if a trial could not be asked because of the data of its sample."""
+    """Returns True if a trial could not be asked because of the data of its sample."""
     return bool(row.get("error", {}).get("kind") == "bad_sample")
 
 
 Slices = Mapping[str, Sequence[int]]
-"""The positions of each slice's rows by its name, equal in all columns of a task."""
+"""The positions of each slice's rows by its name. They are equal in all columns of a
+task."""
 
 
 def _results(
@@ -268,11 +270,12 @@ def _combined(
     *,
     bootstrap_iters: int,
 ) -> Iterator[Result]:
-    """A combined number, whole and by slice. ``results`` are those of its parts."""
+    """Yields a combined number, for the whole and by slice. ``results`` are the results
+    of its parts."""
     of_parts = {(result.metric, result.slice): result for result in results}
     numbers = [number for number in task.numbers if number.name in combined_number.of]
     if not numbers:
-        # All parts were skipped: the counts of trials are those of any number.
+        # All parts were skipped, so the counts of trials are the same for any number.
         numbers = [task.numbers[0]]
     aggregations = dict.fromkeys(number.aggregation for number in numbers)
     for name, positions in (("", None), *places.items()):
@@ -305,7 +308,7 @@ def _combined(
 def _named_errors(
     task: TaskNumbers, number: str, slice: str, aggregation: str
 ) -> Iterator[None]:
-    """Raise PluginError with the names if the aggregator in the block fails."""
+    """Raises PluginError with the names if the aggregator in the block fails."""
     try:
         yield
     except MmevalError:
@@ -321,11 +324,12 @@ def _named_errors(
 
 
 def group_results(groups: Sequence[Group], results: Sequence[Result]) -> list[Result]:
-    """The numbers of groups, in the order of the groups.
+    """Returns the numbers of groups, in the order of the groups.
 
-    A task that a group reaches twice, directly and through a nested group, counts once.
-    A nested group weights its members by its own entry for the metric, else by that of
-    the outer group. If absent members count, a member without the number is unknown.
+    If a group reaches a task twice, directly and through a nested group, the task
+    counts once. A nested group weights its members by its own entry for the metric, or
+    else by the entry of the outer group. If absent members count, a member without the
+    number counts with an unknown value.
     """
     by_name = {group.name: group for group in groups}
     entries: dict[tuple[str, str], GroupMetric] = {}
