@@ -1,4 +1,4 @@
-"""Read and write answers in the file layouts of benchmarks."""
+"""Reads and writes answers in the file layouts of benchmarks."""
 
 from typing import TYPE_CHECKING
 

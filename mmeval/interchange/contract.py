@@ -1,4 +1,4 @@
-"""Contract of formats: plugins that read and write files of answers.
+"""The contract of formats: plugins that read and write files of answers.
 
 A format is an :class:`AnswerFormat` in the entry points ``mmeval.formats``. ``--model
 replay`` uses its reader, ``mmeval export`` its writer. Both work with trials: the n-th
@@ -26,7 +26,7 @@ MANIFEST = "mmeval.json"
 
 
 class AnswerPlace(NamedTuple):
-    """The place of an answer: its file or task, and its number there, from 0."""
+    """The place of an answer: its file or task, and its number in it, from 0."""
 
     group: str
     number: int
@@ -40,7 +40,8 @@ class StoredAnswer(NamedTuple):
 
 
 class MissingAnswer(NamedTuple):
-    """The reason why an answer is missing; ``place`` is that of an unreadable one."""
+    """The reason why an answer is missing. ``place`` is the place of an answer that
+    cannot be read."""
 
     reason: str
     place: AnswerPlace | None = None
@@ -55,15 +56,17 @@ class AnswerSource(Protocol):
 
     @property
     def model(self) -> str:
-        """The model that gave the answers, as named in the files; else empty."""
+        """The model that gave the answers, as named in the files; empty if no name is
+        recorded."""
 
     @property
     def digest(self) -> str:
-        """A digest of everything that answers depend on, bytes of media included."""
+        """A digest of everything that the answers depend on, including the bytes of
+        media."""
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Numbers of answers by the group of their places."""
+        """The number of answers for each group of places."""
 
     @property
     def remarks(self) -> Sequence[str]:
@@ -75,7 +78,7 @@ class AnswerSource(Protocol):
         sample: Sample,
         repeat: int,
     ) -> StoredAnswer | MissingAnswer:
-        """The answer of a trial. Raises UsageError if it is damaged.
+        """Returns the answer of a trial. Raises UsageError if it is damaged.
 
         A medium that is missing or outside the folder is not an error.
         """
@@ -92,9 +95,9 @@ class ScoredTrial(NamedTuple):
 
 @dataclass(frozen=True)
 class AnsweredTask:
-    """One task of a run, with its trials in data set order, read at each call.
+    """One task of a run, with its trials in data set order. They are read at each call.
 
-    ``scored`` also reads the scores of the newest results, for layouts with a place for
+    ``scored`` also reads the scores of the newest results, for layouts that include
     scores.
     """
 
@@ -115,9 +118,9 @@ class AnsweredRun:
 class ExportSummary:
     """The result of a writer.
 
-    ``gaps`` are lines that each state one thing missing in the files. ``notes`` state
-    what the layout has no place for, and how it was kept. ``manifest`` is written into
-    MANIFEST for the reader.
+    ``gaps`` are lines, each about one thing that is missing in the files. ``notes``
+    state what does not fit the layout, and how it was kept. ``manifest`` is written
+    into MANIFEST for the reader.
     """
 
     answers: int
@@ -131,9 +134,9 @@ class ExportSummary:
 class AnswerFormat:
     """A layout of answers. ``about`` describes it in one sentence.
 
-    ``read(path, **options)`` opens answers; ``--model_args`` gives its keyword
+    ``read(path, **options)`` opens answers; ``--model_args`` provides its keyword
     arguments. ``write(run, folder)`` fills a new empty folder, and raises UsageError if
-    the layout cannot hold the run. Either function may be missing; ``unwritten`` says
+    the run does not fit the layout. Either function may be missing; ``unwritten`` says
     what to do instead of writing.
     """
 
@@ -151,7 +154,7 @@ class AnswerFormat:
 
 
 def load_format(name: str) -> AnswerFormat:
-    """Load a format by name. Raises UnknownNameError, PluginError."""
+    """Load a format by name. Raises UnknownNameError or PluginError."""
     return plugins.load_as(
         "mmeval.formats",
         name,
@@ -165,7 +168,7 @@ def open_answers(
     path: Path,
     options: Mapping[str, Any],
 ) -> AnswerSource:
-    """Open the answers of a path in a format. Raises UsageError, MissingDataError."""
+    """Open the answers of a path in a format. Raises UsageError or MissingDataError."""
     form = load_format(name)
     if form.read is None:
         raise UsageError(
@@ -176,9 +179,9 @@ def open_answers(
     for option, value in options.items():
         if option not in form.options:
             what = f"argument of the format {name!r}"
-            takes = "It takes none."
+            takes = "It has no arguments."
             if form.options:
-                takes = f"It takes: {', '.join(form.options)}."
+                takes = f"Its arguments: {', '.join(form.options)}."
             raise UnknownNameError(what, option, form.options, takes)
         fault = fault_of(value, hint_of(form.read, option))
         if fault:

@@ -1,4 +1,4 @@
-"""Export of the answers of a run in a format, complete or not at all."""
+"""Exports the answers of a run in a format, completely or not at all."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from mmeval.system.folders import replaced
 
 
 class _Trials:
-    """The trials of one task; ``damaged`` counts those with an unreadable record."""
+    """The trials of one task; ``damaged`` counts the trials with an unreadable
+    record."""
 
     def __init__(self, run: StoredRun, name: str) -> None:
         self._run = run
@@ -70,9 +71,9 @@ def export(
 ) -> ExportSummary:
     """Write the answers of ``tasks`` (default: all tasks of the run) to ``into``.
 
-    With ``force`` an earlier export is replaced, once the new one is complete. Any
+    With ``force`` an earlier export is replaced, once the new export is complete. Any
     other folder is never replaced. Raises UsageError for a run or folder that cannot be
-    used, StorageError if files cannot be written.
+    used, and StorageError if files cannot be written.
     """
     assert form.write is not None
     is_empty_folder = into.is_dir() and not any(into.iterdir())
@@ -119,7 +120,7 @@ def _chosen(run: StoredRun, tasks: Sequence[str]) -> list[str]:
     requested: set[str] = set()
     for name in tasks:
         if name not in recorded and name not in members:
-            hint = f"It has: {', '.join(recorded)}."
+            hint = f"Its tasks: {', '.join(recorded)}."
             raise UnknownNameError(
                 "task of this run", name, [*recorded, *members], hint
             )
@@ -132,7 +133,7 @@ def _chosen(run: StoredRun, tasks: Sequence[str]) -> list[str]:
 def _gaps(run: StoredRun, trials: dict[str, _Trials]) -> Iterator[str]:
     damaged = sum(read.damaged for read in trials.values())
     if damaged:
-        yield f"trials not exported, since their record is damaged: {damaged:,}"
+        yield f"trials not exported, because their record is damaged: {damaged:,}"
     yield from journal_notes(run)
     data = run.record.get("data", {})
     for name in trials:

@@ -1,4 +1,4 @@
-"""Base class of writers that export a run as a folder of answers."""
+"""The base class of writers that export a run as a folder of answers."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ class _TaskAnswer(NamedTuple):
 
 
 class ExportFolder(ABC):
-    """A folder whose layout has one place for each repeat of a sample.
+    """A folder with a layout that has one place for each repeat of a sample.
 
     Each layout implements the abstract methods. Tasks with the same questions share an
-    answer; if the model failed in one task, the answer of the other counts.
+    answer. If the model failed in one task, the answer of the other counts.
 
     - ``entry``: the layout's word for the place of an answer
-    - ``unanswered``: what is in the place of a failure
+    - ``unanswered``: what is written for a failure
     - ``gaps``, ``notes``: what each count means, by its key in ``counts``
     - ``nouns``: plural noun of a count by key; the default is answers
-    - ``scored``: True if the layout has a place for scores
+    - ``scored``: True if the layout includes scores
     - ``manifest``: fields for the reader
     """
 
@@ -69,27 +69,27 @@ class ExportFolder(ABC):
 
     @abstractmethod
     def takes(self, sample: Sample) -> bool:
-        """True if the layout has a place for an undamaged sample."""
+        """Returns True if the layout has a place for an undamaged sample."""
 
     @abstractmethod
     def add(self, scored_trial: ScoredTrial) -> None:
-        """Write the trial of a place."""
+        """Writes a trial to its place."""
 
     def again(self, scored_trial: ScoredTrial) -> None:  # noqa: B027
-        """Take the same answer from another task, which may have other scores.
+        """Receives the same answer from another task, which may have other scores.
 
-        Most layouts have no place for scores and ignore it.
+        Most layouts do not include scores and ignore it.
         """
 
     @abstractmethod
     def finish(self) -> Sequence[str]:
-        """Write the files. Returns further gaps."""
+        """Writes the files. Returns further gaps."""
 
     def fill(self, run: AnsweredRun) -> ExportSummary:
-        """Write the answers of a run.
+        """Writes the answers of a run.
 
         Tasks of other benchmarks are left out and reported as a gap. Raises UsageError
-        if no task is left, or if two tasks have different answers to one sample;
+        if no task is left, or if two tasks have different answers to one sample. Raises
         MissingDataError or CorruptMediaError if a medium of the run is missing or
         changed.
         """
@@ -106,7 +106,7 @@ class ExportFolder(ABC):
                 reason = (
                     f"its tasks are not in {self.benchmark} ({listed(other_tasks, 3)})"
                 )
-            raise UsageError(f"the layout has no place for this run: {reason}")
+            raise UsageError(f"the run does not fit this format: {reason}")
         faulty: set[_TrialKey] = set()
         taken: set[_TrialKey] = set()
         for task in own_tasks:
@@ -126,7 +126,7 @@ class ExportFolder(ABC):
         gaps: list[str] = []
         if other_tasks:
             gaps.append(
-                f"left out, as not in {self.benchmark}: {listed(other_tasks, 3)}"
+                f"left out, not tasks of {self.benchmark}: {listed(other_tasks, 3)}"
             )
         further_gaps = self.finish()
         self.counts["faulty"] = len(faulty)
@@ -147,8 +147,8 @@ class ExportFolder(ABC):
         )
 
     def mmeval_fields(self, trial: Trial) -> dict[str, Any]:
-        """Count an answer, and return its fields under the key ``mmeval``: the error,
-        and the kinds that were not requested."""
+        """Counts an answer. Returns its fields under the key ``mmeval``: the error, and
+        the kinds that were not requested."""
         fields: dict[str, Any] = {}
         if trial.output is not None:
             self.counts["answers"] += 1
@@ -165,13 +165,13 @@ class ExportFolder(ABC):
     def exact_fields(
         self, output: Interleaved, files: Mapping[str, str], seal: str
     ) -> dict[str, Any]:
-        """The exact parts of an answer that the entry cannot reproduce. ``files`` are
-        its media by digest."""
+        """Returns the exact parts of an answer that the entry cannot reproduce.
+        ``files`` are its media by digest."""
         self.counts["exact"] += 1
         return {"of": seal, "parts": exact_parts(output, files)}
 
     def put(self, medium: Media, stem: str) -> str:
-        """Write a medium; return its path in the folder."""
+        """Writes a medium and returns its path in the folder."""
         return self.write(f"{stem}{suffix_for(medium.mime)}", medium.read())
 
     def write(self, name: str, content: bytes) -> str:
@@ -182,14 +182,14 @@ class ExportFolder(ABC):
         return name
 
     def write_lines(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Write rows as lines of ASCII JSON."""
+        """Writes rows as lines of ASCII JSON."""
         with (self.path / name).open("w", encoding="utf-8") as file:
             for row in rows:
                 file.write(json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n")
 
     def _has_places(self, task: AnsweredTask) -> bool:
-        """Record the answers of a task. False, without any record, if a trial has no
-        place in the layout."""
+        """Records the answers of a task. Returns False, without recording any answer,
+        if a trial does not fit the layout."""
         answers: dict[_TrialKey, _TaskAnswer | None] = {}
         for trial in task.trials():
             if not trial.sample.fault:
@@ -204,14 +204,14 @@ class ExportFolder(ABC):
             if earlier and answer and earlier.digest != answer.digest:
                 raise UsageError(
                     f"{earlier.task} and {answer.task} have different answers to "
-                    f"{key.id}, repeat {key.repeat}, and "
-                    "the layout has one place for both; export one of them with --tasks"
+                    f"{key.id}, repeat {key.repeat}, but the format stores only one; "
+                    "export one of the tasks with --tasks"
                 )
             self._places[key] = earlier or answer
         return True
 
     def _lines(self, words: Mapping[str, str]) -> Iterator[str]:
-        """A line for each count above 0."""
+        """Yields a line for each count above 0."""
         for key, how in words.items():
             count = self.counts[key]
             if count:
@@ -223,8 +223,8 @@ def _trial_key(trial: Trial) -> _TrialKey:
 
 
 def stem_of(name: str, repeat: int) -> str:
-    """The start of the file names of a trial's media, from its sample's id. An id that
-    cannot be part of a file name is shortened and gets a digest."""
+    """Returns the start of the file names of a trial's media, from its sample's id. An
+    id that cannot be part of a file name is shortened and gets a digest."""
     stem = name
     if not _PLAIN_ID.fullmatch(name):
         stem = f"{file_name(name)[:40]}_{digest(name)[:8]}"

@@ -1,9 +1,9 @@
-"""Paths of media in answers, resolved by the same rule in all formats.
+"""Resolves paths of media in answers by the same rule in all formats.
 
 A path is relative to the folders of its format, or absolute inside one of them. A path
-that leads out of these folders counts as a missing file of its answer: nothing outside
-is read or fetched, and the run continues. ``media_root=OLD=NEW`` maps paths below OLD,
-as the answers name them, to the folder NEW.
+that leads out of these folders is treated as a missing file of its answer: nothing
+outside is read or fetched, and the run continues. ``media_root=OLD=NEW`` maps paths
+below OLD, as the answers name them, to the folder NEW.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from mmeval.media.media import Media, path_inside
 MEDIA_ROOT = "media_root"
 """The argument of a reader that maps folders of media."""
 MediaRoot: TypeAlias = str | Sequence[str]
-"""``OLD=NEW``, or a list of these."""
+"""``OLD=NEW``, or a list of such strings."""
 _SHOWN = 200
-"""Maximum number of characters of a path in a message."""
+"""The maximum number of characters of a path in a message."""
 
 
 class _FolderMapping(NamedTuple):
-    """Paths below ``old`` are files below ``new``."""
+    """A mapping of paths below ``old`` to files below ``new``."""
 
     old: PurePosixPath
     new: Path
@@ -42,10 +42,10 @@ class _MediaFile(NamedTuple):
 class MediaPaths:
     """Finds the media of answers by their paths.
 
-    ``media_root`` is ``OLD=NEW`` or a list of these. OLD is a folder as written in the
-    answers, or the start of a URL; NEW is a local folder. The longest matching OLD is
-    tried first. Raises UsageError for another form, MissingDataError if NEW is not a
-    folder.
+    ``media_root`` is ``OLD=NEW`` or a list of such strings. OLD is a folder as written
+    in the answers, or the start of a URL; NEW is a local folder. The longest matching
+    OLD is tried first. Raises UsageError for any other string, and MissingDataError if
+    NEW is not a folder.
     """
 
     def __init__(self, media_root: MediaRoot = ()) -> None:
@@ -54,8 +54,8 @@ class MediaPaths:
             old, equals, new = (piece.strip() for piece in text.partition("="))
             if not equals or not old or not new:
                 raise UsageError(
-                    f"{MEDIA_ROOT}={text[:_SHOWN]!r}: write {MEDIA_ROOT}=OLD=NEW, the "
-                    "folder in the answers and the local folder with its files",
+                    f"{MEDIA_ROOT}={text[:_SHOWN]!r}: use {MEDIA_ROOT}=OLD=NEW, with "
+                    "the folder in the answers and the local folder with its files",
                     name=MEDIA_ROOT,
                 )
             folder = Path(new).expanduser().absolute()
@@ -69,7 +69,8 @@ class MediaPaths:
         self._mappings.sort(key=lambda mapping: len(mapping.old.parts), reverse=True)
 
     def find(self, name: str, folders: Sequence[Path]) -> Media:
-        """The medium at a path: in NEW, else in the first folder that has it.
+        """Returns the medium at a path: in NEW, or else in the first folder that
+        contains it.
 
         Raises MissingDataError, with the reason, if there is no usable file.
         """
@@ -80,18 +81,18 @@ class MediaPaths:
         return medium_inside(file.folder, file.name)
 
     def has(self, name: str, folders: Sequence[Path]) -> bool:
-        """True if there is a file at a path, whatever its size."""
+        """Returns True if there is a file at a path, regardless of its size."""
         return self._find_file(name, folders) is not None
 
     def sha256(self, name: str, folders: Sequence[Path]) -> str:
-        """The SHA-256 of a medium; empty if there is no usable file."""
+        """Returns the SHA-256 of a medium; empty if there is no usable file."""
         try:
             return self.find(name, folders).sha256
         except (MissingDataError, MediaLimitError):
             return ""
 
     def is_moved(self, name: str) -> bool:
-        """True if ``media_root`` maps the path to a file."""
+        """Returns True if ``media_root`` maps the path to a file."""
         return self._mapped(name) is not None
 
     def _find_file(self, name: str, folders: Sequence[Path]) -> _MediaFile | None:
@@ -116,7 +117,8 @@ class MediaPaths:
 
 
 def path_below(name: str, folder: Path) -> str:
-    """A path inside ``folder`` as a relative path; any other path unchanged."""
+    """Returns a path inside ``folder`` as a relative path, and any other path
+    unchanged."""
     path = PurePath(name)
     if not path.is_absolute():
         return name
@@ -127,8 +129,8 @@ def path_below(name: str, folder: Path) -> str:
 
 
 def missing_remarks(names: Iterable[str]) -> list[str]:
-    """One remark with the number of missing files and the first name; empty without
-    missing files."""
+    """Returns one remark with the number of missing files and the first name; empty
+    without missing files."""
     missing = list(dict.fromkeys(names))
     if not missing:
         return []
@@ -140,15 +142,15 @@ def missing_remarks(names: Iterable[str]) -> list[str]:
 
 
 def _is_file(file: _MediaFile) -> bool:
-    """False if a path is missing, leads out of its folder or cannot be read."""
+    """Returns False if a path is missing, leads out of its folder or cannot be read."""
     try:
         path = path_inside(file.folder, file.name)
-        # an unreadable file counts as missing now, and not when it is sent
+        # an unreadable file counts as missing now, so it cannot fail when it is sent
         return path.is_file() and os.access(path, os.R_OK)
     except (UsageError, OSError):
         return False
 
 
 def _as_written(path: str) -> PurePosixPath:
-    """A path as written in answers, possibly on another system."""
+    """Returns a path as written in answers, possibly on another operating system."""
     return PurePosixPath(path.replace("\\", "/"))

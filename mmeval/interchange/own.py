@@ -1,9 +1,9 @@
-"""Format ``mmeval``: answers of run folders and samples files.
+"""The format ``mmeval``: answers of run folders and samples files.
 
-A folder with ``run.json`` is a run. In another folder, the newest
-``samples_<task>_<time>.jsonl`` of each task is read; a path may also be one such file.
-The media of an answer are in ``media/`` beside these files or at the recorded path, and
-must have the recorded bytes.
+A folder with ``run.json`` is a run. In any other folder, the newest
+``samples_<task>_<time>.jsonl`` of each task is read. A path may also be one of these
+files. The media of an answer are in ``media/`` next to these files or at the recorded
+path, and must have the recorded bytes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mmeval.results.stored_run import run_folder
 
 
 def read_own(path: Path) -> AnswerSource:
-    """Open a run or samples files. Raises MissingDataError if there are none,
+    """Open a run or samples files. Raises MissingDataError if there are none, and
     UsageError if they are damaged."""
     if path.is_file():
         return SamplesAnswers([path])
@@ -30,5 +30,5 @@ def read_own(path: Path) -> AnswerSource:
 FORMAT = AnswerFormat(
     about="Run folders of mmeval, and the samples files that --log_samples writes.",
     read=read_own,
-    unwritten="a run folder has this format already: copy it",
+    unwritten="a run folder already has this format; copy it",
 )

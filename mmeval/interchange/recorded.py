@@ -1,4 +1,4 @@
-"""Parsers of recorded answers. Records may come from anywhere, so every field is
+"""Parses recorded answers. Records may come from anywhere, so every field is
 checked."""
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from mmeval.records.sample import Message, Sample
 
 
 def question_of(sample: Sample) -> str:
-    """A digest of a sample's question: text, order and bytes of its media."""
+    """Returns a digest of a sample's question: text, order and bytes of its media."""
     return _question_digest(sample.input)
 
 
 def recorded_question(row: Mapping[str, Any], media_root: Path) -> str:
-    """The digest of a recorded question, without reading its media.
+    """Returns the digest of a recorded question, without reading its media.
 
     Raises UsageError if the question is damaged.
     """
@@ -42,7 +42,7 @@ def _question_digest(messages: Sequence[Message]) -> str:
 
 
 def parts_of(rows: object, media_root: Path) -> Interleaved:
-    """Parse the parts of an answer. Raises UsageError for an invalid part,
+    """Parse the parts of an answer. Raises UsageError for an invalid part, and
     MissingDataError for a missing medium."""
     if not isinstance(rows, list):
         raise UsageError(
@@ -70,7 +70,7 @@ def parts_of(rows: object, media_root: Path) -> Interleaved:
 
 
 def _medium(row: object, media_root: Path) -> Media:
-    """A recorded medium. Its digest is checked when it is read."""
+    """Returns a recorded medium. Its digest is checked when it is read."""
     try:
         medium = Media.from_json(row, media_root)  # type: ignore[arg-type]  # a value that is not a mapping is reported below
         stored = stored_path(media_root, medium.sha256, medium.mime)
@@ -84,7 +84,7 @@ def _medium(row: object, media_root: Path) -> Media:
     if file is None or not file.is_file() or file.stat().st_size != medium.size:
         raise MissingDataError(
             f"its medium {medium.sha256[:12]}{suffix_for(medium.mime)} is neither in "
-            f"{media_root} nor at its recorded path; copy the folder media/ too"
+            f"{media_root} nor at its recorded path; also copy the folder media/"
         )
     return medium
 
@@ -92,7 +92,7 @@ def _medium(row: object, media_root: Path) -> Media:
 def read_or_missing(
     place: AnswerPlace, name: str, read: Callable[[], Response], *, where: str
 ) -> StoredAnswer | MissingAnswer:
-    """Call ``read`` for the answer ``name``; if it fails, return why.
+    """Call ``read`` for the answer ``name``. If it fails, return the reason.
 
     ``where`` is the noun for the place of the answer: ``line`` or ``record``.
     """
@@ -116,7 +116,7 @@ def error_of(row: object) -> Response:
 
 
 def kinds_of(values: object) -> tuple[PartKind, ...]:
-    """The kinds of parts in a recorded list; other values are left out."""
+    """Returns the kinds of parts in a recorded list. Other values are left out."""
     if not isinstance(values, list):
         return ()
     return tuple(kind for kind in PART_KINDS if kind in values)

@@ -1,7 +1,7 @@
-"""Reader of answers in a row layout (:mod:`mmeval.interchange.row_layout`).
+"""Reads answers in a row layout (:mod:`mmeval.interchange.row_layout`).
 
-Paths of media are relative to their file, else to the given folder, else to the working
-directory (:mod:`mmeval.interchange.media_paths`).
+Paths of media are relative to their file, or else to the given folder, or else to the
+working directory (:mod:`mmeval.interchange.media_paths`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from mmeval.records.sample import Sample
 from mmeval.system.wording import listed
 
 MOST_NAMED = 3
-"""Number of missing files that the warning of an answer names."""
+"""The number of missing files that the warning of an answer names."""
 
 
 class Entry(NamedTuple):
@@ -51,13 +51,13 @@ class Entry(NamedTuple):
 
 
 class RowAnswers:
-    """The answers of one model, in memory; media are read on demand."""
+    """The answers of one model. They are kept in memory; media are read when needed."""
 
     def __init__(
         self, layout: RowLayout, path: Path, media_root: MediaRoot = ()
     ) -> None:
-        """``path`` is a file or a folder. Raises MissingDataError if there are no
-        answers, UsageError for a damaged file."""
+        """Reads the answers at ``path``, a file or a folder. Raises MissingDataError if
+        there are no answers, and UsageError for a damaged file."""
         self._layout = layout
         self._media = MediaPaths(media_root)
         self._folder = path.parent if path.is_file() else path
@@ -66,7 +66,7 @@ class RowAnswers:
         self.remarks: list[str] = []
         for file in layout.files(path):
             self._add(file)
-        # all paths without a file
+        # all paths that do not lead to a file
         missing: list[str] = []
         for folders, entry in self._entries_with_folders():
             is_exact = self._is_exact(entry)
@@ -81,7 +81,8 @@ class RowAnswers:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of the files and their media. A missing medium counts as such."""
+        """A digest of the files and their media. Missing media are included as
+        missing."""
         files = {
             file: [file.name, Media.from_path(file).sha256] for file in self._files
         }
@@ -119,10 +120,10 @@ class RowAnswers:
             raise UsageError(f"{entry.place}: {error}") from None
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Does nothing, as no file stays open."""
 
     def _add(self, file: AnswerFile) -> None:
-        """Read a file. Raises UsageError with the place of an invalid row."""
+        """Reads a file. Raises UsageError with the place of an invalid row."""
         layout = self._layout
         entries: dict[Hashable, Entry] = {}
         skipped = duplicates = 0
@@ -146,16 +147,16 @@ class RowAnswers:
             self.remarks.append(f"{file.path}: {layout.keyless}, skipped: {skipped:,}")
         if duplicates:
             self.remarks.append(
-                f"{file.path}: answers with a repeated id: {duplicates:,}; the last "
-                "one counts"
+                f"{file.path}: answers with a repeated id: {duplicates:,}; only the "
+                "last of each id counts"
             )
         self._files[file.path] = list(entries.values())
         for entry in entries.values():
             self._by_key.setdefault((file.repeat, entry.key), []).append(entry)
 
     def _entry(self, sample: Sample, repeat: int) -> Entry | None:
-        """The row of a sample. Among equal questions, the row at the sample's position,
-        else the first one."""
+        """Returns the row of a sample. Among rows with equal questions, it is the row
+        at the sample's position, or else the first."""
         for key in self._layout.keys(sample):
             entries = self._by_key.get((repeat, key))
             if not entries:
@@ -203,7 +204,7 @@ class RowAnswers:
         )
 
     def _is_exact(self, entry: Entry) -> bool:
-        """True if the key ``mmeval`` has the parts of exactly this answer."""
+        """Returns True if the key ``mmeval`` has the parts of exactly this answer."""
         sidecar = entry.sidecar
         return "parts" in sidecar and sidecar.get("of") == self._layout.seal(entry.row)
 
@@ -211,11 +212,11 @@ class RowAnswers:
         return file.relative_to(self._folder).as_posix()
 
     def _folders_of(self, file: Path) -> tuple[Path, ...]:
-        """The folders that the paths of a file are relative to."""
+        """Returns the folders that the paths of a file are relative to."""
         return file.parent, self._folder, Path.cwd()
 
     def _entries_with_folders(self) -> Iterator[tuple[tuple[Path, ...], Entry]]:
-        """All rows, each with the folders that its paths are relative to."""
+        """Yields all rows, each with the folders that its paths are relative to."""
         for file, entries in self._files.items():
             folders = self._folders_of(file)
             for entry in entries:

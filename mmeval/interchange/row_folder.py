@@ -1,4 +1,4 @@
-"""Writer of answers in a row layout (:mod:`mmeval.interchange.row_layout`)."""
+"""Writes answers in a row layout (:mod:`mmeval.interchange.row_layout`)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from mmeval.records.trial import Trial
 
 
 class RowFolder(ExportFolder):
-    """Collects the rows of each file; media are written at once.
+    """Collects the rows of each file; media are written immediately.
 
-    ``rows`` are by the name of their file and the id of their sample.
+    ``rows`` has each row by the name of its file and the id of its sample.
     """
 
     layout: ClassVar[RowLayout]
@@ -69,19 +69,20 @@ class RowFolder(ExportFolder):
         return repeat_file(self.layout.file_of(trial.sample), trial.repeat)
 
     def stem(self, trial: Trial) -> str:
-        """The start of the file names of an answer's media."""
+        """Returns the start of the file names of an answer's media."""
         return stem_of(trial.sample.id, trial.repeat)
 
     def fields(
         self, trial: Trial, output: Interleaved, files: Mapping[str, str]
     ) -> dict[str, Any]:
-        """The row of an answer, without the key ``mmeval``."""
+        """Returns the row of an answer, without the key ``mmeval``."""
         return self.layout.row(trial.sample, output, files)
 
     def is_given_back(
         self, row: Mapping[str, Any], output: Interleaved, media: Mapping[str, Media]
     ) -> bool:
-        """True if a row alone reproduces the answer; ``media`` are by file name."""
+        """Returns True if a row alone reproduces the answer; ``media`` are by file
+        name."""
         return self.layout.answer(row, media.get) == output
 
     def write_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -1,13 +1,13 @@
-"""Layout of answer files with one row per answer.
+"""The layout of answer files with one row per answer.
 
 A benchmark declares its layout as one :class:`RowLayout`: the files, the key of a row,
 and the fields of an answer. :class:`mmeval.interchange.RowAnswers` reads by this
 declaration and :class:`mmeval.interchange.RowFolder` writes by it, so both agree.
 
-A row has a further key ``mmeval``, which the scripts of the benchmarks ignore. It holds
-the parts of an answer that the fields cannot reproduce (``parts``, bound to the fields
-by the digest ``of``), a failure (``error``), and the kinds that were not requested
-(``left_out``).
+A row has a further key ``mmeval``, which the scripts of the benchmarks ignore. It
+contains the parts of an answer that the fields cannot reproduce (``parts``), with the
+digest ``of`` the fields they belong to. It also contains a failure (``error``), and the
+kinds that were not requested (``left_out``).
 
 Further answers to the same questions are in separate files, such as
 ``answers_repeat1.json``.
@@ -31,7 +31,7 @@ from mmeval.system.foreign_lines import lines_of, list_of
 Row: TypeAlias = Mapping[str, Any]
 """An object of a file. ``Any``: each field has its own type and may be invalid."""
 FindMedium: TypeAlias = Callable[[str], Media | None]
-"""Opens the medium at a path; returns None without a file."""
+"""Opens the medium at a path; returns None if there is no file."""
 
 _REPEAT = re.compile(r".+_repeat([1-9][0-9]{0,3})")
 
@@ -125,7 +125,7 @@ class RowLayout:
     pictures: str = ""
 
     def seal(self, row: Row) -> str:
-        """A digest that binds the exact parts of an answer to its row."""
+        """Returns a digest that ties the exact parts of an answer to its row."""
         return digest(self.sealed(row))
 
 
@@ -140,16 +140,17 @@ def repeat_file(name: str, repeat: int) -> str:
 
 
 def repeat_of(file: Path) -> int:
-    """The repeat of the answers in a file, from its name."""
+    """Returns the repeat of the answers in a file, from its name."""
     match = _REPEAT.fullmatch(file.stem)
     return int(match[1]) if match else 0
 
 
 def files_named(name: str, path: Path) -> list[AnswerFile]:
-    """The file ``name`` of a folder and its repeats, or ``path`` if it is a file.
+    """Returns the file ``name`` of a folder and its repeats, or ``path`` if it is a
+    file.
 
-    Raises MissingDataError for a folder without the file, UsageError for a link that
-    leads out of the folder.
+    Raises MissingDataError for a folder without the file, and UsageError for a link
+    that leads out of the folder.
     """
     if path.is_file():
         return [AnswerFile(path, 0)]
@@ -166,12 +167,12 @@ def files_named(name: str, path: Path) -> list[AnswerFile]:
 
 
 def rows_of_lines(file: Path) -> Iterator[PlacedRow]:
-    """The lines of a file."""
+    """Yields the lines of a file."""
     for line in lines_of(file):
         yield PlacedRow(line.place, line.row)
 
 
 def rows_of_list(file: Path) -> Iterator[PlacedRow]:
-    """The items of a file that holds one list."""
+    """Yields the items of a file that contains one list."""
     for number, value in enumerate(list_of(file), 1):
         yield PlacedRow(f"{file}: row {number}", value)

@@ -1,4 +1,4 @@
-"""Answers of a run folder: the output of each trial."""
+"""Reads the answers of a run folder: the output of each trial."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RunAnswers:
 
     @cached_property
     def digest(self) -> str:
-        """A digest over the digests of trials, which cover their answers, and over
+        """A digest of the digests of trials, which cover their answers, and of the
         failures."""
         sha256 = hashlib.sha256()
         for task, trials in sorted(self._trials.items()):
@@ -87,7 +87,9 @@ class RunAnswers:
     ) -> StoredAnswer | MissingAnswer:
         question = question_of(sample)
         matches = [task] if task in self._trials else []
-        if not matches:  # renamed? then the only task with this sample and question
+        if (
+            not matches
+        ):  # a renamed task is found if it alone has this sample and question
             for other, trials in self._trials.items():
                 first_repeat = trials.get((sample.id, 0))
                 if first_repeat is not None and first_repeat.question == question:

@@ -1,4 +1,4 @@
-"""Answers of the samples files that ``--log_samples`` writes."""
+"""Reads the answers of the samples files that ``--log_samples`` writes."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+\.jsonl")
 
 
 class _SampleLine(NamedTuple):
-    """One sample: the offset of its line, the digest of its question, the number of its
-    first answer."""
+    """One sample: the offset of its line, the digest of its question, and the number of
+    its first answer."""
 
     offset: int
     question: str
@@ -84,13 +84,13 @@ def _nth(
     key: str,
     repeat: int,
 ) -> Any:
-    """The value of one repeat in a line. ``Any``: each key has its own type."""
+    """Returns the value of one repeat in a line. ``Any``: each key has its own type."""
     items = values.get(key)
     return items[repeat] if isinstance(items, list) and repeat < len(items) else None
 
 
 class SamplesAnswers:
-    """The newest samples file of each task. A single file serves every task."""
+    """The newest samples file of each task. A single file is used for every task."""
 
     model = ""
 
@@ -150,4 +150,4 @@ class SamplesAnswers:
         )
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Does nothing, as no file stays open."""

@@ -1,4 +1,5 @@
-"""The key ``mmeval`` of exported rows, with the exact parts of answers; manifests."""
+"""Reads and writes the key ``mmeval`` of exported rows, with the exact parts of
+answers, and manifests."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from mmeval.system.foreign_lines import document_of
 OWN = "mmeval"
 """The key that mmeval adds to a line or record. Scripts of the benchmark ignore it."""
 MAX_MEDIUM_BYTES = MAX_MEDIA_BYTES
-"""Maximum size of a medium, in bytes."""
+"""The maximum size of a medium, in bytes."""
 DAMAGED = (
     f"its parts under {OWN!r} are damaged; export the answers again, or remove the key"
 )
@@ -27,7 +28,8 @@ def exact_parts(
     output: Interleaved,
     files: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """The parts of an answer as JSON; ``files`` maps digests of media to file names."""
+    """Returns the parts of an answer as JSON; ``files`` maps digests of media to file
+    names."""
     rows = []
     for part in output.parts:
         row = part.to_json()
@@ -39,7 +41,7 @@ def exact_parts(
 
 
 def exact_part(row: object, medium: Callable[[str], Media | None]) -> Part:
-    """Read a part as ``exact_parts`` writes it. Raises UsageError if it is damaged.
+    """Read a part that ``exact_parts`` has written. Raises UsageError if it is damaged.
 
     ``medium`` opens a file by name, or returns None.
     """
@@ -59,8 +61,8 @@ def exact_part(row: object, medium: Callable[[str], Media | None]) -> Part:
 
 
 def medium_inside(folder: Path, name: str) -> Media:
-    """Open a medium in a folder. Raises UsageError for a path out of the folder,
-    MissingDataError for a file that is missing or too large."""
+    """Open a medium in a folder. Raises UsageError for a path that leads out of the
+    folder, and MissingDataError for a file that is missing or too large."""
     file = path_inside(folder, name)
     medium = Media.from_path(file)
     if medium.size > MAX_MEDIUM_BYTES:
@@ -72,7 +74,7 @@ def medium_inside(folder: Path, name: str) -> Media:
 
 
 def exact_files(sidecar: Mapping[str, Any]) -> list[str]:
-    """The files that the parts under the key ``mmeval`` name, each once."""
+    """Returns the files that the parts under the key ``mmeval`` name, each once."""
     names: dict[str, None] = {}
     for row in sidecar.get("parts", ()):
         if isinstance(row, dict) and isinstance(row.get("file"), str):
@@ -85,7 +87,7 @@ def own_of(
     *,
     parts: type = list,
 ) -> Mapping[str, Any]:
-    """The object under the key ``mmeval``. Raises UsageError if it is damaged.
+    """Returns the object under the key ``mmeval``. Raises UsageError if it is damaged.
 
     ``parts`` is the type of its parts.
     """
@@ -100,8 +102,8 @@ def own_of(
 def read_manifest(
     folder: Path, how_to: str = "remove it, or export the answers again"
 ) -> Mapping[str, Any]:
-    """Read the manifest of an export; empty without one. Raises UsageError if it is
-    damaged."""
+    """Read the manifest of an export; empty if there is none. Raises UsageError if it
+    is damaged."""
     file = path_inside(folder, MANIFEST)
     if not file.is_file():
         return {}
@@ -113,7 +115,8 @@ def read_manifest(
 
 
 def model_of(manifest: Mapping[str, Any], folder: Path) -> str:
-    """The model of an export; else the folder's name, as in scripts of benchmarks."""
+    """Returns the model of an export, or else the folder's name, as benchmark scripts
+    do."""
     model = manifest.get("model")
     return model if isinstance(model, str) and model else folder.resolve().name
 
@@ -123,8 +126,9 @@ def files_digest(
     names: Iterable[str],
     head: Iterable[bytes] = (),
 ) -> str:
-    """A digest of the names and bytes of files in a folder. Raises UsageError for a
-    file outside, MissingDataError for one that cannot be read."""
+    """Returns a digest of the names and bytes of files in a folder. Raises UsageError
+    for a file outside the folder, and MissingDataError for a file that cannot be
+    read."""
     sha256 = hashlib.sha256()
     for piece in head:
         sha256.update(piece)

@@ -1,4 +1,5 @@
-"""Lines in an unnamed temporary file, which the system deletes with the process."""
+"""Keeps lines in an unnamed temporary file, which the system deletes with the
+process."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from mmeval.system.json_lines import from_line, to_line
 
 
 class LineSpan(NamedTuple):
-    """Offset and length of a line, in bytes."""
+    """The offset and length of a line, in bytes."""
 
     offset: int
     length: int
@@ -23,9 +24,9 @@ class TemporaryLines:
     """JSON values in a temporary file, written once and read in any order."""
 
     def __init__(self) -> None:
-        """Raises StorageError if a temporary file cannot be created."""
+        """Opens the file. Raises StorageError if a temporary file cannot be created."""
         try:
-            # without a name, the file does not outlive a killed process
+            # the file has no name, so it does not remain after a killed process
             self._file, path = tempfile.mkstemp(prefix="mmeval-")
             Path(path).unlink()
         except OSError as error:
@@ -39,7 +40,7 @@ class TemporaryLines:
         span = LineSpan(self._end, len(line))
         try:
             while line:
-                # a nearly full disk may take only a part of the line
+                # a nearly full disk may write only a part of the line
                 line = line[os.pwrite(self._file, line, self._end) :]
                 self._end = span.offset + span.length - len(line)
         except OSError as error:

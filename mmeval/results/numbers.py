@@ -53,8 +53,8 @@ class NumberRow:
     """One metric over a task, group or slice, with one number per run.
 
     - ``results``: one per run; None if a run has no number
-    - ``unlike``: for each run after the first, why its number is not comparable with the
-      number of the first run; empty if it is comparable
+    - ``unlike``: for each run after the first, why its number is not comparable with
+      the number of the first run; empty if it is comparable
     - ``absent``: for each run, the text instead of a number; empty with a number
     - ``own_notes``: for each run, its notes; ``notes`` joins the notes of all runs
     - ``pieces``: the metrics from which the number of a whole is computed;

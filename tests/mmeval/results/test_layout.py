@@ -66,5 +66,5 @@ def test_a_number_is_read_as_the_results_file_has_it_and_a_row_of_another_length
     assert (found.value, found.ci95) == (0.5, (0.4, 0.6))
     assert result_of(run, run.tasks[0], "other") is None
     assert (other.values, other.count("unscored")) == ([], 1)
-    with pytest.raises(ValueError, match="2 cells below 1"):
+    with pytest.raises(ValueError, match="2 cells, but the table has 1"):
         Table("t", ("A",), (("a", 1.0),))
