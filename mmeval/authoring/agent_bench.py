@@ -33,7 +33,7 @@ from mmeval.run.options import REASONING_TAGS, BackendSpec
 
 _TAGS = ("span", "pair", "tag")
 """The spellings of media in a prompt. ``<gen_img1>`` is not among them: it requests a
-picture and does not show one."""
+picture and does not refer to an existing picture."""
 _KEYS = ("prompt", "files", "wants", "args", "replies", "id", "name")
 
 
@@ -41,9 +41,9 @@ _KEYS = ("prompt", "files", "wants", "args", "replies", "id", "name")
 class AgentCase:
     """The request to an agent and the replies of its roles, as the user writes them.
 
-    ``replies`` are those of each role, in order: texts, lists of parts, and ``{"error":
-    KIND}``. A role whose replies are null does not exist. ``labels`` are returned with
-    the result.
+    ``replies`` has the replies of each role, in order: texts, lists of parts, and
+    ``{"error": KIND}``. A role with null as its replies does not exist. ``labels`` are
+    returned with the result.
     """
 
     prompt: Any = ""
@@ -80,13 +80,12 @@ def read_agent_case(values: Any) -> AgentCase:
 
 
 def load_agent(name: str) -> Agent:
-    """A registered agent. Raises UnknownNameError, or UsageError for a backend that is
-    not an agent."""
+    """Returns a registered agent. Raises UnknownNameError, or UsageError for a backend
+    that is not an agent."""
     plugin = load("mmeval.model_backends", name)
     if not isinstance(plugin, Agent):
         raise UsageError(
-            f"the backend {name!r} is not an agent, so it has no roles that replies "
-            "could be given for",
+            f"the backend {name!r} is not an agent, so it has no roles to reply for",
             name=name,
         )
     return plugin
@@ -102,8 +101,8 @@ class RoleReplies(Protocol):
 def replies_of_backends(
     agent: Agent, specs: Mapping[str, BackendSpec]
 ) -> Iterator[Mapping[str, RoleReplies]]:
-    """The replies of roles with a real backend. Raises UnknownNameError for a role that
-    the agent does not have."""
+    """Yields the replies of roles with a real backend. Raises UnknownNameError for a
+    role that the agent does not have."""
     for role in specs:
         _check_role(agent, role)
     with asking(specs) as (broker, runner):
@@ -123,12 +122,13 @@ def drive(
     folder: Path,
     of_backends: Mapping[str, RoleReplies] = MappingProxyType({}),
 ) -> AgentResult:
-    """Run an agent on the replies of a case; its paths are relative to ``folder``.
+    """Run an agent on the replies of a case. The paths in the case are relative to
+    ``folder``.
 
     The agent has all required roles, all tools, and the other roles with replies. A
-    tool without replies gives small media of its kind, any other role the example of
-    the call. ``of_backends`` replaces the replies of roles. Raises UsageError for an
-    invalid case.
+    tool without replies returns small media of its kind; any other role returns the
+    example of the call. ``of_backends`` replaces the replies of roles. Raises
+    UsageError for an invalid case.
     """
     replies_by_role = {**_given_replies(agent, case, folder), **of_backends}
     backend = create_backend(name, case.args)
@@ -162,7 +162,7 @@ def drive(
 
 
 def result_of(result: AgentResult) -> dict[str, Any]:
-    """The result of a case as JSON values."""
+    """Returns the result of a case as JSON values."""
     steps: list[dict[str, Any]] = []
     for call, reply in result.steps:
         texts: list[str] = []
@@ -197,7 +197,7 @@ def result_of(result: AgentResult) -> dict[str, Any]:
 
 
 class _GivenReplies:
-    """Gives the replies of a role in order."""
+    """The given replies of a role, which are returned in order."""
 
     def __init__(
         self, role: str, replies: Sequence[Response] | None, tool: Tool | None
@@ -209,8 +209,8 @@ class _GivenReplies:
         self._media_count = 0
 
     def answer(self, call: Call) -> Response:
-        """The first acceptable reply of those that are drawn for a call, or its last
-        one as a failure."""
+        """Returns the first acceptable reply of those that are drawn for a call. If
+        there is none, the last reply is returned as a failure."""
         for _ in range(MAX_DRAWS):
             response = self._next(call)
             fault = fault_of(call, response)
@@ -239,12 +239,12 @@ class _GivenReplies:
         if call.example and not self._has_replies:
             return Response(Interleaved.from_text(call.example))
         return Response.failed(
-            "no_answer", f"the case has no more replies of the role {self._role!r}"
+            "no_answer", f"the case has no more replies for the role {self._role!r}"
         )
 
 
 class _BackendReplies:
-    """Calls the backend of a role; equal calls are separate calls."""
+    """The replies of a real backend. Equal calls are separate calls."""
 
     def __init__(self, broker: Broker, runner: asyncio.Runner) -> None:
         self._broker = broker
@@ -293,7 +293,7 @@ def _response(
     reader: ContentReader,
     role: str,
 ) -> Response:
-    """One reply, as it is written. Raises UsageError."""
+    """Parses one reply, as the user writes it. Raises UsageError."""
     if isinstance(written, str):
         content = Interleaved.from_text(written)
         return Response(reasoning_apart(content, *REASONING_TAGS))

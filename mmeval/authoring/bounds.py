@@ -1,8 +1,9 @@
-"""Bounds of metrics: scores of references, shuffled references and empty answers.
+"""Measures bounds of metrics: scores of references, shuffled references and empty
+answers.
 
-A metric that scores the references of other samples as high as the right ones does not
-measure the answer. The three are ordinary runs in a temporary folder, over a limited
-number of samples of each task, without repeats.
+A metric that scores the references of other samples as high as the right references
+does not measure the answer. The three kinds of answers are scored in ordinary runs in a
+temporary folder, over a limited number of samples of each task, without repeats.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ LIMIT = 200
 SEED = 7
 """The seed for shuffling references."""
 ENOUGH = 20
-"""The fewest scored samples for which standard errors are used."""
+"""The smallest number of scored samples for which standard errors are used."""
 
 Which = Literal["reference", "shuffled", "empty"]
 ReferenceAnswers = Mapping[str, Mapping[str, Interleaved]]
-"""An answer by task and id of a sample."""
+"""The answers by task and by id of a sample."""
 WARNING_LOGGERS = ("mmeval.broker.outage", "mmeval.run.judging")
-"""Loggers whose warnings are shown while bounds are measured, such as one about a role
-that does not answer."""
+"""Loggers with warnings that are shown while bounds are measured, such as a warning
+about a role that does not answer."""
 
 
 _ANSWERS: Mapping[Which, str] = {
@@ -60,8 +61,8 @@ _SUSPENDED = "its role stopped answering"
 
 @dataclass(frozen=True)
 class Bounds:
-    """One number of a task for right, shuffled and empty answers, or why there is
-    none."""
+    """One number of a task for right, shuffled and empty answers, or the reason why
+    there is none."""
 
     task: Task
     metric: str
@@ -69,7 +70,8 @@ class Bounds:
     results: Mapping[Which, Result] = field(default_factory=dict)
     unavailable: str = ""
     only_one: bool = False
-    """Fewer than two samples have a reference: there is nothing to shuffle."""
+    """True if fewer than two samples have a reference, so there is nothing to
+    shuffle."""
     lost: Mapping[Which, str] = field(default_factory=dict)
     """The most frequent reason why answers have no score, by kind of answers."""
     judged: bool = False
@@ -83,9 +85,10 @@ class Bounds:
         return None if result is None else result.value
 
     def doubts(self) -> Iterator[Finding]:
-        """Findings about a number that cannot distinguish models. It is an error if
-        shuffled references are clearly better than the right ones (the metric's
-        direction or the references must be wrong), or the right ones have no number."""
+        """Yields findings about a number that cannot distinguish models. It is an error
+        if shuffled references are clearly better than the right references: the
+        metric's direction or the references must be wrong. It is also an error if the
+        right references have no number."""
         right = self.results.get("reference")
         if right is not None and right.value is None and _applicable(right):
             yield self._lost("reference", right, "error")
@@ -122,8 +125,8 @@ class Bounds:
         )
 
     def _alike(self, other: Which, severity: Severity) -> Finding:
-        """The finding that the number does not distinguish right answers from
-        others."""
+        """Returns the finding that the number does not distinguish right answers from
+        other answers."""
         right, wrong = self.value("reference"), self.value(other)
         return Finding(
             "task_file",
@@ -133,14 +136,16 @@ class Bounds:
         )
 
     def _margin(self, other: Which) -> float | None:
-        """How much better right answers are than others; None without both numbers."""
+        """Returns how much better right answers are than other answers; None without
+        both numbers."""
         right, wrong = self.value("reference"), self.value(other)
         if right is None or wrong is None:
             return None
         return right - wrong if self.higher_is_better else wrong - right
 
     def _noise(self, other: Which) -> float:
-        """Two standard errors of the difference; 0 if there are too few samples."""
+        """Returns two standard errors of the difference; 0 if there are too few
+        samples."""
         right, wrong = self.results["reference"], self.results[other]
         if min(right.scored, wrong.scored) < ENOUGH:
             return 0.0
@@ -148,17 +153,17 @@ class Bounds:
 
 
 def _applicable(result: Result) -> int:
-    """The number of answers that the metric could score."""
+    """Returns the number of answers that the metric could score."""
     return result.n - result.unsupported - result.inapplicable
 
 
 def judge_calls(
     tasks: Sequence[Task], roles: Mapping[str, BackendSpec], limit: int | None = None
 ) -> dict[str, int]:
-    """Count the calls by role that metrics make to score one model's answers. With a
+    """Counts the calls by role that metrics make to score one model's answers. With a
     ``limit``, only the first samples of each task are counted, without repeats.
 
-    The answers are placeholders, so the counts may differ for a metric whose calls
+    The answers are placeholders, so the counts may differ for a metric with calls that
     depend on the answer. Nothing is sent, and no backend of a role is created.
     """
     metrics = [metric for task in tasks for metric in task.metrics]
@@ -192,10 +197,13 @@ def judge_calls(
 def measure(
     tasks: Sequence[Task], roles: Mapping[str, BackendSpec], *, limit: int = LIMIT
 ) -> list[Bounds]:
-    """Measure the bounds of every number of tasks, in order; unavailable numbers have a
-    reason. Roles are called for each kind of answers, until one stops answering. The
-    data of the tasks must be valid. Raises the errors of a run, such as MissingError
-    for a missing key, and UsageError for tasks that cannot be asked."""
+    """Measures the bounds of every number of tasks, in order. Unavailable numbers have
+    a reason.
+
+    Roles are called for each kind of answers, until one role stops answering. The data
+    of the tasks must be valid. Raises the errors of a run, such as MissingError for a
+    missing key, and UsageError for tasks that cannot be asked.
+    """
     from mmeval.run.runner import run
 
     single_tasks = _asked_once(tasks)
@@ -234,7 +242,7 @@ def measure(
 
 
 def _unscored(outcome: RunOutcome) -> dict[tuple[str, str], Counter[str]]:
-    """The reasons why trials have no score, by task and number."""
+    """Returns the reasons why trials have no score, by task and number."""
     reasons_by_number: dict[tuple[str, str], Counter[str]] = {}
     for task, folder in outcome.score_sets.items():
         for row in finished_rows(folder, lambda _index, _repeat: True):
@@ -246,17 +254,17 @@ def _unscored(outcome: RunOutcome) -> dict[tuple[str, str], Counter[str]]:
 
 
 def _asked_once(tasks: Sequence[Task]) -> tuple[Task, ...]:
-    """The tasks without repeats and without a protocol, which complete answers do not
-    need."""
+    """Returns the tasks without repeats and without a protocol, which complete answers
+    do not need."""
     return tuple(replace(task, repeats=1, protocol=single) for task in tasks)
 
 
 def shuffled_answers(
     tasks: Sequence[Task], *, limit: int = LIMIT
 ) -> dict[str, dict[str, Interleaved]]:
-    """Give each sample the reference of another sample, drawn by ``SEED``; by task and
-    sample. Invalid samples and samples without a reference are left out. A task with
-    fewer than two other samples has none."""
+    """Gives each sample the reference of another sample, drawn by ``SEED``. Returns the
+    references by task and sample. Invalid samples and samples without a reference are
+    left out. A task with fewer than two other samples has none."""
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as temporary:
         folder = Path(temporary)
         options = RunOptions(BackendSpec("reference"), folder, limit=limit)
@@ -279,7 +287,7 @@ def shuffled_answers(
 
 
 class _CountingBackend:
-    """A backend of all kinds that is only used to count calls, and never called."""
+    """A backend of all kinds that is only used to count calls, and is never called."""
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
     provenance: Mapping[str, Any] = {}
@@ -291,11 +299,12 @@ class _CountingBackend:
         return Response.failed("internal", "calls are counted and not sent")
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Does nothing, as nothing stays open."""
 
 
 class _ShuffledReferences:
-    """Answers each sample with another sample's reference, as ``reference`` does."""
+    """Answers each sample with another sample's reference, as the backend ``reference``
+    does."""
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
     identity: Mapping[str, Any] = {"backend": "shuffled", "seed": SEED}
@@ -316,7 +325,7 @@ class _ShuffledReferences:
         return response
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Does nothing, as nothing stays open."""
 
 
 def _of_task(
@@ -345,8 +354,8 @@ def _of_task(
 
 @contextmanager
 def _hushed() -> Iterator[None]:
-    """Log only errors, and warnings of roles that do not answer. Other warnings would
-    repeat earlier ones."""
+    """Log only errors, and warnings about roles that do not answer. Other warnings
+    would repeat earlier warnings."""
     levels = {
         "mmeval": logging.ERROR,
         **dict.fromkeys(WARNING_LOGGERS, logging.WARNING),

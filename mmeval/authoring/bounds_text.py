@@ -18,7 +18,7 @@ _MEANS: Mapping[Which, str] = {
 
 
 def bounds_table(all_bounds: Sequence[Bounds]) -> str:
-    """The table as text; empty without any number."""
+    """Returns the table as text; empty if there is no number."""
     if not all_bounds:
         return ""
     rows: list[list[str]] = []
@@ -41,8 +41,8 @@ def bounds_table(all_bounds: Sequence[Bounds]) -> str:
 
 
 def bounds_means(all_bounds: Sequence[Bounds]) -> str:
-    """Means of several numbers, in one line; empty unless all range from 0 (worst) to
-    1 (best)."""
+    """Returns the means of several numbers, in one line. Empty unless all of them range
+    from 0 (worst) to 1 (best)."""
     known = [bounds for bounds in all_bounds if not bounds.unavailable]
     for bounds in known:
         if bounds.range != (0, 1) or not bounds.higher_is_better:
@@ -56,7 +56,9 @@ def bounds_means(all_bounds: Sequence[Bounds]) -> str:
             value = bounds.value(which)
             if value is not None:
                 values.append(value)
-        if len(values) == len(known):  # a mean of some would not be comparable
+        if len(values) == len(
+            known
+        ):  # a mean over only some numbers would not be comparable
             means.append(f"{words} {sum(values) / len(values):.2f}")
     return f"{'   '.join(means)}\n" if means else ""
 
@@ -74,7 +76,7 @@ def _notes(bounds: Bounds) -> Iterator[str]:
 
 
 def _missing_scores(bounds: Bounds, which: Which) -> Iterator[str]:
-    """A note if some answers have no score."""
+    """Yields a note if some answers have no score."""
     result = bounds.results.get(which)
     if result is None:
         return

@@ -1,4 +1,5 @@
-"""Scores by judged metrics outside of a run: calls roles and stores nothing."""
+"""Scores trials by judged metrics outside of a run: it calls roles and stores
+nothing."""
 
 from __future__ import annotations
 
@@ -31,14 +32,14 @@ from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 
 TrialScoring = Callable[[BoundMetric, Trial], MetricScores]
-"""Scores a trial; the result is unscored if a call or the metric fails."""
+"""Scores a trial. The result is unscored if a call or the metric fails."""
 
 
 def asked_specs(
     metric: Metric, specs: Mapping[str, BackendSpec]
 ) -> dict[str, BackendSpec]:
-    """The specs of the roles that the metric calls. Raises UsageError for a missing
-    role."""
+    """Returns the specs of the roles that the metric calls. Raises UsageError for a
+    missing role."""
     by_kind = [role for role in metric.roles if role in BY_KIND]
     for role in metric.roles:
         is_played = has_role(role, specs) if role in by_kind else role in specs
@@ -57,9 +58,9 @@ def asked_specs(
 
 @contextmanager
 def bench_for(specs: Mapping[str, BackendSpec]) -> Iterator[TrialScoring]:
-    """A function that scores with the roles of a metric (see :func:`asked_specs`).
-    Equal questions are asked once. It raises errors that concern every trial, such as a
-    refused key."""
+    """Yields a function that scores with the roles of a metric (see
+    :func:`asked_specs`). Equal questions are asked once. The function raises errors
+    that concern every trial, such as a rejected key."""
     with asking(specs) as (broker, runner):
         yield lambda bound, trial: runner.run(_score(broker, bound, trial))
 
@@ -68,7 +69,7 @@ def bench_for(specs: Mapping[str, BackendSpec]) -> Iterator[TrialScoring]:
 def asking(
     specs: Mapping[str, BackendSpec],
 ) -> Iterator[tuple[Broker, asyncio.Runner]]:
-    """A broker for these roles, in a folder that is removed at the end."""
+    """Yields a broker for these roles, in a folder that is removed at the end."""
     defaults = RunOptions(BackendSpec(""), Path())
     with ExitStack() as stack:
         temporary = tempfile.TemporaryDirectory(prefix="mmeval-")

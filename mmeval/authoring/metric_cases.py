@@ -1,4 +1,5 @@
-"""Cases of ``mmeval try metric``: turns flags or lines of a file into trials."""
+"""Turns the flags of ``mmeval try metric``, or the lines of a cases file, into
+trials."""
 
 from __future__ import annotations
 
@@ -32,10 +33,10 @@ T = TypeVar("T")
 
 
 def case_lines(file: Path) -> Iterator[tuple[str, Any]]:
-    """Read the lines of a cases file, each with its place. Raises UsageError."""
+    """Yields the lines of a cases file, each with its place. Raises UsageError."""
 
     if not file.is_file():
-        raise UsageError(f"{file}: there is no such cases file")
+        raise UsageError(f"{file}: this cases file does not exist")
     for line in lines_of(file, kind=None):
         yield line.place, line.row
 
@@ -58,7 +59,7 @@ class MetricCase:
 
 class ReadyCase(NamedTuple):
     """A case with its metric and trial. Without a trial, ``reason`` names the missing
-    file. ``place`` is its line in a cases file."""
+    file. ``place`` is the case's line in a cases file."""
 
     case: MetricCase
     bound: BoundMetric
@@ -87,7 +88,7 @@ def read_case(
     metric: Metric,
     profile: str = "standard",
 ) -> MetricCase:
-    """Parse one line of a cases file. Raises UsageError."""
+    """Parses one line of a cases file. Raises UsageError."""
     check_keys(values, _CASE_KEYS)
     params = dict(typed(values, "params", dict) or {})
     # the input may be among the parameters, unless it is a switch of the metric
@@ -117,7 +118,9 @@ def read_case(
 def check_keys(values: Any, keys: Sequence[str]) -> None:
     """Raises UsageError for a case that is not an object, or has an unknown key."""
     if not isinstance(values, dict):
-        raise UsageError("a case is an object with any of " + ", ".join(keys))
+        raise UsageError(
+            "a case must be an object with any of the keys " + ", ".join(keys)
+        )
     for key in values:
         if key not in keys:
             raise UnknownNameError("key of a case", key, keys)
@@ -128,7 +131,9 @@ def refuse_beside_cases(args: argparse.Namespace, flags: Sequence[str]) -> None:
     for flag in flags:
         if getattr(args, flag):
             name = "FILE" if flag == "files" else f"--{flag}"
-            raise UsageError(f"{name} has no effect with --cases; write it in the file")
+            raise UsageError(
+                f"{name} cannot be used with --cases; write it in the file"
+            )
 
 
 def typed(
@@ -150,12 +155,12 @@ def ready_case(
     *,
     trust: bool = False,
 ) -> ReadyCase:
-    """Bind the metric of a case and read its media. Its paths are relative to
+    """Binds the metric of a case and reads its media. Paths in the case are relative to
     ``folder``. ``trust`` is the user's consent to run code that the case names.
 
     Raises UsageError for content that cannot be read, UnknownNameError for a switch or
-    profile, MissingExtraError for a package that is not installed, MissingDataError for
-    a missing model.
+    profile, MissingExtraError for a package that is not installed, and MissingDataError
+    for a missing model.
     """
 
     known = dict.fromkeys((*PROFILES, *metric.profiles))
@@ -170,9 +175,9 @@ def ready_case(
             switches_text = ", ".join(
                 f'"{name}": "./FOLDER"' for name, _ in bound.missing_models()
             )
-            advice = f"name a folder that holds it: --params '{{{switches_text}}}'"
+            advice = f"give its folder: --params '{{{switches_text}}}'"
             if finding.remedy:
-                advice += f", or fetch it: {NOWHERE.command(finding.remedy)}"
+                advice += f", or download it: {NOWHERE.command(finding.remedy)}"
             raise MissingDataError(f"{metric.name}: {causes([finding])}; {advice}")
     try:
         return ReadyCase(case, bound, trial_of(case, folder, metric.looks_at), place)
@@ -181,7 +186,8 @@ def ready_case(
 
 
 def files_as_texts(texts_by_flag: Mapping[str, Iterable[Any]]) -> Iterator[str]:
-    """Notes about texts of flags that name files, with how to pass the file itself."""
+    """Yields notes about texts of flags that are also names of files, with how to pass
+    the file itself."""
 
     for flag, texts in texts_by_flag.items():
         for text in texts:
@@ -189,14 +195,14 @@ def files_as_texts(texts_by_flag: Mapping[str, Iterable[Any]]) -> Iterator[str]:
                 continue
             try:
                 media = Media.from_path(Path(text))
-            # there is no such file, or the text cannot be a path
+            # the file does not exist, or the text cannot be a path
             except (OSError, ValueError, MmevalError):
                 continue
             part = {"type": media.kind, "path": text}
             written = json.dumps([part], ensure_ascii=False)
             yield (
-                f"note: {flag} {text} is used as text; for the file of this name write "
-                f"{flag} '{written}'"
+                f"note: {flag} {text} is used as text; to use the file of this name, "
+                f"write {flag} '{written}'"
             )
 
 
@@ -205,9 +211,9 @@ def trial_of(
     folder: Path,
     looks_at: PartKind | None = None,
 ) -> Trial:
-    """Make the trial of a case; without answer and files it has no output. Each file
-    gets the kind ``looks_at`` if possible: a page is a picture, code is text, and a
-    damaged file may be of any kind."""
+    """Makes the trial of a case. Without answer and files it has no output. If
+    possible, each file gets the kind that the metric ``looks_at``: a page is a picture,
+    code is text, and a damaged file may be of any kind."""
 
     reader = ContentReader(lambda path, _: medium_at(folder, path))
 
@@ -246,20 +252,20 @@ def _part(media: Media, looks_at: PartKind | None) -> Part:
     try:
         return text_part(document_text(media))
     except ContentError as error:
-        raise UsageError(f"{error}; the metric looks at text") from None
+        raise UsageError(f"{error}; the metric scores text") from None
 
 
 def medium_at(folder: Path, name: str) -> Media:
-    """The medium of a file that the user names."""
+    """Returns the medium of a file that the user names."""
 
     try:
         return Media.from_path(folder / name)
-    except (OSError, ValueError):  # too long, or with a null character
+    except (OSError, ValueError):  # the name is too long, or contains a null character
         raise UsageError(f"{name[:80]!r} is not a path") from None
 
 
 def _written(value: Any) -> Any:
-    """A value as it is, or a JSON text of a list of parts as the list."""
+    """Returns a value unchanged, but a JSON string with a list of parts as the list."""
     if not isinstance(value, str) or '"type"' not in value:
         return value
     text = value.lstrip()
@@ -269,7 +275,7 @@ def _written(value: Any) -> Any:
         parts = json.loads(value)
     except ValueError:
         if text.startswith('[{"type"'):
-            raise UsageError(f"this list of parts is not JSON: {value[:80]}") from None
+            raise UsageError(f"a list of parts must be JSON: {value[:80]}") from None
         return value
     return parts if _are_parts(parts) else value
 

@@ -45,14 +45,15 @@ from mmeval.task.file import TaskFile
 from mmeval.task.task import SampleKinds, Task, TaskMetric
 
 PROMPTED_ROWS = 3
-_WRITTEN_LIST = "a list or a mapping that is written as a text"
+_WRITTEN_LIST = "a list or a mapping that is written as text"
 
 
 @dataclass
 class SampleChecks:
-    """Checks the samples of one task, in one pass over its first ``rows``.
+    """Checks of the samples of one task, in one pass over its first ``rows``.
 
-    After ``findings``, ``selected`` counts the samples that the task's filter keeps.
+    After ``findings`` was read, ``selected`` counts the samples that the task's filter
+    keeps.
     """
 
     file: TaskFile
@@ -62,7 +63,8 @@ class SampleChecks:
     ids: set[str] = field(default_factory=set)
     labels: set[str] = field(default_factory=set)
     odd_texts: set[str] = field(default_factory=set)
-    """Labels with an unintended text, such as a written list; empty for references."""
+    """Labels with an unintended text, such as a list written as text; empty for
+    references."""
     media: set[tuple[PartKind, Path]] = field(default_factory=set)
     """The checked media files, each with the kind that a row declares."""
     reencoded: Counter[str] = field(default_factory=Counter)
@@ -70,12 +72,12 @@ class SampleChecks:
     selected: int = 0
     unlabelled: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     """The samples without a label of slices or clusters, by the label and a similar
-    one."""
+    label."""
     read: bool = True
-    """Whether the loader has read all requested rows."""
+    """True if the loader has read all requested rows."""
     whole: bool = True
     absent: bool = False
-    """Whether the data are missing on this machine, so no sample was checked."""
+    """True if the data are missing on this machine, so no sample was checked."""
 
     def findings(self) -> Iterator[Finding]:
         try:
@@ -110,13 +112,13 @@ class SampleChecks:
                 "unsupported",
                 Subject(self.task.name),
                 count=count,
-                cause=f"servers without this format get {form}",
+                cause=f"servers that do not accept this format are sent {form}",
                 severity="note",
             )
 
     def _all(self, samples: Iterator[Sample], *, is_written: bool) -> Iterator[Finding]:
-        """The findings of each sample; ``is_written`` for rows of the documented
-        schema."""
+        """Yields the findings of each sample. ``is_written`` is True for rows of the
+        documented schema."""
         first_rows = islice(readable(samples), self.rows or None)
         for number, sample in enumerate(first_rows, start=1):
             if isinstance(sample, LoaderFailure):
@@ -139,7 +141,7 @@ class SampleChecks:
 
     def _of_sample(self, sample: Sample) -> Iterator[Finding]:
         if not sample.id:
-            yield self._sample_finding(sample, "a sample has an empty id")
+            yield self._sample_finding(sample, "its id is empty")
         elif sample.id in self.ids:
             yield self._sample_finding(sample, "another sample has the same id")
         self.ids.add(sample.id)
@@ -167,7 +169,7 @@ class SampleChecks:
         for metric in self.task.metrics:
             fault = metric.bound.sample_fault(sample)
             if fault:
-                cause = f"{metric.name} cannot score any answer to it: {fault}"
+                cause = f"{metric.name} cannot score answers to it: {fault}"
                 yield self._sample_finding(sample, cause)
         if self.selected <= PROMPTED_ROWS:
             try:
@@ -208,7 +210,7 @@ class SampleChecks:
                 yield self._task_file_finding((key,), cause)
 
     def _texts(self, sample: Sample) -> Iterator[Finding]:
-        """Findings about unintended texts, once for each label."""
+        """Yields findings about unintended texts, once for each label."""
         for label, value in sample.metadata.items():
             if not isinstance(value, str) or label in self.odd_texts:
                 continue
@@ -245,7 +247,7 @@ class SampleChecks:
                 parts = message.content.parts
                 kinds.update(part.kind for part in parts if not part.dangling)
             for kind in sorted(kinds - set(self.task.input_modalities)):
-                cause = f"it holds {kind}, which is not in input_modalities"
+                cause = f"it contains {kind}, which is not in input_modalities"
                 yield self._sample_finding(sample, cause)
         if isinstance(self.task.output_kinds, SampleKinds):
             try:
@@ -266,7 +268,7 @@ class SampleChecks:
         for reference in sample.references:
             kinds.update(part.kind for part in reference.parts)
         for kind in sorted(kinds - allowed):
-            cause = f"a reference holds {kind}, which is not in output_modalities"
+            cause = f"a reference contains {kind}, which is not in output_modalities"
             yield self._sample_finding(sample, cause, "warning")
 
     def _media(self, sample: Sample) -> Iterator[Finding]:
@@ -300,8 +302,8 @@ class SampleChecks:
 
 
 def _is_list_of_python(text: str) -> bool:
-    """Whether a text is a Python list or mapping. JSON does not count, as answers may
-    have to be JSON."""
+    """Returns whether a text is a Python list or mapping. JSON does not count, as
+    answers may have to be JSON."""
     if not text.strip().startswith(("[", "{")):
         return False
     if _json_of(text) is not None:
@@ -313,7 +315,7 @@ def _is_list_of_python(text: str) -> bool:
 
 
 def _json_of(text: str) -> Any:
-    """The value of a JSON text; None if it is not JSON."""
+    """Returns the value of a JSON text; None if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -321,8 +323,8 @@ def _json_of(text: str) -> Any:
 
 
 def _unscored(metric: TaskMetric, sample: Sample) -> str:
-    """Why a metric cannot score answers to a sample; empty if it can, or if it is not
-    tried."""
+    """Returns why a metric cannot score answers to a sample. Empty if it can, or if
+    this cannot be tried."""
     if metric.unavailable or metric.bound.metric.judged or metric.bound.metric.derived:
         return ""
     trial = Trial(sample, output=Interleaved((text_part("probe"),)))

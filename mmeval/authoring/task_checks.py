@@ -47,8 +47,8 @@ _logger = logging.getLogger(__name__)
 
 
 class SoundTask(NamedTuple):
-    """A task without errors; ``samples`` is the number of rows that its filter keeps of
-    those read."""
+    """A task without errors. ``samples`` is the number of read rows that its filter
+    keeps."""
 
     file: TaskFile
     task: Task
@@ -57,7 +57,7 @@ class SoundTask(NamedTuple):
 
 @dataclass
 class CheckTally:
-    """The tasks that were checked, and those without errors."""
+    """The tasks that were checked, and the tasks without errors."""
 
     tasks: list[str] = field(default_factory=list)
     sound_tasks: list[SoundTask] = field(default_factory=list)
@@ -102,11 +102,11 @@ def check(
     model: BackendSpec | None = None,
     tally: CheckTally | None = None,
 ) -> Iterator[Finding]:
-    """Check the tasks that names select: files first, then the data of each task.
+    """Checks the tasks that names select: files first, then the data of each task.
 
     ``rows`` is the maximum number of rows to read of each task; None reads all.
-    ``roles`` are the roles of a run, ``backends`` those that could be created, and
-    ``model`` is the spec of the model. With ``strict`` an unavailable metric is an
+    ``roles`` are the roles of a run, ``backends`` the backends that could be created,
+    and ``model`` is the spec of the model. With ``strict`` an unavailable metric is an
     error. The results are added to ``tally``. Raises UnknownNameError for a name that
     selects nothing.
     """
@@ -152,8 +152,9 @@ def check(
 
 
 def _means_folder(name: str, index: TaskIndex) -> bool:
-    """Whether a name means a folder of task files, even if installed tasks have the
-    name too. Its author has probably just changed it. The choice is logged."""
+    """Returns whether a name means a folder of task files, even if installed tasks also
+    have the name. The author of the folder has probably just changed it. The choice is
+    logged."""
     folder = Path(name)
     if "/" in name or not folder.is_dir():
         return False
@@ -185,8 +186,8 @@ def _check_task(
     context: _Context,
     tally: CheckTally,
 ) -> Iterator[Finding]:
-    """The findings of one task; adds it to the tally's sound tasks if it has no
-    errors."""
+    """Yields the findings of one task. A task without errors is added to the tally's
+    sound tasks."""
     try:
         task = replace(build(file, context.overrides, roles=context.roles), name=name)
     except TaskFileError as error:
@@ -227,8 +228,8 @@ def _check_task(
 
 
 def _check_metrics(task: Task, *, strict: bool) -> Iterator[Finding]:
-    """Findings about unavailable metrics. They are errors if no metric is available, or
-    with ``strict``."""
+    """Yields findings about unavailable metrics. They are errors if no metric is
+    available, or with ``strict``."""
     any_available = any(not metric.lacks for metric in task.metrics)
     for finding in unavailable_findings(Selection((task,))):
         if finding.kind != "partial" and (strict or not any_available):
@@ -265,8 +266,8 @@ def _check_package(file: TaskFile) -> Iterator[Finding]:
 
 
 def _check_kinds(task: Task, context: _Context) -> Iterator[Finding]:
-    """Check that the model gives the requested kinds, if all samples request the
-    same."""
+    """Checks that the model can produce the requested kinds, if all samples request the
+    same kinds."""
     requested, backends = task.output_kinds, context.backends
     if MODEL not in backends or not isinstance(requested, FixedKinds):
         return

@@ -1,1 +1,1 @@
-"""Checks of a built wheel: its entry points and its files."""
+"""Checks a built wheel: its entry points and its files."""

@@ -24,8 +24,8 @@ _NOT_PACKED = ("__pycache__", ".pyc", ".pyo", ".orig", ".rej", "~", ".egg-info")
 
 
 class UnpackedWheel(NamedTuple):
-    """A wheel's files in a folder. With the folder first on the path, Python finds the
-    package as installed."""
+    """The files of a wheel in a folder. If the folder is first on the path, Python
+    finds the package as if it were installed."""
 
     folder: Path
     distribution: Distribution
@@ -48,16 +48,17 @@ class UnpackedWheel(NamedTuple):
 
 
 def wheel_of(place: Path) -> Path:
-    """The given wheel, or the wheel of a project's folder, built into its ``dist``. It
-    is built in this environment; if a requirement is missing, in an isolated one.
+    """Returns the given wheel, or builds the wheel of a project's folder into its
+    ``dist``. It is built in this environment, or in an isolated environment if a
+    requirement is missing.
 
-    Raises UsageError for a project that cannot be built, MissingError without the
-    package build.
+    Raises UsageError for a project that cannot be built, and MissingError if the
+    package build is missing.
     """
     if place.is_file():
         return place
     if not place.is_dir():
-        raise UsageError(f"{place}: there is no such wheel or project folder")
+        raise UsageError(f"{place} is neither a wheel nor a project folder")
     try:
         import build
         from build.env import DefaultIsolatedEnv
@@ -65,7 +66,7 @@ def wheel_of(place: Path) -> Path:
     except ModuleNotFoundError:
         raise MissingError(
             f"{place}: building a project needs the package build; pip install build, "
-            "or name a built wheel"
+            "or give a built wheel"
         ) from None
     try:
         with ExitStack() as stack:
@@ -97,7 +98,7 @@ def wheel_of(place: Path) -> Path:
 
 @contextmanager
 def unpacked(wheel: Path) -> Iterator[UnpackedWheel]:
-    """Unpack a wheel into a temporary folder. Raises UsageError if the file is not a
+    """Unpacks a wheel into a temporary folder. Raises UsageError if the file is not a
     wheel, or is damaged."""
     with tempfile.TemporaryDirectory(prefix="mmeval-dist-") as temporary:
         folder = Path(temporary).resolve() / "wheel"
@@ -111,13 +112,13 @@ def unpacked(wheel: Path) -> Iterator[UnpackedWheel]:
         packages = list(distributions(path=[str(folder)]))
         if len(packages) != 1 or packages[0].metadata["Name"] is None:
             raise UsageError(
-                f"{wheel}: not a wheel, as it does not hold the metadata of one package"
+                f"{wheel} is not a wheel: a wheel has the metadata of one package"
             )
         yield UnpackedWheel(folder, packages[0])
 
 
 class WheelContents(NamedTuple):
-    """The entry points of a wheel in words, names that select its tasks, and
+    """The entry points of a wheel in words, the names that select its tasks, and
     findings."""
 
     inside: list[str]
@@ -126,7 +127,8 @@ class WheelContents(NamedTuple):
 
 
 def check_contents(wheel: UnpackedWheel, project: Path | None) -> WheelContents:
-    """Check entry points and files; with a ``project``, also for missing files."""
+    """Checks entry points and files; with a ``project``, also checks for missing
+    files."""
     loaded = wheel.python("mmeval.authoring.package.load", str(wheel.folder)).stdout
     broken = dict(line.split("\t", 1) for line in loaded.splitlines())
     contents = WheelContents([], [], [])
@@ -159,18 +161,18 @@ def check_contents(wheel: UnpackedWheel, project: Path | None) -> WheelContents:
     # only the name, as the version after it may be malformed
     needs_us = re.compile(rf"{DISTRIBUTION}(?![\w.-])", re.IGNORECASE)
     if not any(map(needs_us.match, requirements)):
-        cause = f'write dependencies = ["{DISTRIBUTION}"], as it needs mmeval'
+        cause = f'it needs mmeval; write dependencies = ["{DISTRIBUTION}"]'
         contents.findings.append(Finding("package", package, cause=cause))
     for licence in wheel.folder.glob("*.dist-info/licenses/*"):
         if licence.is_file() and licence.read_bytes().startswith(b"PLACEHOLDER"):
             subject = Subject(name=licence.name)
-            cause = "a placeholder; replace it by the text of your licence"
+            cause = "a placeholder; replace it with the text of your licence"
             contents.findings.append(Finding("package", subject, cause=cause))
     return contents
 
 
 def _compared(project: Path, wheel: UnpackedWheel) -> Iterator[Finding]:
-    """The files of the project's packages that are missing from the wheel."""
+    """Yields the files of the project's packages that are missing from the wheel."""
     tops: set[str] = set()
     tasks: list[str] = []
     for entry in wheel.distribution.entry_points:
@@ -209,7 +211,8 @@ def _missing(
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """The files of a folder to package: not hidden, not made by Python or a run."""
+    """Yields the files of a folder to package: not hidden, not made by Python or a
+    run."""
     for home, folders, names in os.walk(folder):
         if "run.json" in names:
             folders.clear()

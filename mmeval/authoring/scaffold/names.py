@@ -1,4 +1,4 @@
-"""The names of a new package: its distribution and its module."""
+"""Makes the names of a new package: its distribution and its module."""
 
 from __future__ import annotations
 
@@ -39,12 +39,13 @@ _FOLDERS = {
 }
 """Names of folders and files that packages often have next to their module."""
 _LONGEST = 100
-"""Characters of a name. It is part of file names, which are limited to 255 bytes."""
+"""The maximum number of characters of a name. It is part of file names, which are
+limited to 255 bytes."""
 
 
 class PackageName(NamedTuple):
-    """``name`` is the distribution (``her-bench``), ``module`` the import name
-    (``her_bench``)."""
+    """The names of a package. ``name`` is the distribution (``her-bench``), ``module``
+    the import name (``her_bench``)."""
 
     name: str
     module: str
@@ -56,7 +57,8 @@ class PackageName(NamedTuple):
 
 
 def package_name(kind: PackageKind, written: str) -> PackageName:
-    """Make a package's names. Raises UsageError for one that is invalid or in use."""
+    """Returns a package's names. Raises UsageError for a name that is invalid or in
+    use."""
     name = PackageName(written, re.sub(r"[-_.]+", "_", written).lower())
     module = name.module
     is_reserved = keyword.iskeyword(module) or module.startswith("_")
@@ -110,9 +112,9 @@ def _suggested(written: str) -> str:
 
 
 def _owner_of(name: PackageName) -> str:
-    """What has the name already; empty if it is free."""
+    """Describes what has the name already; empty if it is free."""
     if name.module in _FOLDERS:
-        return "a usual name of a folder or file in packages"
+        return "a common name of a folder or file in packages"
     if name.module in sys.stdlib_module_names:
         return "a module of Python"
     try:

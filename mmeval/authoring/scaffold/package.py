@@ -29,8 +29,8 @@ class WrittenPackage(NamedTuple):
 def write_package(
     kind: PackageKind, name: PackageName, parent: Path, *, subtasks: int = 1
 ) -> WrittenPackage:
-    """Write ``parent/name``. Raises UsageError if the folder exists, StorageError if it
-    cannot be written."""
+    """Writes ``parent/name``. Raises UsageError if the folder exists, and StorageError
+    if it cannot be written."""
     folder = parent / name.name
     if folder.exists() or folder.is_symlink():
         raise UsageError(
@@ -97,7 +97,7 @@ def _templates(folder: Traversable, path: str) -> Iterator[tuple[str, str]]:
 def _filled(text: str, values: Mapping[str, Any]) -> bytes:
     import jinja2
 
-    # the templates are trusted, and do not make HTML
+    # the templates are trusted, and their output is not HTML
     environment = jinja2.Environment(
         block_start_string="[%",
         block_end_string="%]",

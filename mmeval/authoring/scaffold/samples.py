@@ -1,4 +1,5 @@
-"""The media of the example rows of a new benchmark, and the values in its row files."""
+"""Makes the media of the example rows of a new benchmark, and the values in its row
+files."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ class ExampleRows(NamedTuple):
     played: int
 
     def pictures(self) -> dict[str, bytes]:
-        """The pictures of the rows, by their paths beside the row file."""
+        """Returns the pictures of the rows, by their paths relative to the row file."""
         return {
             f"media/{self.drawn}_square.png": _square(self.drawn, _SIDE),
             f"media/{self.shown}_shown.png": _square(self.shown, _SIDE // 2),
@@ -39,7 +40,7 @@ class ExampleRows(NamedTuple):
         }
 
     def sounds(self) -> dict[str, bytes]:
-        """The sounds of the rows, by their paths beside the row file."""
+        """Returns the sounds of the rows, by their paths relative to the row file."""
         import numpy
 
         sounds: dict[str, bytes] = {}
@@ -52,7 +53,8 @@ class ExampleRows(NamedTuple):
 
 
 def rows_of(task: int) -> ExampleRows:
-    """The rows of the ``task``-th task, counted from 0; those of other tasks differ."""
+    """Returns the rows of the ``task``-th task, counted from 0. Each task has different
+    rows."""
     names = list(_COLOURS)
     first = (2 * task) % len(names)
     second = (2 * task + 1) % len(names)

@@ -30,12 +30,13 @@ SAMPLE_TOLERANCE = 1e-3
 FEW_TOKENS = GenerationParams(max_tokens=16)
 
 BatchCheck = Callable[[BatchBackend, Sequence[Request]], None]
-"""A check of at least three requests with the same ``wants`` and ``params`` and
+"""A check of at least three requests. They have the same ``wants`` and ``params``, and
 different answers."""
 
 
 class CheckResult(NamedTuple):
-    """The result of a check for some output kinds; it passed if ``fault`` is None."""
+    """The result of a check for some output kinds. The check passed if ``fault`` is
+    None."""
 
     check: str
     wants: tuple[PartKind, ...]
@@ -50,12 +51,13 @@ def check_backend(
     wants: Sequence[Sequence[PartKind]] = (),
     deterministic: bool = False,
 ) -> None:
-    """Start the backend and run all ``CHECKS``, for every kind among its capabilities.
+    """Start the backend and run all ``CHECKS``, for every output kind of its
+    capabilities.
 
-    ``prompts`` are user messages with different answers; the default are words, and
-    media of the input kinds. ``wants`` are the combinations of kinds to request, by
-    default those of :func:`combinations`. ``deterministic``: the model never samples,
-    so other seeds must give the same answers.
+    ``prompts`` are user messages with different answers. By default they consist of
+    words, and of media of the input kinds. ``wants`` are the combinations of kinds to
+    request, by default the combinations of :func:`combinations`. Set ``deterministic``
+    if the model never samples, so that other seeds must give the same answers.
     """
     start(backend)
     checks = {**CHECKS, "seeds": check_no_draws} if deterministic else CHECKS
@@ -97,7 +99,8 @@ def start(backend: BatchBackend) -> None:
 
 
 def combinations(capabilities: Capabilities) -> list[tuple[PartKind, ...]]:
-    """The kinds to request: each alone and, if a call gives several, all together."""
+    """Returns the kinds to request: each alone and, if one call can return several, all
+    together."""
     kinds = list(capabilities.outputs)
     if "text" in kinds and "code" in kinds:
         kinds.remove("code")
@@ -108,7 +111,8 @@ def combinations(capabilities: Capabilities) -> list[tuple[PartKind, ...]]:
 
 
 def usual_prompts(capabilities: Capabilities) -> list[Message]:
-    """Words of several lengths, the first ones with a medium that the backend takes."""
+    """Returns words of several lengths. The first prompts contain a medium that the
+    backend accepts."""
     words = (
         "a hare",
         "tell me what the two of them did",
@@ -131,7 +135,7 @@ def requests(
     wants: Sequence[PartKind] = ("text",),
     params: GenerationParams = FEW_TOKENS,
 ) -> list[Request]:
-    """One request for each prompt, with different seeds."""
+    """Returns one request for each prompt, with different seeds."""
     return [
         Request((prompt,), params, tuple(wants), seed)
         for seed, prompt in enumerate(prompts, 1)
@@ -146,12 +150,13 @@ def check_rows(backend: BatchBackend, batch: Sequence[Request]) -> None:
         assert response.error is None, f"row {row} was not answered: {_shown(response)}"
     assert any(not _same(responses[0], other) for other in responses[1:]), (
         f"all rows have the same answer, {_shown(responses[0])}, so a mix-up of rows "
-        "would not show; give prompts with different answers"
+        "cannot be detected; give prompts with different answers"
     )
 
 
 def check_kinds(backend: BatchBackend, batch: Sequence[Request]) -> None:
-    """Check that answers have only the requested kinds; parallel ones in that order."""
+    """Check that answers have only the requested kinds, in the requested order for
+    parallel outputs."""
     wants = batch[0].wants
     mode = backend.capabilities.output_mode
     allowed = {*wants, "reasoning"}
@@ -165,21 +170,21 @@ def check_kinds(backend: BatchBackend, batch: Sequence[Request]) -> None:
         all_kinds.update(kinds)
         foreign = sorted(set(kinds) - allowed)
         assert not foreign, (
-            f"row {row} holds {'+'.join(foreign)}, which was not requested: "
-            f"{'+'.join(wants)} was"
+            f"row {row} contains {'+'.join(foreign)}, which was not requested; the "
+            f"request was for {'+'.join(wants)}"
         )
         for kind in wants:
             is_there = kind in kinds or kind in ("text", "code")
             assert is_there or mode == "interleaved", (
-                f"row {row} holds no {kind}, which its capabilities promise"
+                f"row {row} does not contain {kind}, which its capabilities declare"
             )
         order = [wants.index(kind) for kind in kinds if kind in wants]
         assert mode != "parallel" or order == sorted(order), (
-            f"row {row}: {'+'.join(kinds)} is not {'+'.join(wants)}"
+            f"row {row} has {'+'.join(kinds)}, not in the order {'+'.join(wants)}"
         )
     for kind in wants:
         assert kind in all_kinds, (
-            f"no answer holds {kind}, which its capabilities promise"
+            f"no answer contains {kind}, which its capabilities declare"
         )
 
 
@@ -212,8 +217,8 @@ def check_seeds(backend: BatchBackend, batch: Sequence[Request]) -> None:
 
 
 def check_no_draws(backend: BatchBackend, batch: Sequence[Request]) -> None:
-    """Check that at temperature 1 every seed gives the same answers.
-    It replaces :func:`check_seeds` for a backend that never samples."""
+    """Check that at temperature 1 every seed gives the same answers. It replaces
+    :func:`check_seeds` for a backend that never samples."""
     drawn = [_at_temperature(1.0, request) for request in batch]
     others = _answers(backend, _with_other_seeds(drawn))
     first = _answers(backend, drawn)
@@ -221,7 +226,7 @@ def check_no_draws(backend: BatchBackend, batch: Sequence[Request]) -> None:
 
 
 def check_neighbours(backend: BatchBackend, batch: Sequence[Request]) -> None:
-    """Check at temperature 1 that an answer does not depend on other rows, their seeds
+    """Check that at temperature 1 an answer does not depend on other rows, their seeds
     or its position."""
     drawn = [_at_temperature(1.0, request) for request in batch]
     together = _answers(backend, drawn)
@@ -234,7 +239,8 @@ def check_neighbours(backend: BatchBackend, batch: Sequence[Request]) -> None:
 
 
 def check_order(backend: BatchBackend, batch: Sequence[Request]) -> None:
-    """Check that the order of parts matters: some answer changes if it is reversed."""
+    """Check that the order of parts matters: some answer must change if it is
+    reversed."""
     greedy: list[Request] = []
     turned: list[Request] = []
     for request in batch:
@@ -280,7 +286,7 @@ def check_refusals(backend: BatchBackend, batch: Sequence[Request]) -> None:
             )
         else:
             assert refused.error.kind in HOPELESS, (
-                f"{name} gave {_shown(refused)}, none of {', '.join(HOPELESS)}"
+                f"{name} gave {_shown(refused)}; expected one of {', '.join(HOPELESS)}"
             )
 
 
@@ -301,7 +307,7 @@ def _answers(backend: BatchBackend, batch: Sequence[Request]) -> list[Response]:
     try:
         for position, response in backend.generate_batch(batch):
             assert 0 <= position < len(batch), (
-                f"a response came for row {position} of a batch of {len(batch)}"
+                f"a response has the row {position}, in a batch of {len(batch)} rows"
             )
             assert position not in responses, f"row {position} was answered twice"
             assert (response.output is None) != (response.error is None), (
@@ -313,8 +319,8 @@ def _answers(backend: BatchBackend, batch: Sequence[Request]) -> list[Response]:
     # a plugin's backend may raise anything and call sys.exit
     except (Exception, SystemExit) as error:
         raise AssertionError(
-            f"generate_batch raised {type(error).__name__}: {error}; answer a row that "
-            "fails by Response.failed"
+            f"generate_batch raised {type(error).__name__}: {error}; return "
+            "Response.failed for a row that fails"
         ) from error
     missing = [row for row in range(len(batch)) if row not in responses]
     assert not missing, f"rows {missing} of a batch of {len(batch)} were not answered"
@@ -339,7 +345,7 @@ def _expect_same(
 
 
 def _same(first: Response, second: Response) -> bool:
-    """Whether two responses are equal within the tolerances."""
+    """Returns whether two responses are equal within the tolerances."""
     if first.output is None or second.output is None:
         if first.error is None or second.error is None:
             return False

@@ -11,14 +11,15 @@ from mmeval.media.media import Media
 from mmeval.media.parts import PartKind
 
 SIDE = 48
-"""Pixels: larger than the patch of any vision model, so no processor refuses it."""
+"""The width and height in pixels. They are larger than the patch of any vision model,
+so that no processor rejects the picture."""
 RATE = 16_000
-"""Hz."""
+"""The sampling rate in Hz."""
 
 
 def small_media(kind: PartKind, number: int = 0) -> Media:
-    """A picture of colour gradients, one second of a tone, or bytes for other kinds. It
-    differs for each number."""
+    """Returns a picture of colour gradients, one second of a tone, or bytes for other
+    kinds. The medium differs for each number."""
     if kind == "image":
         from PIL import Image
 
