@@ -68,7 +68,7 @@ class ReadyCase(NamedTuple):
     reason: str = ""
 
 
-_TYPE_NAMES = {"list": "a list", "dict": "an object", "str": "a text"}
+_TYPE_NAMES = {"list": "a list", "dict": "an object", "str": "a string"}
 _CASE_KEYS = (
     "files",
     "answer",

@@ -1,4 +1,5 @@
-"""Processes, threads, files, text of messages, switches and optional packages."""
+"""Handles processes, threads, files, text of messages, switches and optional
+packages."""
 
 from typing import TYPE_CHECKING
 

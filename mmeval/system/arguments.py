@@ -31,7 +31,7 @@ _NOUNS: Mapping[Any, str] = {
     bool: "true or false",
     int: "a whole number",
     float: "a number",
-    str: "a text",
+    str: "a string",
     dict: "a mapping",
     Mapping: "a mapping",
     types.NoneType: "null",
@@ -39,7 +39,7 @@ _NOUNS: Mapping[Any, str] = {
 
 
 class FilePath:
-    """Marks a text that may be a path, relative to the file that contains it.
+    """Marks a string that may be a path, relative to the file that contains it.
 
     Names may have a slash (``org/model``), so a path must begin with ``.``.
     """
@@ -65,7 +65,8 @@ class Checked:
 
 
 def regex_fault(pattern: str) -> str:
-    """What is expected if ``pattern`` is not a regular expression; else empty."""
+    """Describes the expected value if ``pattern`` is not a regular expression; empty if
+    it is."""
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
@@ -78,7 +79,7 @@ def _share_fault(value: float | None) -> str:
 
 
 Share: TypeAlias = Annotated[float, Checked(_share_fault)]
-"""A number from 0 to 1, both ends included."""
+"""A number from 0 to 1, including both ends."""
 OptionalShare: TypeAlias = Annotated[float | None, Checked(_share_fault)]
 OneOrMore: TypeAlias = Annotated[
     int, Checked(lambda value: "" if value >= 1 else "1 or more")
@@ -92,7 +93,8 @@ AboveZero: TypeAlias = Annotated[
 
 
 def hint_of(function: Callable[..., Any], name: str) -> Hint:
-    """The type of an argument; ``Any`` if it has none or it cannot be resolved."""
+    """Returns the type of an argument; ``Any`` if it has none or it cannot be
+    resolved."""
     annotation = getattr(function, "__annotations__", {}).get(name, Any)
     only = SimpleNamespace(__annotations__={name: annotation})
     names = getattr(function, "__globals__", {})
@@ -104,21 +106,22 @@ def hint_of(function: Callable[..., Any], name: str) -> Hint:
 
 
 def marks_of(hint: Hint, kind: type[T]) -> list[T]:
-    """The marks of one class in an ``Annotated`` type."""
+    """Returns the marks of one class in an ``Annotated`` type."""
     return [
         mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, kind)
     ]
 
 
 def is_path(value: Any, hint: Hint) -> bool:
-    """True if a value of this type is a path."""
+    """Returns True if a value of this type is a path."""
     return isinstance(value, str) and any(
         mark.is_path(value) for mark in marks_of(hint, FilePath)
     )
 
 
 def as_meant(value: Any, hint: Hint) -> Any:
-    """The value; ``"none"`` for null if the type allows the word but not null.
+    """Returns the value, or ``"none"`` for null if the type allows the word but not
+    null.
 
     Task files write both as ``none``.
     """
@@ -128,7 +131,7 @@ def as_meant(value: Any, hint: Hint) -> Any:
 
 
 def fault_of(value: Any, hint: Hint) -> str:
-    """Why a value does not match a type, with near names; empty if it does.
+    """Returns why a value does not match a type, with near names; empty if it matches.
 
     Types that YAML cannot express are not checked.
     """
@@ -185,12 +188,12 @@ def _expected(hint: Hint) -> str:
         return " or ".join(words) if len(words) <= 2 else f"one of {', '.join(words)}"
     if kind in _LISTS:
         is_typed = arguments and arguments[0] is not Any
-        return f"a list, each {_expected(arguments[0])}" if is_typed else "a list"
-    return _NOUNS.get(kind, "something else")
+        return f"a list, each item {_expected(arguments[0])}" if is_typed else "a list"
+    return _NOUNS.get(kind, "another value")
 
 
 def _words(hint: Hint) -> list[str]:
-    """The texts of all literals in a type."""
+    """Returns the texts of all literals in a type."""
     kind, arguments = _type_parts(hint)
     if kind is Literal:
         return [option for option in arguments if isinstance(option, str)]

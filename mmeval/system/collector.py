@@ -1,4 +1,5 @@
-"""Configures Python's cycle collector for runs: many small objects, few are kept."""
+"""Configures Python's cycle collector for runs, which create many small objects and
+keep few."""
 
 from __future__ import annotations
 
@@ -7,14 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 THRESHOLDS = (25_000, 20, 50)
-"""With Python's defaults the collector scans all objects 800 times in 10,000 samples.
-
-That is a quarter of the run's CPU time, and it finds nothing.
-"""
+"""The thresholds of a run. With Python's defaults the collector scans all objects 800
+times in 10,000 samples. That is a quarter of the run's CPU time, and it finds
+nothing."""
 
 
 def settle() -> None:
-    """Exclude all current objects (program, tasks), and scan new ones less often.
+    """Exclude all current objects (program, tasks), and scan new objects less often.
 
     Nothing is collected first: a collection takes as long as 100 samples.
     """
@@ -24,7 +24,8 @@ def settle() -> None:
 
 @contextmanager
 def settled() -> Iterator[None]:
-    """Apply :func:`settle` for a block, then undo it, for programs that run tasks."""
+    """Apply :func:`settle` for a block and undo it afterwards, for programs that run
+    tasks."""
     before = gc.get_threshold()
     settle()
     try:

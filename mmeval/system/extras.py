@@ -11,7 +11,8 @@ from mmeval.errors import MissingExtraError
 
 
 def absent(needs: Iterable[str]) -> Iterator[MissingExtraError]:
-    """The requirements, as ``module:extra``, whose packages are not installed.
+    """Yields an error for each requirement, given as ``module:extra``, with a package
+    that is not installed.
 
     Nothing is imported.
     """

@@ -15,16 +15,17 @@ from mmeval.errors import StorageError
 from mmeval.system.signals import is_alive
 
 _EXCHANGE = 2
-"""RENAME_EXCHANGE of Linux's renameat2."""
+"""The flag RENAME_EXCHANGE of renameat2 on Linux."""
 _WORKING_FOLDER = -100
 """AT_FDCWD: paths are relative to the working folder."""
 
 
 @contextmanager
 def replaced(folder: Path) -> Iterator[Path]:
-    """A new folder that replaces ``folder`` when the block ends without an error.
+    """Yields a new folder that replaces ``folder`` when the block ends without an
+    error.
 
-    It is created beside ``folder``. Readers see the old folder or the new one, even if
+    It is created next to ``folder``. Readers see the old folder or the new one, even if
     the process is killed. Folders left by killed processes are removed.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -41,7 +42,7 @@ def replaced(folder: Path) -> Iterator[Path]:
         if not folder.exists():
             new.rename(folder)
             return
-        # in one step if the system can, else in two
+        # in one step if the system supports it, or else in two
         import ctypes
 
         with contextlib.suppress(AttributeError, OSError):
@@ -63,9 +64,9 @@ def replaced(folder: Path) -> Iterator[Path]:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Create ``target`` as a hard link to ``source`` if possible, else as a copy.
+    """Create ``target`` as a hard link to ``source`` if possible, or else as a copy.
 
-    A target of the same size stays. Raises StorageError.
+    A target of the same size is kept. Raises StorageError.
     """
     with contextlib.suppress(OSError):
         if target.stat().st_size == source.stat().st_size:
@@ -74,15 +75,15 @@ def link_or_copy(source: Path, target: Path) -> None:
         try:
             new.hardlink_to(source)
         except OSError:
-            # another disk, no support for hard links, or too many of them
+            # another disk, no support for hard links, or too many links
             shutil.copyfile(source, new)
 
 
 @contextmanager
 def replaced_file(path: Path) -> Iterator[Path]:
-    """A new file that replaces ``path`` when the block ends without an error.
+    """Yields a new file that replaces ``path`` when the block ends without an error.
 
-    It is created beside ``path``. Raises StorageError.
+    It is created next to ``path``. Raises StorageError.
     """
     new = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     try:
@@ -106,12 +107,13 @@ def write_atomic(path: Path, data: bytes) -> None:
 
 
 def free_bytes(path: Path) -> int:
-    """Free bytes on the disk of a folder. Raises OSError if they are unknown."""
+    """Returns the free bytes on the disk of a folder. Raises OSError if they are
+    unknown."""
     return shutil.disk_usage(existing(path)).free
 
 
 def existing(path: Path) -> Path:
-    """The folder, or its nearest parent that exists."""
+    """Returns the folder, or its nearest parent that exists."""
     folder = path.absolute()
     while not folder.is_dir() and folder != folder.parent:
         folder = folder.parent
@@ -119,7 +121,8 @@ def existing(path: Path) -> Path:
 
 
 def own_cache() -> Path:
-    """mmeval's cache: ``MMEVAL_CACHE_DIR``, else ``mmeval`` in the user's cache folder.
+    """Returns mmeval's cache: ``MMEVAL_CACHE_DIR``, or else ``mmeval`` in the user's
+    cache folder.
 
     Raises StorageError if the user has no home folder.
     """
@@ -131,5 +134,5 @@ def own_cache() -> Path:
         return Path(home).expanduser() / "mmeval"
     except RuntimeError:  # the user has no home folder
         raise StorageError(
-            "this user has no home folder; name one for caches with MMEVAL_CACHE_DIR"
+            "this user has no home folder; set MMEVAL_CACHE_DIR to a folder for caches"
         ) from None

@@ -1,4 +1,4 @@
-"""Reads JSON and JSON Lines of people and other programs.
+"""Reads JSON and JSON Lines that people or other programs have written.
 
 A damaged line is an error for the whole file.
 """
@@ -15,15 +15,18 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 from mmeval.errors import MissingDataError, UsageError
 
 MAX_LINE_BYTES = 2**26
-"""A longer line is rejected. Lines hold text and paths; media are separate files."""
+"""A longer line is rejected. Lines contain text and paths; media are separate files."""
 MAX_DEPTH = 100
-"""Nesting of lists and objects; other programs have limits not far above."""
+"""The largest nesting of lists and objects. Other programs have limits not far above
+it."""
 MAX_DIGITS = 4300
-"""Digits of an integer. This is Python's limit: parsing time grows with the square."""
+"""The largest number of digits of an integer. It is Python's limit, because parsing
+time grows with the square of the digits."""
 
 
 class ForeignLine(NamedTuple):
-    """One line: its text ``place`` for messages, ``number`` from 1, and first byte."""
+    """One line: its ``place`` as text for messages, its ``number`` from 1, and its
+    first byte."""
 
     place: str
     number: int
@@ -43,12 +46,12 @@ def lines_of(
     most: int = 0,
     faults: bool = False,
 ) -> Iterator[ForeignLine]:
-    """The values of a file; blank lines are ignored.
+    """Yields the values of a file; blank lines are ignored.
 
     ``kind`` is the required type of the values, ``offset`` the first byte to read,
     ``most`` the maximum number of bytes of a line (0: MAX_LINE_BYTES).
 
-    Raises UsageError with file and line for an invalid line, MissingDataError for a
+    Raises UsageError with file and line for an invalid line, and MissingDataError for a
     file that cannot be read. With ``faults``, a line that is too long, too deeply
     nested or has too long a number has a LineFault as its value instead.
     """
@@ -57,7 +60,7 @@ def lines_of(
     _require_regular(file)
     try:
         with file.open("rb") as raw:
-            # readline() of a file on the hub takes no limit
+            # readline() of a file on the hub does not accept a limit
             stream = BufferedReader(raw)
             stream.seek(offset)
             lines = _BoundedLines(file, stream, offset, most or MAX_LINE_BYTES)
@@ -99,7 +102,7 @@ def line_at(file: Path, offset: int) -> dict[str, Any]:
 
 
 def list_of(file: Path) -> list[Any]:
-    """The items of a JSON file that holds one list.
+    """Returns the items of a JSON file that contains one list.
 
     An item that is too deeply nested or has too long a number is a LineFault. Raises
     the errors of ``document_of``, and UsageError for any other value.
@@ -107,16 +110,16 @@ def list_of(file: Path) -> list[Any]:
     document = document_of(file)
     if not isinstance(document, list):
         raise UsageError(
-            f"{file}: holds a {type(document).__name__}, not a list of rows"
+            f"{file}: contains a {type(document).__name__}, not a list of rows"
         )
     return [_fault_of(row) or row for row in document]
 
 
 def document_of(file: Path) -> Any:
-    """The value of a JSON file.
+    """Returns the value of a JSON file.
 
-    Raises UsageError if it is not JSON or too long, MissingDataError if it cannot be
-    read.
+    Raises UsageError if it is not JSON or too long, and MissingDataError if it cannot
+    be read.
     """
     _require_regular(file)
     try:
@@ -141,7 +144,8 @@ def _require_regular(file: Path) -> None:
 
 
 class _BoundedLines:
-    """The lines of a stream, cut at a maximum length, with the place of the last."""
+    """The lines of a stream, cut at a maximum length, with the place of the last
+    line."""
 
     def __init__(
         self,
@@ -178,10 +182,10 @@ class _BoundedLines:
         return self._stream.readline(self._most + 1)
 
     def decoded(self, line: str | bytes) -> Any:
-        """The value of a line.
+        """Returns the value of a line.
 
         Raises LineFault if it is too long, too deeply nested or has too long a number,
-        ValueError if it is not JSON.
+        and ValueError if it is not JSON.
         """
         if self._long:
             raise LineFault(f"the line is longer than {self._most >> 20} MiB")
@@ -210,7 +214,7 @@ def _integer(text: str) -> int | LineFault:
 
 
 def _fault_of(row: Any) -> LineFault | None:
-    """The fault of a row that is too deeply nested or has too long a number."""
+    """Returns the fault of a row that is too deeply nested or has too long a number."""
     level = [row]
     for _ in range(MAX_DEPTH + 1):
         containers = [item for item in level if isinstance(item, (dict, list))]
@@ -226,7 +230,7 @@ def _fault_of(row: Any) -> LineFault | None:
 
 
 def _too_deep() -> LineFault:
-    return LineFault(f"it is nested more than {MAX_DEPTH} deep")
+    return LineFault(f"it is nested more than {MAX_DEPTH} levels deep")
 
 
 def _refuse_constant(name: str) -> NoReturn:

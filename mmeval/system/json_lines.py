@@ -1,8 +1,8 @@
 """Reads and writes JSON in files that survive a crash and reveal damage.
 
 The lines and documents of a run folder are *sealed*: their last field, ``crc``, is a
-checksum of all before it. A sealed line has exactly what mmeval wrote, so readers need
-not validate its structure.
+checksum of everything before it. A sealed line has exactly what mmeval wrote, so
+readers do not have to validate its structure.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _SEAL = b',"crc":"%08x"}\n'
 _SEAL_BYTES = len(_SEAL % 0)
 _UNSEALED = "its checksum is missing or wrong"
 MOST_NAMED = 5
-"""Damaged lines of a file that are logged one by one."""
+"""The number of damaged lines of a file that are logged individually."""
 
 
 def to_line(value: Any) -> bytes:
-    """One line of JSON, without a line break.
+    """Returns one line of JSON, without a line break.
 
-    Lone surrogates of a broken tokenizer and integers beyond 64 bits are written too,
-    as JSON allows; such integers are read back as floats. NaN becomes null. Raises
-    TypeError for a value that JSON cannot represent.
+    Lone surrogates of a broken tokenizer and integers beyond 64 bits are also written,
+    as JSON allows them; these integers are read back as floats. NaN becomes null.
+    Raises TypeError for a value that JSON cannot represent.
     """
     try:
         return orjson.dumps(value)
@@ -47,7 +47,7 @@ def to_line(value: Any) -> bytes:
 
 
 def from_line(line: bytes) -> Any:
-    """The value of a line. Raises ValueError if it is not JSON."""
+    """Returns the value of a line. Raises ValueError if it is not JSON."""
     try:
         return orjson.loads(line)
     except ValueError:
@@ -61,7 +61,7 @@ def sealed(line: bytes) -> bytes:
 
 
 def unsealed(line: bytes) -> dict[str, Any]:
-    """The object of a sealed line. Raises ValueError if it is damaged."""
+    """Returns the object of a sealed line. Raises ValueError if it is damaged."""
     if line[-_SEAL_BYTES:] != _SEAL % crc32(memoryview(line)[:-_SEAL_BYTES]):
         raise ValueError(_UNSEALED)
     row: dict[str, Any] = from_line(line)
@@ -70,7 +70,8 @@ def unsealed(line: bytes) -> dict[str, Any]:
 
 
 def sealed_document(value: Mapping[str, Any], *, allow_nan: bool = True) -> bytes:
-    """A JSON file with a checksum that survives reformatting and sorting of keys."""
+    """Returns a JSON file with a checksum that survives reformatting and sorting of
+    keys."""
     plain = json.loads(json.dumps(value))  # keys become text, as after reading
     plain.pop("crc", None)
     text = json.dumps(
@@ -83,7 +84,8 @@ def sealed_document(value: Mapping[str, Any], *, allow_nan: bool = True) -> byte
 
 
 def unsealed_document(document: Any) -> dict[str, Any]:
-    """The content of a parsed sealed document. Raises ValueError if it is damaged."""
+    """Returns the content of a parsed sealed document. Raises ValueError if it is
+    damaged."""
     if not isinstance(document, dict) or document.pop("crc", None) != _document_crc(
         document
     ):
@@ -113,12 +115,12 @@ class LineFile:
     """Appends whole lines to a file immediately; the first line creates the file."""
 
     def __init__(self, path: Path, advice: str) -> None:
-        """``advice`` says what to do if the file cannot be written."""
+        """Sets the file. ``advice`` says what to do if the file cannot be written."""
         self.path, self._advice = path, advice
         self._file: BinaryIO | None = None
 
     def add(self, lines: bytes) -> None:
-        """Raises StorageError."""
+        """Appends lines. Raises StorageError."""
         if not lines:
             return
         if self._file is None:
@@ -139,7 +141,8 @@ class LineFile:
 
 
 class writing:  # noqa: N801  a class because it runs for every line, and generators are slow
-    """Raises StorageError if a block fails to append to a file."""
+    """A context manager that raises StorageError if its block fails to append to a
+    file."""
 
     __slots__ = ("_path",)
 
@@ -162,14 +165,15 @@ class writing:  # noqa: N801  a class because it runs for every line, and genera
 def read_rows(
     path: Path, damaged: list[int] | None = None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The offset and content of each valid line, as in :func:`read_lines`."""
+    """Yields the offset and content of each valid line, as :func:`read_lines` does."""
     return ((offset, row) for offset, _, row in read_lines(path, damaged))
 
 
 def read_lines(
     path: Path, damaged: list[int] | None = None
 ) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
-    """The offset, bytes and content of each valid line; none if there is no file.
+    """Yields the offset, bytes and content of each valid line; nothing if there is no
+    file.
 
     A damaged line is left out with a warning, and its number is added to ``damaged``.
     An incomplete last line is not damage: the process ended while writing it.

@@ -1,18 +1,19 @@
-"""Starts a program that ends with this process, together with all that it started.
+"""Starts a program that ends with this process, together with all processes that it
+started.
 
-This also holds if this process is killed with ``kill -9``.
+They also end if this process is killed with ``kill -9``.
 
 A keeper process runs between this process and the program. It runs this file as a
-script, with the standard library alone. On Linux, an orphaned process below the keeper
+script, with only the standard library. On Linux, an orphaned process below the keeper
 becomes a child of the keeper, so the keeper finds and kills it even in another session.
-The keeper exits as the program exited. Its imports delay the start of every program, so
-most are local.
+The keeper exits with the exit status of the program. Its imports delay the start of
+every program, so most are local.
 
 If the keeper itself is killed, the system kills the program, and this process kills the
-keeper's process group. Processes that have left the group then go on.
+keeper's process group. Processes that have left the group continue to run.
 
 A keeper below another keeper may be killed before it has removed its scratch folder.
-The folder then stays.
+The folder then remains.
 """
 
 from __future__ import annotations
@@ -33,9 +34,10 @@ if TYPE_CHECKING:
     from typing import IO, Any, NoReturn
 
 _CHECK_SECONDS = 0.5
-"""How often the keeper checks for this process, if the system cannot report its end."""
+"""How often the keeper checks whether this process still runs, if the system cannot
+report its end."""
 _KILL_SECONDS = 5.0
-"""How long the keeper tries to kill what the program started.
+"""How long the keeper tries to kill the processes that the program started.
 
 A process that waits for a broken disk cannot be killed.
 """
@@ -61,7 +63,7 @@ class Leash:
 
     Ctrl-C does not reach it. ``errors`` is the file of its error stream, in which the
     texts of ``hidden`` are replaced by ``***``. ``scratch`` is a folder that is removed
-    with it. Raises OSError if the program cannot be started.
+    with the program. Raises OSError if the program cannot be started.
     """
 
     def __init__(
@@ -121,10 +123,10 @@ class Leash:
 
     @property
     def has_ended(self) -> bool:
-        """True if the program has ended, and with it all that it started."""
+        """True if the program and all processes that it started have ended."""
         if self._process.returncode is not None:
             return True
-        # WNOWAIT: until it is waited for, no other process gets its id.
+        # WNOWAIT: as long as it was not waited for, no other process gets its id.
         try:
             return (
                 os.waitid(
@@ -138,7 +140,8 @@ class Leash:
     def end(self, seconds: float, by: signal.Signals | None = None) -> int:
         """Close the input, send ``by`` if given, and wait up to ``seconds``.
 
-        Then kill the program and all that it started. Returns the exit status.
+        Then kill the program and all processes that it started. Returns the exit
+        status.
         """
         with contextlib.suppress(OSError):
             self.stdin.close()
@@ -148,7 +151,8 @@ class Leash:
         return self.kill()
 
     def kill(self) -> int:
-        """Kill the program and all that it started. Returns the exit status."""
+        """Kill the program and all processes that it started. Returns the exit
+        status."""
         # Another thread must not take the exit status while the group is killed.
         with self._ending:
             self._send(signal.SIGKILL)
@@ -192,11 +196,11 @@ class Leash:
 def empty_folder(folder: int) -> None:
     """Remove everything that can be removed from an open folder.
 
-    No link is followed: another program may replace any entry by a link.
+    No link is followed, because another program may replace any entry by a link.
     """
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            # a folder that is nested too deeply, or an entry that is gone
+            # a folder that is nested too deeply, or an entry that was removed meanwhile
             with contextlib.suppress(OSError, RecursionError):
                 if entry.is_dir(follow_symlinks=False):
                     import shutil
@@ -207,7 +211,7 @@ def empty_folder(folder: int) -> None:
 
 
 def _remove(folder: int, path: str) -> None:
-    """Remove an open folder; another file or folder at its path stays."""
+    """Remove an open folder. Another file or folder at its path is not removed."""
     empty_folder(folder)
     with contextlib.suppress(OSError):
         status = os.stat(path, follow_symlinks=False)  # noqa: PTH116  the keeper imports no pathlib for this
@@ -227,7 +231,8 @@ def _keep(
     folder: int,
     hides: bool,
 ) -> NoReturn:
-    """Start the program, wait for its end or a reason to kill it, and exit like it."""
+    """Start the program, wait for its end or for a reason to kill it, and exit with its
+    status."""
     _prctl(_CHILD_SUBREAPER, 1)
     for inherited in (line, folder):
         if inherited >= 0:
@@ -287,7 +292,8 @@ def _wait(
     line: int,
     hiding_pipe: _HidingPipe | None,
 ) -> None:
-    """Return if the program or its parent has ended, or the parent asks for the end."""
+    """Return when the program or its parent has ended, or when the parent requests the
+    end."""
     poll = select.poll()
     errors = -1 if hiding_pipe is None else hiding_pipe.exit
     for source in (woken, line, watched, errors):
@@ -326,7 +332,8 @@ def _read_hidden(line: int) -> list[str]:
 def _become(
     command: list[str], keeper: int, hiding_pipe: _HidingPipe | None
 ) -> NoReturn:
-    """Become the program, in the keeper's group. It ends with the keeper."""
+    """Replace this process by the program, in the keeper's group. It ends with the
+    keeper."""
     if not os.path.exists(_children_file()):  # noqa: PTH110
         # Without this list, the keeper finds the program's children only by group.
         os.setpgid(0, 0)
@@ -335,7 +342,7 @@ def _become(
         os._exit(1)
     if hiding_pipe is not None:
         os.dup2(hiding_pipe.entry, 2)
-    # Python ignores these signals, and the program would inherit that.
+    # Python ignores these signals, and the program would inherit this setting.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     try:
@@ -349,7 +356,7 @@ def _become(
 def _passed_on(line: int, program: int) -> bool:
     """Send the requested signals to the program.
 
-    False if it should be killed, or the connection is closed.
+    Returns False if it should be killed, or if the connection is closed.
     """
     numbers = os.read(line, _CHUNK)
     for number in numbers:
@@ -362,9 +369,9 @@ def _passed_on(line: int, program: int) -> bool:
 
 
 def _has_ended(program: int) -> bool:
-    """True if the program itself has ended.
+    """Returns True if the program itself has ended.
 
-    It is not waited for yet: its number must still be its own when it is killed. Other
+    It is not waited for yet: its id must still be valid when it is killed. Other
     children that have ended are waited for here.
     """
     while True:
@@ -377,7 +384,7 @@ def _has_ended(program: int) -> bool:
 
 
 def _killed(program: int) -> int:
-    """Kill the program and all that it started. Returns its wait status."""
+    """Kill the program and all processes that it started. Returns its wait status."""
     for kill in (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             kill(program, signal.SIGKILL)
@@ -401,7 +408,7 @@ def _killed(program: int) -> int:
 
 
 def _children() -> list[int]:
-    """The children of this process on Linux; empty elsewhere."""
+    """Returns the children of this process on Linux; empty on other systems."""
     try:
         with open(_children_file(), encoding="ascii") as file:  # noqa: PTH123
             listed = file.read()
@@ -440,9 +447,9 @@ class _HidingPipe:
         self._pending = b""
 
     def pass_on(self) -> bool:
-        """Write what can be read, but not the possible start of a hidden text.
+        """Write what can be read, except the possible start of a hidden text.
 
-        False at the end of the pipe.
+        Returns False at the end of the pipe.
         """
         try:
             data = os.read(self.exit, _CHUNK)
@@ -458,7 +465,7 @@ class _HidingPipe:
         return bool(data)
 
     def close(self) -> None:
-        """Write all that remains."""
+        """Write everything that remains."""
         with contextlib.suppress(BlockingIOError):
             while data := os.read(self.exit, _CHUNK):
                 self._pending += data
@@ -473,7 +480,7 @@ class _HidingPipe:
 
 
 def _overlap(text: bytes, hidden: bytes) -> int:
-    """The number of bytes at the end of a text that may start a hidden text."""
+    """Returns the number of bytes at the end of a text that may start a hidden text."""
     longest = min(len(text), len(hidden) - 1)
     for count in range(longest, 0, -1):
         if text.endswith(hidden[:count]):

@@ -1,4 +1,5 @@
-"""A set of numbers from 0 with one bit each, for sets that grow with the data."""
+"""A set of numbers of at least 0 with one bit for each, for sets that grow with the
+data."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections.abc import Iterator, MutableSet
 
 
 class NumberSet(MutableSet[int]):
-    """A set of small numbers of 0 or more; iteration is in ascending order."""
+    """A set of small numbers of at least 0. Iteration is in ascending order."""
 
     def __init__(self) -> None:
         self._bits = bytearray()

@@ -1,6 +1,6 @@
-"""Opens files named by users and data.
+"""Opens files that users or data name.
 
-Only regular files are opened: reading a pipe or a device may never end.
+Only regular files are opened, because reading a pipe or a device may never end.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from pathlib import Path
 
 
 def open_plain(path: Path | str, *, folder: int | None = None) -> BufferedReader:
-    """Open a file for reading bytes.
+    """Opens a file for reading bytes.
 
     With ``folder``, a handle of an open folder, ``path`` is a name in it and no link is
-    followed. Raises OSError if it cannot be opened, or is not a regular file.
+    followed. Raises OSError if the file cannot be opened or is not a regular file.
     """
     # O_NONBLOCK: opening a pipe would wait for its writer
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK

@@ -1,11 +1,12 @@
-"""Child processes: started without the user's script, and ended with their parent.
+"""Starts child processes without the user's script, and ends them with their parent.
 
 A spawned process usually imports the script of its parent first. A script that calls
 ``mmeval.evaluate`` without a ``__main__`` guard would then evaluate again in each
 worker. The workers here import what they need by name.
 
-A child knows its parent by the id that the parent passes to it. ``os.getppid`` may
-return another process: the parent may be killed right after it started the child.
+A child identifies its parent by the id that the parent passes to it. ``os.getppid`` may
+return another process, because the parent may be killed right after it started the
+child.
 
 Children that call ``end_with`` end when the parent ends.
 """
@@ -31,14 +32,14 @@ from mmeval.system.wording import printable
 
 _LAST_BYTES, _LAST_LINES, _LAST_CHARS = 4096, 5, 600
 _OWN_LOG = " [mmeval."
-"""Marks lines of mmeval's log, which may be in the same file."""
+"""Marks lines of mmeval's log, which may be in the same file as other output."""
 _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl
 
 
 class _Spawned(SpawnProcess):
     @staticmethod
     def _Popen(process_obj: BaseProcess) -> Any:  # noqa: N802  the name in multiprocessing
-        # started later, the tracker would unblock the signals again
+        # if it started later, the tracker would unblock the signals again
         resource_tracker.ensure_running()
         with _one_at_a_time:  # else one thread may restore the empty module of another
             script = sys.modules["__main__"]
@@ -64,7 +65,8 @@ class FreshContext(SpawnContext):
 
 
 class CopyContext(ForkContext):
-    """multiprocessing's ``fork`` context: its processes copy the state of this one."""
+    """multiprocessing's ``fork`` context. Its processes copy the state of this
+    process."""
 
     Process = _Forked
 
@@ -83,9 +85,9 @@ def _signals_blocked() -> Iterator[None]:
 
 
 def settle_signals() -> None:
-    """In a child: ignore the terminal's signals, end on SIGTERM.
+    """Ignore the terminal's signals and end on SIGTERM. To be called in a child.
 
-    All of them were blocked until now.
+    All these signals were blocked until now.
     """
     for number in ENDING:
         is_end = number == signal.SIGTERM
@@ -94,7 +96,7 @@ def settle_signals() -> None:
 
 
 def ending(code: int | None) -> str:
-    """How a process ended, in words."""
+    """Describes how a process ended."""
     if code is None:
         return "was lost"
     if code >= 0:
@@ -108,9 +110,10 @@ def ending(code: int | None) -> str:
 
 
 def last_lines(log: int, begin: int = 0) -> str:
-    """``; the last it wrote: ...``: the end of a program's log, from ``begin``.
+    """Returns ``; the last it wrote: ...``: the end of a program's log, from ``begin``.
 
-    ``log`` is an open file. Lines of mmeval's log are left out. Empty without lines.
+    ``log`` is an open file. Lines of mmeval's log are left out. Empty if there are no
+    lines.
     """
     begin = max(begin, os.fstat(log).st_size - _LAST_BYTES)
     lines = os.pread(log, _LAST_BYTES, begin).decode("utf-8", "replace").splitlines()
@@ -122,23 +125,24 @@ def last_lines(log: int, begin: int = 0) -> str:
 
 
 def parent_id() -> int:
-    """In a child of multiprocessing: the id of the parent, which may have ended."""
+    """Returns the id of the parent of a multiprocessing child. The parent may have
+    ended."""
     parent = multiprocessing.parent_process()
     assert parent is not None and parent.pid is not None
     return parent.pid
 
 
 def is_orphan(parent: int) -> bool:
-    """True if ``parent``, which started this process, has ended."""
+    """Returns True if ``parent``, which started this process, has ended."""
     return os.getppid() != parent
 
 
 def end_with(parent: int) -> None:
-    """End this process when its parent ends, at once if it already has.
+    """End this process when its parent ends, or immediately if it already has ended.
 
-    On Linux the kernel ends it, even in native code that blocks Python; it also does so
-    when the thread that started this process ends. Elsewhere a thread checks every
-    second.
+    On Linux the kernel ends it, even in native code that blocks Python. The kernel also
+    ends it when the thread that started this process ends. On other systems a thread
+    checks every second.
     """
     if sys.platform == "linux":
         import ctypes

@@ -1,6 +1,7 @@
 """Hides keys, tokens and passwords in output and files.
 
-A value is secret by its name. It is then hidden wherever it appears.
+The name of a value decides whether it is secret. A secret value is hidden wherever it
+appears.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ _NOT_IN_VOCABULARY = "".join(
     rf"(?<!(?<![A-Za-z]){word}[_-])"
     for word in ("bos", "eos", "pad", "stop", "special", "image", "mask")
 )
-"""A ``bos_token`` is a token of the model's vocabulary, not a secret."""
+"""Excludes names such as ``bos_token``, which is a token of the model's vocabulary and
+not a secret."""
 _NAMES = (
     rf"(?:api)?keys?|{_NOT_IN_VOCABULARY}token|secret|password|passwd"
     "|credentials?|authorization"
@@ -31,7 +33,7 @@ _WRITTEN_SECRET = re.compile(
 
 HIDDEN = "***"
 COMMAND = "command"
-"""The argument of backends that start a program; its words may contain keys too."""
+"""The argument of backends that start a program. Its words may also contain keys."""
 MIN_CHARS = 8
 """Shorter values are hidden only by name, because they also occur in other words."""
 _LEAST_CHARS = 4
@@ -41,13 +43,13 @@ _LONG_CHARS = 16
 _ASSIGNMENT = re.compile(r"(?P<name>[^\s=:]+)(?:=|:\s*)(?P<value>.+)", re.DOTALL)
 _PATH = re.compile(r".*/.*|.+\.[A-Za-z]\w{0,9}", re.DOTALL)
 _BASE64 = re.compile(r"(?=.*\d)(?=.*[A-Z])[A-Za-z0-9+/]{16,}=*")
-"""A key may contain ``/`` too, such as an AWS key."""
+"""A key may also contain ``/``, such as an AWS key."""
 _PLAIN_WORD = re.compile(r"[A-Za-z_-]+")
 _NOT_OF_A_KEY = re.compile(r"[\s<>|]")
 
 
 def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The mapping with keys, tokens and passwords hidden, at any depth.
+    """Returns the mapping with keys, tokens and passwords hidden, at any depth.
 
     Values are hidden by name, in the words of a command, and wherever else they appear.
     """
@@ -59,11 +61,11 @@ def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def secret_values(values: Mapping[str, Any]) -> frozenset[str]:
-    """The values that are secret by name, at any depth.
+    """Returns the values that are secret by name, at any depth.
 
     In a command the option before the value is its name (``--api-key V``,
     ``--api-key=V``, ``API_KEY=V``, ``API-Key: V``). Values that may be words of an
-    answer are left out: those shorter than ``MIN_CHARS``, and plain words such as the
+    answer are left out: values shorter than ``MIN_CHARS``, and plain words such as the
     ``placeholder`` of an ``api_key``.
     """
     secrets: set[str] = set()
@@ -72,14 +74,15 @@ def secret_values(values: Mapping[str, Any]) -> frozenset[str]:
             continue
         is_path = _PATH.fullmatch(value) and not _BASE64.fullmatch(value)
         if name.startswith("-") and is_path:
-            continue  # the option may be a switch and the word after it a file
+            continue  # the option may be a switch, and the word after it a file
         if len(value) >= _LONG_CHARS or not _PLAIN_WORD.fullmatch(value):
             secrets.add(value)
     return frozenset(secrets)
 
 
 def hidden_names(values: Mapping[str, Any], path: str = "") -> Iterator[str]:
-    """Names of values that :func:`without_secrets` has hidden; nested ones ``a.b``."""
+    """Yields the names of values that :func:`without_secrets` hides; nested names as
+    ``a.b``."""
     for name, value in values.items():
         words = _words(value) if name == COMMAND else ()
         if isinstance(value, Mapping):
@@ -97,15 +100,15 @@ def _is_hidden(value: Any) -> bool:
 
 
 def text_without_secrets(text: str, values: Collection[str] = ()) -> str:
-    """A command line with keys, tokens and passwords hidden.
+    """Returns a command line with keys, tokens and passwords hidden.
 
-    These are values beside a secret name, and ``values`` wherever they appear.
+    These are the values next to a secret name, and ``values`` wherever they appear.
     """
     return text_without_values(_WRITTEN_SECRET.sub(rf"\1{HIDDEN}", text), values)
 
 
 def text_without_values(text: str, values: Collection[str]) -> str:
-    """The text with all secret values hidden."""
+    """Returns the text with all secret values hidden."""
     # the longest first: it may contain another
     for value in sorted(values, key=len, reverse=True):
         text = text.replace(value, HIDDEN)
@@ -113,7 +116,7 @@ def text_without_values(text: str, values: Collection[str]) -> str:
 
 
 def without_values(item: Any, values: Collection[str]) -> Any:
-    """A JSON value with secret values hidden in all its texts."""
+    """Returns a JSON value with secret values hidden in all its texts."""
     if isinstance(item, str):
         return text_without_values(item, values)
     if isinstance(item, Mapping):
@@ -127,7 +130,8 @@ def without_values(item: Any, values: Collection[str]) -> Any:
 
 
 def _by_name(name: str, value: Any) -> Any:
-    """The value with all secrets by name hidden; below a secret name, each text."""
+    """Returns the value with all secrets hidden by name. Below a secret name, every
+    text is hidden."""
     if isinstance(value, str) and value and _SECRET.search(name):
         return HIDDEN
     if name == COMMAND:
@@ -147,7 +151,7 @@ def _by_name(name: str, value: Any) -> Any:
 
 
 def _secrets_in(values: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """The secret values at any depth, each with its name."""
+    """Yields the secret values at any depth, each with its name."""
     if isinstance(values, Mapping):
         for inner, value in values.items():
             yield from _secrets_in(value, _name_below(name, inner))
@@ -161,7 +165,7 @@ def _secrets_in(values: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _name_below(outer: str, inner: object) -> str:
-    """The name that decides about a nested value.
+    """Returns the name that decides whether a nested value is secret.
 
     It is ``api_key`` in ``{"api_key": {"value": V}}``.
     """
@@ -172,7 +176,7 @@ def _name_below(outer: str, inner: object) -> str:
 
 
 def _words(command: Any) -> list[str]:
-    """The words of a command, by the rules of a shell if it can be parsed."""
+    """Returns the words of a command, by the rules of a shell if it can be parsed."""
     if isinstance(command, list | tuple):
         return [str(word) for word in command]
     if not isinstance(command, str):
@@ -184,7 +188,7 @@ def _words(command: Any) -> list[str]:
 
 
 def _secret_words(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The secrets of a command, each with its option or variable.
+    """Yields the secrets of a command, each with its option or variable.
 
     A word may be a command itself (``sh -c``).
     """

@@ -1,4 +1,5 @@
-"""Signals that end a command: Ctrl-C, SIGTERM, and the end of the terminal."""
+"""Handles the signals that end a command: Ctrl-C, SIGTERM, and the end of the
+terminal."""
 
 from __future__ import annotations
 
@@ -15,9 +16,9 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def handled_by(handler: Callable[[int, FrameType | None], None]) -> ExitStack:
     """Handle the ending signals with ``handler``.
 
-    The end of the ``with`` block restores the previous handlers. An ignored SIGHUP, as
-    under ``nohup``, stays ignored. Outside the main thread nothing changes, because
-    only the main thread receives signals.
+    The end of the ``with`` block restores the previous handlers. A SIGHUP that is
+    ignored, as under ``nohup``, remains ignored. Outside the main thread nothing
+    changes, because only the main thread receives signals.
     """
     restore = ExitStack()
     for number in (
@@ -35,7 +36,7 @@ def ignore() -> None:
 
 
 def is_alive(process: int) -> bool:
-    """True if this host has a process with this id."""
+    """Returns True if this host has a process with this id."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -1,6 +1,6 @@
-"""Threads for blocking work that do not delay the end of the process.
+"""Runs blocking work in threads that do not delay the end of the process.
 
-Python waits at its end for the threads of ``concurrent.futures``, however long a model
+At its end, Python waits for the threads of ``concurrent.futures``, however long a model
 takes. It does not wait for these threads. Their work is lost with the process, so use
 them only for work that may be lost.
 """
@@ -20,7 +20,7 @@ _at_work: set[OwnThread] = set()
 
 
 def any_at_work() -> bool:
-    """True if a thread is still working, so that Python should not end yet."""
+    """Returns True if a thread is still working, so that Python should not end yet."""
     return bool(_at_work)
 
 
@@ -35,8 +35,8 @@ class OwnThread:
     async def do(self, work: Callable[[], T]) -> T:
         """Run ``work`` in the thread and return its result.
 
-        Raises what it raises. An exception that is not an ``Exception`` is raised as a
-        RuntimeError, because it would end the event loop.
+        Raises the exceptions of ``work``. An exception that is not an ``Exception`` is
+        raised as a RuntimeError, because it would end the event loop.
         """
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
@@ -68,7 +68,7 @@ def _do(
         result = work()
     # a library may raise anything, such as SystemExit; the event loop must go on
     except BaseException as error:
-        # a future accepts neither StopIteration nor exceptions beyond Exception
+        # a future accepts only subclasses of Exception, and not StopIteration
         if not isinstance(error, Exception) or isinstance(error, StopIteration):
             error = RuntimeError(f"{type(error).__name__}: {error}")
         _report(loop, done, done.set_exception, error)

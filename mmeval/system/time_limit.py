@@ -1,7 +1,7 @@
 """Limits the time of metrics by interrupting slow Python code.
 
-One alarm serves a batch of answers: setting one per answer would take longer than a
-fast metric.
+One alarm is used for a batch of answers: setting one per answer would take longer than
+a fast metric.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ _active: TimeLimit | None = None
 
 
 class TimeLimit:
-    """A limit of ``seconds``, accurate to a tenth, between ``begin`` and ``end``.
+    """A limit of ``seconds`` between ``begin`` and ``end``, accurate to a tenth of a
+    second.
 
     Both are called inside ``alarmed``. Time inside ``paused`` does not count.
 
-    Native code that does not return is killed with its process, by a signal that does
-    not need Python, after twice the CPU time on all cores. The parent process then
-    finds the answer that caused it.
+    Native code that does not return is killed with its process after twice the CPU time
+    on all cores, by a signal that does not need Python. The parent process then finds
+    the answer that caused it.
     """
 
     def __init__(
@@ -59,7 +60,8 @@ class TimeLimit:
             self._armed_at = 0.0
 
     def begin(self, answers: int = 1) -> None:
-        """Start the time of one answer, or of several scored together."""
+        """Start the time of one answer, or of several answers that are scored
+        together."""
         self._start = self._clock()
         changed, self._answers = answers != self._answers, answers
         if self._armed_at and (
@@ -120,7 +122,7 @@ class TimeLimit:
 
 @contextlib.contextmanager
 def paused() -> Iterator[None]:
-    """A block whose time does not count for any limit of this process."""
+    """Runs a block with time that does not count for any limit of this process."""
     if _active is None:
         yield
         return

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 
 def satisfies(version: str, requirement: str) -> bool:
-    """True if a version meets a requirement; ``0.2.dev1`` counts as release ``0.2``.
+    """Returns True if a version meets a requirement; ``0.2.dev1`` counts as release
+    ``0.2``.
 
     Raises ValueError for an invalid requirement.
     """

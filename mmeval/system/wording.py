@@ -1,4 +1,4 @@
-"""Names, counts and text for messages; parses lists of names."""
+"""Formats names, counts and text for messages, and parses lists of names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 _CONTROL_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode categories of control characters.
+"""The Unicode categories of control characters.
 
 They move the cursor, change the direction of writing, or break a line.
 """
@@ -23,7 +23,10 @@ def split_names(texts: Iterable[str]) -> tuple[str, ...]:
     for text in texts:
         try:
             is_path = Path(text).exists()
-        except (OSError, ValueError):  # too long, or with a null character
+        except (
+            OSError,
+            ValueError,
+        ):  # the text is too long, or contains a null character
             is_path = False
         names = [text] if is_path else re.split(r"[,\s]+", text)
         unique.update(dict.fromkeys(names))
@@ -32,7 +35,8 @@ def split_names(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def listed(names: Sequence[str], most: int) -> str:
-    """``a, b and 3 more``: the first names, and the number of others."""
+    """Returns ``a, b and 3 more``: the first names, and the number of the other
+    names."""
     more = len(names) - most
     shown = ", ".join(names[:most])
     return f"{shown} and {more:,} more" if more > 0 else shown
@@ -43,7 +47,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 def size(count: float) -> str:
-    """Bytes in a suitable unit: ``0 B``, ``12.3 MiB``."""
+    """Formats bytes in a suitable unit: ``0 B``, ``12.3 MiB``."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if count < 1024:
             digits = 0 if unit == "B" or count >= 100 else 1
@@ -53,7 +57,8 @@ def size(count: float) -> str:
 
 
 def printable(text: str, *, limit: int) -> str:
-    """Text on one line without control characters, cut at ``limit`` characters."""
+    """Returns text on one line without control characters, cut at ``limit``
+    characters."""
     safe = text
     if not text.isprintable():
         safe = "".join(char if char.isprintable() else " " for char in text)
@@ -61,7 +66,8 @@ def printable(text: str, *, limit: int) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text with control characters escaped (``\\x1b``); line breaks and tabs stay."""
+    r"""Returns text with control characters escaped (``\x1b``); line breaks and tabs
+    are kept."""
     if text.isprintable():
         return text
     codes: dict[int, str] = {}
@@ -72,6 +78,6 @@ def escaped(text: str) -> str:
 
 
 def file_name(name: str) -> str:
-    """The name of a task or model as a safe file name."""
+    """Returns the name of a task or model as a safe file name."""
     safe = re.sub(r"[^\w.+=-]+", "__", name).strip("._")
     return safe[:120] or "unnamed"

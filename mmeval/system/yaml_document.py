@@ -1,9 +1,9 @@
 """Reads YAML as plain JSON values, with the file and line of every key.
 
-It is stricter than YAML 1.1, so that no value is silently misread: a key occurs once,
+It is stricter than YAML 1.1, so that no value is silently misread. A key occurs once,
 ``no`` and ``on`` must be quoted or written as booleans, ``010`` and ``1:30`` are
-errors, ``1e5`` is a number and a date is text. Tags such as ``!function`` are errors: a
-task file has values, not code.
+errors, ``1e5`` is a number and a date is text. Tags such as ``!function`` are errors,
+because a task file has values and not code.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ except ImportError:  # PyYAML without libyaml: the same result, slower
 
 MAX_FILE_BYTES = 1_000_000
 MAX_NODES = 50_000
-"""Values of a file, including repeated aliases: a small file must not expand hugely."""
+"""The largest number of values in a file, including repeated aliases. It prevents a
+small file from expanding to a huge document."""
 MAX_DEPTH = 50
 _MAX_YAML_DEPTH = 500
 _SURELY_SHALLOW = 16_000
-"""Shorter text in block style cannot nest too deeply."""
+"""The length below which text in block style cannot be nested too deeply."""
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 """The path of a value in a document, such as ``("metric_list", 0, "metric")``."""
@@ -41,9 +42,9 @@ Problem: TypeAlias = tuple[KeyPath, str]
 
 _TAG = "tag:yaml.org,2002:"
 _NO_FUNCTION = (
-    "!function is not supported: a task file runs no code. Register the function as a "
-    "plugin (an entry point in mmeval.loaders, mmeval.prompts, mmeval.protocols or "
-    "mmeval.metrics) and name it here"
+    "!function is not supported: a task file cannot run code. Register the function "
+    "as a plugin (an entry point in mmeval.loaders, mmeval.prompts, mmeval.protocols "
+    "or mmeval.metrics) and name it here"
 )
 _DECIMAL = re.compile(r"[-+]?(?:0|[1-9][0-9_]*)")
 _HEXADECIMAL = re.compile(r"[-+]?0x[0-9a-fA-F_]+")
@@ -54,12 +55,12 @@ _MAX_DIGITS = 20
 _FOREIGN_PREFIXES = ("doc_to_", "process_")
 """Prefixes of keys of other harnesses.
 
-A function under such a key is read as text; the key itself is rejected later.
+A function under such a key is read as text. The key itself is rejected later.
 """
 
 
 class _Loader(_BaseLoader):
-    """Composes nodes only; ``_Reader`` creates the values."""
+    """A loader that only composes nodes; ``_Reader`` creates the values."""
 
 
 # YAML 1.1 requires a dot and a sign: without this, 1e5 is text
@@ -101,7 +102,7 @@ class Document:
     """Problems of values that were read as text."""
 
     def place(self, path: KeyPath = ()) -> YamlPlace:
-        """The place of the value at ``path``, or of its nearest parent."""
+        """Returns the place of the value at ``path``, or of its nearest parent."""
         for length in range(len(path), -1, -1):
             place = self.places.get(path[:length])
             if place is not None:
@@ -112,7 +113,7 @@ class Document:
         return self.errors([(path, message)])
 
     def errors(self, problems: Sequence[Problem]) -> TaskFileError:
-        """One error for all problems, each with its file and line."""
+        """Returns one error for all problems, each with its file and line."""
         faults = [self._error(path, message) for path, message in problems]
         if len(faults) == 1:
             return faults[0]
@@ -131,7 +132,7 @@ class Document:
         )
 
     def at(self, path: KeyPath) -> Document:
-        """The mapping at ``path`` as a document."""
+        """Returns the mapping at ``path`` as a document."""
         value: Any = self.data
         for key_or_index in path:
             value = value[key_or_index]
@@ -149,7 +150,7 @@ class Document:
         return Document(self.file, value, places, problems=problems)
 
     def over(self, base: Document) -> Document:
-        """This document, plus the top-level keys that only ``base`` has."""
+        """Returns this document with the top-level keys that only ``base`` has."""
         base_places = {
             key: place
             for key, place in base.places.items()
@@ -182,17 +183,17 @@ class Document:
 
 
 def path_text(path: KeyPath) -> str:
-    """A path as users write it: ``metric_list[0].metric``."""
+    """Returns a path as users write it: ``metric_list[0].metric``."""
     return "".join(
         f"[{step}]" if isinstance(step, int) else f".{step}" for step in path
     ).removeprefix(".")
 
 
 def read_document(file: Path, *, collect: bool = False) -> Document:
-    """Read a YAML file that holds one plain mapping.
+    """Read a YAML file that contains one plain mapping.
 
-    With ``collect``, a value of ``!function`` is text, and a problem of the document.
-    Raises TaskFileError with the line of a fault.
+    With ``collect``, a value of ``!function`` is read as text and added to the problems
+    of the document. Raises TaskFileError with the line of a fault.
     """
     return parse_document(_text(file), file, collect=collect)
 
@@ -209,7 +210,7 @@ def parse_document(
         return Document(file, {}, {(): YamlPlace(file, 1)})
     if not isinstance(node, MappingNode):
         raise TaskFileError(
-            "must hold keys with values (key: value)", file=file, line=_line(node)
+            "must contain keys with values (key: value)", file=file, line=_line(node)
         )
     reader = _Reader(file)
     data = reader.mapping(node, ())
@@ -304,7 +305,7 @@ class _Reader:
             line = _line(key_node)
             if key in key_lines:
                 message = (
-                    f"the key {key!r} is a duplicate (first in line "
+                    f"the key {key!r} occurs twice (first in line "
                     f"{key_lines[key]}); remove one"
                 )
                 raise TaskFileError(message, file=self.file, line=line)
@@ -315,7 +316,7 @@ class _Reader:
 
     def _entries(self, node: MappingNode, path: KeyPath) -> Iterator[tuple[Node, Node]]:
         if len(path) > MAX_DEPTH:
-            raise self._fault(node, f"is nested more than {MAX_DEPTH} deep")
+            raise self._fault(node, f"is nested more than {MAX_DEPTH} levels deep")
         yield from node.value
 
     def _merge(
@@ -329,7 +330,9 @@ class _Reader:
         sources = node.value if isinstance(node, SequenceNode) else [node]
         for source in sources:
             if not isinstance(source, MappingNode):
-                raise self._fault(source, "<< takes a mapping, or a list of mappings")
+                raise self._fault(
+                    source, "<< must have a mapping, or a list of mappings"
+                )
             for key_node, value_node in self._entries(source, (*path, "<<")):
                 key = self._key(key_node)
                 if key not in key_lines and key not in values:
@@ -358,7 +361,7 @@ class _Reader:
     ) -> Any:  # a YAML value has any JSON type
         self._remaining -= 1
         if self._remaining < 0:
-            raise self._fault(node, f"holds more than {MAX_NODES} values")
+            raise self._fault(node, f"contains more than {MAX_NODES} values")
         if isinstance(node, ScalarNode):
             if node.tag.startswith("!function"):
                 is_refused = len(path) == 1 and str(path[0]).startswith(
@@ -372,7 +375,7 @@ class _Reader:
             return self.mapping(node, path)
         if isinstance(node, SequenceNode) and node.tag == _TAG + "seq":
             if len(path) > MAX_DEPTH:
-                raise self._fault(node, f"is nested more than {MAX_DEPTH} deep")
+                raise self._fault(node, f"is nested more than {MAX_DEPTH} levels deep")
             return [
                 self._value_at(item, (*path, i), _line(item))
                 for i, item in enumerate(node.value)
@@ -430,8 +433,8 @@ class _Reader:
         if not math.isfinite(value):
             raise self._fault(
                 node,
-                f'{text} is not a plain finite number; write it out, or "{text}" '
-                "as text",
+                f"{text} is not a plain finite number; write it in decimal, or "
+                f'"{text}" as text',
             )
         return value
 

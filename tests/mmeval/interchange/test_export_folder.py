@@ -81,7 +81,7 @@ def test_a_task_with_one_foreign_sample_is_left_out_whole(tmp_path: Path) -> Non
 def test_a_run_without_a_place_is_refused(
     tasks: tuple[AnsweredTask, ...], tmp_path: Path
 ) -> None:
-    with pytest.raises(UsageError, match="no place for this run"):
+    with pytest.raises(UsageError, match="does not fit this format"):
         Lines(tmp_path).fill(AnsweredRun("m", tasks))
     assert not (tmp_path / "lines.txt").exists()
 
