@@ -5,8 +5,8 @@
     evaluation = mmeval.evaluate(model="reference", tasks=["my_task"])
     evaluation.results, evaluation.exit_code, evaluation.folder
 
-Importing this package imports only the standard library; its names are loaded when they
-are used. All else is in the packages below it (``mmeval.media``, ``mmeval.records``,
+Importing this package imports only the standard library. Its names are loaded when they
+are used. Everything else is in its subpackages (``mmeval.media``, ``mmeval.records``,
 ``mmeval.program``, ...)."""
 
 from typing import TYPE_CHECKING
@@ -45,10 +45,10 @@ __all__ = [
 ]
 
 refuse_mixture()
-# In a checkout the packages tasks, metrics and model_backends are next to this one; an
-# installed mmeval has them inside. This path makes `mmeval.tasks` mean the same in
-# both, whatever the current folder holds. An editable installation finds this file by a
-# link (setup.py); all other modules are found at their real paths.
+# In a checkout the packages tasks, metrics and model_backends are next to this package;
+# an installed mmeval has them inside. This path makes `mmeval.tasks` mean the same in
+# both, whatever the current folder contains. An editable installation finds this file
+# by a link (setup.py); all other modules are found at their real paths.
 if is_checkout():
     __path__[:] = [str(ROOT / "mmeval"), str(ROOT)]
 

@@ -28,10 +28,11 @@ _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; an error is one message on stderr.
+    """Run one command and return its exit code. An error is printed as one message on
+    stderr.
 
-    Without ``argv`` it is the command of this process. The process then ends with it,
-    including its threads and signal handlers.
+    Without ``argv``, the command of this process is run. The process then ends with the
+    command, including its threads and signal handlers.
     """
     # another project's __init__.py may have replaced this package's
     refuse_mixture()
@@ -44,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             stack.push(signals.handled_by(handler))
             code = _run(list(sys.argv[1:] if argv is None else argv))
             if handler.has_come and code != errors.EXIT_INTERRUPTED:
-                raise KeyboardInterrupt  # a library has swallowed it
+                raise KeyboardInterrupt  # a library has suppressed it
             handler.code = code
         except KeyboardInterrupt:
             code = handler.code = errors.EXIT_INTERRUPTED
@@ -52,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if argv is None:
             stack.pop_all()
             _end_with_threads(code, interrupted=handler.has_come)
-            # else Python searches all objects several times at exit, for 0.2 s
+            # without this, Python searches all objects several times at exit, for 0.2 s
             gc.freeze()
     return code
 
@@ -61,8 +62,8 @@ class _SignalHandler:
     """Handles signals: the first interrupts the command, the second ends the process.
     Once the exit ``code`` is known, any signal ends the process with it.
 
-    While an extension is imported, the first signal ends the process too, as several
-    extensions crash if one of their imports raises an error.
+    While an extension is imported, the first signal also ends the process, because
+    several extensions crash if one of their imports raises an error.
     """
 
     def __init__(self) -> None:
@@ -82,9 +83,9 @@ class _SignalHandler:
 
 
 def _end_with_threads(code: int, *, interrupted: bool) -> None:
-    """End the process at once if a thread still works, as Python must not shut down
-    under it. Also after an interruption: Python would die of SIGINT if it was in
-    ``exec``, and may wait for a library."""
+    """End the process immediately if a thread still works, because the thread could
+    crash while Python shuts down. This is also done after an interruption: Python would
+    end by SIGINT if it was in ``exec``, and may wait for a library."""
     threads = sys.modules.get("mmeval.system.threads")
     if not interrupted and (threads is None or not threads.any_at_work()):
         return
@@ -100,7 +101,7 @@ def _run(words: list[str]) -> int:
         from mmeval.cli.verbs import dispatch
 
         code = dispatch(words)
-        print_text("")  # flush what a verb left in the buffer
+        print_text("")  # flush what a command left in the buffer
         return code
     except SystemExit as stop:  # argparse ends the process after --help
         return stop.code if isinstance(stop.code, int) else errors.EXIT_USAGE
@@ -109,7 +110,7 @@ def _run(words: list[str]) -> int:
         head = "" if isinstance(error, Interrupted) else "error: "
         write_line(f"{head}{error}")
         return error.exit_code
-    # an unexpected error is one line for the user, the traceback on request
+    # an unexpected error is one line for the user; the traceback is printed on request
     except Exception as error:
         if _trace_if_debugging(words):
             return errors.EXIT_UNEXPECTED
@@ -128,7 +129,7 @@ def _run(words: list[str]) -> int:
 
 
 def _trace_if_debugging(words: Sequence[str]) -> bool:
-    """Print the traceback if the level is DEBUG; settings may not be resolved yet."""
+    """Print the traceback if the level is DEBUG. Settings may not be resolved yet."""
     levels = [
         os.environ.get("MMEVAL_LOG_LEVEL", ""),
         os.environ.get("MMEVAL_VERBOSITY", ""),

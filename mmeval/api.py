@@ -1,8 +1,8 @@
-"""The Python API: runs tasks from a script or notebook, with flags as keywords.
+"""The Python API, which runs tasks from a script or notebook, with flags as keywords.
 
 Nothing is printed. Results are returned, and the log goes to Python's ``logging`` (the
-logger ``mmeval``). An error that would end a command is raised, and its ``exit_code``
-is that of the command.
+logger ``mmeval``). An error that would end a command is raised; its ``exit_code`` is
+the exit code of the command.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ mapping."""
 SHOWN_NUMBERS = 3
 
 COMMAND_LINE_ONLY = {
-    "dry_run": "it prints; use the command line",
-    "shard": "a shard makes no results; use the command line",
-    "show_config": "it prints; evaluation.document['mmeval']['settings'] has the "
+    "dry_run": "it only prints; use the command line",
+    "shard": "a shard has no results; use the command line",
+    "show_config": "it only prints; evaluation.document['mmeval']['settings'] has the "
     "settings of a run",
     "verbosity": "set the level of logging.getLogger('mmeval')",
 }
@@ -55,8 +55,8 @@ COMMAND_LINE_ONLY = {
 
 
 _CACHE = (
-    "prompts are made while requests are in flight and need no cache; use_cache stores "
-    "answers"
+    "prompts are built while requests are in flight and are not cached; use_cache "
+    "stores answers"
 )
 _OF_THE_HARNESS = {
     "cache_requests": _CACHE,
@@ -66,7 +66,8 @@ _OF_THE_HARNESS = {
     "task_manager": "give include_path",
     "seed": "use random_seed",
 }
-"""Arguments of the harness's function, besides its flags, that have no effect here."""
+"""Arguments of the harness's function, in addition to its flags, that have no effect
+here."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,9 +75,10 @@ class Evaluation:
     """The result of a run. ``print`` shows its table.
 
     ``results`` are all numbers: of tasks, their slices, and groups. ``exit_code`` is
-    that of the command: 0, 3 if something is missing, or that of data that cannot be
-    read completely; ``findings`` explain it. ``document`` is the content of the results
-    file, ``table`` the printed table, ``samples`` the samples files by task.
+    the exit code of the command: 0, 3 if something is missing, or the code for data
+    that cannot be read completely; ``findings`` explain it. ``document`` is the content
+    of the results file, ``table`` the printed table, and ``samples`` the samples files
+    by task.
     """
 
     results: tuple[Result, ...]
@@ -108,19 +110,20 @@ def evaluate(
     tasks: TaskName | Sequence[TaskName] = (),
     **flags: Any,
 ) -> Evaluation:
-    """Run a model on tasks, score, and write the run folder, as ``mmeval`` does.
+    """Run a model on tasks, score its answers, and write the run folder, as ``mmeval`` does.
 
         evaluate(model="openai", model_args={"model": "m"}, tasks=["my_task"], limit=20, output_path="runs")
 
     ``model`` is the name of a backend, or a backend object. An object is closed at the
     end, so its ``close`` must leave it usable if it is passed again. ``tasks`` are
     names, paths, or mappings with the content of a task file. ``flags`` are all flags
-    of ``run`` by name, with Python values or texts; None is the default. Variables
+    of ``run`` by name, with Python values or strings; None is the default. Variables
     ``MMEVAL_<FLAG>`` are not read.
 
-    The same call again continues the run in the folder. May be called while an event
-    loop is running, which is blocked meanwhile. Raises UsageError for invalid
-    arguments, MissingError for missing things, Interrupted after Ctrl-C.
+    Repeating the same call continues the run in the folder. It may be called while an
+    event loop is running; the loop is blocked meanwhile. Raises UsageError for invalid
+    arguments, MissingError for anything that must be supplied first, and Interrupted
+    after Ctrl-C.
     """  # noqa: E501
     return _outside_loops(lambda: _evaluate(model, tasks, flags))
 
@@ -138,15 +141,15 @@ def simple_evaluate(
     output_path: str | Path | None = None,
     **flags: Any,
 ) -> dict[str, Any]:
-    """The results of tasks as a dictionary in lm-evaluation-harness's layout.
+    """Returns the results of tasks as a dictionary in lm-evaluation-harness's layout.
 
-    Takes the arguments of the harness's function (``limit``, ``batch_size``,
+    It accepts the arguments of the harness's function (``limit``, ``batch_size``,
     ``gen_kwargs``, ``predict_only``, ``system_instruction``, ...) and all other flags.
     An argument without effect is an error. The dictionary is the content of the results
-    file; with ``log_samples`` it has the lines of the samples files under ``samples``,
-    by task.
+    file. With ``log_samples`` it also has the lines of the samples files under
+    ``samples``, by task.
 
-    Without ``output_path`` each call evaluates anew: answers are in a temporary folder,
+    Without ``output_path`` each call evaluates anew. Answers are in a temporary folder,
     which is removed at the end, but kept if the run fails. With ``output_path`` the run
     is continued, as by :func:`evaluate`. Raises the errors of :func:`evaluate`.
     """
@@ -176,8 +179,8 @@ def simple_evaluate(
 
 @contextmanager
 def _temporary_folder() -> Iterator[Path]:
-    """A folder that is removed afterwards. It is kept with its files if the block
-    fails, as answers may have cost money."""
+    """Yields a folder that is removed afterwards. It is kept with its files if the
+    block fails, as answers may have cost money."""
     folder = Path(tempfile.mkdtemp(prefix="mmeval-"))
     failed = True
     try:
@@ -206,7 +209,7 @@ def _as_dictionary(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _outside_loops(work: Callable[[], T]) -> T:
-    """Do work that has its own event loop; in another thread if a loop is running.
+    """Run work that has its own event loop, in another thread if a loop is running.
     Ctrl-C interrupts the work in either case."""
     try:
         asyncio.get_running_loop()
@@ -285,9 +288,9 @@ def _plan(
     for part in ("capabilities", "identity", "provenance", "close"):
         if not hasattr(model, part):
             raise UsageError(
-                f"model is a {type(model).__name__}, not a backend or its name; a "
-                "backend has capabilities, identity, provenance and close (see "
-                "docs/writing-a-backend.md)",
+                "model must be a backend or its name, not a "
+                f"{type(model).__name__}; a backend has capabilities, identity, "
+                "provenance and close (see docs/writing-a-backend.md)",
                 name="model",
             )
     # the name in folders and tables of a backend without a plugin name
@@ -299,8 +302,8 @@ def _plan(
 
 
 def _settings(flags: Mapping[str, Any]) -> dict[str, Setting]:
-    """The resolved flags. Raises UsageError for unknown flags and those without
-    effect."""
+    """Returns the resolved flags. Raises UsageError for unknown flags and for flags
+    without effect."""
     known = [flag.name for flag in FLAGS if flag.name not in COMMAND_LINE_ONLY]
     plain: dict[str, Any] = {}
     for name, value in flags.items():
@@ -311,7 +314,7 @@ def _settings(flags: Mapping[str, Any]) -> dict[str, Setting]:
                 )
         elif name not in known and name not in REFUSED:
             raise UsageError(
-                f"there is no argument {name!r}{did_you_mean(name, known)}",
+                f"unknown argument {name!r}{did_you_mean(name, known)}",
                 name=name,
                 known=known,
             )

@@ -1,4 +1,5 @@
-"""Lazy public names of packages: each is loaded from its module when first used."""
+"""Loads public names of packages lazily: each is loaded from its module when first
+used."""
 
 from __future__ import annotations
 
@@ -11,12 +12,12 @@ from typing import Any
 
 
 def door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The ``__getattr__`` and the ``__dir__`` of a package. ``Any``: each name has its
-    own type.
+    """Returns the ``__getattr__`` and the ``__dir__`` of a package. ``Any``: each name
+    has its own type.
 
-    A name of ``__all__`` is loaded from the module that the block under
-    ``TYPE_CHECKING`` in ``__init__.py`` imports it from. So each name and its module
-    are stated only once. Any other name raises AttributeError.
+    A name of ``__all__`` is loaded from the module from which the block under
+    ``TYPE_CHECKING`` in ``__init__.py`` imports it. So each name and its module are
+    stated only once. Any other name raises AttributeError.
     """
     module = sys.modules[package]
 

@@ -3,13 +3,13 @@
 MmevalError                   1   any other error; its message says what to do
 ├── UsageError                2   a flag, task file or run folder cannot be used
 │   ├── TaskFileError             a YAML file is wrong; has file and line
-│   ├── SampleError               no prompt can be made of a sample
+│   ├── SampleError               no prompt can be built from a sample
 │   ├── UnknownNameError          a task, metric, backend ... is not registered; offers
 │   │                             near names
 │   ├── AmbiguousNameError        two installed plugins register the same name
 │   ├── IdentityChangedError      the run folder belongs to another model or other
 │   │                             settings
-│   ├── ReplayMismatchError       a step of the journal has another request than now
+│   ├── ReplayMismatchError       a step of the journal has a different request
 │   ├── PromptError               in mmeval.program.prompt: a template fails on a sample
 │   ├── KeyFaultsError            in mmeval.task.key_faults: keys of a task file have
 │   │                             no effect
@@ -32,7 +32,7 @@ MmevalError                   1   any other error; its message says what to do
 ├── StorageError              1   the run folder cannot be written: disk full, read-only
 ├── Interrupted             130   the user stopped the run; all answers are kept
 ├── CallFailed                1   in mmeval.program.calls: a required call failed
-├── RoleLostError                 a role answers no more calls in this run
+├── RoleLostError                 a role has stopped answering calls in this run
 │   ├── KeyRefusedError       4   the server does not accept the key
 │   ├── StartFailedError          the model cannot be loaded; has the exit code of the
 │   │                             cause
@@ -64,7 +64,7 @@ EXIT_INTERRUPTED = 130
 class MmevalError(Exception):
     """The base class. Its text says what happened, where, and what to do next.
 
-    The fields are for programs; empty where they do not apply:
+    The fields are for programs; a field is empty if it does not apply:
 
     - ``name``: the name at fault (a flag, key, switch, task or package; several with
       commas).
@@ -119,7 +119,8 @@ class TaskFileError(UsageError):
 
 
 class SampleError(UsageError):
-    """No prompt can be made of a sample. The run goes on with the others."""
+    """No prompt can be built from a sample. The run continues with the other
+    samples."""
 
 
 class UnknownNameError(UsageError):
@@ -161,9 +162,9 @@ class RunLockedError(UsageError):
 
 
 class MissingError(MmevalError):
-    """Something must be supplied. The text ends with the ``command`` to run.
+    """Something must be supplied first. The text ends with the ``command`` to run.
 
-    ``cause`` is the text of its finding; by default the whole message.
+    ``cause`` is the text of the finding; by default the whole message.
     """
 
     exit_code = EXIT_MISSING
@@ -195,8 +196,8 @@ class MissingDataError(MissingError):
 class NotFetchedError(MissingDataError):
     """A data set of the hub, ``name``, is not on this machine.
 
-    ``cause`` does not say why, so that it is the same whether or not a command may use
-    the network.
+    ``cause`` does not state the reason, so that it is the same whether or not a command
+    may use the network.
     """
 
 
@@ -217,7 +218,7 @@ class MediaLimitError(ContentError):
 
 
 class UnsupportedMediaError(ContentError):
-    """A valid medium that mmeval does not read: unscored, never 0."""
+    """A valid medium that mmeval cannot read. Its trial is unscored, never 0."""
 
 
 class StorageError(MmevalError):
@@ -229,7 +230,8 @@ class Interrupted(MmevalError):
 
 
 class RoleLostError(MmevalError):
-    """A role answers no more calls: why (``reason``), and ``how_to_fix`` it."""
+    """A role has stopped answering calls, for the given ``reason``. ``how_to_fix`` says
+    what to do."""
 
     def __init__(self, reason: str, how_to_fix: str) -> None:
         super().__init__(
@@ -246,7 +248,7 @@ class BackendDownError(RoleLostError):
 
 
 class KeyRefusedError(RoleLostError, MissingError):
-    """The server does not accept the key; no call of this run can succeed."""
+    """The server does not accept the key, so no call of this run can succeed."""
 
     exit_code = EXIT_MISSING
 
@@ -254,7 +256,7 @@ class KeyRefusedError(RoleLostError, MissingError):
 class StartFailedError(RoleLostError):
     """A backend cannot be started, and no call was made.
 
-    ``message`` says why and what to do; ``exit_code`` is that of the cause.
+    ``message`` says why and what to do. ``exit_code`` is the exit code of the cause.
     """
 
     def __init__(
@@ -275,26 +277,29 @@ class StoppedError(MmevalError):
 
 
 def sentence(text: object) -> str:
-    """The message with a full stop, unless it ends with a punctuation mark."""
+    """Returns the message with a full stop, unless it ends with a punctuation mark."""
     message = str(text)
     return message if message.endswith((".", "?", "!")) else f"{message}."
 
 
 def message_of(error: BaseException) -> str:
-    """The message of an error, preceded by its class unless it is an MmevalError."""
+    """Returns the message of an error, preceded by its class unless it is an
+    MmevalError."""
     if isinstance(error, MmevalError):
         return str(error)
     return f"{type(error).__name__}: {error}"
 
 
 def written_instead(name: str, written: Iterable[str]) -> str:
-    """A hint such as ``; it has "rubrik": did you mean "rubric"?``, or empty."""
+    """Returns a hint such as ``; it has "rubrik": did you mean "rubric"?``, or an empty
+    string."""
     near = difflib.get_close_matches(name, list(written), n=1, cutoff=0.6)
     return f'; it has "{near[0]}": did you mean "{name}"?' if near else ""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint such as ``; did you mean "x"?`` with near names, or empty."""
+    """Returns a hint such as ``; did you mean "x"?`` with near names, or an empty
+    string."""
     by_short_name = {_short_name(item): item for item in known}
     near = difflib.get_close_matches(
         _short_name(name), list(by_short_name), n=3, cutoff=0.6
@@ -306,12 +311,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def _short_name(name: str) -> str:
-    """The name without the prefix that makes all flags, or variables, look alike."""
+    """Returns the name without the prefix that makes all flags, or variables, look
+    similar."""
     return name.removeprefix("--").removeprefix("MMEVAL_")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """True if host or device memory ran out, by the messages of Python and torch."""
+    """Returns True if host or device memory ran out, judging by the messages of Python
+    and torch."""
     message = str(error).lower()
     # the last phrase is from cuBLAS and cuDNN
     phrases = ("out of memory", "allocate memory", "status_alloc_failed")
@@ -321,7 +328,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def raised_at(error: BaseException, *callers: str) -> str:
-    """Where a plugin's code raised an error: `` (adapter.py:31)``.
+    """Returns where a plugin's code raised an error: `` (adapter.py:31)``.
 
     Empty if the error has no traceback, or comes from one of ``callers``, the files
     that call the plugin.

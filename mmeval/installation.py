@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 DISTRIBUTION = "mmeval-harness"
-"""The name of the distribution, also in setup.cfg. On the package index, ``mmeval`` is
-another project, by OpenMMLab."""
+"""The name of the distribution, also used in setup.cfg. On the package index,
+``mmeval`` is another project, by OpenMMLab."""
 ROOT = Path(__file__).resolve().parent.parent
 """The folder of the running code: a checkout, or site-packages."""
 
@@ -15,8 +15,9 @@ _DAMAGED = (KeyError, TypeError, AttributeError)
 
 
 def refuse_mixture() -> None:
-    """Raise ImportError if OpenMMLab's mmeval is installed into the same folder: files
-    of the same name overwrite each other. ``mmeval check`` finds it in any folder."""
+    """Raise ImportError if OpenMMLab's mmeval is installed into the same folder,
+    because files of the same name overwrite each other. ``mmeval check`` finds it in
+    any folder."""
     # importlib.metadata takes longer than importing this whole package
     if next(ROOT.glob("mmeval-*.dist-info"), None):
         raise ImportError(
@@ -31,7 +32,7 @@ def is_checkout() -> bool:
 
 
 def install_command(extra: str = "") -> str:
-    """The command that repeats this installation with an extra.
+    """Returns the command that repeats this installation with an extra.
 
     For a checkout it is an editable installation of its folder. For an installation
     from a file, a folder or a repository it has the same address.
@@ -49,7 +50,7 @@ def install_command(extra: str = "") -> str:
 
 
 def _source() -> str:
-    """The address that pip installed from; empty for a package index."""
+    """Returns the address that pip installed from; empty for a package index."""
     import json
     from importlib.metadata import PackageNotFoundError, distribution
 

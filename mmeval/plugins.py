@@ -2,7 +2,7 @@
 
 | group                   | what the entry point names                                                          |
 |-------------------------|-------------------------------------------------------------------------------------|
-| `mmeval.tasks`          | a package that holds task files (YAML)                                              |
+| `mmeval.tasks`          | a package that contains task files (YAML)                                           |
 | `mmeval.loaders`        | `load(source: DataSource) -> Dataset`                                               |
 | `mmeval.prompts`        | `prompt(sample: Sample, **options) -> Sequence[Message]`                            |
 | `mmeval.protocols`      | a generator `protocol(ask: Ask, **options) -> Program[Interleaved]`                 |
@@ -109,17 +109,17 @@ def register(
 
 
 def any_of_script() -> bool:
-    """Whether this process has registered any plugin."""
+    """Returns whether this process has registered any plugin."""
     return any(_of_script.values())
 
 
 def is_of_script(group: PluginGroup, name: str) -> bool:
-    """Whether this process has registered the plugin."""
+    """Returns whether this process has registered the plugin."""
     return name in _of_script[group]
 
 
 def _claims(group: PluginGroup) -> Mapping[str, tuple[EntryPoint, ...]]:
-    """Every entry point by name, those of this process last."""
+    """Returns every entry point by name, those of this process last."""
     claims = _registered(tuple(sys.path))[group]
     of_script = _of_script[group]
     if not of_script:
@@ -134,11 +134,11 @@ def _claims(group: PluginGroup) -> Mapping[str, tuple[EntryPoint, ...]]:
 def _registered(
     path: tuple[str, ...],  # noqa: ARG001  another search path has other plugins
 ) -> dict[PluginGroup, dict[str, tuple[EntryPoint, ...]]]:
-    """Every entry point of ``sys.path``, by group and name; a repeated one (an
-    egg-info) counts once.
+    """Returns every entry point of ``sys.path``, by group and name. A repeated entry
+    point (an egg-info) counts once.
 
-    All groups are read at once, as reading the metadata of every installed distribution
-    takes most of the time.
+    All groups are read together, because reading the metadata of every installed
+    distribution takes most of the time.
     """
     installed = entry_points()
     registered: dict[PluginGroup, dict[str, tuple[EntryPoint, ...]]] = {}
@@ -154,7 +154,8 @@ def _registered(
 
 
 def distribution_of(entry: EntryPoint) -> str:
-    """The distribution that registers an entry point, normalised as the index does."""
+    """Returns the distribution that registers an entry point, normalised as the package
+    index does."""
     if isinstance(entry, _Registered):
         return SCRIPT
     return "unknown" if entry.dist is None else _name_of(entry.dist)
@@ -162,19 +163,19 @@ def distribution_of(entry: EntryPoint) -> str:
 
 @cache
 def _name_of(distribution: Distribution) -> str:
-    """The normalised name of a distribution, cached as reading metadata is slow. This
-    one has the name of its command."""
+    """Returns the normalised name of a distribution, cached because reading metadata is
+    slow. mmeval itself has the name of its command."""
     name = re.sub(r"[-_.]+", "-", distribution.name).lower()
     return "mmeval" if name == DISTRIBUTION else name
 
 
 def names(group: PluginGroup) -> list[str]:
-    """All registered names of a group, without loading any of them."""
+    """Returns all registered names of a group, without loading any of them."""
     return sorted(_claims(group))
 
 
 def entries(group: PluginGroup) -> list[EntryPoint]:
-    """All entry points of a group, those with clashing names included."""
+    """Returns all entry points of a group, including those with clashing names."""
     claims = _claims(group)
     all_entries: list[EntryPoint] = []
     for name in sorted(claims):
@@ -186,8 +187,8 @@ def load(group: PluginGroup, name: str) -> Any:
     """Load a plugin by its name.
 
     Raises UnknownNameError (with similar names), AmbiguousNameError (with both
-    distributions), PluginError if the plugin cannot be imported, MissingExtraError if
-    it needs an extra that is not installed.
+    distributions), PluginError if the plugin cannot be imported, and MissingExtraError
+    if it needs an extra that is not installed.
     """
     entry = _find(group, name)
     try:
@@ -213,8 +214,8 @@ def load_as(
     kind: type[T],
     how_to: str,
 ) -> T:
-    """Load a plugin that must be an instance of ``kind``. Raises as ``load``, and
-    PluginError for another type."""
+    """Load a plugin that must be an instance of ``kind``. Raises the errors of
+    ``load``, and PluginError for another type."""
     plugin = load(group, name)
     if not isinstance(plugin, kind):
         raise PluginError(
@@ -253,7 +254,8 @@ def _find(group: PluginGroup, name: str) -> EntryPoint:
 
 
 def package_folder(package: str) -> Path | None:
-    """The folder of a package, without importing it; only its parents are imported."""
+    """Returns the folder of a package, without importing it; only its parents are
+    imported."""
     try:
         spec = importlib.util.find_spec(package)
     # a parent package may raise anything and call sys.exit; the caller reports the

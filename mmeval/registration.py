@@ -4,8 +4,8 @@
     def shouting(trial, *, limit=0.5): ...
 
 A package registers plugins by entry points (see ``mmeval.plugins``) for all processes.
-Nothing is overridden: a name that an installed package also has is an error when it is
-used.
+No plugin is overridden: a name that an installed package also has is an error when it
+is used.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def register_metric(
     batch: int | None = None,
     supposed: Supposed | None = None,
 ) -> Callable[[Callable[..., Any] | Metric], Metric]:
-    """Register a function as a metric; keywords as in ``mmeval.metric.metric``.
+    """Register a function as a metric. The keywords are those of
+    ``mmeval.metric.metric``.
 
     Without a ``range``, a value with missing scores has no bounds. Without a
     ``version``, the function's source text is the version, so an edited metric scores

@@ -307,7 +307,7 @@ def _answers(backend: BatchBackend, batch: Sequence[Request]) -> list[Response]:
     try:
         for position, response in backend.generate_batch(batch):
             assert 0 <= position < len(batch), (
-                f"a response has the row {position}, in a batch of {len(batch)} rows"
+                f"a response is for row {position}, but the batch has {len(batch)} rows"
             )
             assert position not in responses, f"row {position} was answered twice"
             assert (response.output is None) != (response.error is None), (

@@ -208,7 +208,7 @@ DEFECTS_WITH_PICTURES: dict[str, tuple[Defect, str]] = {
     ),
     "drops the words": (
         of_parts(lambda parts: [part for part in parts if part.media]),
-        "contain text",
+        "no answer contains text",
     ),
     "turns the answer round": (
         of_parts(lambda parts: parts[::-1]),
