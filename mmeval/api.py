@@ -149,8 +149,8 @@ def simple_evaluate(
     file. With ``log_samples`` it also has the lines of the samples files under
     ``samples``, by task.
 
-    Without ``output_path`` each call evaluates anew. Answers are in a temporary folder,
-    which is removed at the end, but kept if the run fails. With ``output_path`` the run
+    Without ``output_path`` each call evaluates again. Answers are in a temporary
+    folder, which is removed at the end, but kept if the run fails. With ``output_path`` the run
     is continued, as by :func:`evaluate`. Raises the errors of :func:`evaluate`.
     """
     for name in _OF_THE_HARNESS.keys() & flags.keys():
@@ -172,7 +172,7 @@ def simple_evaluate(
     ]
     if output_path is not None:
         return _as_dictionary(evaluate(output_path=output_path, **arguments))
-    arguments["report"] = False  # it would be removed at once
+    arguments["report"] = False  # it would be removed immediately
     with _temporary_folder() as folder:
         return _as_dictionary(evaluate(output_path=folder, **arguments))
 

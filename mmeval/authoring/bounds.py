@@ -279,7 +279,7 @@ def shuffled_answers(
             drawn = answers[task.name] = {}
             if len(references) < 2:
                 continue
-            # rotating by one: no sample keeps its own reference
+            # rotated by one, so that no sample keeps its own reference
             others = [*references[1:], references[0]]
             for (name, _), (_, answer) in zip(references, others, strict=True):
                 drawn[name] = answer
@@ -299,7 +299,7 @@ class _CountingBackend:
         return Response.failed("internal", "calls are counted and not sent")
 
     async def close(self) -> None:
-        """Does nothing, as nothing stays open."""
+        """Does nothing, as there is nothing to close."""
 
 
 class _ShuffledReferences:
@@ -325,7 +325,7 @@ class _ShuffledReferences:
         return response
 
     async def close(self) -> None:
-        """Does nothing, as nothing stays open."""
+        """Does nothing, as there is nothing to close."""
 
 
 def _of_task(

@@ -202,7 +202,8 @@ class SampleChecks:
                     faults[key].append(f"no sample has the label {label!r}{near}")
         if not self.selected:
             yield self._task_file_finding(
-                ("filter",), "; ".join(["no sample is left", *faults["filter"]])
+                ("filter",),
+                "; ".join(["the filter keeps no sample", *faults["filter"]]),
             )
             return
         for key, causes in faults.items():
@@ -224,7 +225,7 @@ class SampleChecks:
                 continue
             self.odd_texts.add(label)
             fault = f"a base64 medium ({kind})"
-            advice = "name its column in media_columns or media of dataset_kwargs"
+            advice = "add its column to media_columns or media of dataset_kwargs"
             if is_list:
                 fault = _WRITTEN_LIST
                 column = f'"{{{{ {label} | literal }}}}"'

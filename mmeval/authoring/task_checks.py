@@ -209,7 +209,7 @@ def _check_task(
     ]
     of_rows = list(data.findings())
     if name in context.optional and data.read and not data.selected:
-        # a member of a group whose filter keeps no row counts as without data
+        # a member of a group that keeps no row is treated as without data
         try:
             check_any(task, task.dataset())
         except MissingDataError as error:

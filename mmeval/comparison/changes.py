@@ -120,7 +120,7 @@ def _of_numbers(
         if what not in before:
             continue
         sides = (before[what], now[what])
-        if what == "judge" and not any(sides):  # it has another name
+        if what == "judge" and not any(sides):  # the judge has another name
             sides = (_judge(pair.a, tasks), _judge(pair.b, tasks))
         changes.append(Change(what, pair.b.name, *_shortly(what, *sides)))
     return changes
@@ -372,7 +372,7 @@ def _apart(before: str, now: str) -> tuple[str, str]:
     while same < shorter and before[same] == now[same]:
         same += 1
     start = before.rfind(" ", 0, same) + 1 if same else 0
-    if same - start > SHOWN // 2:  # a word that is longer than what is shown
+    if same - start > SHOWN // 2:  # the word that differs is longer than the shown part
         start = same
     lead = "…" if start else ""
     return _cut(lead + before[start:]), _cut(lead + now[start:])

@@ -433,7 +433,7 @@ def _number(
 
     level = family.levels.get(place, options.alpha)
     of_interval = LEVEL
-    if options.simultaneous:  # by Bonferroni
+    if options.simultaneous:  # corrected by Bonferroni
         of_interval /= max(1, len(family.adjusted))
     needed = equivalence_p = None
     if options.detect is not None:

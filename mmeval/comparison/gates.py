@@ -122,6 +122,7 @@ def gate_of(
         smallest = number.smallest_seen
         if is_unsure and (smallest is None or smallest > margin):
             too_weak.append(_place(number))
+    # a gate must not pass because nothing could be tested
     passed = tested > 0 and not failed
     return Gate(name, margin, passed, tested, tuple(failed), tuple(too_weak))
 
@@ -136,7 +137,7 @@ def _why_not_within(number: Number, margin: float) -> Reason | None:
     if not number.is_incomplete:
         return None
     worst = number.worst
-    if worst is None:  # it could be anything
+    if worst is None:  # the lost scores have no bounds
         return "lost"
     is_within = _is_no_worse(worst, margin, higher=number.higher_is_better)
     return None if is_within else "lost"
@@ -152,7 +153,7 @@ def _why_not_equal(number: Number, margin: float) -> Reason | None:
         return "worse" if is_worse else "not_shown"
     if not number.is_incomplete:
         return None
-    if number.worst is None:  # it could be anything
+    if number.worst is None:  # the lost scores have no bounds
         return "lost"
     is_equal = _is_equal(number.worst, margin) and _is_inside(number.bounds, margin)
     return None if is_equal else "lost"
@@ -176,6 +177,7 @@ def _is_no_worse(
         return False
     low, high = test.ci95
     worst, limit = (low, -margin) if higher else (-high, margin)
+    # one side of a 95 % interval has half of its level
     p = test.one_sided_p_with_unseen(limit, above=not higher)
     return worst >= -margin and p < LEVEL / 2
 

@@ -55,7 +55,7 @@ def ranks(values: Sequence[float], surely: Collection[Order]) -> list[Rank]:
         first = 1 + sum(behind == run for _, behind in surely)
         last = count - sum(before == run for before, _ in surely)
         # Values are over the common trials of all runs, tests over those of two runs.
-        # If trials are lost, they may disagree, so the interval holds both.
+        # If trials are lost, they may disagree, so the interval contains both.
         ci95 = (min(first, rank), max(last, rank))
         places.append(Rank(rank, ci95))
     return places
@@ -74,7 +74,7 @@ def groups(order: Sequence[int], surely: Collection[Order]) -> list[list[int]]:
             if before or behind:
                 break
             group.append(run)
-        # a group that ends no later than the group before is a part of it
+        # a group that does not extend beyond the previous group is a part of it
         if start + len(group) > covered:
             covered = start + len(group)
             all_groups.append(group)
@@ -262,7 +262,7 @@ def _joint(
     total = math.fsum(piece.share for piece, _ in pieces)
     if not total:
         return None, 0, "no trial has a score in all runs"
-    # several numbers of one task are about the same trials: the largest counts
+    # numbers of one task are about the same trials, so only the largest counts
     by_task: dict[str, int] = {}
     for piece, sides in pieces:
         so_far = by_task.get(piece.task, 0)

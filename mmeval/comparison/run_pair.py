@@ -260,7 +260,7 @@ class ComparedRun:
             if shares:
                 part_share = shares.get(of_task, shares.get(of_number, 0.0))
             else:
-                # a number without a value has no shares, so all parts count alike
+                # a number without a value has no shares, so all parts count equally
                 part_share = 1 / len(parts)
             if part_share:
                 yield from self.pieces(of_task, of_number, share * part_share)
@@ -354,7 +354,7 @@ class RunPair:
             tasks = (self.a.tasks[task], self.b.tasks[task])
             is_partial = any(row.config.get("partial_output") for row in tasks)
             if is_partial or settings_a != settings_b:
-                # requests differ, but not in the words of the task
+                # the requests differ, but not in the words of the task
                 return same_sample
         has_same_protocol = template.get("protocol") == other_template.get("protocol")
 
@@ -435,7 +435,7 @@ class RunPair:
         within: set[TrialName] | None,
     ) -> PairResult:
         """Returns the counts of a number, before anything is tested."""
-        # several numbers of one task are about the same trials: the largest counts
+        # numbers of one task are about the same trials, so only the largest counts
         by_task: dict[str, Pairs] = {}
         for paired in sorted(paired_pieces, key=lambda paired: paired.pairs.trials):
             by_task[paired.piece.task] = paired.pairs
@@ -563,7 +563,7 @@ class RunPair:
             piece = paired.piece
             aggregator, options = self.a.aggregator(piece.task, piece.number)
             if aggregator in (mean, weighted_mean):
-                # only the value is used, and without an interval it is faster
+                # only the value is used, and it is faster without an interval
                 options = {"interval": "bootstrap"}
             ends = bounds_of(paired.columns, paired.pairs, aggregator, options)
             if ends is None:
@@ -607,7 +607,7 @@ class RunPair:
             return None
         trials = [paired.pairs.trials for paired in paired_pieces]
         tasks = {paired.piece.task for paired in paired_pieces}
-        # several numbers of one task are about the same trials: the largest counts
+        # numbers of one task are about the same trials, so only the largest counts
         pairs = max(trials) if len(tasks) == 1 else sum(trials)
         return {
             "pairs": pairs,

@@ -177,7 +177,7 @@ class PairedTest:
         if self.method == "sign_flip" and self.clusters < needed:
             return None
         if self._tells_no_spread(needed):
-            # unequal clusters count for fewer, but ``needed`` of them are enough
+            # unequal clusters count as fewer, but ``needed`` of them are enough
             clusters = min(self.clusters, max(self.effective, needed))
             share = powers.smallest_unseen(clusters, needed, power)
             smallest = math.inf if share is None else share * self.width
@@ -268,6 +268,7 @@ def compare_means(parts: Sequence[PairedMean], width: float) -> PairedTest:
     if pairs >= FEWEST_CLUSTERS and _is_right_or_wrong(parts, contributions):
         won = int(np.count_nonzero(contributions.added > 0))
         lost = int(np.count_nonzero(contributions.added < 0))
+        # the score test alone would let a gate pass too many rare losses
         caution = ExactTail(won, lost, pairs)
         choice = _Choice(ScoreTest(won, lost, pairs), "score", caution=caution)
     elif contributions.are_alike:
@@ -375,8 +376,8 @@ def _test_of_spread(
         if math.isinf(width):
             why = why or "too few clusters differ, and the metric has no finite range"
         else:
-            # The sums of gains and losses, as whole wins and losses: of all differences
-            # with these sums, they have the largest variance.
+            # The sums of gains and losses are treated as whole wins and losses. Of all
+            # differences with these sums, they have the largest variance.
             pairs = contributions.effective
             won = float(np.maximum(contributions.added, 0).sum()) * pairs / width
             lost = float(np.maximum(-contributions.added, 0).sum()) * pairs / width

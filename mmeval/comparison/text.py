@@ -32,7 +32,7 @@ _WHY_FAILED = {
     "worse": "worse",
     "not_shown": "not shown to be within it",
     "lost": "lost trials might hide it",
-    "untested": "not tested, or too few samples to find anything",
+    "untested": "not tested, or too few samples to detect a difference",
 }
 
 

@@ -139,7 +139,7 @@ def _gaps(run: StoredRun, trials: dict[str, _Trials]) -> Iterator[str]:
     for name in trials:
         if data.get(name, {}).get("subset") is not None:
             yield (
-                f"{name}: the run asked only a part of the samples; the others have no "
+                f"{name}: the run included only a part of the samples; the others have no "
                 "answer"
             )
     if not run.record.get("finished", True):

@@ -136,8 +136,8 @@ def missing_remarks(names: Iterable[str]) -> list[str]:
         return []
     return [
         f"missing files of answers: {len(missing):,}, the first "
-        f"{missing[0][:_SHOWN]!r}. A path out of the folder is not followed; "
-        f"{MEDIA_ROOT}=OLD=NEW maps it to another folder"
+        f"{missing[0][:_SHOWN]!r}. Files outside the folder are not read; "
+        f"set {MEDIA_ROOT}=OLD=NEW to map their folder to another"
     ]
 
 

@@ -120,7 +120,7 @@ class RowAnswers:
             raise UsageError(f"{entry.place}: {error}") from None
 
     def close(self) -> None:
-        """Does nothing, as no file stays open."""
+        """Does nothing, as there is nothing to close."""
 
     def _add(self, file: AnswerFile) -> None:
         """Reads a file. Raises UsageError with the place of an invalid row."""

@@ -150,4 +150,4 @@ class SamplesAnswers:
         )
 
     def close(self) -> None:
-        """Does nothing, as no file stays open."""
+        """Does nothing, as there is nothing to close."""

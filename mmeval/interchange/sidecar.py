@@ -140,6 +140,6 @@ def files_digest(
                 sha256.update(f"{name}:{content}\n".encode())
         except OSError as error:
             raise MissingDataError(
-                f"{path}: cannot be read ({error.strerror}); put it back, or remove it"
+                f"{path}: cannot be read ({error.strerror}); restore it, or remove it"
             ) from None
     return sha256.hexdigest()[:DIGEST_CHARS]

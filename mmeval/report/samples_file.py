@@ -97,7 +97,7 @@ def sample_line(row: SampleRow) -> dict[str, Any]:
     line: dict[str, Any] = {}
     for name, known in values.items():
         line[name] = sum(known) / len(known) if known else None
-    # fixed keys win over a metric of the same name, which is in `scores` too
+    # fixed keys override a metric of the same name, which is in `scores` too
     line |= {
         "doc_id": row.index,
         "doc": document,
@@ -190,6 +190,6 @@ def sample_rows(
             assert sample is not None
             error = trials[0].error
             is_bad = error is not None and error.kind == "bad_sample"
-            # an invalid sample was not asked, and its prompt may be impossible
+            # an invalid sample was not asked, and its prompt may be impossible to build
             prompt = () if is_bad else task.prompt(sample)
             yield SampleRow(index, sample, prompt, task.params, trials, scores_by_trial)

@@ -135,7 +135,7 @@ class _Line(NamedTuple):
         (result,) = row.results
         assert result is not None
         name = row.alias if row.metric == metric_above else f"{row.alias}, {row.metric}"
-        # the interval, or the reason why there is none if it fits into the cell
+        # the interval, or the reason why it is missing if the reason fits into the cell
         interval = "-"
         if result.interval is not None:
             interval = " to ".join(map(number_text, result.interval))
@@ -226,7 +226,7 @@ def _about_all(
     elif informed:
         yield f"The prompt uses reference information: {_listed_names(informed)}."
 
-    # the tasks that count in groups, and the groups whose mean is over some members
+    # the tasks that count in groups, and the groups with a mean over only some members
     weighed: set[tuple[str, str]] = set()
     means = []
     members = {group.name: len(group.members) for group in selection.groups}

@@ -39,7 +39,7 @@ def steady() -> None:
 
 def _writable(stream: TextIO | None, number: int) -> TextIO:
     if stream is None:
-        # lives as long as the process
+        # open as long as the process runs
         return open(number, "w", encoding="utf-8", closefd=False)
     if isinstance(stream, io.TextIOWrapper) and stream.errors in (
         "strict",

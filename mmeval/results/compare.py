@@ -118,7 +118,8 @@ def differences(
     other_value = now.get("refusals", {}).get(task, "scored")
     if first_value != other_value:
         reason = (
-            f"refused answers of {task} were {first_value} and now are {other_value}"
+            f"refused answers of {task} were {first_value} before and are "
+            f"{other_value} now"
         )
         sides = ({"refusals": first_value}, {"refusals": other_value})
         yield Difference("definition", reason, *sides)

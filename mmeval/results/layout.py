@@ -141,7 +141,7 @@ def paper_notes(run: StoredRun, tasks: Iterable[str]) -> tuple[str, ...]:
     if set(run.ours.get("not_comparable", ())).isdisjoint(tasks):
         return ()
     return (
-        "Not comparable with the paper's numbers: made on bundled samples, or by a "
+        "Not comparable with the paper's numbers: computed on bundled samples, or by a "
         "stand-in metric.",
     )
 

@@ -53,7 +53,6 @@ def skipped_metrics_line(skipped: Mapping[str, Any], folder: str) -> str:
         for name in metrics:
             names[str(name)] = None
     return (
-        f"these results are without {', '.join(names)}, which the last scoring left "
-        "out. Their scores are kept: "
+        f"the last scoring left out {', '.join(names)}. Their scores are kept: "
         f"mmeval score {shlex.quote(folder)} shows all metrics"
     )

@@ -146,7 +146,7 @@ def run_record(folder: Path) -> dict[str, Any]:
         advice = f"give one of the runs inside it: {listed(list(map(str, below)), 5)}"
     else:
         advice = "give the folder of a run, <output_path>/<model>/<run_id>"
-    raise MissingDataError(f"{folder} is not a run; {advice}")
+    raise MissingDataError(f"{folder} does not contain a run; {advice}")
 
 
 def journal_notes(run: StoredRun) -> Iterator[str]:
@@ -214,7 +214,7 @@ class StoredRun:
                 if set_name and set_name == file_name(set_name):
                     score_set = sets / set_name
             else:
-                # the newest set
+                # without results, the newest score set is used
                 score_set = max(
                     sets.glob("*/"),
                     key=lambda entry: entry.stat().st_mtime,

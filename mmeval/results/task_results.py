@@ -99,7 +99,9 @@ def task_results(
     for number in task.numbers:
         column = columns[number.name]
         if number.name not in needed:
-            del columns[number.name]  # a long run is large
+            del columns[
+                number.name
+            ]  # frees memory, as the scores of a long run are large
         is_suspended = number.name in suspended
         results += _results(
             task, number, column, places, bootstrap_iters, suspended=is_suspended

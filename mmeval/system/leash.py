@@ -115,7 +115,7 @@ class Leash:
         self.stdin = self._process.stdin
         self.stdout = self._process.stdout
         if hidden:
-            # not on the command line, which all users of the machine can read
+            # not passed on the command line, which all users of the machine can read
             import json
 
             with contextlib.suppress(OSError):
@@ -429,7 +429,7 @@ def _end_like(status: int) -> NoReturn:
 
         number = os.WTERMSIG(status)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        with contextlib.suppress(OSError):  # SIGKILL cannot be set
+        with contextlib.suppress(OSError):  # the handler of SIGKILL cannot be set
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
         os.kill(os.getpid(), number)
@@ -442,7 +442,7 @@ class _HidingPipe:
     def __init__(self, hidden: list[str]) -> None:
         self.exit, self.entry = os.pipe()
         os.set_blocking(self.exit, False)
-        # the longest first: it may contain another
+        # the longest first, as it may contain another
         self._hidden = sorted(map(os.fsencode, hidden), key=len, reverse=True)
         self._pending = b""
 

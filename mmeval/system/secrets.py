@@ -109,7 +109,7 @@ def text_without_secrets(text: str, values: Collection[str] = ()) -> str:
 
 def text_without_values(text: str, values: Collection[str]) -> str:
     """Returns the text with all secret values hidden."""
-    # the longest first: it may contain another
+    # the longest first, as it may contain another
     for value in sorted(values, key=len, reverse=True):
         text = text.replace(value, HIDDEN)
     return text

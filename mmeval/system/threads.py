@@ -66,7 +66,7 @@ def _do(
 ) -> None:
     try:
         result = work()
-    # a library may raise anything, such as SystemExit; the event loop must go on
+    # a library may raise anything, such as SystemExit; the event loop must keep running
     except BaseException as error:
         # a future accepts only subclasses of Exception, and not StopIteration
         if not isinstance(error, Exception) or isinstance(error, StopIteration):

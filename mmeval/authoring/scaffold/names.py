@@ -70,7 +70,7 @@ def package_name(kind: PackageKind, written: str) -> PackageName:
         )
     if len(written) > _LONGEST:
         raise UsageError(
-            f"the name of a package has at most {_LONGEST} characters, not "
+            f"the name of a package may have at most {_LONGEST} characters, not "
             f"{len(written):,}"
         )
     # a worker is not installed, and often has the name of its model's package

@@ -3,7 +3,7 @@
     check_backend(MyBackend(pretrained="some/folder"))
 
 Every check calls the backend and raises AssertionError with a sentence about the fault.
-Use a small model: each output kind takes a few dozen requests. Pictures and sounds with
+Use a small model: each output kind needs a few dozen requests. Pictures and sounds with
 invisible or inaudible differences count as the same, because sums over a batch may be
 rounded differently.
 """
@@ -196,7 +196,7 @@ def check_batch(backend: BatchBackend, batch: Sequence[Request]) -> None:
     _expect_same(
         alone,
         _answers(backend, greedy[::-1])[::-1],
-        "differently in a batch of another order than alone",
+        "differently in a reordered batch than alone",
     )
 
 

@@ -20,7 +20,7 @@ _SUMMED_UP_TO = 400.0
 """Up to this number of pairs that differ, the exact tail is summed. With more pairs,
 the normal distribution is accurate enough."""
 _DEVIATIONS = 6.5
-"""Counts further from the expected ones have a negligible probability."""
+"""Counts further from the expected counts have a negligible probability."""
 _SAME = 1e-9
 
 

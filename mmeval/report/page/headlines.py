@@ -35,7 +35,7 @@ def headline_gauges(
     most = max(1, MOST_LINES // min(len(names), SERIES))
     shown = known
     if len(known) > most:
-        # the rows that are not inside another row
+        # only rows that are not inside another row
         shown = []
         for row in known:
             if not shown or row.depth <= shown[-1].depth:

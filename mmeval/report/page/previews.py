@@ -89,7 +89,9 @@ class Previews:
             return {"note": known}
         try:
             return make(media)
-        except Exception as error:  # hostile bytes; the trial is shown without them
+        except (
+            Exception
+        ) as error:  # the bytes may be hostile; the trial is shown without them
             note = self._failed[media.sha256] = _note(media, error)
             return {"note": note}
 

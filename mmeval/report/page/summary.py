@@ -1,5 +1,5 @@
-"""Describes a run in words: what was asked, and what a reader needs to know about the
-numbers."""
+"""Describes a run in words: its tasks and samples, and what a reader needs to know
+about the numbers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def lead(
     ``tally`` is the number of trials by status."""
     if not run.results:
         return list(_without_numbers(run, tally))
-    # the asked samples, the judges, and whether a number is comparable
+    # the number of samples, the judges, and whether a number is comparable
     rows = number_rows([run.results], [run.name], empty=True)
     outermost = dict.fromkeys(row.alias for row in rows if not row.depth)
     names = _listed(list(outermost))
@@ -41,10 +41,10 @@ def lead(
         models.setdefault(role, []).append(model)
     judges = [f"the {role} was {_listed(names)}" for role, names in models.items()]
     if not judges:
-        judges = ["no judge was asked"]
+        judges = ["no judge was called"]
     if not compares(run):
-        judges.append("no number is comparable with published ones")
-    return [f"{run.model} was asked {names} ({counts}); {_listed(judges)}."]
+        judges.append("no number is comparable with published numbers")
+    return [f"{run.model} was run on {names} ({counts}); {_listed(judges)}."]
 
 
 def notes(run: StoredRun) -> list[str]:
@@ -75,7 +75,7 @@ def in_words(findings: Iterable[Finding], place: Place = NOWHERE) -> Iterator[st
 
 def _without_numbers(run: StoredRun, tally: Mapping[str, int]) -> Iterator[str]:
     tasks = _listed([task.alias for task in run.tasks]) if run.tasks else "nothing yet"
-    yield f"{run.model} was asked for {tasks}. There are no numbers yet."
+    yield f"{run.model} was run on {tasks}. There are no numbers yet."
     trials = sum(tally.values())
     words = [f"{trials:,} made"]
     for status in ("scored", "refused", "failed", "unsupported"):

@@ -21,7 +21,7 @@ def run(tmp_path: Path, **ours: Any) -> StoredRun:
 
 
 ALL = SampleCounts(10, 10, 10)
-FOREIGN = "no number is comparable with published ones."
+FOREIGN = "no number is comparable with published numbers."
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ FOREIGN = "no number is comparable with published ones."
             ALL,
             {"scored": 10},
             {},
-            "teller was asked told (samples: 10); no judge was asked.",
+            "teller was run on told (samples: 10); no judge was called.",
         ),
         (
             SampleCounts(10, 10, 40),
@@ -63,7 +63,7 @@ FOREIGN = "no number is comparable with published ones."
             {"judges": {"told": [{"role": "judge", "asked": "j", "served": "j-26"}]}},
             "; the judge was j-26.",
         ),
-        (ALL, {}, {"not_comparable": ["told"]}, f"no judge was asked and {FOREIGN}"),
+        (ALL, {}, {"not_comparable": ["told"]}, f"no judge was called and {FOREIGN}"),
     ],
     ids=["all", "repeats", "unsupported", "bad samples", "none", "judge", "bundled"],
 )

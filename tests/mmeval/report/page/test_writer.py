@@ -338,7 +338,7 @@ def test_samples_that_no_model_was_asked_are_not_counted_as_asked(
     )
     trials = (PLAIN, unsupported, bad, LOST)
     page = report(tmp_path, *trials, results={"judges": {}}).page
-    assert "was asked told (samples: 2 of 4)" in page
+    assert "was run on told (samples: 2 of 4)" in page
 
 
 def test_the_first_screen_has_numbers_and_three_answers_and_no_word_for_nothing(
