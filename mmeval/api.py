@@ -150,8 +150,8 @@ def simple_evaluate(
     ``samples``, by task.
 
     Without ``output_path`` each call evaluates again. Answers are in a temporary
-    folder, which is removed at the end, but kept if the run fails. With ``output_path`` the run
-    is continued, as by :func:`evaluate`. Raises the errors of :func:`evaluate`.
+    folder, which is removed at the end, but kept if the run fails. With ``output_path``
+    the run is continued, as by :func:`evaluate`. Raises the errors of :func:`evaluate`.
     """
     for name in _OF_THE_HARNESS.keys() & flags.keys():
         if flags[name] not in (None, False):

@@ -139,8 +139,8 @@ def _gaps(run: StoredRun, trials: dict[str, _Trials]) -> Iterator[str]:
     for name in trials:
         if data.get(name, {}).get("subset") is not None:
             yield (
-                f"{name}: the run included only a part of the samples; the others have no "
-                "answer"
+                f"{name}: the run included only a part of the samples; the others have "
+                "no answer"
             )
     if not run.record.get("finished", True):
         yield "the run is unfinished: its remaining trials are missing"
