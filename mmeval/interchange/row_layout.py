@@ -130,7 +130,7 @@ class RowLayout:
 
 
 def repeat_file(name: str, repeat: int) -> str:
-    """The file name of a repeat.
+    """Returns the file name of a repeat.
 
     >>> repeat_file("answers.json", 1)
     'answers_repeat1.json'

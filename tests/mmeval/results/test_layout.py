@@ -53,7 +53,7 @@ def test_a_layout_makes_its_tables_and_the_first_has_the_provenance_and_what_is_
     made, lacks = table.notes
     assert table.rows == (("told",),)
     assert "teller" in made
-    assert "without other" in lacks
+    assert "left out other" in lacks
 
 
 def test_a_number_is_read_as_the_results_file_has_it_and_a_row_of_another_length_is_refused(

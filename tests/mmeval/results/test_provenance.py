@@ -45,6 +45,6 @@ def test_results_of_a_part_of_the_metrics_name_the_others_and_the_command_for_al
     (note,) = skipped_metrics_note(
         stored(tmp_path, left_aside={"told": ["right", "other"], "more": ["right"]})
     )
-    assert "without right, other," in note
+    assert "left out right, other." in note
     assert f"mmeval score {tmp_path / 'night'} " in note
     assert list(skipped_metrics_note(stored(tmp_path))) == []
