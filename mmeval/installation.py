@@ -50,7 +50,8 @@ def install_command(extra: str = "") -> str:
 
 
 def _source() -> str:
-    """Returns the address that pip installed from; empty for a package index."""
+    """Returns the address that pip installed from, or an empty string for a package
+    index."""
     import json
     from importlib.metadata import PackageNotFoundError, distribution
 

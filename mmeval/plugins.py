@@ -119,7 +119,7 @@ def is_of_script(group: PluginGroup, name: str) -> bool:
 
 
 def _claims(group: PluginGroup) -> Mapping[str, tuple[EntryPoint, ...]]:
-    """Returns every entry point by name, those of this process last."""
+    """Returns every entry point by name. The entry points of this process come last."""
     claims = _registered(tuple(sys.path))[group]
     of_script = _of_script[group]
     if not of_script:

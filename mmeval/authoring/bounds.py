@@ -136,7 +136,7 @@ class Bounds:
         )
 
     def _margin(self, other: Which) -> float | None:
-        """Returns how much better right answers are than other answers; None without
+        """Returns how much better right answers are than other answers, or None without
         both numbers."""
         right, wrong = self.value("reference"), self.value(other)
         if right is None or wrong is None:

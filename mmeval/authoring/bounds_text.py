@@ -18,7 +18,7 @@ _MEANS: Mapping[Which, str] = {
 
 
 def bounds_table(all_bounds: Sequence[Bounds]) -> str:
-    """Returns the table as text; empty if there is no number."""
+    """Returns the table as text, or an empty string if there is no number."""
     if not all_bounds:
         return ""
     rows: list[list[str]] = []

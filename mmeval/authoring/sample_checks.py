@@ -316,7 +316,7 @@ def _is_list_of_python(text: str) -> bool:
 
 
 def _json_of(text: str) -> Any:
-    """Returns the value of a JSON text; None if it is not JSON."""
+    """Returns the value of a JSON text, or None if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -104,11 +104,11 @@ def check(
 ) -> Iterator[Finding]:
     """Checks the tasks that names select: files first, then the data of each task.
 
-    ``rows`` is the maximum number of rows to read of each task; None reads all.
-    ``roles`` are the roles of a run, ``backends`` the backends that could be created,
-    and ``model`` is the spec of the model. With ``strict`` an unavailable metric is an
-    error. The results are added to ``tally``. Raises UnknownNameError for a name that
-    selects nothing.
+    ``rows`` is the maximum number of rows to read of each task; with None, all rows are
+    read. ``roles`` are the roles of a run. ``backends`` are the backends that could be
+    created. ``model`` is the spec of the model. With ``strict`` an unavailable metric
+    is an error. The results are added to ``tally``. Raises UnknownNameError for a name
+    that selects nothing.
     """
     tally = CheckTally() if tally is None else tally
     context = _Context(

@@ -193,7 +193,7 @@ def _other_samples(
 
 
 def _asked_samples(run: ComparedRun, task: str) -> Any:
-    """Returns which samples of a task a run has asked; None for all."""
+    """Returns which samples of a task a run has asked, or None for all."""
     unfinished = run.run.ours.get("unfinished", {}).get(task)
     row = run.run.ours.get("asked", {}).get(task, {})
     spans = row.get("samples")

@@ -58,7 +58,7 @@ class Comparison:
 
     ``exit_code`` is 0, 3 if something requested cannot be compared, or 5 if a gate
     fails. ``tests`` has the number of tests of whole numbers between any two runs, and
-    the number of tests of slices. Each of these two families is corrected together.
+    the number of tests of slices. The tests of each kind are corrected together.
     ``rows`` are the compared numbers. ``pairs`` pair the reference with each other run.
     ``repeats`` are further runs of each model, which count as its repeats.
     """

@@ -1,5 +1,5 @@
-"""Gates check whether a run is worse than the reference by more than a margin, or may
-be."""
+"""Gates check whether a run is worse than the reference by more than a margin, or
+whether it may be worse."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Gate:
 def gate_of(
     margins: Margins, numbers: Sequence[Number], correction: Correction, alpha: float
 ) -> Gate | None:
-    """Returns the result of the requested gate over all compared numbers; None if no
+    """Returns the result of the requested gate over all compared numbers, or None if no
     gate is set."""
     if margins.fail_unless_within is not None:
         name, margin = "fail_unless_within", margins.fail_unless_within
@@ -128,7 +128,8 @@ def gate_of(
 
 
 def _why_not_within(number: Number, margin: float) -> Reason | None:
-    """Returns why a number may be worse by more than the margin; None if it is not."""
+    """Returns why a number may be worse by more than the margin, or None if it is
+    not."""
     if number.test is None:
         return _why_untested(number)
     if not _is_no_worse(number.test, margin, higher=number.higher_is_better):
@@ -144,7 +145,7 @@ def _why_not_within(number: Number, margin: float) -> Reason | None:
 
 
 def _why_not_equal(number: Number, margin: float) -> Reason | None:
-    """Returns why a number is not shown to be equal within the margin; None if it
+    """Returns why a number is not shown to be equal within the margin, or None if it
     is."""
     if number.test is None:
         return _why_untested(number)
@@ -198,8 +199,8 @@ def _is_inside(interval: Interval | None, margin: float) -> bool:
 def _why_worse(
     numbers: Sequence[Number], margin: float, correction: Correction, alpha: float
 ) -> list[Reason | None]:
-    """Returns why each number is significantly worse by more than the margin; None if
-    it is not.
+    """Returns why each number is significantly worse by more than the margin, or None
+    if it is not.
 
     The tests of a run's numbers are corrected together, and the tests of its slices
     separately, as for the verdicts. The tests with lost trials at their worst are
@@ -261,8 +262,8 @@ def _p_of_worse(
     margin: float,
     is_higher_better: bool,
 ) -> float:
-    """Returns the p of a number that is worse by more than the margin; 1 for all other
-    numbers."""
+    """Returns the p of a number that is worse by more than the margin. It is 1 for all
+    other numbers."""
     if test is None:
         return 1.0
     limit = -margin if is_higher_better else margin

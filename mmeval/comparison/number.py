@@ -20,10 +20,10 @@ class Number:
     ``b`` are the values over the pairs. ``bounds`` are the bounds of the difference.
     ``ci95`` is the interval of this number alone, or a simultaneous interval.
     ``p_adjusted`` and ``smallest_seen`` are corrected for all tests of the family.
-    ``left_out`` counts the trials in no pair by reason, ``lacking`` the trials that
-    each run lacks. ``refused`` counts the answers that the model refused in each run,
-    of its ``trials``. ``samples_needed`` is present with ``--detect``,
-    ``equivalence_p`` with a margin of equality.
+    ``left_out`` counts the trials in no pair by reason. ``lacking`` counts the trials
+    that each run lacks. ``refused`` counts the answers that the model refused in each
+    run, of its ``trials``. ``samples_needed`` is only present with ``--detect``, and
+    ``equivalence_p`` is only present with a margin of equality.
 
     ``worst`` is the test with lost trials at their worst. It is None without a gate or
     if it is unknown. ``lost`` counts the lost trials of the reference and of the run.

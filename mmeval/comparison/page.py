@@ -48,8 +48,8 @@ TrialPlace = tuple[int, int]
 
 class TrialOutcome(NamedTuple):
     """The outcome of a trial of ``run`` compared with the reference. ``reference`` and
-    ``place`` locate the trial in both runs; None if the run lacks it. ``size`` is the
-    difference as a share of the metric's range."""
+    ``place`` locate the trial in both runs. They are None if the run lacks the trial.
+    ``size`` is the difference as a share of the metric's range."""
 
     run: int
     task: str

@@ -167,7 +167,8 @@ class TaskScores:
 
     @cached_property
     def by_sample(self) -> dict[str, str]:
-        """The digest of each sample by its name; empty if its record is damaged."""
+        """The digest of each sample by its name. A digest is empty if the sample's
+        record is damaged."""
         samples = [sample for sample, _ in self.names]
         return dict(zip(samples, self.digests, strict=True))
 
@@ -248,7 +249,7 @@ class TrialMatches(NamedTuple):
         alike: Alike,
         within: set[TrialName] | None = None,
     ) -> TrialMatches:
-        """Matches trials by name. ``within`` are the trials of a slice; None for
+        """Matches trials by name. ``within`` are the trials of a slice, or None for
         all."""
         both: list[tuple[int, int]] = []
         damaged_a: list[tuple[int | None, int]] = []
@@ -290,9 +291,9 @@ def _missing(
 
 class Pairs(NamedTuple):
     """The paired scores of one number, in the same order in both runs. ``left_out``
-    counts the trials in no pair by reason. ``missing_a`` and ``missing_b`` count those
-    that each run lacks. ``lost`` trials are in no pair, but might have had a score in
-    both runs."""
+    counts the trials in no pair by reason. ``missing_a`` and ``missing_b`` count the
+    trials that each run lacks. ``lost`` trials are in no pair, but might have had a
+    score in both runs."""
 
     a: Scores
     b: Scores
@@ -401,7 +402,7 @@ class Pairs(NamedTuple):
 
 
 def _rows(column: Scores, places: Sequence[int | None]) -> Sequence[ScoreRow | None]:
-    """Returns the rows at some positions; None where there is no position."""
+    """Returns the rows at some positions, and None where there is no position."""
     rows = iter(column.take([place for place in places if place is not None]))
     return [None if place is None else next(rows) for place in places]
 

@@ -172,7 +172,7 @@ def _ranking(
     testable: Collection[int],
 ) -> Ranking:
     """Ranks the runs by one number. ``surely`` are pairs of runs with a sure
-    difference, ``testable`` the runs for which a test could have found a sure
+    difference. ``testable`` are the runs for which a test could have found a sure
     difference."""
     runs = [of_first[0].a, *(pair.b for pair in of_first)]
     names = [run.name for run in runs]

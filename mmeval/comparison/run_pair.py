@@ -106,11 +106,11 @@ class PairResult:
     """The result of comparing one number of two runs. Without a ``test``, ``why`` is
     the reason.
 
-    ``left_out`` counts the trials in no pair by reason, ``missing`` the trials that
-    each run lacks. ``refused`` counts the answers that the model refused in each run.
-    ``is_incomplete`` is True if trials that might have a score are in no pair.
-    ``worst`` is the test with lost trials at their worst for the second run; None if it
-    is unknown. ``is_extra`` is True if the first run does not have the number.
+    ``left_out`` counts the trials in no pair by reason. ``missing`` counts the trials
+    that each run lacks. ``refused`` counts the answers that the model refused in each
+    run. ``is_incomplete`` is True if trials that might have a score are in no pair.
+    ``worst`` is the test with lost trials at their worst for the second run, or None if
+    it is unknown. ``is_extra`` is True if the first run does not have the number.
     ``shift`` is the judge's share of the difference, as JSON.
     """
 
@@ -161,8 +161,8 @@ class ComparedRun:
         return metric_of(self.run.ours, task, number)
 
     def scores(self, task: str) -> TaskScores | None:
-        """Returns the scores of a task's requested numbers; None if the run lacks the
-        task."""
+        """Returns the scores of a task's requested numbers, or None if the run lacks
+        the task."""
         if task not in self.tasks:
             return None
         if task not in self._scores:

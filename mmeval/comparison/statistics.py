@@ -426,9 +426,9 @@ def compare_by_draws(
     options: Mapping[str, Any],
     width: float,
 ) -> PairedTest | None:
-    """Tests the difference of any other number. The p comes from swapping the runs'
-    labels in clusters, the interval from a bootstrap of clusters. Both runs share each
-    draw.
+    """Tests the difference of any other number. The p is computed by swapping the runs'
+    labels in clusters. The interval is computed by a bootstrap of clusters. Both runs
+    share each draw.
 
     ``a`` and ``b`` are the paired rows, in the same order. Returns None if a number has
     no value.

@@ -56,8 +56,8 @@ class AnswerSource(Protocol):
 
     @property
     def model(self) -> str:
-        """The model that gave the answers, as named in the files; empty if no name is
-        recorded."""
+        """The model that gave the answers, as named in the files, or an empty string if
+        no name is recorded."""
 
     @property
     def digest(self) -> str:

@@ -85,7 +85,8 @@ class MediaPaths:
         return self._find_file(name, folders) is not None
 
     def sha256(self, name: str, folders: Sequence[Path]) -> str:
-        """Returns the SHA-256 of a medium; empty if there is no usable file."""
+        """Returns the SHA-256 of a medium, or an empty string if there is no usable
+        file."""
         try:
             return self.find(name, folders).sha256
         except (MissingDataError, MediaLimitError):
@@ -129,8 +130,8 @@ def path_below(name: str, folder: Path) -> str:
 
 
 def missing_remarks(names: Iterable[str]) -> list[str]:
-    """Returns one remark with the number of missing files and the first name; empty
-    without missing files."""
+    """Returns one remark with the number of missing files and the first name, or an
+    empty list without missing files."""
     missing = list(dict.fromkeys(names))
     if not missing:
         return []

@@ -102,8 +102,8 @@ def own_of(
 def read_manifest(
     folder: Path, how_to: str = "remove it, or export the answers again"
 ) -> Mapping[str, Any]:
-    """Read the manifest of an export; empty if there is none. Raises UsageError if it
-    is damaged."""
+    """Read the manifest of an export. Returns an empty mapping if there is none. Raises
+    UsageError if it is damaged."""
     file = path_inside(folder, MANIFEST)
     if not file.is_file():
         return {}

@@ -259,7 +259,7 @@ def _metrics(task: Task, outcome: RunOutcome) -> dict[str, Any]:
 
 
 def _range(range: tuple[float, float]) -> list[float] | None:
-    """Returns the range; None if an end is infinite, which JSON cannot express."""
+    """Returns the range, or None if an end is infinite, which JSON cannot express."""
     return list(range) if all(map(math.isfinite, range)) else None
 
 

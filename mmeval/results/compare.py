@@ -170,7 +170,7 @@ def changed_names(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str
 def _changed(
     before: Mapping[str, Any], now: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns the entries that differ, from both sides; None if a side lacks the
+    """Returns the entries that differ, from both sides, or None if a side lacks the
     entry."""
     names = changed_names(before, now)
     return (
@@ -259,8 +259,8 @@ def range_of(metric: Mapping[str, Any]) -> tuple[float, float]:
 def judges_of(
     ours: Mapping[str, Any], task: str, metric: Mapping[str, Any]
 ) -> set[tuple[str, str]] | None:
-    """Returns the judges of a metric's task, as ``judges_in`` does; None for a metric
-    without a judge."""
+    """Returns the judges of a metric's task, as ``judges_in`` does, or None for a
+    metric without a judge."""
     if not metric.get("judged", task in ours.get("judges", {})):
         return None
     return judges_in(ours, (task,))

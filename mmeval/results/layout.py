@@ -127,7 +127,8 @@ def result_of(
     task: StoredTask,
     number: str,
 ) -> Result | None:
-    """Returns a number of a whole task in the results file; None if it is not there."""
+    """Returns a number of a whole task in the results file, or None if it is not
+    there."""
     for row in run.ours.get("results", ()):
         is_number = row["task"] == task.name and row["metric"] == number
         if is_number and not row.get("slice"):

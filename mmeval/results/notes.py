@@ -86,7 +86,7 @@ def from_to(pair: tuple[float, float], digits: int = 4) -> str:
 
 
 def weights(result: Result) -> str:
-    """Returns the weights of a group's members; empty if all are equal."""
+    """Returns the weights of a group's members, or an empty string if all are equal."""
     if len(set(result.weights.values())) < 2:
         return ""
     shares = [f"{name} {share:.4f}" for name, share in result.weights.items()]

@@ -237,7 +237,7 @@ class StoredRun:
 
 def newest_results(folder: Path, record: TaskRow) -> Path | None:
     """Returns the newest results file of a run, in its folder or at ``--output_path
-    FILE.json``; None without a results file."""
+    FILE.json``, or None without a results file."""
     files = list(folder.glob("results_*.json"))
     named = Path(str(record.get("settings", {}).get("output_path", "")))
     if not files and named.suffix == ".json":

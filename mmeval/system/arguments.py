@@ -65,8 +65,8 @@ class Checked:
 
 
 def regex_fault(pattern: str) -> str:
-    """Describes the expected value if ``pattern`` is not a regular expression; empty if
-    it is."""
+    """Describes the expected value if ``pattern`` is not a regular expression, or an
+    empty string if it is."""
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
@@ -131,7 +131,8 @@ def as_meant(value: Any, hint: Hint) -> Any:
 
 
 def fault_of(value: Any, hint: Hint) -> str:
-    """Returns why a value does not match a type, with near names; empty if it matches.
+    """Returns why a value does not match a type, with near names, or an empty string if
+    it matches.
 
     Types that YAML cannot express are not checked.
     """

@@ -408,7 +408,8 @@ def _killed(program: int) -> int:
 
 
 def _children() -> list[int]:
-    """Returns the children of this process on Linux; empty on other systems."""
+    """Returns the children of this process on Linux, or an empty list on other
+    systems."""
     try:
         with open(_children_file(), encoding="ascii") as file:  # noqa: PTH123
             listed = file.read()

@@ -44,8 +44,8 @@ limited to 255 bytes."""
 
 
 class PackageName(NamedTuple):
-    """The names of a package. ``name`` is the distribution (``her-bench``), ``module``
-    the import name (``her_bench``)."""
+    """The names of a package. ``name`` is the distribution (``her-bench``), and
+    ``module`` is the import name (``her_bench``)."""
 
     name: str
     module: str
@@ -112,7 +112,7 @@ def _suggested(written: str) -> str:
 
 
 def _owner_of(name: PackageName) -> str:
-    """Describes what has the name already; empty if it is free."""
+    """Returns what already has the name, or an empty string if the name is free."""
     if name.module in _FOLDERS:
         return "a common name of a folder or file in packages"
     if name.module in sys.stdlib_module_names:

@@ -1,5 +1,6 @@
-"""Tests differences without a formula, such as differences of medians. The p comes from
-swapping the labels of the two runs, the interval from drawing clusters."""
+"""Tests differences without a formula, such as differences of medians. The p is
+computed by swapping the labels of the two runs, and the interval is computed by drawing
+clusters."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ _SAME = 1e-9
 @dataclass(frozen=True)
 class ScoreTest:
     """The score test of pairs. ``won`` counts the pairs that only the second run has
-    right, ``lost`` those that only the first run has right. The counts may be
-    fractions. ``unit`` is the amount that a won pair adds."""
+    right. ``lost`` counts the pairs that only the first run has right. The counts may
+    be fractions. ``unit`` is the amount that a won pair adds."""
 
     won: float
     lost: float

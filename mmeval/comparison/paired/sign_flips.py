@@ -32,8 +32,8 @@ digits depend on the order of adding."""
 @dataclass(frozen=True)
 class AllFlips:
     """The test by all flips. ``added`` is each cluster's contribution to the
-    difference, ``shares`` its contribution to a true difference of 1; the shares sum to
-    1."""
+    difference. ``shares`` is its contribution to a true difference of 1; the shares sum
+    to 1."""
 
     added: Values
     shares: Values

@@ -23,7 +23,7 @@ left out."""
 class Chart:
     """A chart that is drawn on request: the name of its file, its title, and its
     content in words. ``cut`` states which rows are shown (also in the title); it is
-    empty if all are shown. ``narrow`` draws the chart for a phone; None if another
+    empty if all are shown. ``narrow`` draws the chart for a phone, or None if another
     chart shows the same."""
 
     name: str

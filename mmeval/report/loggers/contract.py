@@ -94,8 +94,8 @@ def flat_numbers(outcome: RunOutcome) -> dict[str, float]:
 
 
 def table_rows(outcome: RunOutcome) -> tuple[Sequence[str], list[list[Any]]]:
-    """Returns all results, slices and groups included, as one table; None where
-    unknown."""
+    """Returns all results as one table, including slices and groups. Unknown values are
+    None."""
     columns = (
         "task",
         "slice",

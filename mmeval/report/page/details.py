@@ -55,7 +55,7 @@ def _reply(journal: Journal, key: str) -> TaskRow | None:
 def output_of(
     trial: StoredTrial, calls: Iterable[ShownExchange]
 ) -> list[TaskRow] | None:
-    """Returns the parts of the answer; None without an answer."""
+    """Returns the parts of the answer, or None without an answer."""
     if "error" in trial.row:
         return None
     if "output" in trial.row:
@@ -195,8 +195,8 @@ def _traced(
     journal: Journal,
     writer: PartWriter,
 ) -> dict[str, Any]:
-    """Returns the steps of an agent before its reply, and its evidence; empty for any
-    other reply."""
+    """Returns the steps of an agent before its reply, and its evidence, or an empty
+    mapping for any other reply."""
     if "trace" not in reply:
         return {}
     steps = []

@@ -117,8 +117,8 @@ def _settings(run: StoredRun) -> list[dict[str, str]]:
 
 
 def _spent(spent: Mapping[str, Any]) -> str:
-    """Returns ``calls: 1,203, tokens: 84,210 in and 9,120 out, 0.30 USD``; empty
-    without calls."""
+    """Returns ``calls: 1,203, tokens: 84,210 in and 9,120 out, 0.30 USD``, or an empty
+    string without calls."""
     if not spent.get("calls"):
         return ""
     words = [f"calls: {spent['calls']:,}"]

@@ -82,8 +82,8 @@ def tables(
 
 
 def link(row: NumberRow, *, uncounted: bool) -> str:
-    """Returns the link to the row's trials in the gallery; empty for a group. If there
-    are ``uncounted`` trials, the link excludes them."""
+    """Returns the link to the row's trials in the gallery, or an empty string for a
+    group. If there are ``uncounted`` trials, the link excludes them."""
     if row.is_group:
         return ""
     address = f"#task={_quoted(row.task)}"

@@ -64,9 +64,9 @@ _DAMAGE = (
 
 @dataclass(frozen=True)
 class WrittenPage:
-    """A report's page. ``left_over`` counts the previews that were not made in time,
-    ``damaged`` the damaged lines of trials. ``unread`` are the findings of journals
-    that lack an answer."""
+    """A report's page. ``left_over`` counts the previews that were not made in time.
+    ``damaged`` counts the damaged lines of trials. ``unread`` are the findings of
+    journals that lack an answer."""
 
     page: Path
     left_over: int

@@ -24,9 +24,9 @@ UNKNOWN = "N/A"
 
 
 def layouts_at_end(folder: Path, results: Path) -> str:
-    """Returns the tables of the layouts that a run names; empty without any. A failure
-    does not fail the run. It is logged as one warning with the command that prints the
-    tables later."""
+    """Returns the tables of the layouts that a run names, or an empty string if it
+    names none. A failure does not fail the run. It is logged as one warning with the
+    command that prints the tables later."""
     texts = []
     names: Sequence[str] = ()
     try:
