@@ -83,9 +83,9 @@ class _SignalHandler:
 
 
 def _end_with_threads(code: int, *, interrupted: bool) -> None:
-    """End the process immediately if a thread still works, because the thread could
-    crash while Python shuts down. This is also done after an interruption: Python would
-    end by SIGINT if it was in ``exec``, and may wait for a library."""
+    """End the process immediately if a thread still works, because Python must not shut
+    down while it works. This is also done after an interruption: Python would end by
+    SIGINT if it was in ``exec``, and may wait for a library."""
     threads = sys.modules.get("mmeval.system.threads")
     if not interrupted and (threads is None or not threads.any_at_work()):
         return

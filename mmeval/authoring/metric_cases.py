@@ -265,7 +265,8 @@ def medium_at(folder: Path, name: str) -> Media:
 
 
 def _written(value: Any) -> Any:
-    """Returns a value unchanged, but a JSON string with a list of parts as the list."""
+    """Returns a value unchanged, except that a JSON string with a list of parts becomes
+    the list."""
     if not isinstance(value, str) or '"type"' not in value:
         return value
     text = value.lstrip()

@@ -110,8 +110,9 @@ class ComparisonOptions:
     """The numbers to compare, and the settings of the tests.
 
     ``metrics`` may be ``("all",)``. If it is empty, the first metric of each task is
-    compared. With ``failed="lost"`` a failed answer has no score, with ``"zero"`` it
-    has the worst score. ``simultaneous`` intervals all hold together in 95 % of cases.
+    compared. A failed answer has no score with ``failed="lost"``, and the worst score
+    with ``failed="zero"``. ``simultaneous`` intervals all hold together in 95 % of
+    cases.
     """
 
     metrics: tuple[str, ...]

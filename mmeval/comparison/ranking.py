@@ -39,7 +39,7 @@ def key_of(row: NumberRow) -> Key:
 
 
 class Rank(NamedTuple):
-    """The rank of a run, 1 is the best, and the interval of its rank."""
+    """The rank of a run (1 is the best), and the interval of its rank."""
 
     rank: int
     ci95: tuple[int, int]

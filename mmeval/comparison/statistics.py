@@ -129,7 +129,7 @@ class PairedTest:
         return self._largest_p((self.evidence, self.caution), limit, above)
 
     def one_sided_p_with_unseen(self, limit: float, *, above: bool) -> float:
-        """Returns the p of ``one_sided_p``, also considering rare differences that no
+        """Returns the p of ``one_sided_p``, but also rules out rare differences that no
         cluster shows. They may be as large as the metric's range allows, and rare
         enough to be missed."""
         members = (self.evidence, self.caution, self.unseen)

@@ -87,7 +87,7 @@ class AnswerSource(Protocol):
 
 
 class ScoredTrial(NamedTuple):
-    """A trial with its scores by number; without scores if it is unscored."""
+    """A trial with its scores by number. An unscored trial has no scores."""
 
     trial: Trial
     scores: Mapping[str, Score]

@@ -81,8 +81,8 @@ class RowFolder(ExportFolder):
     def is_given_back(
         self, row: Mapping[str, Any], output: Interleaved, media: Mapping[str, Media]
     ) -> bool:
-        """Returns True if a row alone reproduces the answer; ``media`` are by file
-        name."""
+        """Returns True if a row alone reproduces the answer. ``media`` maps file names
+        to media."""
         return self.layout.answer(row, media.get) == output
 
     def write_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -47,7 +47,8 @@ class Baseline:
 
     @property
     def header(self) -> str:
-        """The name of the model; for a model in a folder, the name of the folder."""
+        """The name of the model. For a model in a folder, it is the name of the
+        folder."""
         name = str(self.document.get("model_name", "baseline"))
         is_folder = name.startswith(("/", "./", "../", "~")) or os.path.isdir(name)  # noqa: PTH112  takes any text
         if is_folder:

@@ -26,7 +26,7 @@ import sys
 import time
 
 TYPE_CHECKING = False
-"""Replaces ``typing.TYPE_CHECKING``: importing ``typing`` takes long."""
+"""Replaces ``typing.TYPE_CHECKING``, because importing ``typing`` is slow."""
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Mapping, Sequence

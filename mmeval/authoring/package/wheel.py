@@ -211,8 +211,8 @@ def _missing(
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Yields the files of a folder to package: not hidden, not made by Python or a
-    run."""
+    """Yields the files of a folder to package. Hidden files, and files that Python or a
+    run has made, are left out."""
     for home, folders, names in os.walk(folder):
         if "run.json" in names:
             folders.clear()

@@ -249,7 +249,8 @@ def power_of_equivalence(
 
 
 def fewest(is_enough: Callable[[int], bool], first: int) -> int:
-    """Returns the smallest number from ``first`` on that is enough, to within 1 %."""
+    """Returns the smallest number from ``first`` on that is enough. It is accurate to 1
+    %."""
     low, high = first, first
     while not is_enough(high):
         low, high = high, 2 * high
