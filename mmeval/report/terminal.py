@@ -24,8 +24,8 @@ def steady() -> None:
     """Make the streams usable, even in a process that was started without them.
 
     A closed stream is opened on the null device. Otherwise the next opened file would
-    get its number and all printed text. Characters that a stream cannot show are
-    escaped.
+    get the stream's number, and printed text would be written into it. Characters that
+    a stream cannot show are escaped.
     """
     for number in range(3):
         try:

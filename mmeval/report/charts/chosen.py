@@ -23,8 +23,8 @@ left out."""
 class Chart:
     """A chart that is drawn on request: the name of its file, its title, and its
     content in words. ``cut`` states which rows are shown (also in the title); it is
-    empty if all are shown. ``narrow`` draws the chart for a phone, or None if another
-    chart shows the same."""
+    empty if all are shown. ``narrow`` draws the chart for a phone. It is None if
+    another chart shows the same."""
 
     name: str
     title: str

@@ -12,7 +12,7 @@ _NO_XML = re.compile(
 )
 FONT_SIZE = 13
 """The font size in units. The page shows a drawing at 0.85 of its size or more, so text
-has at least 11 pixels."""
+is at least 11 pixels high."""
 CHAR_WIDTH = 7.4
 """The approximate width of a character of a label, in units."""
 _WIDER = {"Lu": 9.2, "Sm": 11.0}

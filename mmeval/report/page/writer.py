@@ -197,7 +197,7 @@ class PageWriter:
 
     @property
     def written(self) -> WrittenPage:
-        """The written page; complete after ``finish``."""
+        """The written page. It is complete after ``finish``."""
         page = self._folder / "index.html"
         return WrittenPage(page, self.previews.left_over, self.damaged, self.unread)
 
@@ -369,7 +369,7 @@ class PageWriter:
 
 
 def names_of(runs: Sequence[StoredRun]) -> list[str]:
-    """Returns names that distinguish runs: the models if they differ."""
+    """Returns names that distinguish runs. These are the models if they differ."""
     models = [run.model for run in runs]
     if len(set(models)) == len(models):
         return models
