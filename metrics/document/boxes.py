@@ -16,7 +16,8 @@ COLUMN = "  "
 
 
 def joined_lines(boxes: Sequence[TextBox]) -> list[str]:
-    """The lines, top to bottom and left to right, with two blanks between columns.
+    """Returns the lines, top to bottom and left to right, with two blanks between
+    columns.
 
     A box belongs to a line if its middle is within half the smaller height of the
     middle of the line's first box.

@@ -12,7 +12,7 @@ _UNIT = re.compile("g|kcal|mg|kg", re.IGNORECASE)
 
 
 def hints_of(text: str) -> str:
-    """The hints about a text, joined by semicolons, or ``NO_HINTS``."""
+    """Returns the hints about a text, joined by semicolons, or ``NO_HINTS``."""
     noticed = []
     if len(set(map(len, _DECIMAL.findall(text)))) > 1:
         noticed.append(INCONSISTENT_DECIMALS)
@@ -22,7 +22,7 @@ def hints_of(text: str) -> str:
 
 
 def has_unit(text: str) -> bool:
-    """Whether a text has a unit of the published list (g, kcal, mg, kg).
+    """Returns whether a text has a unit of the published list (g, kcal, mg, kg).
 
     Published oddity: units are found in any case and inside words, so any letter g
     counts.

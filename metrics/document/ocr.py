@@ -37,7 +37,7 @@ _lock = threading.Lock()
 
 
 def read_words(picture: Picture) -> list[TextBox]:
-    """The words in a picture, with boxes in pixels.
+    """Returns the words in a picture, with boxes in pixels.
 
     The first call loads the networks, which takes seconds. One picture is read at a
     time: a second for a few words, half a minute for a full page. There is no time
@@ -77,7 +77,7 @@ def _on_white(picture: Picture) -> Picture:
 
 @lru_cache(maxsize=1)
 def _loaded() -> Any:
-    """The engine of this process. ``Any``: the package is optional."""
+    """Returns the engine of this process. ``Any``: the package is optional."""
     need("onnxruntime", "ocr")
     rapidocr = need("rapidocr", "ocr")
     folder = Path(rapidocr.__file__).parent / "models"

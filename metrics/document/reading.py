@@ -74,7 +74,7 @@ def document_markdown(
 
 
 def picture_markdown(media: Media, limits: DecodeLimits) -> str:
-    """A picture's words, each line a row as in the release.
+    """Returns a picture's words, each line a row as in the release.
 
     Raises the errors of ``document_markdown``.
     """
@@ -82,7 +82,7 @@ def picture_markdown(media: Media, limits: DecodeLimits) -> str:
 
 
 def table_rows(text: str, *, is_csv: bool = False) -> Rows:
-    """The rows of a text that is a table throughout, else empty.
+    """Returns the rows of a text that is a table throughout, else empty.
 
     The separator is a comma, a tab or a semicolon. All rows have the same number of
     cells, at least two. A text with blanks or line ends after its commas is not a

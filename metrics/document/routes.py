@@ -32,7 +32,8 @@ def markdown_route(
     *,
     hints: bool,
 ) -> Route:
-    """The route from documents to words, also for a judge that accepts documents."""
+    """Returns the route from documents to words, also for a judge that accepts
+    documents."""
     options: list[str] = [extraction]
     if ocr != "none":
         options.append(ocr)

@@ -13,12 +13,13 @@ RULE = "---"
 
 
 def cells_of(line: str) -> list[str]:
-    """The cells of a line, split at two white-space characters or more, and at tabs."""
+    """Returns the cells of a line, split at two white-space characters or more, and at
+    tabs."""
     return _COLUMNS.split(line.strip())
 
 
 def released_markdown(lines: Iterable[str]) -> str:
-    """All lines that are not empty as one table, as in the release.
+    """Returns all lines that are not empty as one table, as in the release.
 
     The first line is the header, and each row has the cells of its line. Official
     oddity: a paragraph is a row too.
@@ -69,7 +70,8 @@ COLUMN_IN_TEXT = "  "
 
 
 def _table_end(cells: Sequence[Sequence[str]], start: int) -> int:
-    """The index after the table that begins at ``start``; ``start`` without one."""
+    """Returns the index after the table that begins at ``start``; ``start`` without
+    one."""
     end = position = start
     while position < len(cells):
         if len(cells[position]) > 1:
@@ -82,7 +84,7 @@ def _table_end(cells: Sequence[Sequence[str]], start: int) -> int:
 
 
 def _cell(text: str) -> str:
-    """The text of a cell, escaped so that it cannot end the cell."""
+    """Returns the text of a cell, escaped so that it cannot end the cell."""
     return " ".join(text.split()).replace("|", "\\|")
 
 

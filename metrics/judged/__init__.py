@@ -1,1 +1,1 @@
-"""Metrics that ask a judge. Their prompts are in ``prompts/``."""
+"""Metrics that call a judge. Their prompts are in ``prompts/``."""

@@ -1,4 +1,4 @@
-"""Code quality: a judge grades each piece of code of an answer separately."""
+"""Code quality: a judge grades each piece of code in an answer separately."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ _FENCE = re.compile(
 
 
 def released_share(overall: float) -> float:
-    """The overall number from 0 to 100 as a share, as in the released scorer.
+    """Returns the overall number (0 to 100) as a share, as the released scorer does.
 
-    Official oddity: the number should be the mean of the dimensions, but counts as the
-    judge reports it.
+    Official oddity: the number should be the mean of the dimensions, but the script
+    uses the number that the judge reports.
     """
     return overall / 100
 
@@ -94,24 +94,25 @@ def code_quality(
     """How good the code of an answer is: the mean of a judge's grades for its pieces.
 
     Range 0 to 1, higher is better: a grade from 1 to 5 counts ``(grade - 1) / 4``. A
-    piece is the code of a tag ``<<code1>>``; a Markdown block in the text is not a
-    piece. The judge grades correctness, readability, design, efficiency, security and
-    testability, in any programming language. It does not see the question or the other
-    pieces, and the code is not run, so it cannot tell if the code does what was asked.
-    Inapplicable to an answer without code. A tag without code, and a file that is not
-    text, are 0 without a judge call; with ``unreadable: unscored`` they are left out.
+    piece is the code of a tag such as ``<<code1>>``. A Markdown block in the text is
+    not a piece. The judge grades correctness, readability, design, efficiency, security
+    and testability, in any programming language. It does not see the question or the
+    other pieces, and the code is not run, so it cannot tell if the code does what was
+    asked. Inapplicable to an answer without code. A tag without code, or a file that is
+    not text, scores 0 without a judge call. With ``unreadable: unscored`` it is left
+    out.
 
     ``rubric: grade`` asks for the paper's single grade with ``prompt``. ``rubric:
     dimensions`` asks for six dimensions and an overall number from 0 to 100 with
-    ``dimensions_prompt``, as the released scorer does; only the overall number counts.
-    A number beyond the scale counts as the end of the scale. ``fence: safe`` fences the
-    code so that nothing in it can end the fence; ``released`` always uses three
-    backticks. ``repeats`` is the number of judge calls per piece, and ``combine``
-    (``mean``, ``median`` or ``majority``) makes one grade of them. Unscored with bounds
-    if the verdict of a piece is lost. The judge sees the first 40,000 characters of
-    longer code, and ``remarks`` say so. Evidence: ``items``, each with its ``quality``,
-    the grade (``score``, or ``overall_score`` with the dimensions), the judge's reason,
-    and ``raw``, the quality of a number beyond the scale.
+    ``dimensions_prompt``, as the released scorer does. Only the overall number counts.
+    A number beyond the scale is clamped to the end of the scale. ``fence: safe`` fences
+    the code so that nothing in it can end the fence. ``fence: released`` always uses
+    three backticks. ``repeats`` is the number of judge calls per piece, and ``combine``
+    (``mean``, ``median`` or ``majority``) combines them into one grade. Unscored with
+    bounds if the verdict on a piece is lost. The judge sees the first 40,000 characters
+    of longer code, and ``remarks`` report the cut. Evidence: ``items``, each with its
+    ``quality``, the grade (``score``, or ``overall_score`` with the dimensions) and the
+    judge's reason. ``raw`` is the quality before a number beyond the scale was clamped.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -127,7 +128,8 @@ def code_quality(
 
 
 class _ItemMaker(NamedTuple):
-    """Makes a question, or a score without one, of each piece."""
+    """Turns each piece of code into a question, or into a score without a judge
+    call."""
 
     judge: Role
     scale: GradeScale
@@ -160,7 +162,7 @@ class _ItemMaker(NamedTuple):
 
 
 def _beginning(media: Media) -> str:
-    """The code of a file, up to one character more than the judge sees.
+    """Returns the code of a file, at most one character more than the judge sees.
 
     Raises CorruptMediaError for a document, since only plain text is code.
     """
@@ -172,14 +174,14 @@ def _beginning(media: Media) -> str:
 
 
 class Code(NamedTuple):
-    """Code, and the language that its fence names."""
+    """Code, and the language named in its fence."""
 
     text: str
     language: str = ""
 
 
 def unwrapped(code: str) -> Code:
-    """Code without its Markdown fence, if one fence holds all of it."""
+    """Removes the Markdown fence if one fence encloses all of the code."""
     bare = code.strip()
     opening = _FENCE.match(bare)
     if opening is None:
@@ -193,15 +195,16 @@ def unwrapped(code: str) -> Code:
 
 
 def safely_fenced(code: str, language: str = "") -> str:
-    """Code in a fence that is longer than any run of backticks in the code."""
+    """Puts code in a fence that is longer than any run of backticks in the code."""
     longest = max(map(len, re.findall("`+", code)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{code}\n{fence}"
 
 
 def fenced_again(code: str) -> str:
-    """Code between three backticks, without a language.
+    """Puts code between three backticks, without a language.
 
-    Official oddity: code with a fence then has two, and the inner one ends the outer.
+    Official oddity: code with a fence then has two fences, and the inner fence ends the
+    outer fence.
     """
     return f"```\n{code}\n```"

@@ -1,4 +1,4 @@
-"""Document quality: a judge grades an answer's documents, read as Markdown."""
+"""Document quality: a judge grades an answer's documents, converted to Markdown."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class WeightedForm(DimensionsForm):
     """The reply of the released script for documents: six numbers from 0 to 5.
 
     The overall number counts as reported, whatever the six numbers are. If the reply
-    lacks it, the weighted mean of the six numbers counts. The publication does not say
-    what counts then.
+    lacks it, the weighted mean of the six numbers counts; the publication does not
+    define this case.
     """
 
     def read(self, text: str) -> Vote:
@@ -79,7 +79,7 @@ class WeightedForm(DimensionsForm):
 
 
 def weighted_overall(dimensions: Mapping[str, float]) -> float:
-    """The weighted mean of the six dimensions, from 0 to 100."""
+    """Returns the weighted mean of the six dimensions, from 0 to 100."""
     total = sum(weight * dimensions[name] for name, weight in WEIGHTS.items())
     return MAX_OVERALL * total / MAX_DIMENSION
 
@@ -139,30 +139,32 @@ def document_quality(
         PromptValue, JudgePrompt("document", "hints", "rubric")
     ] = "document_quality",
 ) -> Program[Score]:
-    """How well the answer's documents are made, judged by their text alone.
+    """How good the answer's documents are, judged by their text alone.
 
     Range 0 to 1, higher is better: the mean over the documents. A judge grades each
-    from 1 to 5, which counts ``(grade - 1) / 4``. A document is converted to Markdown,
-    and the judge sees the first 40,000 characters. Readable are PDF (the text layer,
-    and by OCR up to eight pages without one), paragraphs and tables of docx, pptx,
-    xlsx, xls and ods, CSV, other text, and by OCR pictures of documents. ``hints`` adds
-    what the published heuristics notice about decimals and units. Layout, typefaces,
-    colours, pictures inside a document, and the truth of its content do not count.
+    document from 1 to 5, and a grade counts ``(grade - 1) / 4``. A document is
+    converted to Markdown, and the judge sees the first 40,000 characters. The metric
+    reads the text layer of a PDF, paragraphs and tables of docx, pptx, xlsx, xls and
+    ods, CSV and other text. With OCR it reads pictures of documents, and up to eight
+    PDF pages without a text layer. ``hints`` adds what the published heuristics find
+    about decimals and units. Layout, typefaces, colours, pictures inside a document,
+    and the truth of its content do not count.
 
-    A document that is missing, damaged or empty is 0 without a judge call; with
-    ``unreadable: unscored`` it is left out. A document above the limits of decoding, or
-    in Word's old format, is unscored. Inapplicable to an answer without a document.
+    A document that is missing, damaged or empty scores 0 without a judge call. With
+    ``unreadable: unscored`` it is left out. A document that exceeds the limits of
+    decoding, or that is in Word's old format, is unscored. Inapplicable to an answer
+    without a document.
 
-    ``ocr: none`` needs no OCR package, and leaves out pictures and scanned pages.
-    ``rubric: overall`` and ``dimensions`` ask like the two released scripts: the
-    reported number up to 100 counts, cut at the ends of its scale. If a reply with all
-    six ``dimensions`` lacks it, their weighted mean counts. ``extraction: pictures``
-    only reads pictures; each line is a row of one table, and a picture without text is
-    judged as an empty text. Other files have no quality then. The release uses another
-    OCR engine (Tesseract), so words may differ. ``repeats`` is the number of judge
-    calls, and ``combine`` makes one grade of them. Evidence: for each document its
-    grade or numbers and the judge's reason; ``remarks`` has how it was read, its hints
-    and its first words.
+    ``ocr: none`` does not require an OCR package, and leaves out pictures and scanned
+    pages. ``rubric: overall`` and ``rubric: dimensions`` use the requests of the two
+    released scripts: the reported number up to 100 counts, clamped to its scale. If a
+    reply with all six ``dimensions`` lacks this number, the weighted mean of the
+    dimensions counts. ``extraction: pictures`` reads only pictures, and other files are
+    left out. Each line is a row of one table, and a picture without text is judged as
+    an empty string. The release uses another OCR engine (Tesseract), so words may
+    differ. ``repeats`` is the number of judge calls, and ``combine`` combines them into
+    one grade. Evidence: for each document its grade or numbers and the judge's reason;
+    ``remarks`` has how it was read, its hints and its first words.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -198,7 +200,7 @@ def document_quality(
     for item, item_result in zip(items, unjudged, strict=True):
         score = item_result
         if score is None:
-            # the replies are in the order of the calls, ``repeats`` for each document
+            # The replies are in the order of the calls, ``repeats`` per document.
             score = _judged(replies[:repeats], combine, scale, unreadable)
             replies = replies[repeats:]
         scores.append((item.label, score))
@@ -211,7 +213,7 @@ def _judged(
     scale: GradeScale,
     unreadable: Unreadable,
 ) -> ItemScore:
-    """The score of a document from the replies to its question."""
+    """Returns the score of a document from the replies to its question."""
     first = replies[0].response
     error = first.error
     if error is not None and error.kind == "bad_media":

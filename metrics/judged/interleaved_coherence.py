@@ -82,23 +82,23 @@ def interleaved_coherence(
 ) -> Program[MetricScores]:
     """How well an answer's parts fit in content (HC), in style (SH), and in both (ICS).
 
-    Three numbers from 0 to 1, higher is better. A judge reads the answer with captions
-    in place of media and gives two grades from 1 to 5. ``holistic_coherence`` and
-    ``stylistic_harmony`` are ``(grade - 1) / 4``. ``interleaved_coherence`` is their
-    weighted mean, with ``weight`` for the first. With ``show_input`` the judge also
-    sees the question, captioned in the same way. An empty answer has grade 1 twice
-    without a judge call.
+    Three numbers from 0 to 1, higher is better. A judge reads the answer, in which
+    captions replace the media, and gives two grades from 1 to 5. ``holistic_coherence``
+    and ``stylistic_harmony`` are ``(grade - 1) / 4``. ``interleaved_coherence`` is
+    their weighted mean; ``weight`` is the weight of the first. With ``show_input`` the
+    judge also sees the question, captioned in the same way. An empty answer gets grade
+    1 in both without a judge call.
 
     Unscored with bounds if a caption or a grade is lost; if one grade is lost, the
-    other number is still scored. A number beyond the scale counts as the end of the
-    scale. ``reading: robust`` rounds, and asks again after an unfit reply; ``official``
-    reads replies like the released script and only asks again after an empty reply.
-    With ``judge_failure: lowest`` grades that a reply lacks are 1, and the run reports
-    the number of such replies; a trial without any reply is still unscored.
-    ``captions: released`` writes captions like the released script. ``repeats`` is the
-    number of judge calls, and ``combine`` makes one grade of them. Evidence: the grades
-    with the judge's reason and ``captions``; ``raw``, the judge's number if it is not a
-    grade of the scale.
+    other number is still scored. A number beyond the scale is clamped to the end of the
+    scale. ``reading: robust`` rounds grades, and repeats the question after an unusable
+    reply. ``reading: official`` reads replies like the released script and only repeats
+    the question after an empty reply. With ``judge_failure: lowest`` a grade that a
+    reply lacks is 1, and the run reports the number of such replies. A trial without
+    any reply is still unscored. ``captions: released`` writes captions like the
+    released script. ``repeats`` is the number of judge calls, and ``combine`` combines
+    them into one grade. Evidence: the grades with the judge's reason, ``captions``, and
+    ``raw``, the judge's number if it is not a grade of the scale.
     """
     if trial.output is None:
         return dict.fromkeys(OUTPUTS, Score.unscored("there is no answer to score"))
@@ -164,10 +164,10 @@ class DimensionVerdict:
 
 
 def _ask(question: Question, form: GradesForm, repeats: int) -> Program[list[Reply]]:
-    """The replies to a question.
+    """Asks a question ``repeats`` times and returns the replies.
 
-    If no attempt gives both grades, the judge is asked again and a reply with one grade
-    counts.
+    If no attempt returns both grades, the judge is asked again. Then a reply with one
+    grade counts.
     """
     call = question.call()
     replies = yield from ask_all([call] * repeats)
@@ -193,7 +193,7 @@ def _scores(
         evidence[dimension.name] = dimension.verdict.values.get(dimension.name)
     evidence |= {"weight": weight, **captions}
     combined_value = weighted_sum([coherence.value, style.value], [weight, 1 - weight])
-    # the lengths only differ without ``lowest``, where no vote is unreadable
+    # The lengths only differ without ``lowest``, and then no vote is unreadable.
     votes = zip(coherence.verdict.votes, style.verdict.votes, strict=False)
     unread = 0
     for first, second in votes:

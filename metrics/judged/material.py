@@ -24,7 +24,7 @@ NAMES = ("answer", "input", "references")
 def material(
     trial: Trial, *, show_input: bool, show_references: bool, media: bool
 ) -> Material:
-    """The ``answer``, ``input`` and ``references`` of a trial.
+    """Returns the ``answer``, ``input`` and ``references`` of a trial.
 
     The last two are empty if they are not shown. Without ``media`` each medium is a
     placeholder. Hidden reasoning is never shown.
@@ -43,7 +43,7 @@ def material(
 
 
 def as_the_reference(trial: Trial, _switches: Mapping[str, Any]) -> Interleaved:
-    """A supposed answer with items like those of the first reference.
+    """Returns a supposed answer with items like those of the first reference.
 
     It has the same number of items with the same sizes, but other digests, like a
     model's answer. It is for ``@metric(supposed=...)`` of a metric that asks about each
@@ -57,7 +57,8 @@ def as_the_reference(trial: Trial, _switches: Mapping[str, Any]) -> Interleaved:
 
 
 def with_other_digest(part: Part, name: str) -> Part:
-    """A part whose medium has the same bytes and a digest that depends on ``name``."""
+    """Returns a part whose medium has the same bytes and a digest that depends on
+    ``name``."""
     media = part.media
     if media is None:
         return part
@@ -74,7 +75,7 @@ def with_other_digest(part: Part, name: str) -> Part:
 
 
 def question_content(sample: Sample) -> Interleaved:
-    """The question of a sample: its user messages, separated by empty lines."""
+    """Returns the question of a sample: its user messages, separated by empty lines."""
     parts: list[Part] = []
     for message in sample.input:
         if message.role == "user":

@@ -62,7 +62,7 @@ class Dimensions:
         return [f'"{name}": <{wording}>' for name in self.names]
 
     def read(self, reply: Mapping[str, Any]) -> Vote:
-        """The dimensions that are numbers, on the scale or not."""
+        """Returns the dimensions that are numbers, on the scale or not."""
         numbers: dict[str, float] = {}
         for name in self.names:
             number = Number(name, -_LARGEST, _LARGEST, whole=False)
@@ -119,7 +119,8 @@ class DimensionsForm(ReplyForm):
 
     @staticmethod
     def object_in(text: str) -> Mapping[str, Any]:
-        """The JSON object of a reply. Raises ReplyError if the reply is not one."""
+        """Returns the JSON object of a reply. Raises ReplyError if the reply is not
+        one."""
         reply = strict_json(text)
         if not isinstance(reply, dict):
             raise ReplyError("the reply is not one JSON object and nothing else")
@@ -135,7 +136,7 @@ def dimensions_form(
     quotable: bool = False,
     kind: type[DimensionsForm] = DimensionsForm,
 ) -> DimensionsForm:
-    """The form of a released scorer's reply.
+    """Returns the form of a released scorer's reply.
 
     The overall number is at most ``most``; the default is the range of a dimension.
     """
@@ -184,7 +185,8 @@ def judged_together(
     repeats: int,
     combine: Combine,
 ) -> Program[Score]:
-    """The mean quality of labelled items. The judge grades all questions at once."""
+    """Returns the mean quality of labelled items. The judge grades all questions at
+    once."""
     questions: list[Question] = []
     for _, item in items:
         if isinstance(item, ItemQuestion):
@@ -210,7 +212,7 @@ def judged_together(
 def grade_questions(
     questions: Sequence[Question], scale: GradeScale, *, repeats: int, combine: Combine
 ) -> Program[list[ItemScore]]:
-    """The quality of one item for each question, in order."""
+    """Returns the quality of one item for each question, in order."""
     if not questions:
         return []
     verdicts = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
@@ -218,7 +220,7 @@ def grade_questions(
 
 
 def item_score(verdict: Verdict, scale: GradeScale) -> ItemScore:
-    """The quality of an item from 0 to 1, or why it is unscored.
+    """Returns the quality of an item from 0 to 1, or why it is unscored.
 
     A number beyond the scale counts as the end of the scale, and the evidence keeps its
     quality as ``raw``. ``UNREAD`` in the evidence is the number of replies without the
@@ -249,7 +251,7 @@ def item_score(verdict: Verdict, scale: GradeScale) -> ItemScore:
 
 
 def lowest_grade(remark: str) -> ItemScore:
-    """The lowest grade, for an item that does not need the judge."""
+    """Returns the lowest grade, for an item that does not need the judge."""
     return ItemScore(share(LOWEST), {SCORE: LOWEST, _REASON.name: remark})
 
 
@@ -265,7 +267,7 @@ class ShownText(NamedTuple):
 
 
 def shown_start(text: str) -> ShownText:
-    """The part of a text that a judge sees."""
+    """Returns the part of a text that a judge sees."""
     if len(text) <= MAX_SHOWN_CHARS:
         return ShownText(text, {})
     remark = f"the judge saw the first {MAX_SHOWN_CHARS:,} characters"

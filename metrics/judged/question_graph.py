@@ -53,7 +53,7 @@ def graph_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 
 def _supposed(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
-    """An answer with every part that a question is about.
+    """Returns an answer with every part that a question is about.
 
     It is like the reference if that has all parts; otherwise the parts are made up.
     """
@@ -181,7 +181,8 @@ def _view(
 
 
 def parts_by_label(answer: Interleaved) -> dict[str, Part]:
-    """The parts of an answer by label (``image2``). Neighbouring texts are one part."""
+    """Returns the parts of an answer by label (``image2``). Neighbouring texts are one
+    part."""
     counts: Counter[str] = Counter()
     parts: dict[str, Part] = {}
     for part in answer.blocks().parts:
@@ -192,7 +193,7 @@ def parts_by_label(answer: Interleaved) -> dict[str, Part]:
 
 
 def read_questions(rows: Any) -> list[RowQuestion]:
-    """The questions of a row. Raises ValueError if they are invalid."""
+    """Returns the questions of a row. Raises ValueError if they are invalid."""
     if not isinstance(rows, list | tuple):
         raise ValueError("it is not a list of questions")
     return [_row(item, number) for number, item in enumerate(rows, start=1)]

@@ -30,12 +30,12 @@ class ReadForm(ReplyForm):
 
 
 def is_unknown(verdict: Verdict, lost: Lost) -> bool:
-    """True if the verdict is missing (not merely wrong)."""
+    """Returns True if the verdict is missing (not merely wrong)."""
     return bool(verdict.lost) and not (lost == "wrong" and verdict.replied)
 
 
 def is_unread(verdict: Verdict, lost: Lost) -> bool:
-    """True if an unusable reply counts, officially or with ``lost: wrong``."""
+    """Returns True if an unusable reply counts, officially or with ``lost: wrong``."""
     if any(vote.get(UNREADABLE) for vote in verdict.votes):
         return True
     return bool(verdict.lost) and not is_unknown(verdict, lost)

@@ -149,7 +149,7 @@ def rubric_judge(
 
 
 def read_criteria(rubric: Any) -> list[Criterion]:
-    """The criteria of a row. Raises ValueError if they are invalid."""
+    """Returns the criteria of a row. Raises ValueError if they are invalid."""
     if not isinstance(rubric, list | tuple) or not rubric:
         raise ValueError("it is not a list of criteria")
     criteria = [_criterion(item, number) for number, item in enumerate(rubric, start=1)]

@@ -35,7 +35,7 @@ OVERALL, OVERALL_IF_ABSENT = "overall", 3.0
 
 
 def released_share(overall: float) -> float:
-    """The overall number as a share, as in the released scorer.
+    """Returns the overall number as a share, as in the released scorer.
 
     Official oddity: the scorer treats the number as a grade from 1 to 5, although its
     prompt also asks to convert it to 0-100. The result is not bounded: a judge that
@@ -109,7 +109,7 @@ def text_quality(
 
 
 def tagged_text(answer: Interleaved) -> str:
-    """The text of an answer with a tag for each other part.
+    """Returns the text of an answer with a tag for each other part.
 
     A tag is copied as written, or made of the kind and its number in the answer.
     """

@@ -42,7 +42,8 @@ _LARGEST = 1e9
 
 
 def share(grade: float) -> float:
-    """A grade as a share of the scale: 0 for the lowest grade, 1 for the highest."""
+    """Returns a grade as a share of the scale: 0 for the lowest grade, 1 for the
+    highest."""
     return (grade - LOWEST) / (HIGHEST - LOWEST)
 
 
@@ -63,7 +64,7 @@ class Grade:
         return Number(self.name, LOWEST, HIGHEST).asked()
 
     def written(self, value: Any) -> float:
-        """The number as the judge wrote it. Raises ReplyError."""
+        """Returns the number as the judge wrote it. Raises ReplyError."""
         try:
             return Number(self.name, -_LARGEST, _LARGEST, whole=False).read(value)
         except ReplyError:
@@ -99,7 +100,7 @@ class StatedGradeForm(ReplyForm):
 
 
 def score_form(reading: Reading) -> ReplyForm:
-    """The form of a reply about semantic correctness: reasons and one grade."""
+    """Returns the form of a reply about semantic correctness: reasons and one grade."""
     kind = StatedGradeForm if reading == "official" else ReplyForm
     return kind((_REASON, Number(SCORE, LOWEST, HIGHEST)), example='{"score": 3}')
 
@@ -110,7 +111,7 @@ def _without_reasons(form: ReplyForm) -> str:
 
 
 def stated_grade(text: str) -> int | None:
-    """The grade under ``score`` if it is a whole number of the scale.
+    """Returns the grade under ``score`` if it is a whole number of the scale.
 
     Official oddity: otherwise the first digit from 1 to 5 that stands alone counts, so
     "out of 5: 3" is 5 and "4.7" is 4.
@@ -158,14 +159,15 @@ class GradesForm(ReadForm):
         return f"{PARTIAL_REPLY}{missing[0]}"
 
     def part_fault(self, response: Response) -> str:
-        """The fault of a reply if one of the grades suffices, for ``Call.accept``."""
+        """Returns the fault of a reply if one of the grades suffices, for
+        ``Call.accept``."""
         faults = [form.fault(response) for form in self.each_grade()]
         if all(faults):
             return faults[0]
         return ""
 
     def each_grade(self, *, lowest: bool = False) -> list[OneGradeForm]:
-        """A form for each grade, to read the same replies."""
+        """Returns a form for each grade, to read the same replies."""
         forms: list[OneGradeForm] = []
         for grade in self.fields:
             if isinstance(grade, Grade):
@@ -234,8 +236,8 @@ class OneGradeForm(ReadForm):
 def grades_form(
     names: Sequence[str], reading: Reading, *, accepts_all: bool
 ) -> GradesForm:
-    """The form of a reply with some grades. The release neither asks for reasons nor
-    rounds."""
+    """Returns the form of a reply with some grades. The release neither asks for
+    reasons nor rounds."""
     whole = reading == "robust"
     grades = [Grade(name, whole=whole) for name in names]
     example = "{" + ", ".join(f'"{name}": 3' for name in names) + "}"
@@ -245,7 +247,7 @@ def grades_form(
 
 
 def unfenced(text: str) -> str:
-    """The reply without the fence that the released script removes.
+    """Returns the reply without the fence that the released script removes.
 
     Official oddity: ```` ```json ```` at the very start and three backticks at the very
     end are removed independently. With prose before them, or with a bare fence, the
@@ -255,7 +257,7 @@ def unfenced(text: str) -> str:
 
 
 def is_partial_reply(reply: Reply) -> bool:
-    """True if a failed call has a reply with some of its grades."""
+    """Returns True if a failed call has a reply with some of its grades."""
     error = reply.response.error
     return (
         error is not None
@@ -265,7 +267,8 @@ def is_partial_reply(reply: Reply) -> bool:
 
 
 def as_empty_reply(reply: Reply) -> Reply:
-    """An empty reply in place of an unreadable one; other replies stay as they are."""
+    """Returns an empty reply in place of an unreadable one; other replies stay as they
+    are."""
     error = reply.response.error
     if error is None or error.kind != "bad_reply":
         return reply
@@ -273,5 +276,5 @@ def as_empty_reply(reply: Reply) -> Reply:
 
 
 def raw_votes(verdict: Verdict) -> list[Any]:
-    """The numbers that the judge wrote in place of grades of the scale."""
+    """Returns the numbers that the judge wrote in place of grades of the scale."""
     return [vote[RAW] for vote in verdict.votes if RAW in vote]

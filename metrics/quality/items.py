@@ -53,16 +53,17 @@ class ItemScore:
 
     @classmethod
     def none(cls, reason: str, *, cause: Cause = "final", **evidence: Any) -> ItemScore:
-        """The score of an item without a quality."""
+        """Returns the score of an item without a quality."""
         return cls(None, evidence, reason, cause)
 
     @classmethod
     def unavailable(cls, reason: str) -> ItemScore:
-        """The score of an item whose scorer is unavailable. It is in no mean."""
+        """Returns the score of an item whose scorer is unavailable. It is in no
+        mean."""
         return cls(None, reason=reason, left_out=True)
 
     def to_json(self, label: str) -> dict[str, Any]:
-        """The item's name, quality and terms for the evidence."""
+        """Returns the item's name, quality and terms for the evidence."""
         entry: dict[str, Any] = {LABEL: label, QUALITY: self.quality}
         if self.reason:
             entry[REASON] = self.reason
@@ -72,7 +73,7 @@ class ItemScore:
 
 
 def items_of(content: Interleaved, kind: PartKind) -> tuple[AnswerItem, ...]:
-    """The items of a kind, in the order of ``labelled``."""
+    """Returns the items of a kind, in the order of ``labelled``."""
     return tuple(
         AnswerItem(label, part.media) for label, part in labelled(content, kind)
     )
@@ -85,7 +86,7 @@ def quality_of_media(
     *,
     unreadable: Unreadable = "zero",
 ) -> Score:
-    """The mean quality of the items of a kind; inapplicable without any.
+    """Returns the mean quality of the items of a kind; inapplicable without any.
 
     A file that is missing or damaged has the quality 0, or none if ``unreadable`` is
     ``unscored``. One that is unsupported, or above the limits of decoding, never has
@@ -114,24 +115,25 @@ def quality_of_media(
 
 
 def in_released_digits(quality: float) -> float:
-    """A quality rounded as in the released scorers, to hundredths of a percent."""
+    """Returns a quality rounded as in the released scorers, to hundredths of a
+    percent."""
     return round(round(100 * quality, 2) / 100, 4)
 
 
 def nothing_of(kind: PartKind) -> Score:
-    """The score of an answer without an item of a kind."""
+    """Returns the score of an answer without an item of a kind."""
     return Score.inapplicable(f"the answer has no {kind}")
 
 
 def unreadable_item(reason: str, unreadable: Unreadable) -> ItemScore:
-    """The score of an item that cannot be opened."""
+    """Returns the score of an item that cannot be opened."""
     if unreadable == "zero":
         return ItemScore(0.0, reason=reason)
     return ItemScore.none(reason)
 
 
 def together(scored: Sequence[tuple[str, ItemScore]]) -> Score:
-    """The mean over items with their labels.
+    """Returns the mean over items with their labels.
 
     Unavailable items are left out; the score is unavailable if all are. It is unscored,
     with bounds, if another item has no quality.

@@ -109,7 +109,7 @@ class _PieceItems(NamedTuple):
 
     @classmethod
     def of(cls, score: Score) -> _PieceItems:
-        """The items of a piece; an inapplicable one has none."""
+        """Returns the items of a piece; an inapplicable one has none."""
         items = score.evidence.get(ITEMS)
         if isinstance(items, list | tuple) and items:
             known: list[float] = []
@@ -142,7 +142,8 @@ def _limited(quality: float) -> float:
 def _bounds(
     known: Sequence[float], spans: Sequence[_QualityRange]
 ) -> tuple[float, float]:
-    """The range of the mean. Items of unknown number may outweigh all others."""
+    """Returns the range of the mean. Items of unknown number may outweigh all
+    others."""
     lows, highs = list(known), list(known)
     below: list[float] = []
     above: list[float] = []

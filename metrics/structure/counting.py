@@ -42,7 +42,7 @@ class Structures(NamedTuple):
     answer: Counts
 
     def evidence(self, value: Fraction | None = None) -> dict[str, Any]:
-        """The counts, and the exact value as ``p/q`` if known."""
+        """Returns the counts, and the exact value as ``p/q`` if known."""
         evidence: dict[str, Any] = {
             "reference": dict(self.reference),
             "answer": dict(self.answer),
@@ -59,7 +59,8 @@ def structures_of(
     unit: Unit,
     spelling: SpellingName | Sequence[SpellingName],
 ) -> Structures | Score:
-    """The counts of first reference and answer, or unscored if one is missing."""
+    """Returns the counts of first reference and answer, or unscored if one is
+    missing."""
     sides = sides_of(trial)
     if isinstance(sides, Score):
         return sides

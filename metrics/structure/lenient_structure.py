@@ -42,7 +42,8 @@ def lenient_structure(
 
 
 def lenient_fraction(structures: Structures) -> Fraction | None:
-    """The share of reference modalities that the answer has; None if there are none.
+    """Returns the share of reference modalities that the answer has; None if there are
+    none.
 
     >>> lenient_fraction(Structures({"image": 3, "audio": 1}, {"image": 1, "video": 1}))
     Fraction(1, 2)

@@ -14,7 +14,7 @@ Combine = Literal["product", "mean", "minimum"]
 
 
 def _span_of(spans: Sequence[Range], combine: Combine) -> Range:
-    """The range of a combination, from the ranges of its pieces.
+    """Returns the range of a combination, from the ranges of its pieces.
 
     A factor known to be 0 makes a product 0, whatever the others are.
     """
@@ -34,7 +34,7 @@ def _span_of(spans: Sequence[Range], combine: Combine) -> Range:
 
 
 def overall_range(ranges: Mapping[str, Range], switches: Mapping[str, Any]) -> Range:
-    """The range of the score, from the ranges of its pieces."""
+    """Returns the range of the score, from the ranges of its pieces."""
     return _span_of(list(ranges.values()), switches["combine"])
 
 
@@ -67,7 +67,7 @@ def overall(
 
 
 def combined(pieces: Mapping[str, Score], span: Range, **evidence: Any) -> Score:
-    """The score of a combination that lies in ``span``.
+    """Returns the score of a combination that lies in ``span``.
 
     Unscored if a piece without a value matters, that is if ``span`` has a width.
     """

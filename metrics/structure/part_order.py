@@ -81,7 +81,7 @@ def part_order(
 
 
 def order_of(content: Interleaved, *, dangling: bool = True) -> str:
-    """The letters of the parts in order, such as ``tit``."""
+    """Returns the letters of the parts in order, such as ``tit``."""
     letters = ""
     for part in content.parts:
         if part.kind == "text":
@@ -94,7 +94,8 @@ def order_of(content: Interleaved, *, dangling: bool = True) -> str:
 
 
 def official_order(response: str) -> str | None:
-    """The order as the released evaluator reads a text; None if its reading fails."""
+    """Returns the order as the released evaluator reads a text; None if its reading
+    fails."""
     lead, *pieces = _MEDIUM.split(response)
     kinds = _TOKEN.findall(response)
     if len(pieces) != len(kinds):
@@ -118,7 +119,8 @@ _TOKEN = re.compile(r"<(image|audio)_\d+>")
 
 
 def official_text(answer: Interleaved) -> str:
-    """The answer's text, with a placeholder for each untagged medium, as released."""
+    """Returns the answer's text, with a placeholder for each untagged medium, as
+    released."""
     pieces: list[str] = []
     for number, part in enumerate(answer.parts):
         if part.raw or part.kind not in ("image", "audio"):

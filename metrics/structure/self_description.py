@@ -41,7 +41,8 @@ Letters = Annotated[str, Checked(_letters_fault)]
 
 
 def statement_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """The label that a row lacks for its kind of statement; empty if it lacks none."""
+    """Returns the label that a row lacks for its kind of statement; empty if it lacks
+    none."""
     keys: list[str] = []
     if switches["kind"] in ("colors", "sizes"):
         keys.append(switches["object_key"])
@@ -133,7 +134,8 @@ class AnswerWords(NamedTuple):
 
 
 def said_by(answer: Interleaved, statements: Statements = "standard") -> AnswerWords:
-    """The words of an answer; if ``official``, its text cut at picture placeholders."""
+    """Returns the words of an answer; if ``official``, its text cut at picture
+    placeholders."""
     if statements == "official":
         pieces = _IMAGE.split(official_text(answer))
         return AnswerWords("".join(pieces), len(pieces) - 1)
@@ -149,7 +151,7 @@ def said_by(answer: Interleaved, statements: Statements = "standard") -> AnswerW
 def words_beside(
     answer: Interleaved, statements: Statements = "standard", *, many: bool = False
 ) -> str | None:
-    """The words of an answer with exactly one picture, in one place; else None.
+    """Returns the words of an answer with exactly one picture, in one place; else None.
 
     With ``many``, several are accepted. The words of other answers may be about any
     picture.
@@ -164,7 +166,7 @@ def words_beside(
 
 
 def count_in(words: str, statements: Statements = "standard") -> int | None:
-    """The number of ``<count>4</count>``.
+    """Returns the number of ``<count>4</count>``.
 
     >>> count_in("<count>15</count>"), count_in("<count>15</count>", "official")
     (15, 5)
@@ -183,7 +185,8 @@ def text_in(
     least: int = LEAST_WORDS,
     most: int = MOST_WORDS,
 ) -> str | None:
-    """The text in ``<text>...</text>`` on one line, of ``least`` to ``most`` words.
+    """Returns the text in ``<text>...</text>`` on one line, of ``least`` to ``most``
+    words.
 
     It must have a letter or a digit: a row of dots is empty after normalisation, so an
     empty picture would be right.
@@ -207,7 +210,8 @@ def text_in(
 def colors_in(
     words: str, objects: Sequence[str], colors: Sequence[str]
 ) -> dict[str, str] | None:
-    """The first ``{...}``, if it is JSON from exactly these objects to these colours.
+    """Returns the first ``{...}``, if it is JSON from exactly these objects to these
+    colours.
 
     It may span lines.
     """
@@ -230,7 +234,8 @@ def colors_in(
 def sizes_in(
     words: str, objects: Sequence[str], statements: Statements = "standard"
 ) -> list[str] | None:
-    """The first ``[...]`` on one line, if it is a JSON list of exactly these objects.
+    """Returns the first ``[...]`` on one line, if it is a JSON list of exactly these
+    objects.
 
     Official oddity: it may repeat an object, and its first entries count.
     """
@@ -247,7 +252,8 @@ def letters_in(
     letters: str,
     count: int,
 ) -> list[int] | None:
-    """The first ``[...]`` on one line, if it is a JSON list of ``count`` letters.
+    """Returns the first ``[...]`` on one line, if it is a JSON list of ``count``
+    letters.
 
     Returns their places in ``letters``. Case and blanks around a letter do not matter.
 
@@ -261,7 +267,7 @@ def letters_in(
 
 
 def pattern_in(words: str) -> str | None:
-    """The text between the first ``<<`` and ``>>`` on one line."""
+    """Returns the text between the first ``<<`` and ``>>`` on one line."""
     enclosed = first_enclosed(words, "<<", ">>")
     if enclosed is None:
         return None
@@ -269,7 +275,8 @@ def pattern_in(words: str) -> str | None:
 
 
 def texts_in(words: str) -> list[str] | None:
-    """The first list of texts that is strict JSON on one line; None without one."""
+    """Returns the first list of texts that is strict JSON on one line; None without
+    one."""
     enclosed = first_enclosed(words, "[", "]")
     if enclosed is None:
         return None
@@ -284,7 +291,8 @@ def first_enclosed(
     opening: str,
     closing: str,
 ) -> str | None:
-    """The first piece from one mark to another on one line, marks included, or None."""
+    """Returns the first piece from one mark to another on one line, marks included, or
+    None."""
     for line in text.split("\n"):
         start = line.find(opening)
         if start >= 0:
@@ -295,7 +303,8 @@ def first_enclosed(
 
 
 def texts_of(labels: Mapping[str, Any], key: str) -> list[str]:
-    """The texts under a label, which is a text or a list; empty for anything else."""
+    """Returns the texts under a label, which is a text or a list; empty for anything
+    else."""
     items = labels.get(key)
     if isinstance(items, str):
         items = [items]

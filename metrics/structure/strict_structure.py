@@ -50,7 +50,8 @@ def strict_structure(
 
 
 def strict_fraction(structures: Structures) -> Fraction | None:
-    """The mean of ``2 * min(g, r) / (g + r)`` over all modalities; None without any.
+    """Returns the mean of ``2 * min(g, r) / (g + r)`` over all modalities; None without
+    any.
 
     >>> strict_fraction(Structures({"image": 3, "audio": 1}, {"image": 1, "audio": 1}))
     Fraction(3, 4)

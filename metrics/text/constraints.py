@@ -136,7 +136,8 @@ class Constraint(NamedTuple):
     condition: CountCondition | None = None
 
     def checked(self, text: str, *, lower_keywords: bool) -> dict[str, Any]:
-        """The evidence of a text: the constraint, ``met``, and the counted number."""
+        """Returns the evidence of a text: the constraint, ``met``, and the counted
+        number."""
         if self.kind in _NORMALISED:
             words = list(map(speech, self.words))
         elif lower_keywords:
@@ -181,7 +182,8 @@ KINDS = tuple(_ARGUMENTS)
 
 
 def constraints_of(label: Any) -> tuple[Constraint, ...]:
-    """A label's constraints: one as a list, or a list of them. Raises UsageError.
+    """Returns a label's constraints: one as a list, or a list of them. Raises
+    UsageError.
 
     >>> [row.kind for row in constraints_of([["start", "together"], ["length_word", "< 20"]])]
     ['start', 'length_word']
@@ -233,7 +235,8 @@ def _constraint(written: Any) -> Constraint:
 
 
 def parsed_condition(written: str) -> CountCondition:
-    """A condition such as ``>= 20 and count <= 35``. It is parsed, never executed.
+    """Returns a condition such as ``>= 20 and count <= 35``. It is parsed, never
+    executed.
 
     Raises UsageError for another form.
 

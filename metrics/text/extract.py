@@ -45,7 +45,7 @@ Regexes: TypeAlias = Annotated[Sequence[str], Checked(_regexes_fault)]
 
 
 def extracted(text: str, extract: Extract) -> str | None:
-    """The answer in a text; None if the text has none.
+    """Returns the answer in a text; None if the text has none.
 
     The last of several counts, since a text that reasons ends with its answer. Of a
     regular expression it is the first group that is not empty, or the whole match
@@ -76,7 +76,8 @@ def extracted(text: str, extract: Extract) -> str | None:
 
 
 def _last_boxed(text: str) -> str:
-    """The content of the last closed ``\\boxed{...}``, inner braces included."""
+    """Returns the content of the last closed ``\\boxed{...}``, inner braces
+    included."""
     content = ""
     opened: list[int | None] = []
     for brace in _BRACES.finditer(text):

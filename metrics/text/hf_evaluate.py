@@ -82,7 +82,8 @@ def hf_evaluate(
 
 
 def together(scores: Scores) -> Estimate:
-    """The number of all scored answers in one call, with the metric ``hf_evaluate``.
+    """Returns the number of all scored answers in one call, with the metric
+    ``hf_evaluate``.
 
     A metric of a corpus, such as BLEU, needs it. It is about fifty times faster than
     one call per answer. No number without a scored answer, or if the library fails,
@@ -133,7 +134,8 @@ def _computed(
 
 
 def _checked(name: str, *, trust_remote_code: bool) -> str:
-    """The name to load. Raises UsageError without one, or for untrusted code."""
+    """Returns the name to load. Raises UsageError without one, or for untrusted
+    code."""
     if not name:
         raise UsageError('name the metric, such as {"name": "rouge"}')
     if not trust_remote_code and not _is_of_the_library(name):
@@ -150,7 +152,7 @@ _OF_THE_LIBRARY = re.compile(r"(?:evaluate-(?:metric|measurement|comparison)/)?\
 
 
 def _is_of_the_library(name: str) -> bool:
-    """Whether a name means the library's own metric, not a script of this name.
+    """Returns whether a name means the library's own metric, not a script of this name.
 
     The library searches the working folder first, where a script is foreign code.
     """
@@ -162,7 +164,7 @@ def _is_of_the_library(name: str) -> bool:
 
 @cache
 def _load(name: str) -> Any:
-    """The library's (untyped) metric, or an unavailable score with the reason.
+    """Returns the library's (untyped) metric, or an unavailable score with the reason.
 
     Loading takes seconds, and a failure may take a network timeout: each name is tried
     once per process.

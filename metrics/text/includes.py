@@ -71,7 +71,7 @@ def _reference_texts(sample: Sample) -> list[str]:
 
 
 def contains(text: str, words: str) -> bool:
-    """Whether a text has some words as whole words.
+    """Returns whether a text has some words as whole words.
 
     >>> contains("the capital of France is Paris.", "Paris")
     True

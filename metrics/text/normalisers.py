@@ -68,7 +68,7 @@ NORMALISERS: Mapping[Normaliser, Callable[[str], str]] = {
 
 @functools.cache
 def _whisper() -> Callable[[str], str]:
-    """The library's normaliser without four contractions.
+    """Returns the library's normaliser without four contractions.
 
     The tokeniser of transformers, which the released scorer uses, does not know them.
     """

@@ -39,7 +39,7 @@ class WrittenNumber(NamedTuple):
 
 
 def last_number(text: str) -> WrittenNumber | None:
-    """The last number of a text; None without any.
+    """Returns the last number of a text; None without any.
 
     A fraction is one number: ``3/4``, ``\\frac{3}{4}``. A date such as ``3/4/2024`` is
     not a fraction. Percent signs, currencies and units are ignored.

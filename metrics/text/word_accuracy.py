@@ -109,7 +109,8 @@ def accuracy_of(
     unit: Unit = "word",
     blanks: Blanks = "drop",
 ) -> Accuracy:
-    """The accuracy over pairs of an answer's text and its target; errors are summed.
+    """Returns the accuracy over pairs of an answer's text and its target; errors are
+    summed.
 
     The arguments are the switches of ``word_accuracy``. With an empty target, each word
     of the answer is an error.
@@ -169,7 +170,8 @@ def _blanked(
 
 
 def target_texts(sample: Sample, key: str) -> list[str] | Score:
-    """The label's texts, else the first reference's, or unscored with the reason."""
+    """Returns the label's texts, else the first reference's, or unscored with the
+    reason."""
     label = sample.metadata.get(key)
     if label is None and sample.references:
         label = sample.references[0].words

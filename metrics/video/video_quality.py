@@ -41,7 +41,7 @@ AESTHETIC = DoverBranch(0.3896, -0.08285, 0.03774)
 
 
 def fused(technical: float, aesthetic: float) -> float:
-    """The overall quality from 0 to 1 of the scores of both branches."""
+    """Returns the overall quality from 0 to 1 of the scores of both branches."""
     x = TECHNICAL.share(technical) + AESTHETIC.share(aesthetic)
     return (1 + math.tanh(x / 2)) / 2  # the logistic function of x, without overflow
 
@@ -110,7 +110,8 @@ class _DoverNetwork(NamedTuple):
 
 
 def branch_means(model: Mapping[str, Any], views: Views) -> tuple[float, float]:
-    """The mean score of each branch. Raises WeightsError without two of them."""
+    """Returns the mean score of each branch. Raises WeightsError without two of
+    them."""
     torch = need("torch", "hf")
     network = loaded(model, _dover_network)
     with opening(network.folder), torch.inference_mode():

@@ -87,7 +87,8 @@ def _used_frames(
     places: Any,
     limits: DecodeLimits,
 ) -> tuple[Pixels, Pixels]:
-    """The technical view as fragments, and the aesthetic view as small frames."""
+    """Returns the technical view as fragments, and the aesthetic view as small
+    frames."""
     import numpy as np
 
     pieces = np.zeros((len(technical), SIDE, SIDE, 3), np.uint8)
@@ -142,7 +143,8 @@ def _start(
     number: int,
     place: float,
 ) -> int:
-    """The start of a fragment in its cell; as upstream, never at the last pixel."""
+    """Returns the start of a fragment in its cell; as upstream, never at the last
+    pixel."""
     cell = length // GRID
     free = max(0, cell - FRAGMENT)
     return min(cell * number, length - FRAGMENT) + int(place * free)
@@ -153,7 +155,7 @@ def resized(
     height: int,
     width: int,
 ) -> Pixels:
-    """The picture in another size, bilinear as upstream.
+    """Returns the picture in another size, bilinear as upstream.
 
     Only the nearest pixels count, so a much smaller picture keeps its noise.
     """

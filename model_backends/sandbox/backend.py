@@ -87,8 +87,8 @@ class SandboxBackend:
 
     @classmethod
     def check_machine(cls) -> str:
-        """A description of the default sandbox on this machine. Raises MissingDataError
-        if programs cannot be isolated."""
+        """Returns a description of the default sandbox on this machine. Raises
+        MissingDataError if programs cannot be isolated."""
         bubblewrap = bubblewrap_for("", packages=False)
         first = f"sandbox: models' programs can run in {bubblewrap.name}"
         return "; ".join([first, *bubblewrap.notes])
@@ -124,8 +124,8 @@ class SandboxBackend:
             return Response.failed("internal", str(error))
 
     def _response(self, outcome: ProgramResult) -> Response:
-        """The answer: the printed text first, the state last in its own part, because a
-        program could print text that imitates a state."""
+        """Returns the answer: the printed text first, the state last in its own part,
+        because a program could print text that imitates a state."""
         state = []
         if outcome.status and not outcome.was_ended:
             state.append(f"exit status {outcome.status}")

@@ -135,7 +135,7 @@ class Bubblewrap:
             descriptors = [their_socket.fileno(), info_write]
 
             def data(content: bytes) -> str:
-                """The number of a new descriptor with this content."""
+                """Returns the number of a new descriptor with this content."""
                 descriptor = os.memfd_create("mmeval-sandbox")
                 descriptors.append(descriptor)
                 temporary.callback(os.close, descriptor)
@@ -179,9 +179,9 @@ class Bubblewrap:
         return SandboxProcess(process, our_socket, info, limits)
 
     def _outer(self) -> list[str]:
-        """The command before bubblewrap, if this is root: it changes to an unprivileged
-        id, because root's number of processes has no limit. That id cannot read root's
-        home, so the interpreter's folders are mounted elsewhere for it."""
+        """Returns the command before bubblewrap, if this is root: it changes to an
+        unprivileged id, because root's number of processes has no limit. That id cannot
+        read root's home, so the interpreter's folders are mounted elsewhere for it."""
         if not self._setpriv:
             return []
         words = []
@@ -199,7 +199,8 @@ class Bubblewrap:
         return [*words, "--clear-groups", "--inh-caps=-all", "--"]
 
     def _filesystem(self) -> list[str]:
-        """The options for the root file system, in order: system, Python, devices."""
+        """Returns the options for the root file system, in order: system, Python,
+        devices."""
         words = ["--disable-userns"] if self._closed else []
         environment = {**ENVIRONMENT, "LD_LIBRARY_PATH": self._python.libraries}
         for name, value in environment.items():
@@ -260,7 +261,7 @@ class SandboxProcess:
         return folders
 
     def resource_use(self) -> ResourceUse | None:
-        """The program's resource use; None until its process 1 is known."""
+        """Returns the program's resource use; None until its process 1 is known."""
         if not self._find_first():
             return None
         use = self._measured()
@@ -322,7 +323,7 @@ def _find_program(name: str, package: str) -> str:
 
 
 def _work_folder(limits: ProgramLimits, inputs: int) -> list[str]:
-    """The options for all writable folders, with their sizes."""
+    """Returns the options for all writable folders, with their sizes."""
     size = str(limits.folder_bytes)
     words = ["--size", size, "--tmpfs", "/dev/shm", "--size", size, "--tmpfs", WORK]
     words += ["--dir", f"{WORK}/output", "--dir", f"{WORK}/tmp"]

@@ -84,7 +84,8 @@ def _bubblewrap(
     *,
     packages: bool,
 ) -> Bubblewrap:
-    """The strictest options of bubblewrap that work here. The result is cached."""
+    """Returns the strictest options of bubblewrap that work here. The result is
+    cached."""
     python_info = interpreter(python, packages=packages)
     proc = closed = True
     while True:

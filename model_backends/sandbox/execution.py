@@ -183,8 +183,8 @@ class _RunningProgram:
         return "time" if self._seconds > self.limits.seconds else None
 
     def folders_are_full(self) -> bool:
-        """True if one of the folders is full, or all hold too many files, folders and
-        links together."""
+        """Returns True if one of the folders is full, or all hold too many files,
+        folders and links together."""
         inodes = 0
         for folder in self._folder_stats():
             if folder.f_bfree == 0:

@@ -145,7 +145,7 @@ _MACHINES = {
 
 
 def filter_for(machine: str = platform.machine()) -> bytes | None:
-    """The filter for a type of machine; None for an unknown type."""
+    """Returns the filter for a type of machine; None for an unknown type."""
     machine_calls = _MACHINES.get(machine)
     if machine_calls is None:
         return None

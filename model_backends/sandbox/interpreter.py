@@ -50,8 +50,8 @@ class Interpreter:
 
 @lru_cache(maxsize=32)
 def interpreter(python: str, *, packages: bool) -> Interpreter:
-    """The interpreter ``python``; ours if empty. Raises MissingDataError if it does not
-    run, UsageError if its folder holds files that programs must not see."""
+    """Returns the interpreter ``python``; ours if empty. Raises MissingDataError if it
+    does not run, UsageError if its folder holds files that programs must not see."""
     words = ["packages"] if packages else []
     report = _report(python or sys.executable, *words)
     # in a virtual environment, use its base interpreter
@@ -89,7 +89,7 @@ def interpreter(python: str, *, packages: bool) -> Interpreter:
 
 
 def _report(python: str, *words: str) -> dict[str, Any]:
-    """An interpreter's report about itself."""
+    """Returns an interpreter's report about itself."""
     try:
         completed = subprocess.run(
             [python, "-I", "-c", _SELF_REPORT, *words],

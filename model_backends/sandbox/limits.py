@@ -50,8 +50,8 @@ class ProgramLimits:
         return min(self.files * self.file_mb, self.memory_mb) * MIB
 
     def of_decoding(self, size: int, seconds: float) -> DecodeLimits:
-        """The limits for decoding one of the program's files of ``size`` bytes: at most
-        the program's memory, and ``seconds``."""
+        """Returns the limits for decoding one of the program's files of ``size`` bytes:
+        at most the program's memory, and ``seconds``."""
         default = DEFAULT_LIMITS
         memory = self.memory_mb * MIB
         # a step's limits grow with the file's size
@@ -66,8 +66,9 @@ class ProgramLimits:
         )
 
     def of_process(self) -> dict[str, int]:
-        """The limits of each process, by their names in ``resource``. They are a second
-        line of defence: the sum over all processes is measured from outside."""
+        """Returns the limits of each process, by their names in ``resource``. They are
+        a second line of defence: the sum over all processes is measured from
+        outside."""
         limits = {
             # address space: libraries reserve more than they use
             "RLIMIT_AS": 4 * self.memory_mb * MIB + 2**30,

@@ -36,9 +36,9 @@ class MemoryGroup:
 
     @classmethod
     def around(cls, process: int, max_bytes: int) -> MemoryGroup | None:
-        """A group with ``process``, which must not have children yet. Its memory is
-        limited to about ``max_bytes``. None if groups are not available (memory is
-        measured anyway), or if the process has already ended."""
+        """Returns a group with ``process``, which must not have children yet. Its
+        memory is limited to about ``max_bytes``. None if groups are not available
+        (memory is measured anyway), or if the process has already ended."""
         parent = parent_group()
         if parent is None:
             return None
@@ -89,15 +89,16 @@ class MemoryGroup:
 
 
 def kernel_limits_memory() -> bool:
-    """True if programs get control groups. Only after the first program (the probe) is
-    it known whether the kernel refuses them."""
+    """Returns True if programs get control groups. Only after the first program (the
+    probe) is it known whether the kernel refuses them."""
     return parent_group() is not None and not _refusals
 
 
 @lru_cache(maxsize=1)
 def parent_group() -> Path | None:
-    """The folder in which this process may create groups with a memory limit: its own
-    group's or the parent's; None if it may not. Groups of killed runs are removed."""
+    """Returns the folder in which this process may create groups with a memory limit:
+    its own group's or the parent's; None if it may not. Groups of killed runs are
+    removed."""
     own_group = _own_group()
     if own_group is None:
         return None
@@ -122,7 +123,7 @@ def parent_group() -> Path | None:
 
 
 def _own_group() -> Path | None:
-    """The folder of this process's group; None without cgroup v2."""
+    """Returns the folder of this process's group; None without cgroup v2."""
     with contextlib.suppress(OSError):
         groups = Path("/proc/self/cgroup").read_text().splitlines()
         paths = [line.removeprefix("0::/") for line in groups if line[:4] == "0::/"]

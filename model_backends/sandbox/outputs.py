@@ -48,8 +48,9 @@ class Outputs(NamedTuple):
 
 
 def outputs_of(folder: int, limits: ProgramLimits) -> Outputs:
-    """The regular files of an open folder as parts, in the order of their names. The
-    program must have ended. Decoding all files takes at most the program's seconds."""
+    """Returns the regular files of an open folder as parts, in the order of their
+    names. The program must have ended. Decoding all files takes at most the program's
+    seconds."""
     names = sorted(os.listdir(folder))
     parts: list[Part] = []
     left_out: list[str] = []
@@ -91,8 +92,8 @@ def outputs_of(folder: int, limits: ProgramLimits) -> Outputs:
 def _part(
     data: bytes, name: str, number: int, limits: DecodeLimits
 ) -> tuple[Part | None, str]:
-    """The part of a file, or None with the reason. Only the suffix of its name is kept:
-    it tells the type of a text file."""
+    """Returns the part of a file, or None with the reason. Only the suffix of its name
+    is kept: it tells the type of a text file."""
     if not data:
         return None, "it is empty"
     label = f"file{number}"

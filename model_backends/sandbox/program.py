@@ -26,8 +26,8 @@ class SandboxProgram(NamedTuple):
 
 
 def program_of(request: Request) -> SandboxProgram | None:
-    """The last code part of the last user message, else its last fenced block; None if
-    it has neither."""
+    """Returns the last code part of the last user message, else its last fenced block;
+    None if it has neither."""
     user_messages = [message for message in request.messages if message.role == "user"]
     if not user_messages:
         return None
@@ -46,7 +46,7 @@ def program_of(request: Request) -> SandboxProgram | None:
 
 
 def _inputs(messages: Sequence[Message]) -> tuple[tuple[str, Media], ...]:
-    """All media except code, each once."""
+    """Returns all media except code, each once."""
     counts: Counter[str] = Counter()
     names: dict[Media, str] = {}
     for message in messages:

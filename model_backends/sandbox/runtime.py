@@ -34,7 +34,8 @@ class ResourceUse(NamedTuple):
 
 
 def received_descriptors(line: socket.socket) -> list[int]:
-    """The descriptors sent by the front program; empty if it has ended before."""
+    """Returns the descriptors sent by the front program; empty if it has ended
+    before."""
     descriptors = array("i")
     with contextlib.suppress(OSError):
         # not socket.recv_fds: it ignores its flags, so processes started at the same

@@ -27,8 +27,9 @@ def measure_below(
     max_memory: int,
     used: dict[tuple[int, str], int],
 ) -> ResourceUse:
-    """The resource use of process 1 of a namespace (``first``) and all processes below
-    it. Orphans become its children. Process 1 itself does not count as a thread.
+    """Returns the resource use of process 1 of a namespace (``first``) and all
+    processes below it. Orphans become its children. Process 1 itself does not count as
+    a thread.
 
     Memory is the sum over all memory without a file. After a fork, processes share
     pages, so above ``most_memory`` each page is counted once. Each socket counts as
@@ -56,7 +57,7 @@ def measure_below(
 def _scan(
     processes: Sequence[Path], max_memory: int, used: dict[tuple[int, str], int]
 ) -> ResourceUse:
-    """The resource use by one scan of all processes. Process 1 comes first."""
+    """Returns the resource use by one scan of all processes. Process 1 comes first."""
     memory = threads = ticks = 0
     for process in processes:
         # the process may have ended
@@ -83,7 +84,7 @@ def _scan(
 
 
 def _processes(first: int) -> list[Path]:
-    """The folders of a namespace's processes, process 1 first.
+    """Returns the folders of a namespace's processes, process 1 first.
 
     The namespace's own ``/proc`` lists them by number, also a process that has just
     lost its parent. Without it, they are found by following the children.
@@ -109,7 +110,7 @@ def _below(pid: int) -> Iterator[int]:
 
 
 def _threads(process: Path) -> list[Path]:
-    """The folders of a process's threads."""
+    """Returns the folders of a process's threads."""
     folder = process / "task"
     with contextlib.suppress(OSError):
         # not iterdir, which stays open if the process ends
@@ -122,9 +123,9 @@ def _bytes(
     name: str,
     pattern: re.Pattern[str],
 ) -> int:
-    """The bytes of a process in the lines of its file ``name``; 0 if it has ended. If
-    the first thread has ended, its file is empty, so the other threads' files are
-    read."""
+    """Returns the bytes of a process in the lines of its file ``name``; 0 if it has
+    ended. If the first thread has ended, its file is empty, so the other threads' files
+    are read."""
     size = _sum_of_lines(process / name, pattern)
     if size:
         return size
@@ -136,7 +137,8 @@ def _bytes(
 
 
 def _sum_of_lines(file: Path, pattern: re.Pattern[str]) -> int:
-    """The sum of the matching lines of a file, in bytes; 0 if it cannot be read."""
+    """Returns the sum of the matching lines of a file, in bytes; 0 if it cannot be
+    read."""
     with contextlib.suppress(OSError):
         return 1024 * sum(map(int, pattern.findall(file.read_text())))
     return 0

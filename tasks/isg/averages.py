@@ -29,7 +29,7 @@ class LevelAverages(TypedDict):
 def roll_up(
     rows: Sequence[Row], profile: Literal["standard", "official"] = "standard"
 ) -> LevelAverages:
-    """The averages of samples.
+    """Returns the averages of samples.
 
     The mean of a level leaves out samples without a value on this level. Official
     oddities: Semantic Segmentation is left out, a category without a value has 0, and
@@ -61,7 +61,7 @@ def roll_up(
 
 
 def average_of(categories: Mapping[str, Levels], *, official: bool = False) -> Levels:
-    """The plain mean of the categories with a value, on each level."""
+    """Returns the plain mean of the categories with a value, on each level."""
     average: Levels = {}
     for level in LEVELS:
         included = dict(categories)

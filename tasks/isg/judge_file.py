@@ -23,12 +23,13 @@ SCORES = ("isg_structural", "isg_block", "isg_image", "isg_holistic")
 
 
 def judge_file(answers: str, count: int) -> str:
-    """The name of the judge file of a file with ``count`` answers."""
+    """Returns the name of the judge file of a file with ``count`` answers."""
     return f"{Path(answers).stem}_0_{count}_judge.jsonl"
 
 
 def is_judged(scored: ScoredTrial) -> bool:
-    """True if an answer has all four levels, each scored or with a lost verdict."""
+    """Returns True if an answer has all four levels, each scored or with a lost
+    verdict."""
     for name in SCORES:
         score = scored.scores.get(name)
         if score is None:
@@ -39,14 +40,14 @@ def is_judged(scored: ScoredTrial) -> bool:
 
 
 def has_lost_verdict(scored: ScoredTrial) -> bool:
-    """True if the line of a judged answer has a null verdict."""
+    """Returns True if the line of a judged answer has a null verdict."""
     unscored = any(scored.scores[name].status == "unscored" for name in SCORES)
     return unscored and not _is_empty(scored)
 
 
 def judged(scored: ScoredTrial, line: Mapping[str, Any]) -> dict[str, Any]:
-    """The line of a judged answer, with the levels as the released judge script writes
-    them.
+    """Returns the line of a judged answer, with the levels as the released judge script
+    writes them.
 
     A lost verdict is null, and an empty answer has no result. In the official profile
     the result is an error if the script ends at this sample, and ``image`` is null if
@@ -85,13 +86,13 @@ def _ends(score: Score) -> bool:
 
 
 def _questions(sample: Sample, kind: str) -> list[dict[str, Any]]:
-    """The questions of a row. A damaged question is empty."""
+    """Returns the questions of a row. A damaged question is empty."""
     questions = listed(predict_of(sample).get(kind))
     return [dict(row) if isinstance(row, dict) else {} for row in questions]
 
 
 def _block_rows(sample: Sample, score: Score) -> list[dict[str, Any]]:
-    """The questions with the judge's replies."""
+    """Returns the questions with the judge's replies."""
     rows = _questions(sample, BLOCK_QUESTIONS)
     verdicts = score.evidence.get("verdicts", {})
     for number, row in enumerate(rows):
@@ -110,7 +111,8 @@ def _block_rows(sample: Sample, score: Score) -> list[dict[str, Any]]:
 
 
 def _image_rows(sample: Sample, score: Score) -> list[dict[str, Any]]:
-    """The questions with the judge's replies. The evidence has them in row order."""
+    """Returns the questions with the judge's replies. The evidence has them in row
+    order."""
     replies = score.evidence.get("said", {})
     skipped = score.evidence.get("not_asked", {})
     verdicts = score.evidence.get("verdicts", {})

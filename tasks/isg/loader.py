@@ -76,7 +76,8 @@ def load(source: DataSource) -> InterleavedDataset:
 
 
 def known_labels(row: Mapping[str, Any]) -> dict[str, str]:
-    """The label by which tasks select rows. It is empty for an unknown category."""
+    """Returns the label by which tasks select rows. It is empty for an unknown
+    category."""
     category = row.get("Category")
     return {CATEGORY: category if isinstance(category, str) else ""}
 
@@ -140,7 +141,8 @@ class IsgRowReader:
     def _content(
         self, row: Mapping[str, Any], key: str, resolve: MediaFolder, odd: list[str]
     ) -> Interleaved:
-        """The content of a side of a row. Adds odd names of pictures to ``odd``."""
+        """Returns the content of a side of a row. Adds odd names of pictures to
+        ``odd``."""
         blocks = row.get(key)
         if not isinstance(blocks, list) or not blocks:
             raise UsageError(f'"{key}" has no blocks')
@@ -172,7 +174,8 @@ def _results(
     folder: Path,
     pattern: str,
 ) -> dict[str, list[dict[str, Any]]]:
-    """The results of a judge file by sample, and whether each line has an answer.
+    """Returns the results of a judge file by sample, and whether each line has an
+    answer.
 
     Raises MissingDataError unless exactly one file matches the pattern.
     """

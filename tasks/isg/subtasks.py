@@ -117,7 +117,8 @@ def requirement_of(subtask: str) -> Requirement:
 
 
 def category_of(subtask: str) -> str:
-    """The category of a subtask in the data's spelling. Raises UnknownNameError."""
+    """Returns the category of a subtask in the data's spelling. Raises
+    UnknownNameError."""
     if subtask not in _OF_SUBTASK:
         raise UnknownNameError("subtask of ISG-Bench", subtask, _OF_SUBTASK)
     return _OF_SUBTASK[subtask]

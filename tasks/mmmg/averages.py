@@ -22,7 +22,7 @@ the leaderboard."""
 def average(
     values: Mapping[str, float], tasks: Sequence[str], *, absent: Absent = "left out"
 ) -> float | None:
-    """The unweighted mean of tasks; None if no task counts.
+    """Returns the unweighted mean of tasks; None if no task counts.
 
     ``absent`` decides how tasks without a value count.
     """
@@ -32,7 +32,7 @@ def average(
 
 
 def interval(passes: Mapping[str, Passes], tasks: Sequence[str]) -> Spread | None:
-    """The mean of the tasks with passes, and the authors' standard error.
+    """Returns the mean of the tasks with passes, and the authors' standard error.
 
     None if the tasks have different numbers of passes, or none has a pass.
     """

@@ -46,7 +46,7 @@ class HubCopy:
     files: tuple[Path, ...]
 
     def has(self, category: str, place: PromptPlace) -> bool:
-        """True if the copy has the row. This does not read the media.
+        """Returns True if the copy has the row. This does not read the media.
 
         Raises UsageError for a file that is not parquet or lacks the columns.
         """
@@ -114,7 +114,8 @@ class CategoryMedia:
         position: int,
         name: str,
     ) -> Media:
-        """The medium at a position of a row's list ``field``, with the given file name.
+        """Returns the medium at a position of a row's list ``field``, with the given
+        file name.
 
         Raises MissingDataError if the copy does not have it.
         """

@@ -108,7 +108,8 @@ def _line(run: StoredRun, task: StoredTask) -> TaskLine:
 
 
 def _passes(scores: Scores) -> Passes:
-    """The mean of each pass, with equal weight for each instruction file of a task.
+    """Returns the mean of each pass, with equal weight for each instruction file of a
+    task.
 
     Empty if a pass has no score of one of the files.
     """
@@ -181,7 +182,8 @@ def _averages_table(
 def _average_row(
     title: str, tasks: Sequence[str], lines: Mapping[str, TaskLine]
 ) -> tuple[Cell, ...]:
-    """A row of averages. They are shown if each task has a value or is unsupported."""
+    """Returns a row of averages. They are shown if each task has a value or is
+    unsupported."""
     states = Counter(_state_of(task, lines) for task in tasks)
     labels: list[tuple[State, str]] = [
         ("lost", "lost"),

@@ -134,7 +134,7 @@ def _missing_media(
     folder: Path,
     row: Mapping[str, Any],
 ) -> list[str]:
-    """The missing media files of a row, as paths below the folder."""
+    """Returns the missing media files of a row, as paths below the folder."""
     missing = []
     for key, kind in NUMBERED.items():
         try:
@@ -205,7 +205,8 @@ class _RowReader:
     def _listed(
         self, row: Mapping[str, Any], key: str, place: PromptPlace | None
     ) -> dict[str, Media]:
-        """The media of a row's list by label, numbered from 0 like placeholders."""
+        """Returns the media of a row's list by label, numbered from 0 like
+        placeholders."""
         kind = NUMBERED[key]
         media = {}
         for position, number in enumerate(numbers(row, key)):

@@ -53,7 +53,7 @@ class LineAnswer:
 
 
 def place_of(sample: Sample) -> RowPlace | None:
-    """The place of a sample; None for a sample of another benchmark."""
+    """Returns the place of a sample; None for a sample of another benchmark."""
     match = _ID.fullmatch(sample.id)
     if match is None or sample.metadata.get("file") != match["file"]:
         return None
@@ -61,13 +61,14 @@ def place_of(sample: Sample) -> RowPlace | None:
 
 
 def seal(response: str, numbers: Mapping[TagKind, Sequence[int]]) -> str:
-    """The digest of a line. It ties the exact parts of an answer to this line."""
+    """Returns the digest of a line. It ties the exact parts of an answer to this
+    line."""
     lists = [list(numbers.get(kind, ())) for kind in SUFFIXES]
     return digest([response, *lists])
 
 
 def read_line_answer(line_answer: LineAnswer) -> Interleaved:
-    """The answer that a line expresses, without exact parts."""
+    """Returns the answer that a line expresses, without exact parts."""
     labelled = {}
     for kind, items in line_answer.media.items():
         for number, medium in enumerate(items):
@@ -76,7 +77,7 @@ def read_line_answer(line_answer: LineAnswer) -> Interleaved:
 
 
 def line_answer_of(output: Interleaved) -> LineAnswer:
-    """An answer in the form of a line.
+    """Returns an answer in the form of a line.
 
     Placeholders are renumbered unless they are numbered as in the layout. Hidden
     reasoning and media of other kinds are left out.
@@ -88,7 +89,8 @@ def line_answer_of(output: Interleaved) -> LineAnswer:
 
 
 def _as_numbered(output: Interleaved) -> LineAnswer | None:
-    """The media in the order of their numbers; None unless these are 0, 1, 2, ..."""
+    """Returns the media in the order of their numbers; None unless these are 0, 1, 2,
+    ..."""
     numbered: dict[TagKind, dict[int, Media]] = {kind: {} for kind in SUFFIXES}
     for part in output.parts:
         if part.media is None:

@@ -193,7 +193,7 @@ class MmmgAnswers:
         """Do nothing: no file stays open."""
 
     def _response(self, file: str, row: Mapping[str, Any]) -> Response:
-        """The response in a row.
+        """Returns the response in a row.
 
         Raises MissingDataError for missing media, UsageError for an invalid answer.
         """
@@ -266,11 +266,12 @@ class MmmgAnswers:
 
 
 def _listed(row: Mapping[str, Any]) -> dict[TagKind, list[int]]:
-    """The numbers of a line's media by kind. Raises UsageError if they are invalid."""
+    """Returns the numbers of a line's media by kind. Raises UsageError if they are
+    invalid."""
     return {kind: numbers(row, f"{kind}_list") for kind in SUFFIXES}
 
 
 def _is_exact(row: Mapping[str, Any]) -> bool:
-    """True if the line has the exact parts of its answer under our key."""
+    """Returns True if the line has the exact parts of its answer under our key."""
     extra = own_of(row)
     return "parts" in extra and extra.get("of") == seal(row["response"], _listed(row))

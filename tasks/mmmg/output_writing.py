@@ -181,7 +181,7 @@ _EMPTY = {"response": "", "image_list": [], "audio_list": []}
 
 
 def _rgb_png(picture: Media, data: bytes) -> bytes | None:
-    """A picture as an RGB PNG; None if it cannot be decoded.
+    """Returns a picture as an RGB PNG; None if it cannot be decoded.
 
     An RGB PNG is unchanged. Otherwise transparency is dropped without a background and
     the picture is not rotated, like in the scripts.

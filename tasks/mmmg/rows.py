@@ -70,12 +70,12 @@ def lines(file: Path) -> Iterator[RowLine]:
 
 
 def labels(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The labels of a row: all fields except prompts and lists of media."""
+    """Returns the labels of a row: all fields except prompts and lists of media."""
     return {name: value for name, value in row.items() if name not in _NOT_LABELS}
 
 
 def text(row: Mapping[str, Any], key: str) -> str:
-    """The text in a field. Raises UsageError for anything else."""
+    """Returns the text in a field. Raises UsageError for anything else."""
     value = row.get(key)
     if not isinstance(value, str) or not value.strip():
         raise UsageError(f"{key!r} must be a text")
@@ -83,7 +83,8 @@ def text(row: Mapping[str, Any], key: str) -> str:
 
 
 def numbers(row: Mapping[str, Any], key: str) -> list[int]:
-    """The file numbers in a field; empty without it. Raises UsageError if invalid."""
+    """Returns the file numbers in a field; empty without it. Raises UsageError if
+    invalid."""
     values = row.get(key) or []
     if not isinstance(values, list) or not all(
         type(value) is int and 0 <= value < _MAX_NUMBER for value in values
@@ -97,7 +98,8 @@ def medium_file(
     file: str,
     number: int,
 ) -> str:
-    """The path of a numbered medium below the folder of instructions or answers.
+    """Returns the path of a numbered medium below the folder of instructions or
+    answers.
 
     >>> medium_file("image", "i_edit_text", 3)
     'image/i_edit_text_3.png'

@@ -35,7 +35,8 @@ class TaskAverages(SideMeans):
 
 
 def roll_up(rows: Sequence[Row]) -> TaskAverages:
-    """The averages of questions, with the tasks in the order of their first question.
+    """Returns the averages of questions, with the tasks in the order of their first
+    question.
 
     A question without a value on a side is left out of that side's means. A task
     without a value is left out of the means over tasks. The score of a task is the mean
@@ -59,7 +60,8 @@ def roll_up(rows: Sequence[Row]) -> TaskAverages:
 
 
 def over_tasks(tasks: Collection[SideMeans]) -> SideMeans:
-    """The plain means over tasks. Each mean leaves out tasks without a value."""
+    """Returns the plain means over tasks. Each mean leaves out tasks without a
+    value."""
     return {
         "text": _mean(tasks, "text"),
         "image": _mean(tasks, "image"),

@@ -104,7 +104,7 @@ def layout(run: StoredRun) -> Iterator[Table]:
 
 
 def _over_tasks(tasks: Collection[Numbers]) -> Numbers:
-    """The plain means over tasks, like those of a group of tasks.
+    """Returns the plain means over tasks, like those of a group of tasks.
 
     A task with nothing to score is left out. A task with a lost value makes the mean
     unknown.
@@ -221,7 +221,7 @@ def _joined(parts: Iterable[TaskAnswers]) -> TaskAnswers:
 
 
 def _mark(names: Collection[str], tasks: Mapping[str, Numbers]) -> str:
-    """The mark of a mean over fewer than all tasks or sides."""
+    """Returns the mark of a mean over fewer than all tasks or sides."""
     for name in names:
         if None in _percents(tasks.get(name, {})):
             return PARTIAL

@@ -58,7 +58,7 @@ def load(source: DataSource) -> InterleavedDataset:
 
 
 def known_labels(row: Mapping[str, Any]) -> dict[str, str]:
-    """The label by which tasks select rows; none for an unknown task."""
+    """Returns the label by which tasks select rows; none for an unknown task."""
     task = task_of(row)
     return {TASK: task} if task in TASKS else {}
 

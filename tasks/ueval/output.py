@@ -93,7 +93,7 @@ class _Fields:
         return iter(rows)
 
     def answer(self, row: Row, find: FindMedium) -> Interleaved:
-        """The text, then the pictures."""
+        """Returns the text, then the pictures."""
         parts: list[Part] = []
         text = self._text(row)
         if text:

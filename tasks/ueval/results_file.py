@@ -15,7 +15,7 @@ TEXT, IMAGE = OUTPUTS
 
 
 def results_file(answers: str) -> str:
-    """The name of the results file of an answer file."""
+    """Returns the name of the results file of an answer file."""
     return answers.replace("answers", "results")
 
 
@@ -24,7 +24,7 @@ def item_of(
     text: str,
     pictures: Sequence[str],
 ) -> dict[str, Any]:
-    """A question with its answer and scores."""
+    """Returns a question with its answer and scores."""
     sample = scored.trial.sample
     unscored = Score.unscored("not scored")
     text_score = scored.scores.get(TEXT, unscored)
@@ -66,7 +66,7 @@ def _rate(score: Score) -> dict[str, Any]:
 
 
 def summary_of(items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The means over questions."""
+    """Returns the means over questions."""
     text = [item["text_score"]["rate"] for item in items]
     image = [item["image_score"]["rate"] for item in items]
     return {

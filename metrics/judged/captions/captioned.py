@@ -1,4 +1,4 @@
-"""Content with captions in place of its media, as text for a judge."""
+"""Text for a judge, in which captions replace the media."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from mmeval.records import CAUSES, Cause, Score
 class MediumCaption:
     """The caption of an item of an answer, or why it is ``lost``.
 
-    If the answer has nothing readable there, ``text`` is empty and nothing is lost,
-    since the answer is at fault. ``remarks`` report this, and how the medium was
-    changed before it was captioned.
+    If the answer has no readable medium there, ``text`` is empty but not lost, since
+    the answer is at fault. ``remarks`` report this, and how the medium was changed
+    before it was captioned.
     """
 
     label: str
@@ -64,7 +64,8 @@ class CaptionedContent:
 
     @property
     def cause(self) -> Cause:
-        """The cause of the lost captions: it tells if another attempt can help."""
+        """The cause of the lost captions. It shows if another attempt can help."""
+        # CAUSES begins with the cause where another attempt can help most.
         causes = (caption.cause for caption in self.captions if caption.lost)
         return min(causes, key=CAUSES.index, default="lost")
 
@@ -77,9 +78,9 @@ class CaptionedContent:
 def missing_caption_score(
     contents: Mapping[str, Sequence[CaptionedContent]], evidence: Mapping[str, Any]
 ) -> Score | None:
-    """The score of a trial with a lost caption: unscored with bounds 0 and 1.
+    """Returns an unscored score with bounds 0 and 1 if a caption is lost, else None.
 
-    ``contents`` are by name, for the reason. None if all captions are there.
+    ``contents`` maps the names that the reason uses to the captioned contents.
     """
     for name, captioned in contents.items():
         for content in captioned:

@@ -1,8 +1,9 @@
 """Captions an answer's media and writes the captions in place of the media.
 
-A judge that only reads text can then judge an interleaved answer. Each medium is one
-call to the captioner (a run may have one for each kind of medium). The call only holds
-our prompt and the medium, so that a caption serves all metrics, trials and tasks.
+A judge that only reads text can then judge an interleaved answer. Each medium takes one
+call to the captioner (a run may use one captioner per kind of medium). The call
+contains only our prompt and the medium. All metrics, trials and tasks can therefore
+share the caption.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ from mmeval.program import (
 from mmeval.records import HOPELESS, Cause, Response
 
 CaptionPrompt = Annotated[PromptValue, JudgePrompt("kind", "medium", form=False)]
-"""A switch with the caption prompt of one kind of medium. It may use ``kind``, and
-``medium`` for the place of the medium; by default the medium precedes the words."""
+"""A switch with the caption prompt for one kind of medium. The prompt may use ``kind``,
+and ``medium`` for the position of the medium. By default the medium precedes the
+words."""
 CaptionForm = Literal["standard", "released"]
-"""``standard``: ``<<image1: caption>>`` in the place of a medium; ``released``: the
-text that the published script judges, with its oddities
+"""How captions are written. ``standard`` writes ``<<image1: caption>>`` in place of a
+medium. ``released`` writes the text that the published script judges, with its oddities
 (:mod:`mmeval.metrics.judged.captions.released`)."""
 STANDARD: CaptionForm = "standard"
 RELEASED: CaptionForm = "released"
@@ -57,16 +59,17 @@ def caption_contents(
     data: Sequence[Interleaved] = (),
     form: CaptionForm = STANDARD,
 ) -> Program[list[CaptionedContent]]:
-    """Caption contents, answers first; all captions are requested at the same time.
+    """Captions contents, answers first. All captions are requested at the same time.
 
-    Text stays as it is, code is kept verbatim, and hidden reasoning is left out. A
-    medium in two contents is captioned once. A note replaces a placeholder without a
-    medium, and a damaged file. ``prompts`` are the metric's switches by kind. Raises
-    PromptError for a prompt that was not bound, or cannot be rendered with a medium.
+    Text and code are kept verbatim, and hidden reasoning is left out. A medium in two
+    contents is captioned once. A note replaces a placeholder without a medium, and also
+    a damaged file. ``prompts`` are the metric's switches by kind. Raises PromptError
+    for a prompt that was not bound, or that cannot be rendered with a medium.
 
-    ``data`` are contents of the data set, such as a reference. Their faults are not the
-    answer's: a placeholder without a medium stays as it is written, with the caption of
-    the data if there is one, and a file that cannot be decoded is lost.
+    ``data`` are contents of the data set, such as a reference. The answer is not at
+    fault if they are damaged. A placeholder without a medium is therefore kept as it is
+    written, with the data's own caption if there is one. The caption of a file that
+    cannot be decoded is lost.
     """
     contents: list[tuple[Interleaved, list[Part], list[Part | None]]] = []
     media: dict[tuple[PartKind, str], Part] = {}
@@ -92,7 +95,7 @@ def caption_contents(
             if form == STANDARD and len(results) >= len(answers):
                 caption = _of_data(part, caption)
             captions.append(caption)
-        # Two items may have one label, and each counts. An item that is named twice is
+        # Two items may share a label, and each counts. An item that is named twice is
         # listed once.
         listed = tuple(dict.fromkeys(filter(None, captions)))
         if form == RELEASED:
@@ -105,7 +108,7 @@ def caption_contents(
 
 
 def _in_turn(parts: Sequence[Part], captions: Sequence[MediumCaption | None]) -> str:
-    """The text of the parts.
+    """Returns the text of the parts, with captions.
 
     The caption of an item is written once, since an answer may repeat a tag many times.
     """
@@ -122,7 +125,7 @@ def _in_turn(parts: Sequence[Part], captions: Sequence[MediumCaption | None]) ->
 
 
 def _labelled(content: Interleaved) -> list[Part]:
-    """The parts with labels. An item without a placeholder gets a free number."""
+    """Returns the parts with labels. Items without a placeholder get unused numbers."""
     taken = {part.label for part in content.parts}
     numbers: Counter[PartKind] = Counter()
     labelled: list[Part] = []
@@ -138,12 +141,15 @@ def _labelled(content: Interleaved) -> list[Part]:
 
 
 def _identity(part: Part) -> tuple[PartKind, str]:
-    """The key of a caption: equal bytes are captioned once for each kind."""
+    """Returns the key of a caption. Equal bytes are captioned once per kind."""
     return _kind(part), "" if part.media is None else part.media.sha256
 
 
 def _kind(part: Part) -> PartKind:
-    """The kind that selects prompt and captioner; a file of code is a document."""
+    """Returns the kind that selects the prompt and the captioner.
+
+    A code file counts as a document.
+    """
     if part.kind == "code":
         return "document"
     return part.kind
@@ -152,7 +158,7 @@ def _kind(part: Part) -> PartKind:
 def _to_caption(
     content: Interleaved, parts: Sequence[Part], form: CaptionForm
 ) -> list[Part | None]:
-    """The parts, with None for each part that does not need a caption."""
+    """Returns the parts, with None for each part that does not need a caption."""
     tags = released.tags(content.text) if form == RELEASED else frozenset()
     parts_to_caption: list[Part | None] = []
     for part in parts:
@@ -168,8 +174,10 @@ def _call(
     part: Part,
     prompts: Mapping[PartKind, PromptValue],
 ) -> Call:
-    """The request for a caption. It only holds the prompt and the medium, so that equal
-    media share one request."""
+    """Returns the request for a caption.
+
+    It contains only the prompt and the medium, so that equal media share one request.
+    """
     kind = _kind(part)
     assert part.media is not None  # checked by the caller
     sent_as = kind
@@ -179,7 +187,7 @@ def _call(
     shown = Interleaved((media_part(part.media, sent_as),))
     messages = PromptFile.of(prompts[kind]).messages({"kind": kind, "medium": shown})
     if not any(message.content.media() for message in messages):
-        # A prompt that does not place the medium: it precedes the words.
+        # The prompt does not place the medium, so the medium precedes the words.
         *before, last = messages
         content = Interleaved((*shown.parts, *last.content.parts))
         messages = (*before, replace(last, content=content))
@@ -198,7 +206,7 @@ def _caption(
     reply: Reply | None,
     form: CaptionForm,
 ) -> MediumCaption | None:
-    """The caption of an item; None for text and reasoning."""
+    """Returns the caption of an item; None for text and reasoning."""
     is_code_in_text = part.kind == "code" and part.raw == part.text
     if part.kind in ("text", "reasoning") or is_code_in_text:
         return None
@@ -214,10 +222,10 @@ def _caption(
 
 
 def _from_reply(caption: MediumCaption, reply: Reply) -> MediumCaption:
-    """The caption in the captioner's reply."""
+    """Returns the caption in the captioner's reply."""
     error = reply.response.error
     if error is None:
-        # Blanks between brackets: the text must not read as another item's tag.
+        # Spaces between brackets: the text must not look like another item's tag.
         text = re.sub(r"(?<=<)(?=<)|(?<=>)(?=>)", " ", reply.text.strip())
         remarks = reply.response.warnings
         if len(text) > MAX_CAPTION_CHARS:
@@ -235,20 +243,23 @@ def _from_reply(caption: MediumCaption, reply: Reply) -> MediumCaption:
 
 
 def _of_data(part: Part, caption: MediumCaption | None) -> MediumCaption | None:
-    """The caption of an item of the data set, whose faults are not the answer's."""
+    """Returns the caption of an item of the data set.
+
+    If the item is damaged, the caption is lost, since the answer is not at fault.
+    """
     if caption is None or caption.text or caption.lost:
         return caption
     if part.media is None:
         return None  # the placeholder stays as it is written
-    lost = f"{'; '.join(caption.remarks)}; repair the data"
+    lost = f"{'; '.join(caption.remarks)}; repair the data set"
     return replace(caption, lost=lost, cause="final", remarks=())
 
 
 def _released(part: Part, reply: Reply | None) -> MediumCaption | None:
-    """The caption as in the published script, where a failed caption is empty.
+    """Returns the caption as the published script makes it.
 
-    The caption of a medium that could not be sent is lost, since the captioner has not
-    seen the medium.
+    A failed caption is empty. The caption of a medium that could not be sent is lost,
+    since the captioner has not seen the medium.
     """
     caption = MediumCaption(part.label, part.kind)
     if released.is_not_found(part):
@@ -266,7 +277,7 @@ def _released(part: Part, reply: Reply | None) -> MediumCaption | None:
 
 
 def _written(part: Part, caption: MediumCaption | None) -> str:
-    """The text of a part in the standard form."""
+    """Returns the text of a part in the standard form."""
     if part.kind == "reasoning":
         return ""
     is_verbatim = part.text is not None and part.raw == part.text

@@ -1,7 +1,8 @@
 """The text that UniM's released coherence script judges. Each oddity is a function.
 
 The script is ``evaluation/interleaved_coherence`` in the authors' repository. It writes
-each caption after its tag. Its answers are a text and a mapping from tags to paths.
+each caption after its tag. In the script, an answer is a string and a mapping from tags
+to paths.
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ from collections.abc import Mapping
 from mmeval.media import Part, canonical_label
 
 _TAG = re.compile(r"<((?:image|document|audio|video|code|threeD)[0-9]+)>")
-"""A tag in single brackets. The outer brackets of a double pair stay, and ``<3d1>`` is
+"""A tag in single brackets. The outer brackets of a double pair are kept. ``<3d1>`` is
 not a tag."""
 _MARKER = "assistant\n"
 
 
 def tags(text: str) -> frozenset[str]:
-    """The labels of the tags that the script would replace."""
+    """Returns the labels of the tags that the script would replace."""
     return frozenset(canonical_label(tag) for tag in _TAG.findall(text))
 
 
 def marked_up(text: str, captions: Mapping[str, str]) -> str:
-    """Text with ``<tag:caption>`` for each captioned tag (``replace_placeholders``)."""
+    """Writes ``<tag:caption>`` for each captioned tag (``replace_placeholders``)."""
 
     def written(tag: re.Match[str]) -> str:
         caption = captions.get(canonical_label(tag[1]))
@@ -35,24 +36,24 @@ def marked_up(text: str, captions: Mapping[str, str]) -> str:
 
 
 def useful_words(reply: str) -> str:
-    """The part of a captioner's reply that the script uses (``extract_caption``).
+    """Returns the part of a captioner's reply that the script uses.
 
     It is the text after the first line that ends in ``assistant``. A captioner writes
-    this line when it repeats its prompt.
+    this line when it repeats its prompt. The script's function is ``extract_caption``.
     """
     _, marker, after = reply.partition(_MARKER)
     return (after if marker else reply).strip()
 
 
 def not_found(label: str) -> str:
-    """The text for an item whose file is missing. The wording is ours."""
+    """Returns the text for an item whose file is missing. The wording is ours."""
     return f"No file of {label} was found."
 
 
 def is_not_found(part: Part) -> bool:
-    """True if the script finds no file for an item.
+    """Returns True if the script finds no file for an item.
 
-    It treats every value as a path, so it finds none for the text of code.
+    The script treats every value as a path, so it finds no file for code that is text.
     """
     if part.media is None:
         return part.text is not None

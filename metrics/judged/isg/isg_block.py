@@ -46,19 +46,19 @@ def isg_block(
 ) -> Program[Score]:
     """How well pairs of blocks have the relations that the row asks for.
 
-    It is the mean of a judge's scores, from 1 to 10, higher is better; any number with
-    ``reading: official``. 1 without a judge call if the order of the blocks differs
-    from the golden answer. Inapplicable to a row without questions. A question is
-    skipped and left out of the mean if its blocks are missing, or if it is about the
-    whole answer; 1 if no score is left.
+    The mean of a judge's scores. Range 1 to 10, higher is better; any number with
+    ``reading: official``. The score is 1 without a judge call if the order of the
+    blocks differs from the golden answer. Inapplicable to a row without questions. A
+    question is skipped and left out of the mean if its blocks are missing, or if it is
+    about the whole answer. If all questions are skipped, the score is 1.
 
-    ``reading: robust`` takes a number (or a text with one) from 1 to 10, and asks again
-    after any other reply. ``official`` reads like the released script, where a value
-    that is not a number makes the whole sample 1. Unscored with bounds if a question
-    has no verdict; ``lost: wrong`` leaves the question out if replies came but could
-    not be used. ``analyze_first`` asks for the reason before the number. Evidence: the
-    numbers of the questions that were ``asked``, the ``verdicts`` by number, and why
-    the others were not asked.
+    ``reading: robust`` accepts a number (or a string with a number) from 1 to 10, and
+    repeats the question after any other reply. ``reading: official`` reads like the
+    released script, where a value that is not a number makes the score of the whole
+    sample 1. Unscored with bounds if a question has no verdict. ``lost: wrong`` leaves
+    a question out if replies came but could not be used. ``analyze_first`` requests the
+    reason before the number. Evidence: the numbers of the questions that were
+    ``asked``, the ``verdicts`` by number, and why the other questions were not asked.
 
     Labels, for example: ``{"predict": {"block_qa": {"questions": [{"subject":
     "<gen_text1>", "object": "<gen_img1>", "Question": "Does <gen_text1> describe this

@@ -25,7 +25,7 @@ _WORD = re.compile(r"\w+")
 
 
 class ComparedQuestion(NamedTuple):
-    """A question by its blocks and its words."""
+    """A question, reduced to its blocks and its words."""
 
     blocks: tuple[str, ...]
     words: str
@@ -39,17 +39,17 @@ class ComparedQuestion(NamedTuple):
     outputs=OUTPUTS,
 )
 def isg_graph(trial: Trial, *, alike: Share = 0.5) -> MetricScores:
-    """The share of a row's questions that the model has written, too.
+    """The share of a row's questions that the model also wrote.
 
     Three numbers from 0 to 1, higher is better. ``isg_graph_structure`` is 1 when the
     blocks of the answer are those of the row. ``isg_graph_block`` and
     ``isg_graph_image`` are the shares of the row's questions with a matching written
     question. Questions match if they have the same subject and object (or picture), and
-    if the F1 of their sets of words is at least ``alike``. A written question matches
-    once. The paper uses a BERTScore above 0.8 instead, so its numbers are not
-    comparable with these. The answer is JSON in the form of the row's ``predict``; any
-    other text is 0. Inapplicable if the row has no such questions. Evidence: the
-    numbers of the row's questions that were ``missed``.
+    if the F1 of their sets of words is at least ``alike``. A written question can match
+    only one question of the row. The paper uses a BERTScore above 0.8 instead, so its
+    numbers are not comparable with these. The answer is JSON in the form of the row's
+    ``predict``. Any other text scores 0. Inapplicable if the row has no such questions.
+    Evidence: the numbers of the row's questions that were ``missed``.
 
     Labels, for example: ``{"predict": {"structure": {"Answer": ["<gen_text1>"]},
     "block_qa": {"questions": []}, "image_qa": {"questions": []}}}``.
@@ -83,7 +83,7 @@ def isg_graph(trial: Trial, *, alike: Share = 0.5) -> MetricScores:
 
 
 def _structure(sample: Sample) -> list[str]:
-    """The blocks of the answer; empty without a list of texts."""
+    """Returns the blocks of the answer; empty if there is no list."""
     predict = predict_of(sample)
     structure = predict.get("structure", predict.get("structural"))
     if not isinstance(structure, dict):
@@ -99,7 +99,7 @@ def _questions(
     label: str,
     keys: Sequence[str],
 ) -> list[ComparedQuestion]:
-    """The questions under a label that have words and all their blocks."""
+    """Returns the questions under a label, if they have words and all their blocks."""
     questions: list[ComparedQuestion] = []
     for row in listed(predict_of(sample).get(label)):
         if isinstance(row, dict):
@@ -115,9 +115,9 @@ def _missed(
     written: Sequence[ComparedQuestion],
     alike: float,
 ) -> list[int]:
-    """The numbers of the expected questions without a matching written question.
+    """Returns the numbers of the expected questions that were not written.
 
-    Equal questions are matched first. Each other question gets its nearest match.
+    Equal questions are matched first. Then each other question gets its nearest match.
     """
     equal = Counter(map(_folded, written))
     unmatched: list[int] = []
@@ -150,6 +150,6 @@ _Folded: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def _folded(question: ComparedQuestion) -> _Folded:
-    """The blocks of a question, and its words in lower case."""
+    """Returns the blocks of a question, and its words in lowercase."""
     words = _WORD.findall(question.words.casefold())
     return question.blocks, tuple(words)

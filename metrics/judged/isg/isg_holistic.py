@@ -53,15 +53,15 @@ def isg_holistic(
     Range 1 to 10, higher is better; any number with ``reading: official``. The judge
     sees the task, the answer and the golden answer; ``with_golden: false`` hides the
     golden answer (ablation in the paper). The answer is judged even if its structure is
-    wrong. 1 without a judge call for an answer that is empty or begins with an empty
-    text. The overall score counts as reported; the scores of the five dimensions are
-    evidence.
+    wrong. The score is 1 without a judge call if the answer is empty or begins with an
+    empty text. The overall score counts as reported. The scores of the five dimensions
+    are only evidence.
 
-    ``reading: robust`` takes a number (or a text with one) from 1 to 10, and asks again
-    after any other reply; ``official`` takes numbers as they are. Unscored with bounds
-    without a verdict; with ``lost: wrong`` it is 1 if replies came but could not be
-    used. ``analyze_first`` asks for the words before the numbers. Evidence: the overall
-    score, and the ``dimensions``.
+    ``reading: robust`` accepts a number (or a string with a number) from 1 to 10, and
+    repeats the question after any other reply. ``reading: official`` accepts any
+    number. Unscored with bounds without a verdict. With ``lost: wrong`` the score is 1
+    if replies came but could not be used. ``analyze_first`` requests the words before
+    the numbers. Evidence: the overall score, and the ``dimensions``.
     """
     if why := unscorable(trial):
         return Score.unscored(why)
@@ -100,7 +100,7 @@ def isg_holistic(
 
 
 def _in_lines(content: Interleaved) -> Interleaved:
-    """The blocks with one line for each text, without files that are not pictures."""
+    """Writes each text on one line, and leaves out files that are not pictures."""
     parts: list[Part] = []
     for part in blocks_of(content):
         if part.kind == "text":

@@ -48,22 +48,24 @@ def isg_image(
     analyze_first: bool = False,
     prompt: Prompt = "isg_image",
 ) -> Program[Score]:
-    """The share of the questions about the pictures to which a judge says yes.
+    """The share of the questions about the pictures that a judge answers with yes.
 
-    Range 0 to 1, higher is better. 0 without a judge call if the order of the blocks
-    differs from the golden answer. Inapplicable to a row without questions;
-    ``reading: official`` makes it 0. A question about a missing picture is no. With
-    ``dependencies: followed`` a question is asked after a yes to the questions that it
-    names; after a no it counts as no. With ``never_asked`` every question that names
-    another counts as no, as in the released script.
+    Range 0 to 1, higher is better. The score is 0 without a judge call if the order of
+    the blocks differs from the golden answer. Inapplicable to a row without questions;
+    with ``reading: official`` the score is then 0. A question about a missing picture
+    counts as no. With ``dependencies: followed`` a question is asked after a yes to all
+    questions that it depends on. After a no it counts as no. With ``dependencies:
+    never_asked`` every question that depends on another counts as no, as in the
+    released script.
 
-    ``reading: robust`` takes every reply with a ``Judge``; a text that begins with yes
-    is yes. ``official`` only takes a text that is exactly yes. A reply without
-    ``Judge`` counts as no, and a value that is not a text makes the whole sample 0. A
-    question without a verdict, and those below it, leave the score unscored with
-    bounds; ``lost: wrong`` counts unusable replies as no. ``analyze_first`` asks for
-    the reason before the verdict. Evidence: the ids of the questions that were
-    ``asked``, the ``verdicts`` by id, and why the others were not asked.
+    ``reading: robust`` accepts every reply with the key ``Judge``. A string that begins
+    with yes counts as yes. With ``reading: official`` only a string that is exactly yes
+    counts as yes. A reply without ``Judge`` counts as no, and a value that is not a
+    string makes the score of the whole sample 0. The score is unscored with bounds if a
+    question has no verdict. ``lost: wrong`` counts unusable replies as no.
+    ``analyze_first`` requests the reason before the verdict. Evidence: the ids of the
+    questions that were ``asked``, the ``verdicts`` by id, and why the other questions
+    were not asked.
 
     Labels, for example: ``{"predict": {"image_qa": {"questions": [{"image":
     "<gen_img1>", "Question": "Is there a hare in this image?", "id": 0, "Preliminary":

@@ -1,4 +1,4 @@
-"""ISG-Bench's four levels from a judge file of the released script."""
+"""ISG-Bench's four levels, read from a judge file of the released script."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ OUTPUTS = (
     "isg_recorded_holistic",
 )
 RESULT, EARLIER, ANSWERED = "result", "earlier", "answered"
-"""Labels with the result of the judge file for a sample, and of earlier lines with the
-same id: a list of ``result`` and ``answered``. The latter is true if the line has an
-answer that does not begin with an empty text."""
+"""Labels that a sample gets from the judge file. ``result`` is its result. ``earlier``
+lists ``result`` and ``answered`` of earlier lines with the same id. ``answered`` is
+true if the line has an answer that does not begin with an empty text."""
 
 
 def _ranges(
@@ -47,17 +47,17 @@ def _ranges(
     profiles={"official": {"reading": "official"}},
 )
 def isg_recorded(trial: Trial, *, reading: Reading = "robust") -> MetricScores:
-    """The four levels of an answer from the verdicts of a judge file.
+    """The four levels of an answer, computed from the verdicts in a judge file.
 
     ``isg_recorded_structural`` and ``isg_recorded_image`` are from 0 to 1,
     ``isg_recorded_block`` and ``isg_recorded_holistic`` from 1 to 10; higher is better.
-    The label ``result`` has the verdicts, and no judge is called. A question that was
-    not asked is left out of the mean (block) or is no (image). Without a result or an
-    answer the levels are 0, 1, 0 and 1.
+    The label ``result`` contains the verdicts, and no judge is called. A question that
+    was not asked is left out of the mean (block) or counts as no (image). Without a
+    result or an answer the levels are 0, 1, 0 and 1.
 
-    ``reading: official`` takes the file like the released aggregator, oddities
-    included. The answer then only decides the holistic level. Each line of a repeated
-    id counts: the value is their mean, and its weight is their number.
+    ``reading: official`` reads the file like the released aggregator, oddities
+    included. The answer then only affects the holistic level. If an id is repeated, the
+    value is the mean of its lines, and the weight is the number of lines.
 
     Labels, for example: ``{"result": {"structure": true, "block": [], "image": [],
     "holistic": {"overall_score": 7}}}``.
@@ -84,7 +84,7 @@ def isg_recorded(trial: Trial, *, reading: Reading = "robust") -> MetricScores:
 def _levels(
     result: Any, trial: Trial, reading: Reading, *, answered: bool
 ) -> tuple[float | None, ...]:
-    """The four levels from one line of the file."""
+    """Computes the four levels from one line of the file."""
     image: float | None
     levels: Mapping[str, Any] = {}
     if isinstance(result, Mapping) and "error" not in result:
@@ -111,10 +111,10 @@ def _levels(
 
 
 def _block(rows: Any, reading: Reading) -> float | None:
-    """The mean of the recorded numbers; 1 without a usable one, None without questions.
+    """Returns the mean of the recorded numbers, or None without questions.
 
-    Official oddity: a failed call, or a value that is not a number, makes the whole
-    sample 1.
+    It is 1 if no number is usable. Official oddity: a failed call, or a value that is
+    not a number, makes the score of the whole sample 1.
     """
     if not isinstance(rows, list | tuple) or not rows:
         return None
@@ -143,7 +143,7 @@ def _yes_share(rows: Any, reading: Reading) -> float | None:
 
 
 def _read(recorded: Any, reading: Reading) -> Mapping[str, Any]:
-    """A recorded reply as an object to read from; empty for anything else."""
+    """Returns a recorded reply as an object; empty if it is not an object."""
     if not isinstance(recorded, Mapping):
         return {}
     if reading == "official":

@@ -8,7 +8,7 @@ from mmeval.metrics.judged.reading import Reading
 from mmeval.records import Score, Trial
 
 MAX_LETTERS = 200
-"""Maximum number of blocks whose order the evidence has."""
+"""Maximum number of blocks in the evidence."""
 
 
 @metric(
@@ -20,12 +20,12 @@ MAX_LETTERS = 200
 def isg_structural(trial: Trial, *, reading: Reading = "robust") -> Score:
     """1 when texts and pictures are in the order of the golden answer, else 0.
 
-    Range 0 to 1, higher is better. Blocks are compared one by one without tolerance: an
-    answer with an extra text is 0, and so is an empty answer. Hidden reasoning is not a
-    block. ``reading: official`` does as the released script: every block except text
-    counts as a picture, and a row whose questions the script cannot read is 0. Unscored
-    without an answer or a golden answer. Evidence: both orders, one letter for each
-    block, and the reason of a 0.
+    Range 0 to 1, higher is better. Blocks are compared one by one without tolerance. An
+    answer with an extra text scores 0, and so does an empty answer. Hidden reasoning is
+    not a block. ``reading: official`` follows the released script: every block except
+    text counts as a picture, and a row with questions that the script cannot read
+    scores 0. Unscored without an answer or a golden answer. Evidence: both orders, with
+    one letter per block, and the reason for a 0.
     """
     if why := unscorable(trial):
         return Score.unscored(why)

@@ -1,4 +1,5 @@
-"""Questions to a judge about pairs of blocks, by the kinds of the blocks."""
+"""Questions to a judge about pairs of blocks: two pictures, two texts, or one of
+each."""
 
 from __future__ import annotations
 
@@ -34,19 +35,19 @@ class PairPrompts(NamedTuple):
 
 
 class PairVerdicts(NamedTuple):
-    """The verdicts by the number of the question, and why the others were skipped."""
+    """The verdicts by question number, and why the other questions were skipped."""
 
     by_number: Mapping[int, Verdict]
     skipped: Mapping[int, str]
 
     def unknown(self, lost: Lost) -> list[Verdict]:
-        """The verdicts that are missing and do not count as wrong."""
+        """Returns the verdicts that are missing and do not count as wrong."""
         verdicts = self.by_number.values()
         return [verdict for verdict in verdicts if is_unknown(verdict, lost)]
 
     def evidence(self, lost: Lost) -> dict[str, Any]:
-        """The numbers of the questions that were asked, their verdicts, and why the
-        others were skipped."""
+        """Returns the asked questions, their verdicts, and why the others were
+        skipped."""
         verdicts = {}
         for number, verdict in self.by_number.items():
             verdicts[str(number)] = verdict_evidence(verdict)
@@ -66,7 +67,7 @@ def is_unfit(verdict: Verdict) -> bool:
 
 
 def verdict_evidence(verdict: Verdict) -> dict[str, Any]:
-    """The judge's reply for the evidence, or why the verdict is missing."""
+    """Returns the judge's reply for the evidence, or why the verdict is missing."""
     (vote,) = verdict.votes or ({},)
     return {**vote, **verdict.loss}
 
@@ -74,7 +75,7 @@ def verdict_evidence(verdict: Verdict) -> dict[str, Any]:
 def ask_pairs(
     trial: Trial, judge: Role, form: ReplyForm, prompts: PairPrompts
 ) -> Program[PairVerdicts]:
-    """Ask all questions whose two blocks exist, all at the same time."""
+    """Asks all questions with two existing blocks, all at the same time."""
     blocks = tokens_of(trial)
     questions: dict[int, Question] = {}
     skipped: dict[int, str] = {}
@@ -131,7 +132,7 @@ def _question(
         prompt = prompts.images
         if first.kind == "text":
             prompt = prompts.texts
-            # the names of the two texts in the prompt
+            # The prompt calls the two texts by these names.
             names = {row.subject: "`Text 1`", row.object: "`Text 2`"}
             for token, name in names.items():
                 words = words.replace(token, name)

@@ -1,13 +1,13 @@
-"""A judge's replies about ISG-Bench's answers, and how they are read.
+"""Reads a judge's replies about ISG-Bench's answers.
 
     {"Judge": 7, "Reason": "..."}        a pair of blocks
     {"Judge": "Yes", "Reason": "..."}    a picture
     {"coherence": {"score": 7, "explanation": "..."}, ..., "overall_score": 7, "final_thoughts": "..."}
 
-``robust`` reads the first object, with its keys in any case, and with prose or fences
-around it. It refuses a reply without a usable value, and the judge is asked again.
-``official`` reads like the released script: the whole reply is JSON with exact keys,
-and each unusable value counts in its own way.
+``robust`` reads the first object. Its keys may be in any case, and prose or fences may
+surround it. It rejects a reply without a usable value, and the judge is asked again.
+``official`` reads like the released script: the whole reply must be JSON with exact
+keys, and an unusable value affects the score as it does there.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ DIMENSIONS = (
     "creativity_and_originality",
 )
 Remark = Literal["clamped", "unreadable", "unfit"]
-"""What is odd about a value: it is outside of the scale, missing, or not a number that
-the released script can add up."""
+"""What is odd about a value: it is outside the scale, missing, or not a number that the
+released script can add up."""
 _LARGEST = 10**300
-"""The bound of numbers that are not clamped to the scale, so that sums stay finite."""
+"""The bound of numbers that are not clamped to the scale. It keeps sums finite."""
 # Possessive quantifiers: the patterns read hostile text in linear time.
 _NUMBER = re.compile(
     r"\s*+([+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20}))"
@@ -57,7 +57,8 @@ _YES = re.compile(r"[\s\"'“”‘’*]*yes(?![^\W_])", re.IGNORECASE)
 class ScoreForm(ReadForm):
     """A reply with one number under ``key``.
 
-    A vote has the number (None if it is unusable) and a remark if it is odd.
+    A vote contains the number (None if it is unusable), and a remark if the value is
+    odd.
     """
 
     key: str = VERDICT
@@ -89,8 +90,8 @@ class ScoreForm(ReadForm):
 class YesForm(ReadForm):
     """A reply with yes or no under ``Judge``.
 
-    Official: a value that is not a text is *unfit*, since the released script ends with
-    an exception.
+    Official: a value that is not a string is *unfit*, since the released script then
+    ends with an exception.
     """
 
     def read(self, text: str) -> Vote:
@@ -108,8 +109,8 @@ class YesForm(ReadForm):
 
 @dataclass(frozen=True)
 class WholeForm(ScoreForm):
-    """The reply about a whole answer: the overall score, and the scores of the five
-    dimensions as evidence."""
+    """A reply about a whole answer. The overall score counts, and the scores of the
+    five dimensions are evidence."""
 
     analyze_first: bool = False
 
@@ -124,8 +125,8 @@ class WholeForm(ScoreForm):
         return f"{{{dimensions}{overall[1:]}"
 
     def _object(self, pair: Mapping[str, str]) -> str:
-        """Two keys with the requested values; with ``analyze_first`` the words precede
-        the number."""
+        """Returns two keys with the requested values. With ``analyze_first`` the words
+        precede the number."""
         keys = [f'"{key}": {value}' for key, value in pair.items()]
         if self.analyze_first:
             keys.reverse()
@@ -144,27 +145,28 @@ class WholeForm(ScoreForm):
 def scale(
     _pieces: Mapping[str, tuple[float, float]], switches: Mapping[str, Any]
 ) -> tuple[float, float]:
-    """The range of a score. Official oddity: numbers outside of the scale count."""
+    """Returns the range of a score. Official oddity: numbers outside the scale
+    count."""
     if switches["reading"] == "official":
         return (-math.inf, math.inf)
     return (LOWEST, HIGHEST)
 
 
 def score_form(reading: Reading, *, analyze_first: bool) -> ScoreForm:
-    """The form of a reply with the score of a pair of blocks."""
+    """Returns the form of a reply with the score of a pair of blocks."""
     number = Number(VERDICT, LOWEST, HIGHEST, whole=False)
     fields = _ordered(number, analyze_first=analyze_first)
     return ScoreForm(fields, example=f'{{"{VERDICT}": 10}}', reading=reading)
 
 
 def yes_form(reading: Reading, *, analyze_first: bool) -> YesForm:
-    """The form of a reply with yes or no."""
+    """Returns the form of a reply with yes or no."""
     fields = _ordered(YesNo(VERDICT), analyze_first=analyze_first)
     return YesForm(fields, example=f'{{"{VERDICT}": "Yes"}}', reading=reading)
 
 
 def whole_form(reading: Reading, *, analyze_first: bool) -> WholeForm:
-    """The form of a reply about a whole answer."""
+    """Returns the form of a reply about a whole answer."""
     return WholeForm(
         (Number(OVERALL, LOWEST, HIGHEST, whole=False),),
         example=f'{{"{OVERALL}": 10}}',
@@ -179,10 +181,10 @@ def reply_object(
     key: str,
     reading: Reading,
 ) -> Mapping[str, Any]:
-    """The object of a reply.
+    """Returns the object in a reply.
 
-    Robust: the first object with the key, with its keys in lower case. Official: the
-    whole reply, or empty if that is not an object.
+    Robust: the first object with the key, with its keys in lowercase. Official: the
+    whole reply, or an empty mapping if the reply is not an object.
     """
     if reading == "robust":
         return lower_keys(read_object(text, [key], first=True))
@@ -193,7 +195,7 @@ def reply_object(
 
 
 def lower_keys(reply: Mapping[str, Any]) -> dict[str, Any]:
-    """The reply with its keys in lower case. Of equal keys the first one counts."""
+    """Returns the reply with lowercase keys. The first of several equal keys counts."""
     lowered: dict[str, Any] = {}
     for key, value in reply.items():
         lowered.setdefault(str(key).casefold(), value)
@@ -203,7 +205,8 @@ def lower_keys(reply: Mapping[str, Any]) -> dict[str, Any]:
 def score_of(
     reply: Mapping[str, Any], key: str, reading: Reading
 ) -> tuple[float | None, Remark | None]:
-    """The number under a key (None if it is unusable), and what is odd about it.
+    """Returns the number under a key (None if it is unusable), and what is odd about
+    it.
 
     Official oddity: numbers are not clamped, true is 1, and a value that cannot be
     added up is *unfit*, which makes the score of the whole sample 1.
@@ -229,7 +232,7 @@ def score_of(
 
 
 def says_yes(reply: Mapping[str, Any], reading: Reading) -> bool:
-    """True if the verdict is yes. Official: only the text ``yes``, in any case."""
+    """Returns True if the verdict is yes. Official: only ``yes``, in any case."""
     if reading == "official":
         value = reply.get(VERDICT)
         return isinstance(value, str) and value.lower() == "yes"

@@ -1,7 +1,7 @@
 """The blocks of an answer, and the questions about them in a row of ISG-Bench.
 
-The questions are under ``predict``. A model wrote them, in many shapes. They are read
-without failing the row, and :func:`irregularities` reports what is odd.
+The questions are under ``predict``. A model wrote them, and their JSON varies. A faulty
+question does not make the row fail: :func:`irregularities` reports what is odd.
 
     {"block_qa": {"questions": [{"subject": "<gen_text1>", "object": "<query_img1>", "Question": "..."}]},
      "image_qa": {"questions": [{"image": "<gen_img1>", "Question": "...", "id": 0, "Preliminary": []}]}}
@@ -20,13 +20,13 @@ from mmeval.records import Sample, Trial
 from mmeval.system.wording import shortened
 
 CATEGORY, GRAPH = "category", "predict"
-"""Labels of a sample: its subtask in the spelling of the data, and its questions."""
+"""Labels of a sample: its subtask as the data spells it, and its questions."""
 BLOCK_QUESTIONS, IMAGE_QUESTIONS = "block_qa", "image_qa"
 ALL = "<all>"
 UNLABELLED = object()
 ENDS_HERE = "the released script ends here"
-"""The reason of a score begins with these words if the released script ends the sample
-with an exception."""
+"""The reason for a score begins with these words if the released script raises an
+exception for the sample."""
 _LISTS = (
     (BLOCK_QUESTIONS, "questions"),
     (IMAGE_QUESTIONS, "questions"),
@@ -47,8 +47,8 @@ class BlockQuestion(NamedTuple):
 class ImageQuestion(NamedTuple):
     """A question about one picture.
 
-    ``parents`` are the ids of questions that must be yes first. ``words`` are empty if
-    the row has none.
+    ``parents`` are the ids of the questions that must be answered with yes first.
+    ``words`` is empty if the row has no words.
     """
 
     id: int | str
@@ -58,19 +58,19 @@ class ImageQuestion(NamedTuple):
 
 
 def blocks_of(content: Interleaved | None) -> tuple[Part, ...]:
-    """The parts except hidden reasoning, including blank texts."""
+    """Returns the parts without hidden reasoning. Blank texts are kept."""
     if content is None:
         return ()
     return tuple(part for part in content.parts if part.kind != "reasoning")
 
 
 def tokens_of(trial: Trial) -> dict[str, Part]:
-    """The blocks of the question and the answer by their tokens."""
+    """Returns the blocks of the question and the answer by their tokens."""
     return tokens_between(question_content(trial.sample), trial.output)
 
 
 def tokens_between(query: Interleaved, answer: Interleaved | None) -> dict[str, Part]:
-    """The blocks by their tokens, numbered by side and kind from 1.
+    """Returns the blocks by their tokens, numbered by side and kind from 1.
 
     A block that is neither text nor picture has no token.
     """
@@ -86,20 +86,22 @@ def tokens_between(query: Interleaved, answer: Interleaved | None) -> dict[str, 
 
 
 def is_foreign(part: Part) -> bool:
-    """True if a block of an answer file has an unknown type. Such a block is a picture
-    part whose ``raw`` is the type."""
+    """Returns True if a block of an answer file has an unknown type.
+
+    It is a picture part. Its ``raw`` is the type.
+    """
     return part.kind == "image" and part.dangling and bool(part.raw) and not part.label
 
 
 def is_shown(part: Part) -> bool:
-    """True if a judge can see a block: a text, or a file that is a picture."""
+    """Returns True if a judge can see a block: a text, or a file that is a picture."""
     if part.media is None:
         return part.kind == "text"
     return part.kind == "text" or part.media.mime.startswith("image/")
 
 
 def structure_of(content: Interleaved | None, reading: Reading = "robust") -> str:
-    """The kinds of the blocks in order, one letter each: ``TITI``.
+    """Returns the kinds of the blocks in order, one letter per block: ``TITI``.
 
     Official: every block except text counts as a picture. Otherwise each kind has its
     own letter, and an unknown type has ``?``.
@@ -118,9 +120,9 @@ def structure_of(content: Interleaved | None, reading: Reading = "robust") -> st
 def structure_fault(
     trial: Trial, reading: Reading = "robust", *, pictures_alone: bool = False
 ) -> str:
-    """Why an answer does not have the golden structure; empty if it has.
+    """Returns why an answer does not have the golden structure; empty if it does.
 
-    Official oddity: questions that the released script cannot read are a reason, too.
+    Official oddity: questions that the released script cannot read are also a fault.
     With ``pictures_alone`` a label with only the picture questions is accepted, since
     it does not come from a row of the data.
     """
@@ -135,15 +137,14 @@ def structure_fault(
 
 
 def ends_early(trial: Trial) -> bool:
-    """Official oddity: true if the released script ends a sample of the right structure
-    with an exception."""
+    """Returns True if the released script raises an exception for the sample."""
     if _order_fault(trial, "official"):
         return False
     return bool(structure_fault(trial, "official"))
 
 
 def unscorable(trial: Trial) -> str:
-    """Why a trial cannot be scored; empty if it can."""
+    """Returns why a trial cannot be scored; empty if it can."""
     if trial.output is None:
         return "there is no answer to score"
     if not trial.sample.references:
@@ -152,7 +153,10 @@ def unscorable(trial: Trial) -> str:
 
 
 def block_questions(sample: Sample) -> list[BlockQuestion]:
-    """The questions about pairs of blocks. A field that is not a text is empty."""
+    """Returns the questions about pairs of blocks.
+
+    A question's field is empty if the row's value is not a string.
+    """
     rows = listed(predict_of(sample).get(BLOCK_QUESTIONS))
     questions: list[BlockQuestion] = []
     for number, row in enumerate(rows):
@@ -162,11 +166,11 @@ def block_questions(sample: Sample) -> list[BlockQuestion]:
 
 
 def image_questions(sample: Sample, reading: Reading = "robust") -> list[ImageQuestion]:
-    """The questions about pictures. A question without an id is called by its number,
-    such as ``#3``.
+    """Returns the questions about pictures.
 
-    Official oddities: the first list of an object counts, whatever its key is, and a
-    parent that is not an id counts as a parent.
+    A question without an id gets its number as id, such as ``#3``. Official oddities:
+    the first list of an object counts, whatever its key is, and a parent that is not an
+    id counts as a parent.
     """
     image_qa = predict_of(sample).get(IMAGE_QUESTIONS)
     if reading == "official" and isinstance(image_qa, Mapping):
@@ -177,7 +181,8 @@ def image_questions(sample: Sample, reading: Reading = "robust") -> list[ImageQu
         if isinstance(row, Mapping):
             row_id, parents = row.get("id"), row.get("Preliminary")
         if not isinstance(parents, list | tuple):
-            # Official oddity: a value that is not a list is a parent, unless empty.
+            # Official oddity: a value that is not a list counts as a parent, unless it
+            # is empty.
             parents = [parents] if parents or reading == "robust" else []
         parent_ids: list[int | str] = []
         for parent in parents:
@@ -196,7 +201,8 @@ def is_id(value: Any) -> TypeGuard[int | str]:
 
 
 def listed(value: Any) -> Sequence[Any]:
-    """A list, or the list in an object: the one under ``questions``, or the first."""
+    """Returns a list, or an object's list: the one under ``questions``, or the
+    first."""
     values = [value]
     if isinstance(value, Mapping):
         values = [value.get("questions"), *value.values()]
@@ -207,10 +213,10 @@ def listed(value: Any) -> Sequence[Any]:
 
 
 def ended_early(predict: Any) -> str:
-    """Official oddity: the fault in a row's questions that ends the released script.
+    """Returns the fault in a row's questions that makes the released script fail.
 
-    Empty if there is none. A sample of the right structure with such a fault has the
-    lowest values on all four levels.
+    Empty if there is none. Official oddity: a sample with the right structure and such
+    a fault gets the lowest value on all four levels.
     """
     if not isinstance(predict, Mapping):
         return f"{ENDS_HERE}: the row has no questions"
@@ -232,10 +238,10 @@ def ended_early(predict: Any) -> str:
 
 
 def irregularities(predict: Any, blocks: Mapping[str, Part]) -> Iterator[str]:
-    """What is odd about the questions of a row.
+    """Yields what is odd about the questions of a row.
 
-    ``blocks`` are those of the question and the golden answer. The texts are part of
-    the sample's digest, so they must not change.
+    ``blocks`` are the blocks of the question and the golden answer. The yielded strings
+    are part of the sample's digest, so they must not change.
     """
     if not isinstance(predict, Mapping):
         yield "predict is missing"
@@ -304,7 +310,7 @@ def _image_irregularities(
 
 
 def predict_of(sample: Sample) -> Mapping[str, Any]:
-    """The object under ``predict``; empty if it is anything else."""
+    """Returns the object under ``predict``; empty if it is anything else."""
     predict = sample.metadata.get(GRAPH)
     if isinstance(predict, Mapping):
         return predict
@@ -319,7 +325,7 @@ def _text(row: Any, key: str) -> str:
 
 
 def _short(text: str) -> str:
-    # part of the sample's digest: the cut must stay the same
+    # The result is part of the sample's digest, so the cut must not change.
     if len(text) <= 40:
         return text
     return shortened(text, 37)

@@ -88,8 +88,8 @@ class JudgeAnswer:
         return str(self.verdict.values.get(ANSWER) or "")
 
     def value(self, value_of: Callable[[str], float]) -> BoundedValue:
-        """The value of the answer. A missing answer is unknown, or 0 if it counts as
-        wrong."""
+        """Returns the value of the answer. A missing answer is unknown, or 0 if it
+        counts as wrong."""
         if not self.missing:
             return known_value(value_of(self.answer))
         if self.is_unknown:
@@ -175,7 +175,7 @@ def presence(
     word: Word = "yes",
     reasons: bool = True,
 ) -> PreparedQuestion:
-    """A yes-or-no question. The official reading only looks for ``word``."""
+    """Returns a yes-or-no question. The official reading only looks for ``word``."""
     form = yes_no_form(judge.reading, word, reasons=reasons)
     return _prepared(judge, prompt, subject, form)
 
@@ -188,7 +188,8 @@ def letter(
     *,
     stated: bool = True,
 ) -> PreparedQuestion:
-    """A choice between lettered options. ``options`` has the meaning of each letter."""
+    """Returns a choice between lettered options. ``options`` has the meaning of each
+    letter."""
     listed = [{"name": name, "meaning": meaning} for name, meaning in options.items()]
     values = {**subject.values, "options": listed}
     form = letter_form(judge.reading, tuple(options), stated=stated)

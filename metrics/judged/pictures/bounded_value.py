@@ -27,7 +27,8 @@ class BoundedValue:
         return self.low == self.high
 
     def scored(self, evidence: Mapping[str, Any]) -> Score:
-        """The value as a score; unscored with bounds if the value is unknown."""
+        """Returns the value as a score; unscored with bounds if the value is
+        unknown."""
         if self.is_known:
             return Score(self.low, evidence=evidence)
         return Score(
@@ -44,19 +45,19 @@ def known_value(value: float) -> BoundedValue:
 
 
 def unknown_value(reason: str, cause: Cause) -> BoundedValue:
-    """A value anywhere from 0 to 1."""
+    """Returns a value anywhere from 0 to 1."""
     return BoundedValue(0.0, 1.0, reason, cause)
 
 
 def product(factors: Sequence[BoundedValue]) -> BoundedValue:
-    """The product; 1 without factors. A factor known to be 0 makes it known."""
+    """Returns the product; 1 without factors. A factor known to be 0 makes it known."""
     low = math.prod(factor.low for factor in factors)
     high = math.prod(factor.high for factor in factors)
     return _combined(low, high, factors)
 
 
 def mean(parts: Sequence[BoundedValue]) -> BoundedValue:
-    """The mean; 1 without parts, since nothing is missing then."""
+    """Returns the mean; 1 without parts, since nothing is missing then."""
     if not parts:
         return known_value(1.0)
     low = sum(part.low for part in parts) / len(parts)
@@ -67,8 +68,8 @@ def mean(parts: Sequence[BoundedValue]) -> BoundedValue:
 def weighted_sum(
     parts: Sequence[BoundedValue], weights: Sequence[float]
 ) -> BoundedValue:
-    """The weighted sum. Weights are at least 0 and add up to 1; an unknown part of
-    weight 0 has no effect."""
+    """Returns the weighted sum. Weights are at least 0 and add up to 1; an unknown part
+    of weight 0 has no effect."""
     pairs = list(zip(parts, weights, strict=True))
     low = sum(part.low * weight for part, weight in pairs)
     high = sum(part.high * weight for part, weight in pairs)

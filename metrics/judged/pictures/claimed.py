@@ -338,7 +338,8 @@ def judge_self_text(
     most: int = MOST_WORDS,
     prompt: PlacePrompt = "picture_words",
 ) -> Program[Score]:
-    """The word accuracy of the text that the judge reads, against the answer's claim.
+    """Returns the word accuracy of the text that the judge reads, against the answer's
+    claim.
 
     Range 0 to 1, higher is better. The answer states its claim as ``<text>...</text>``,
     ``least`` to ``most`` words on one line. The score is 0 without a judge call if the

@@ -25,7 +25,8 @@ class CountOptions(NamedTuple):
     most: int
 
     def letter(self, count: int) -> str:
-        """The letter of a count. A means fewer, and the last letter means more."""
+        """Returns the letter of a count. A means fewer, and the last letter means
+        more."""
         return ascii_uppercase[count - self.fewest + 1]
 
     @property

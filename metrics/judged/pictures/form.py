@@ -53,7 +53,7 @@ class PictureCase:
         return only_picture(self.trial)
 
     def claim(self, parse: Callable[[str], T | None]) -> T:
-        """The claim that an answer makes about its picture.
+        """Returns the claim that an answer makes about its picture.
 
         Raises ScoredWithoutJudge (0 with the reason) if the answer makes no such claim,
         or does not have exactly one picture in one place.
@@ -169,7 +169,7 @@ def _sign(
 
 
 def text_under(key: str) -> SampleCheck:
-    """A ``check`` that the label named by the switch ``key`` is a text."""
+    """Returns a ``check`` that the label named by the switch ``key`` is a text."""
 
     def check(sample: Sample, switches: Mapping[str, Any]) -> str:
         label = switches[key]
@@ -181,7 +181,8 @@ def text_under(key: str) -> SampleCheck:
 
 
 def supposing(words: Callable[[Trial, Mapping[str, Any]], str]) -> Supposed:
-    """A ``supposed`` answer that also makes a claim, made of trial and switches."""
+    """Returns a ``supposed`` answer that also makes a claim, made of trial and
+    switches."""
 
     def supposed(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
         answer = trial.output or Interleaved()

@@ -81,7 +81,7 @@ class PlacePrompts(NamedTuple):
     above_below: PromptValue
 
     def of(self, where: Where) -> PromptValue:
-        """The prompt that asks for a place."""
+        """Returns the prompt that asks for a place."""
         return {
             "quarter": self.quarter,
             "left_right": self.left_right,
@@ -158,7 +158,8 @@ def ask_places(
 
 
 def places_of(label: Any) -> list[ExpectedPlace]:
-    """The places that a label lists. Raises ValueError if the label is invalid."""
+    """Returns the places that a label lists. Raises ValueError if the label is
+    invalid."""
     if not isinstance(label, list | tuple):
         raise ValueError("it is not a list")
     places: list[ExpectedPlace] = []
@@ -179,7 +180,8 @@ def places_of(label: Any) -> list[ExpectedPlace]:
 
 
 def pairs_of(label: Any) -> list[ExpectedPlace]:
-    """The two objects or pairs of a label, without letters; empty for other labels."""
+    """Returns the two objects or pairs of a label, without letters; empty for other
+    labels."""
     if _are_two_things(label):
         return [ExpectedPlace("quarter", [thing], "") for thing in label]
     if not isinstance(label, list | tuple) or len(label) != 2:

@@ -50,14 +50,16 @@ def ask_one_place(
     picture: Media,
     **evidence: Any,
 ) -> Program[Score]:
-    """The word accuracy of the text on one object, or anywhere in the picture."""
+    """Returns the word accuracy of the text on one object, or anywhere in the
+    picture."""
     values = {} if place is None else {"place": place}
     answers = yield from ask_words(judge, prompt, [QuestionSubject(values, picture)])
     return compared(answers, [text], **evidence)
 
 
 def nothing_read(scene: JudgeAnswer, text: Mapping[str, str]) -> Score:
-    """The score if the picture shows another scene: each place counts as empty."""
+    """Returns the score if the picture shows another scene: each place counts as
+    empty."""
     accuracy = accuracy_of([("", expected) for expected in text.values()])
     value = known_value(accuracy.value or 0.0)
     if scene.is_unknown:
@@ -68,7 +70,7 @@ def nothing_read(scene: JudgeAnswer, text: Mapping[str, str]) -> Score:
 def compared(
     answers: Sequence[JudgeAnswer], expected: Sequence[str], **evidence: Any
 ) -> Score:
-    """The word accuracy of the texts read in some places."""
+    """Returns the word accuracy of the texts read in some places."""
     texts = [answer.answer for answer in answers]
     accuracy = accuracy_of(zip(texts, expected, strict=True))
     readings = [answer.evidence for answer in answers]
@@ -77,7 +79,7 @@ def compared(
 
 
 def value_of(answers: Sequence[JudgeAnswer], accuracy: Accuracy) -> BoundedValue:
-    """The accuracy; unknown if an answer is lost, 0 if all count as wrong."""
+    """Returns the accuracy; unknown if an answer is lost, 0 if all count as wrong."""
     for answer in answers:
         if answer.is_unknown:
             return unknown_value(answer.missing, answer.verdict.cause)
@@ -91,7 +93,8 @@ def common_characters(
     second: str,
     common: Common = "text",
 ) -> str:
-    """The characters of the first reading that are also in the second, in order.
+    """Returns the characters of the first reading that are also in the second, in
+    order.
 
     With ``common="set"`` each character is kept once.
     """

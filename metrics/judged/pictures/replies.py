@@ -128,7 +128,7 @@ class _TextField:
 def yes_no_form(
     reading: Reading, word: Literal["yes", "no"], *, reasons: bool = True
 ) -> ReplyForm:
-    """A reply with yes or no.
+    """Returns a reply with yes or no.
 
     The official reading only looks for ``word``: its answer is the word or empty. With
     ``reasons`` the official reply begins with reasons.
@@ -178,7 +178,7 @@ def letter_form(
 
 
 def words_form(reading: Reading) -> ReplyForm:
-    """The texts of a picture, as one text."""
+    """Returns the texts of a picture, as one text."""
     if reading == "robust":
         return RobustForm(_fields(_TextField(True)), plain_texts)
     return OfficialForm(
@@ -190,7 +190,7 @@ def words_form(reading: Reading) -> ReplyForm:
 
 
 def characters_form(reading: Reading) -> ReplyForm:
-    """The Chinese characters of a picture."""
+    """Returns the Chinese characters of a picture."""
     if reading == "robust":
         return RobustForm(_fields(_TextField(False)), plain_characters)
     return OfficialForm(
@@ -209,7 +209,7 @@ def _fields(answer: Field) -> tuple[Field, Field]:
 
 
 def reply_tail(text: str) -> str:
-    """The last 20 characters, which the released script searches for yes or no.
+    """Returns the last 20 characters, which the released script searches for yes or no.
 
     Official oddity: it finds `no` in "snow" and "not", and `yes` in "eyes".
     """
@@ -217,7 +217,7 @@ def reply_tail(text: str) -> str:
 
 
 def stated_letter(text: str, letters: Sequence[str]) -> str:
-    """The letter of the first ``nswer: X``; empty if there is none.
+    """Returns the letter of the first ``nswer: X``; empty if there is none.
 
     Official oddity: exactly one blank is allowed, and no bracket or star.
     """
@@ -228,12 +228,14 @@ def stated_letter(text: str, letters: Sequence[str]) -> str:
 
 
 def first_letter(text: str) -> str:
-    """The first character as a capital. Official oddity: "four" is F, "A few" is A."""
+    """Returns the first character as a capital. Official oddity: "four" is F, "A few"
+    is A."""
     return text.strip()[:1].upper()
 
 
 def listed_texts(text: str) -> str:
-    """The items of the first list on one line, in lower case; empty without a list.
+    """Returns the items of the first list on one line, in lower case; empty without a
+    list.
 
     Official oddity: only strict JSON counts as a list, so single quotes give nothing.
     """
@@ -271,7 +273,8 @@ def plain_yes_no(text: str) -> str:
 
 
 def plain_letter(text: str, letters: Sequence[str]) -> str:
-    """The letter that is stated (``Answer: B``) or stands alone. Raises ReplyError."""
+    """Returns the letter that is stated (``Answer: B``) or stands alone. Raises
+    ReplyError."""
     stated = set(_STATED.findall(text))
     if len(stated) > 1:
         raise ReplyError("the reply states several letters")
@@ -285,7 +288,8 @@ def plain_letter(text: str, letters: Sequence[str]) -> str:
 
 
 def plain_texts(text: str) -> str:
-    """The texts of a reply's list, in any quotes. Raises ReplyError without a list."""
+    """Returns the texts of a reply's list, in any quotes. Raises ReplyError without a
+    list."""
     start, end = text.find("["), text.rfind("]")
     if not 0 <= start < end:
         raise ReplyError("the reply does not hold a list of texts")
@@ -294,7 +298,7 @@ def plain_texts(text: str) -> str:
 
 
 def plain_characters(text: str) -> str:
-    """A reply that consists of Chinese characters, quotes and blanks.
+    """Returns a reply that consists of Chinese characters, quotes and blanks.
 
     Raises ReplyError for other text, which may be prose about the picture or a refusal.
     """

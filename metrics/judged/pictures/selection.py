@@ -27,26 +27,27 @@ class ScoredWithoutJudge(Exception):
 
 
 def value_or_raise(value: T | Score) -> T:
-    """The value itself. Raises ScoredWithoutJudge if it is a score."""
+    """Returns the value itself. Raises ScoredWithoutJudge if it is a score."""
     if isinstance(value, Score):
         raise ScoredWithoutJudge(value)
     return value
 
 
 def answer_of(trial: Trial) -> Interleaved:
-    """The answer of a trial. Raises ScoredWithoutJudge if it is missing."""
+    """Returns the answer of a trial. Raises ScoredWithoutJudge if it is missing."""
     if trial.output is None:
         raise ScoredWithoutJudge(Score.unscored("there is no answer to score"))
     return trial.output
 
 
 def only_picture(trial: Trial) -> Media:
-    """The picture of an answer with exactly one picture."""
+    """Returns the picture of an answer with exactly one picture."""
     return _decodable(value_or_raise(the_only_medium(trial, "image", "pictures")))
 
 
 def last_picture(trial: Trial, statements: Statements = "standard") -> Media:
-    """The last picture of an answer. It must have a place in the answer's text."""
+    """Returns the last picture of an answer. It must have a place in the answer's
+    text."""
     answer = answer_of(trial)
     pictures = media_of(answer, "image")
     if not pictures or not said_by(answer, statements).places:
@@ -55,7 +56,7 @@ def last_picture(trial: Trial, statements: Statements = "standard") -> Media:
 
 
 def each_picture(trial: Trial, count: int) -> list[Media]:
-    """All pictures of an answer with exactly ``count`` pictures."""
+    """Returns all pictures of an answer with exactly ``count`` pictures."""
     pictures = media_of(answer_of(trial), "image")
     if len(pictures) != count:
         why = f"the answer has {len(pictures)} pictures, not exactly {count}"
@@ -70,7 +71,7 @@ def region_of(
     bbox_key: str,
     margin: int,
 ) -> Media:
-    """The only picture of an answer, or the padded box of an edited picture.
+    """Returns the only picture of an answer, or the padded box of an edited picture.
 
     The box has the size of the original picture and is a PNG without a name.
     """

@@ -68,7 +68,8 @@ def _presence_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 
 def _enough_pictures(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
-    """A supposed answer with one picture for each description if ``pictures: each``."""
+    """Returns a supposed answer with one picture for each description if ``pictures:
+    each``."""
     answer = trial.output or Interleaved()
     if switches["pictures"] != "each":
         return answer
@@ -97,7 +98,7 @@ def judge_presence(
     prompt: PresencePrompt = "picture_presence",
     scene_prompt: PresencePrompt = "picture_scene",
 ) -> Program[Score]:
-    """The share of the row's descriptions that the judge finds in the picture.
+    """Returns the share of the row's descriptions that the judge finds in the picture.
 
     With ``wanted: false`` it is the share of those that the judge does not find.
 

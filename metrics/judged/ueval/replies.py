@@ -95,14 +95,14 @@ class CriterionForm(ReadForm):
 
 
 def criterion_form(reading: Reading) -> CriterionForm:
-    """The form of a reply about a criterion."""
+    """Returns the form of a reply about a criterion."""
     return CriterionForm(
         (CriterionField(),), example=f'{{"{KEY}": true}}', reading=reading
     )
 
 
 def read_value(value: Any) -> tuple[bool, Remark | None]:
-    """True if a value means yes, and a remark if it means neither yes nor no.
+    """Returns True if a value means yes, and a remark if it means neither yes nor no.
 
     A number means neither: the released evaluator counts 1 as not met.
     """
@@ -117,7 +117,7 @@ def read_value(value: Any) -> tuple[bool, Remark | None]:
 
 
 def official_object(text: str) -> Mapping[str, Any]:
-    """The object of a reply as the released evaluator finds it.
+    """Returns the object of a reply as the released evaluator finds it.
 
     It tries the object in a fence marked ``json``; the first object that begins with
     one of the two keys, up to the next closing brace; the text from the first opening
@@ -143,7 +143,8 @@ def _between(
     closing: re.Pattern[str],
     text: str,
 ) -> str:
-    """The text from the first opening to the next closing; empty without them."""
+    """Returns the text from the first opening to the next closing; empty without
+    them."""
     start = opening.search(text)
     if start is None:
         return ""

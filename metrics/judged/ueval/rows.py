@@ -29,12 +29,12 @@ TEXT_CRITERIA, IMAGE_CRITERIA = "text_rubrics", "image_rubrics"
 
 
 def task_of(labels: Mapping[str, Any]) -> str:
-    """The task of a row: ``task``, or ``task_type`` if that is blank."""
+    """Returns the task of a row: ``task``, or ``task_type`` if that is blank."""
     return _word(labels.get("task")) or _word(labels.get("task_type"))
 
 
 def kind_of(labels: Mapping[str, Any], kinds: Kinds = "labels") -> Kind:
-    """The kind of a row's question: by its task, or by ``question_type``.
+    """Returns the kind of a row's question: by its task, or by ``question_type``.
 
     Raises ValueError if both are unknown.
     """
@@ -54,7 +54,7 @@ def kind_of(labels: Mapping[str, Any], kinds: Kinds = "labels") -> Kind:
 
 
 def released_kind(labels: Mapping[str, Any]) -> Kind:
-    """The kind by ``task`` alone.
+    """Returns the kind by ``task`` alone.
 
     Official oddity: if the data have ``task_type`` instead, every question is open.
     """
@@ -62,7 +62,7 @@ def released_kind(labels: Mapping[str, Any]) -> Kind:
 
 
 def criteria_of(labels: Mapping[str, Any], label: str) -> tuple[str, ...]:
-    """The criteria of one side; empty if the row does not have the label.
+    """Returns the criteria of one side; empty if the row does not have the label.
 
     Raises ValueError for a label that is not a list of criteria.
     """

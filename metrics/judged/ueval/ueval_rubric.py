@@ -140,7 +140,7 @@ class AnswerSide:
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
     def to_ask(self, without_media: WithoutMedia) -> tuple[str, ...]:
-        """The criteria that the judge is asked about."""
+        """Returns the criteria that the judge is asked about."""
         if self.not_requested or (self.empty and without_media == "not_met"):
             return ()
         return self.criteria
@@ -149,7 +149,8 @@ class AnswerSide:
 def _sides(
     trial: Trial, output: Interleaved, kind: Kind, prompts: Mapping[str, PromptValue]
 ) -> tuple[AnswerSide, AnswerSide]:
-    """The text of an answer, and its pictures, each with the values of its prompt."""
+    """Returns the text of an answer, and its pictures, each with the values of its
+    prompt."""
     labels, words = trial.sample.metadata, output.words
     pictures: list[Part] = []
     for part in output.parts:
@@ -186,8 +187,8 @@ def _score(
     verdicts: Sequence[Verdict],
     lost: Lost,
 ) -> Score:
-    """The score of one side. Without verdicts the judge was not asked, and no criterion
-    is met."""
+    """Returns the score of one side. Without verdicts the judge was not asked, and no
+    criterion is met."""
     if side.not_requested:
         return Score.inapplicable("the model was not asked for this side")
     if not side.criteria:

@@ -79,7 +79,7 @@ _MOST_BOXES = 10
 
 
 def without_thinking(answer: str) -> str:
-    """The text outside of thinking blocks.
+    """Returns the text outside of thinking blocks.
 
     A block without an end hides the rest, one without a beginning all text before it.
     """
@@ -99,7 +99,7 @@ def without_thinking(answer: str) -> str:
 
 
 def plain_characters(text: str) -> str:
-    """The text in NFKC, with single blanks and without blank lines.
+    """Returns the text in NFKC, with single blanks and without blank lines.
 
     Letters in circles or squares become letters, and invisible characters are removed.
     """
@@ -128,13 +128,13 @@ def _as_bracket(braces: re.Match[str]) -> str:
 
 
 def is_json(text: str) -> bool:
-    """Whether a text begins and ends as JSON does, perhaps in a fence."""
+    """Returns whether a text begins and ends as JSON does, perhaps in a fence."""
     bare = _FENCE.sub("", text).strip()
     return bare[:1] in ("{", "[", '"') and bare[-1:] in ("}", "]", '"')
 
 
 def json_answers(text: str) -> list[str]:
-    """The texts that the JSON of an answer gives as its answer.
+    """Returns the texts that the JSON of an answer gives as its answer.
 
     Empty without JSON, or without a key for an answer. The only key of a text that is
     nothing but JSON is one.
@@ -170,7 +170,8 @@ def _answers_of(object_: Mapping[str, Any], *, any_key: bool) -> list[str]:
 
 
 def _written(value: Any) -> str:
-    """A JSON value as an answer would write it: a list joined, an object's answers."""
+    """Returns a JSON value as an answer would write it: a list joined, an object's
+    answers."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -183,7 +184,8 @@ def _written(value: Any) -> str:
 
 
 def tagged_answer(text: str) -> str:
-    """The content of the last tag such as ``<answer>`` that is not blank, or empty."""
+    """Returns the content of the last tag such as ``<answer>`` that is not blank, or
+    empty."""
     end = len(text)
     for mark in reversed(list(_ANSWER_TAG.finditer(text))):
         content = text[mark.end() : end].strip()
@@ -203,7 +205,8 @@ def boxed_answers(text: str) -> Iterator[str]:
 
 
 def _box_end(text: str, start: int) -> int:
-    """The position at which an open brace is closed, else the end of the line."""
+    """Returns the position at which an open brace is closed, else the end of the
+    line."""
     depth = 1
     for brace in _BRACE.finditer(text, start):
         depth += 1 if brace[0] == "{" else -1

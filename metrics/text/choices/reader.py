@@ -41,7 +41,7 @@ class ChosenOption(NamedTuple):
 
 
 def find_choice(answer: str, options: Options) -> ChosenOption:
-    """The option that an answer chooses.
+    """Returns the option that an answer chooses.
 
     The first of these rules that finds an option of the question decides: ``json``,
     ``tag``, ``box``, ``whole``, ``last line``, ``stated``, ``first line``, ``option``,
@@ -64,7 +64,8 @@ def find_choice(answer: str, options: Options) -> ChosenOption:
 
 
 def named_option(label: str, options: Options) -> str | None:
-    """The letter of the option that a label names by letter or text; else None."""
+    """Returns the letter of the option that a label names by letter or text; else
+    None."""
     reader = _OptionReader(options)
     letters = reader.whole(reader.with_characters(plain_characters(label)))
     return _chosen("whole", letters).letter
@@ -220,7 +221,7 @@ class _OptionReader:
             self._letters_of[character] = by_text[text]
 
     def in_markup(self, text: str) -> ChosenOption:
-        """The choice of a text that may have it in a box."""
+        """Returns the choice of a text that may have it in a box."""
         for piece in boxed_answers(text):
             boxed = self.in_prose(piece)
             if boxed.letter:
@@ -228,7 +229,7 @@ class _OptionReader:
         return self.in_prose(text)
 
     def in_prose(self, text: str) -> ChosenOption:
-        """The choice of a text, by the first rule that finds one."""
+        """Returns the choice of a text, by the first rule that finds one."""
         text = self.with_characters(text)
         whole = _ALONE_ON_LINE.fullmatch(text)
         if whole and whole["letter"] and whole["letter"].upper() not in self._order:
@@ -291,7 +292,8 @@ class _OptionReader:
         return letters
 
     def _is_next(self, line: str, letters: list[str]) -> bool:
-        """Whether a line has the option before these: both lines repeat the list."""
+        """Returns whether a line has the option before these: both lines repeat the
+        list."""
         before = self.whole(line)
         if not before or not letters:
             return False
@@ -366,7 +368,7 @@ class _OptionReader:
         *,
         is_stated: bool = True,
     ) -> list[str]:
-        """The options that follow a position.
+        """Returns the options that follow a position.
 
         Unless they are stated there, a capital "A" may be an article, and a small
         letter part of a sentence.
@@ -388,7 +390,8 @@ class _OptionReader:
         written: str,
         end: int,
     ) -> list[str]:
-        """The letters of an option that ends at a position, and of those after it."""
+        """Returns the letters of an option that ends at a position, and of those after
+        it."""
         letters = self._named(written)
         further = _FURTHER.match(text, end)
         while letters and further:
@@ -397,7 +400,7 @@ class _OptionReader:
         return letters
 
     def _first(self, text: str, matches: Iterator[re.Match[str]]) -> list[str]:
-        """The first of two separate letters, or all letters of a list.
+        """Returns the first of two separate letters, or all letters of a list.
 
         Three or more separate letters count as a list.
         """
@@ -413,7 +416,7 @@ class _OptionReader:
         return distinct
 
     def _named(self, written: str) -> list[str]:
-        """The letters for a letter, or for the character of a text."""
+        """Returns the letters for a letter, or for the character of a text."""
         if written in self._letters_of:
             return list(self._letters_of[written])
         letter = written.upper()
@@ -447,7 +450,7 @@ def _chosen(rule: str, letters: Sequence[str]) -> ChosenOption:
 
 
 def _is_article(text: str, letter: re.Match[str]) -> bool:
-    """Whether a capital is the article "A" or the pronoun "I".
+    """Returns whether a capital is the article "A" or the pronoun "I".
 
     A small letter follows then, and does not begin a list.
     """
@@ -458,7 +461,7 @@ def _is_article(text: str, letter: re.Match[str]) -> bool:
 
 
 def _whole_words(text: str) -> re.Pattern[str]:
-    """A pattern for a text that is not part of a longer word or number.
+    """Returns a pattern for a text that is not part of a longer word or number.
 
     Scripts without blanks have no such edges.
     """

@@ -299,7 +299,7 @@ LANGUAGES = (
 
 
 def any_of(field: str) -> str:
-    """A regular expression for one of the words of a field, in any language.
+    """Returns a regular expression for one of the words of a field, in any language.
 
     Words of languages with blanks stand alone; those of others may touch letters.
     """

@@ -46,7 +46,7 @@ def isg_agent(
     profile: Literal["standard", "official"] = "standard",
     max_items: OneOrMore = 32,
 ) -> AgentProgram:
-    """The agent of ISG-Bench.
+    """Returns the agent of ISG-Bench.
 
     ``structure`` is the source of the answer's blocks: the planner (``self``), the
     task's prompt (``prompt``), or none (``none``). A plan with problems is replaced up
@@ -157,7 +157,7 @@ def _make_and_carry_out(
 
 
 def _plan(context: AgentContext, history: AnswerHistory) -> Call:
-    """The call for a plan, or for a refinement of the last one."""
+    """Returns the call for a plan, or for a refinement of the last one."""
     is_refinement = bool(history.plans)
     tool, source = context.tools.default(len(context.pictures))
     title = "plan"

@@ -68,7 +68,7 @@ class AgentContext:
         example: str,
         **values: Value,
     ) -> Call:
-        """The call of a step. Only replies that ``read`` accepts are valid."""
+        """Returns the call of a step. Only replies that ``read`` accepts are valid."""
         role = self.roles.get(title) or self.planner
         params = self.profile.sampling(title, role.params)
         messages = self.prompts.messages(title, task=self.task, **values)
@@ -83,7 +83,7 @@ class AgentContext:
 
 
 def bare(part: Part) -> Part:
-    """A picture without its tag, for requests and answers."""
+    """Returns a picture without its tag, for requests and answers."""
     return Part(part.kind, media=part.media)
 
 

@@ -150,7 +150,7 @@ class PlanTools:
                 self._available[kind.name] = kind, by_role[kind.role]
 
     def to_json(self) -> list[dict[str, Any]]:
-        """The description of the tools for the planner and the selector."""
+        """Returns the description of the tools for the planner and the selector."""
         return [
             {
                 "name": name,
@@ -176,7 +176,8 @@ class PlanTools:
         return ""
 
     def selected(self, reply: str) -> SelectedTool:
-        """The tool in a selector's reply, with its arguments. Raises ReplyError."""
+        """Returns the tool in a selector's reply, with its arguments. Raises
+        ReplyError."""
         choice = read_object(reply, ("tool", "arguments"))
         arguments = choice["arguments"]
         if isinstance(arguments, dict):
@@ -188,15 +189,15 @@ class PlanTools:
         )
 
     def example(self, text: str) -> str:
-        """A selector's reply for a step, for dry runs."""
+        """Returns a selector's reply for a step, for dry runs."""
         names = [name for name in self._available if name in text]
         name = (names or list(self._available))[0]
         arguments = json.loads(self._available[name][0].form)
         return json.dumps({"tool": name, "arguments": arguments})
 
     def default(self, pictures: int) -> tuple[str, list[str]]:
-        """A tool that makes one picture, for a task with this number of pictures, and
-        the pictures that it needs. Empty without such a tool."""
+        """Returns a tool that makes one picture, for a task with this number of
+        pictures, and the pictures that it needs. Empty without such a tool."""
         for kind, tool in self._available.values():
             if tool.parts == 1 and kind.pictures <= pictures:
                 needs = [f"#image{number + 1}#" for number in range(kind.pictures)]

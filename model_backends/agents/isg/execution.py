@@ -56,8 +56,8 @@ class Execution:
     pictures."""
 
     def _make(self) -> Program[None]:
-        """The first pass: steps that call tools. It ends after the steps that run at
-        the same time as one with a problem."""
+        """Returns the first pass: steps that call tools. It ends after the steps that
+        run at the same time as one with a problem."""
         profile, max_items = self.context.profile, self.context.max_items
         calls = [
             number for number, step in enumerate(self.steps, 1) if step.label == CALL
@@ -189,8 +189,8 @@ class Execution:
         return Interleaved(tuple(parts))
 
     def _answer_steps(self) -> list[tuple[int, PlanStep]]:
-        """The steps that add pictures and texts, up to the first invalid label or the
-        maximum size of an answer."""
+        """Returns the steps that add pictures and texts, up to the first invalid label
+        or the maximum size of an answer."""
         steps: list[tuple[int, PlanStep]] = []
         blocks, max_items = 0, self.context.max_items
         for number, step in enumerate(self.steps, 1):
@@ -212,7 +212,7 @@ class Execution:
         return steps
 
     def _captions(self, numbers: Sequence[int]) -> Program[dict[int, str]]:
-        """The texts of caption steps, by step number."""
+        """Returns the texts of caption steps, by step number."""
         context, calls = self.context, []
         texts = dict.fromkeys(numbers, "")
         for number in numbers:
@@ -244,8 +244,8 @@ class Execution:
         number: int,
         below: int | None = None,
     ) -> list[Part] | None:
-        """The pictures that a step names; None if one is missing. Only made pictures
-        ``below`` a number count."""
+        """Returns the pictures that a step names; None if one is missing. Only made
+        pictures ``below`` a number count."""
         pictures: list[Part] = []
         for name in self.steps[number - 1].images:
             part = None

@@ -15,8 +15,8 @@ _TOKENS = re.compile(rf"{_TOKEN}(?:[\s,\"']*{_TOKEN})*")
 
 
 def found_layout(context: AgentContext) -> Program[tuple[str, ...]]:
-    """The blocks that the task requires, found as in the first stage of ISG-Bench's
-    question generation."""
+    """Returns the blocks that the task requires, found as in the first stage of
+    ISG-Bench's question generation."""
     # imported here, so that listing the agent does not import a metric
     from mmeval.metrics.judged.isg.rows import tokens_between
     from mmeval.tasks.isg.graph.protocol import named_blocks
@@ -41,7 +41,7 @@ def found_layout(context: AgentContext) -> Program[tuple[str, ...]]:
 
 
 def stated_layout(context: AgentContext) -> tuple[str, ...]:
-    """The last sequence of blocks in the task's prompt."""
+    """Returns the last sequence of blocks in the task's prompt."""
     matches = _TOKENS.findall(context.task)
     if not matches:
         context.warnings.append(

@@ -57,7 +57,7 @@ def task_number(name: str) -> int:
 
 
 def steps_of(rows: Sequence[Mapping[str, Any]]) -> list[PlanStep]:
-    """The steps in the rows of a reply. Raises ReplyError."""
+    """Returns the steps in the rows of a reply. Raises ReplyError."""
     steps = []
     for number, row in enumerate(rows, 1):
         label = row.get("Task")
@@ -78,7 +78,7 @@ def steps_of(rows: Sequence[Mapping[str, Any]]) -> list[PlanStep]:
 
 
 def plan_text(steps: Sequence[PlanStep]) -> str:
-    """A plan as text for a prompt."""
+    """Returns a plan as text for a prompt."""
     rows = []
     for number, step in enumerate(steps, 1):
         rows.append({"Step": number, **step.to_json()})
@@ -88,8 +88,8 @@ def plan_text(steps: Sequence[PlanStep]) -> str:
 def example(
     layout: Sequence[str], tool: str, source: Sequence[str], *, sound: bool
 ) -> str:
-    """A plan for an answer of these blocks with a tool, for dry runs. A plan that is
-    not ``sound`` is refined once."""
+    """Returns a plan for an answer of these blocks with a tool, for dry runs. A plan
+    that is not ``sound`` is refined once."""
     blocks = layout or ("<gen_text1>", "<gen_img1>")
     picture_count = sum("_img" in token for token in blocks) if tool else 0
     steps: list[PlanStep] = []

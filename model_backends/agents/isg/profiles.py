@@ -31,8 +31,8 @@ class Profile:
     official: bool
 
     def rows(self, reply: str) -> list[dict[str, Any]]:
-        """The rows of a plan: the first list of objects. Official: the content of the
-        first brackets, which may be empty or lack labels. Raises ReplyError."""
+        """Returns the rows of a plan: the first list of objects. Official: the content
+        of the first brackets, which may be empty or lack labels. Raises ReplyError."""
         if not self.official:
             return read_objects(reply)
         # up to the bracket that closes the first one; brackets in texts count too
@@ -48,8 +48,8 @@ class Profile:
         raise ReplyError("the first brackets hold no list of JSON objects")
 
     def sampling(self, title: str, given: GenerationParams) -> GenerationParams:
-        """The parameters of a step; ``given`` are those of its role. Official: the
-        released agent's."""
+        """Returns the parameters of a step; ``given`` are those of its role. Official:
+        the released agent's."""
         return _RELEASED.get(title, given) if self.official else given
 
     def order(self, needs: Sequence[Collection[int]]) -> list[list[int]]:
@@ -66,16 +66,16 @@ class Profile:
         self,
         needs: Sequence[Collection[int]],
     ) -> list[list[list[int]]]:
-        """The order of steps that call tools, in waves. The tools of a wave are chosen
-        together: those of all steps, because a choice depends only on a step's text.
-        Official: each step is its own wave."""
+        """Returns the order of steps that call tools, in waves. The tools of a wave are
+        chosen together: those of all steps, because a choice depends only on a step's
+        text. Official: each step is its own wave."""
         order = self.order(needs)
         return [[group] for group in order] if self.official else [order]
 
     def first_number(self, place: int, made_count: int) -> int:
-        """The number of the first picture of a step: its place among the steps that
-        call tools, because each makes one picture. Official: the number of pictures
-        made so far."""
+        """Returns the number of the first picture of a step: its place among the steps
+        that call tools, because each makes one picture. Official: the number of
+        pictures made so far."""
         return made_count if self.official else place
 
     def conflict(
@@ -84,8 +84,8 @@ class Profile:
         selected: SelectedTool,
         first: SelectedTool | None,
     ) -> str:
-        """The problem of a tool after the plan's ``first`` tool, if either makes
-        several pictures. The tool is not called then. Official: none."""
+        """Returns the problem of a tool after the plan's ``first`` tool, if either
+        makes several pictures. The tool is not called then. Official: none."""
         if self.official or place == 0:
             return ""
         if selected.tool.parts != 1:
@@ -97,9 +97,9 @@ class Profile:
     def accepted(
         self, selected: SelectedTool, parts: Sequence[Part], first: int
     ) -> Sequence[Part] | str:
-        """The accepted pictures of a tool, or the problem. Their number must be as
-        requested; a video's pictures are cut to it. Official: any number, but only one
-        after another step; views are sorted by their turns to the right."""
+        """Returns the accepted pictures of a tool, or the problem. Their number must be
+        as requested; a video's pictures are cut to it. Official: any number, but only
+        one after another step; views are sorted by their turns to the right."""
         requested = selected.request
         if not self.official:
             if not selected.tool.parts:
@@ -115,19 +115,20 @@ class Profile:
         return [parts[place] for place in places]
 
     def missing_picture(self, name: str) -> str:
-        """The problem of a missing picture in the answer. Official: it is dropped."""
+        """Returns the problem of a missing picture in the answer. Official: it is
+        dropped."""
         if self.official:
             return ""
         return f"{name:.40} is no picture of the task, and none that was made"
 
     def caption(self, reply: str) -> str:
-        """The text in a caption's reply. Raises ReplyError for a blank one. Official: a
-        blank one is dropped."""
+        """Returns the text in a caption's reply. Raises ReplyError for a blank one.
+        Official: a blank one is dropped."""
         return reply if self.official else words(reply)
 
     def failed_caption(self, reason: str) -> str:
-        """The text in place of a failed caption. Official: the error, as a text of the
-        answer."""
+        """Returns the text in place of a failed caption. Official: the error, as a text
+        of the answer."""
         return reason if self.official else ""
 
     def joined(self, texts: Sequence[str]) -> str:
@@ -138,19 +139,19 @@ class Profile:
         return "\n\n".join(filter(None, map(str.strip, texts)))
 
     def result(self, reply: str) -> str:
-        """The answer in a smoother's reply: the text after the first ``Result:``.
-        Official: up to the next one."""
+        """Returns the answer in a smoother's reply: the text after the first
+        ``Result:``. Official: up to the next one."""
         before, *after = reply.split("Result:", -1 if self.official else 1)
         return after[0] if after else before
 
     def after_exhaustion(self, answer: Interleaved) -> Interleaved:
-        """The answer if problems remain after the last refinement. Official: an empty
-        one."""
+        """Returns the answer if problems remain after the last refinement. Official: an
+        empty one."""
         return Interleaved() if self.official else answer
 
 
 def words(reply: str) -> str:
-    """The text of a reply. Raises ReplyError for a blank one."""
+    """Returns the text of a reply. Raises ReplyError for a blank one."""
     if not reply.strip():
         raise ReplyError("the reply is empty")
     return reply.strip()

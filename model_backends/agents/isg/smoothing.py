@@ -32,7 +32,7 @@ class Smoothed(NamedTuple):
 
 
 def smoothed(context: AgentContext, answer: Interleaved) -> Program[Smoothed]:
-    """The answer with smoothed texts, if their number and places are unchanged.
+    """Returns the answer with smoothed texts, if their number and places are unchanged.
 
     A reply with another number of pictures is requested again. A reply with texts in
     other places is dropped at once.

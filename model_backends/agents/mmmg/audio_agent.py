@@ -117,7 +117,7 @@ def mmmg_audio_agent(
 def read_item(
     inside: str, before: Sequence[AudioItem | None], sounds: int
 ) -> AudioItem | str:
-    """The item in a placeholder, or the reason why it is malformed.
+    """Returns the item in a placeholder, or the reason why it is malformed.
 
     ``before`` are the items of the earlier placeholders, None for malformed ones.
     ``sounds`` is the number of the user's sounds.
@@ -141,8 +141,8 @@ def read_item(
 
 
 def _text_and_style(inside: str, position: int) -> tuple[str, str] | None:
-    """The text to speak, and the style: a number, or a description after its opening
-    quotation mark.
+    """Returns the text to speak, and the style: a number, or a description after its
+    opening quotation mark.
 
     The text ends at the first quotation mark after which a style can be read.
     """

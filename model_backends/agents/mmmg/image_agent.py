@@ -109,7 +109,7 @@ def read_item(
     before: int,
     pictures: int,
 ) -> ImageItem | str:
-    """The item in a placeholder, or the reason why it is malformed.
+    """Returns the item in a placeholder, or the reason why it is malformed.
 
     ``before`` is the number of earlier placeholders, malformed or not. ``pictures`` is
     the number of the user's pictures.
@@ -142,8 +142,8 @@ def read_item(
 
 @cache
 def white() -> Part:
-    """The picture in place of one that was not made: white, 1024 pixels a side, as in
-    the released script."""
+    """Returns the picture in place of one that was not made: white, 1024 pixels a side,
+    as in the released script."""
     from PIL import Image
 
     return media_part(png(Image.new("RGB", (1024, 1024), "white")))

@@ -26,7 +26,7 @@ class Placeholder(NamedTuple):
 def find_placeholders(
     reply: str, opening: str, closing: str, *, lines: bool = False
 ) -> list[Placeholder]:
-    """The placeholders of a reply. With ``lines`` they may span several lines.
+    """Returns the placeholders of a reply. With ``lines`` they may span several lines.
     ``closing`` is a regular expression.
 
     >>> find_placeholders("<a>x</a> <a>\\n</a> <a>y", "<a>", "</a>")
@@ -49,7 +49,8 @@ def find_placeholders(
 
 
 def number_below(text: str, limit: int) -> int | None:
-    """The number in a text; None without a number, and for ``limit`` or more."""
+    """Returns the number in a text; None without a number, and for ``limit`` or
+    more."""
     number = int(text) if _NUMBER.fullmatch(text) else limit
     return number if number < limit else None
 
@@ -61,8 +62,8 @@ def fill_placeholders(
     places: Sequence[Placeholder],
     media_parts: Sequence[Part | None],
 ) -> Interleaved:
-    """The answer: the reply with a numbered placeholder at each valid place, with its
-    medium if there is one.
+    """Returns the answer: the reply with a numbered placeholder at each valid place,
+    with its medium if there is one.
 
     Malformed placeholders stay as written, except that ``</image_end>`` becomes
     ``<image_end>`` everywhere.
@@ -87,8 +88,8 @@ def _fill_as_released(
     places: Sequence[Placeholder],
     media_parts: Sequence[Part | None],
 ) -> Interleaved:
-    """The answer with placeholders numbered as in the released script: the text inside
-    a placeholder is replaced everywhere in the reply.
+    """Returns the answer with placeholders numbered as in the released script: the text
+    inside a placeholder is replaced everywhere in the reply.
 
     So two placeholders with equal text both get the first number, and the second number
     does not occur. The media keep their order.

@@ -33,7 +33,7 @@ T = TypeVar("T", bound=PlaceholderItem)
 
 
 def question_of(request: Request) -> Interleaved:
-    """All messages of a request as one question, with the media in place."""
+    """Returns all messages of a request as one question, with the media in place."""
     parts: list[Part] = []
     for message in request.messages:
         if not message.content.empty:
@@ -44,8 +44,8 @@ def question_of(request: Request) -> Interleaved:
 def make_plan(
     planner: Role, messages: Sequence[Message], request: Request, example: str
 ) -> Program[str]:
-    """The planner's reply, with the request's parameters but without its options.
-    Raises CallFailed without a reply."""
+    """Returns the planner's reply, with the request's parameters but without its
+    options. Raises CallFailed without a reply."""
     params = replace(request.params, options={})
     reply = yield from ask_one(
         planner.send(messages, params=params, title="plan", example=example)
@@ -54,7 +54,7 @@ def make_plan(
 
 
 def tools_by_name(*tools: Tool | None) -> dict[str, Tool]:
-    """The tools that a run has, by name."""
+    """Returns the tools that a run has, by name."""
     return {tool.name: tool for tool in tools if tool is not None}
 
 
@@ -79,8 +79,8 @@ class PlaceholderTools(Generic[T]):
         self,
         insides: Sequence[str],
     ) -> tuple[list[T | None], list[str]]:
-        """The items of placeholders (None for malformed ones), and descriptions of the
-        faults."""
+        """Returns the items of placeholders (None for malformed ones), and descriptions
+        of the faults."""
         items: list[T | None] = []
         faults: list[str] = []
         for number, inside in enumerate(insides):
@@ -129,8 +129,8 @@ def carry_out(
     max_items: int,
     fill: Callable[[Sequence[Placeholder], Sequence[Part | None]], Interleaved],
 ) -> Program[AgentAnswer]:
-    """The answer to a plan with these placeholders. ``fill`` builds it from the valid
-    placeholders and their media (or None)."""
+    """Returns the answer to a plan with these placeholders. ``fill`` builds it from the
+    valid placeholders and their media (or None)."""
     warnings = []
     if not places and placeholder_tools.kind in request.wants:
         warnings.append("the plan has no placeholder")

@@ -51,7 +51,7 @@ def unima(
     max_cycles: ZeroOrMore = 3,
     max_items: OneOrMore = 32,
 ) -> AgentProgram:
-    """The agent of UniM. Its parts can be switched off.
+    """Returns the agent of UniM. Its parts can be switched off.
 
     ``tcdc=false`` uses plain captions, not conditioned on the task. ``ter=false`` plans
     in one unchecked step, from the captions conditioned on the task and the paraphrased

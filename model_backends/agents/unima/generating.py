@@ -14,8 +14,9 @@ from mmeval.program import Call, Program, Reply
 
 
 def make_answer(report: Report, steps: Steps) -> Program[Interleaved]:
-    """The answer for a report: its text, with the items that tools and the planner make
-    from the captions. The tag of an item that is not made has no medium."""
+    """Returns the answer for a report: its text, with the items that tools and the
+    planner make from the captions. The tag of an item that is not made has no
+    medium."""
     items = report.items
     numbers = {item.label: number for number, item in enumerate(items)}
 
@@ -81,8 +82,8 @@ def make_answer(report: Report, steps: Steps) -> Program[Interleaved]:
 
 
 def _unfenced(text: str) -> str:
-    """The first fenced block of a text; the whole text without one. Takes linear time,
-    whatever a model writes."""
+    """Returns the first fenced block of a text; the whole text without one. Takes
+    linear time, whatever a model writes."""
     rest = text.partition("```")[2]
     inner = rest.partition("\n")[2]
     block, closing, _ = inner.partition("```")
@@ -90,8 +91,8 @@ def _unfenced(text: str) -> str:
 
 
 def _without_tags(caption: str, inputs: Mapping[str, Part]) -> str:
-    """A caption for a tool, which does not know tags: ``<<image2>>`` becomes ``image
-    1`` if it is the tool's first image."""
+    """Returns a caption for a tool, which does not know tags: ``<<image2>>`` becomes
+    ``image 1`` if it is the tool's first image."""
     counts: dict[str, int] = {}
     names: dict[str, str] = {}
     for label, part in inputs.items():

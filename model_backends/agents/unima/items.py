@@ -21,8 +21,8 @@ class TaggedQuestion(NamedTuple):
     used_labels: frozenset[str]
 
     def next_label(self, kind: str) -> str:
-        """The label of the first item of a kind in an answer. Numbers continue those of
-        the question."""
+        """Returns the label of the first item of a kind in an answer. Numbers continue
+        those of the question."""
         last = 0
         for label in self.items:
             if label_kind(label) == kind:
@@ -31,7 +31,8 @@ class TaggedQuestion(NamedTuple):
 
 
 def read_question(request: Request) -> TaggedQuestion:
-    """The question of a request. An item without its own label gets an unused one.
+    """Returns the question of a request. An item without its own label gets an unused
+    one.
 
     Tags in a system message are only examples, so they do not count.
     """

@@ -42,8 +42,8 @@ class FaultyStep(NamedTuple):
 def tcdc(
     labels: Collection[str],
 ) -> Callable[[str], Mapping[str, str]]:
-    """A reader of captions for these items, conditioned on the task. A reply may omit
-    items."""
+    """Returns a reader of captions for these items, conditioned on the task. A reply
+    may omit items."""
 
     def read(text: str) -> Mapping[str, str]:
         captions = _texts(_fields(text, tcdc=dict)["tcdc"])
@@ -68,8 +68,8 @@ def data_analysis(text: str) -> DataAnalysis:
 
 
 def plan(text: str) -> Mapping[str, Any]:
-    """The three keys of a plan, with checked types. Whether they agree is checked
-    later."""
+    """Returns the three keys of a plan, with checked types. Whether they agree is
+    checked later."""
     fields = _fields(text, modalities_content=dict, text_content=str, tool_list=dict)
     if not fields["text_content"].strip():
         raise ReplyError("text_content is empty")
@@ -95,7 +95,7 @@ def fault(text: str) -> FaultyStep:
 
 
 def _fields(text: str, **types: type) -> dict[str, Any]:
-    """The object in a reply, whose keys have values of these ``types``. Raises
+    """Returns the object in a reply, whose keys have values of these ``types``. Raises
     ReplyError."""
     fields = read_object(text, types)
     for name, kind in types.items():
@@ -105,7 +105,7 @@ def _fields(text: str, **types: type) -> dict[str, Any]:
 
 
 def _texts(value: object) -> dict[str, str]:
-    """A value that must be an object of texts. Raises ReplyError."""
+    """Returns a value that must be an object of texts. Raises ReplyError."""
     values = list(value.values()) if isinstance(value, dict) else [None]
     if not all(isinstance(item, str) for item in values):
         raise ReplyError("it holds what is not text, where every name has a text")

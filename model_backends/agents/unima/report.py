@@ -32,7 +32,7 @@ class ItemMaker(NamedTuple):
         return frozenset(self.tool.takes) - {"text"}
 
     def to_json(self) -> dict[str, str]:
-        """The description for the planner."""
+        """Returns the description for the planner."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -60,7 +60,7 @@ class Report(NamedTuple):
     faults: list[str]
 
     def to_json(self) -> dict[str, Any]:
-        """The report in the form of a plan."""
+        """Returns the report in the form of a plan."""
         contents: dict[str, dict[str, str]] = {}
         for item in self.items:
             contents.setdefault(item.maker.kind, {})[item.label] = item.caption
@@ -78,7 +78,7 @@ def read_report(
     makers: Sequence[ItemMaker],
     max_items: int,
 ) -> Report:
-    """The report of a plan.
+    """Returns the report of a plan.
 
     Each tag in the text needs a caption and a tool; each caption and each tool needs a
     tag; all with the same kind and number. A caption may name only items of the
@@ -141,7 +141,7 @@ def _captions(
 def _maker(
     label: str, tool: str | None, makers: Sequence[ItemMaker], faults: list[str]
 ) -> ItemMaker | None:
-    """The maker of an item; None if no maker makes its kind."""
+    """Returns the maker of an item; None if no maker makes its kind."""
     makers_of_kind = [maker for maker in makers if maker.kind == label_kind(label)]
     if not makers_of_kind:
         faults.append(f"{label}: nothing makes this kind")
@@ -161,7 +161,7 @@ def _item(
     before: Collection[str],
     faults: list[str],
 ) -> ReportItem | None:
-    """An item; None if its caption does not name an item that it needs."""
+    """Returns an item; None if its caption does not name an item that it needs."""
     names = dict.fromkeys(tag.label for tag in find(caption, TAG))
     uses = tuple(use for use in names if use in before)
     unknown = [use for use in names if use not in before]

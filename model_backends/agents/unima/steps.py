@@ -39,7 +39,7 @@ class StepResults:
     """The faults, for a step that runs again."""
 
     def values(self, question: TaggedQuestion) -> dict[str, Value]:
-        """The variables of the steps' prompts."""
+        """Returns the variables of the steps' prompts."""
         return {
             "question": question.words,
             "paraphrased_question": self.paraphrased or question.words,
@@ -50,7 +50,7 @@ class StepResults:
         }
 
     def evidence(self, report: Report | None, *, exhausted: bool) -> dict[str, Any]:
-        """The evidence that is recorded with the answer of a report."""
+        """Returns the evidence that is recorded with the answer of a report."""
         return {
             "tcdc": self.tcdc,
             "paraphrased_question": self.paraphrased,
@@ -77,7 +77,7 @@ class Steps:
     warnings: list[str] = field(default_factory=list)
 
     def receive(self, receiver: Role, detector: Role | None) -> Program[None]:
-        """A caption of each item, and the objects in each picture."""
+        """Returns a caption of each item, and the objects in each picture."""
         calls: list[tuple[str, Call]] = []
         for label, part in self.question.items.items():
             roles_by_prompt = [("receive", receiver.variant(part.kind))]
@@ -206,8 +206,8 @@ class Steps:
         return report
 
     def check(self, report: Report) -> Program[replies.ReportCheck | None]:
-        """The check of a report by the planner, who sees only the question and the
-        report. None without a usable reply."""
+        """Returns the check of a report by the planner, who sees only the question and
+        the report. None without a usable reply."""
         call = self._call(
             "check",
             replies.verdict,
@@ -220,7 +220,7 @@ class Steps:
     def judge(
         self, report: Report, issues: Sequence[str]
     ) -> Program[replies.FaultyStep]:
-        """The earliest faulty step; step 1 if the judger names none."""
+        """Returns the earliest faulty step; step 1 if the judger names none."""
         example = {"faulty_step": 3, "reason": "an item is missing"}
         call = self._call(
             "judge",
@@ -242,7 +242,8 @@ class Steps:
         return replies.FaultyStep(1, faulty_step.reason)
 
     def answer_in_words(self) -> Program[Interleaved]:
-        """The planner's answer without a plan. Raises CallFailed without a reply."""
+        """Returns the planner's answer without a plan. Raises CallFailed without a
+        reply."""
         self.warnings.append("without a plan, the planner answers with text only")
         messages = self.prompts.messages("answer", **self.results.values(self.question))
         reply = yield from ask_one(
@@ -251,8 +252,8 @@ class Steps:
         return reply.require()
 
     def is_usable(self, reply: Reply, otherwise: str) -> bool:
-        """True if a reply can be used. Raises CallFailed for an error that a retry may
-        avoid."""
+        """Returns True if a reply can be used. Raises CallFailed for an error that a
+        retry may avoid."""
         problem = reply.problem()
         if problem:
             self.warnings.append(f"{otherwise}: {problem}")
@@ -286,7 +287,7 @@ class Steps:
 
 
 def bare(part: Part) -> Part:
-    """An item without its tag, for requests."""
+    """Returns an item without its tag, for requests."""
     return replace(part, raw=part.text or "", label="")
 
 

@@ -88,7 +88,7 @@ class Stages:
         values: Mapping[str, Any],
         example: str = "",
     ) -> Call:
-        """The call of a stage. ``read`` accepts or refuses the reply."""
+        """Returns the call of a stage. ``read`` accepts or refuses the reply."""
         texts = [part.text or "" for part in self.query.values() if part.kind == "text"]
         shown_examples = []
         for row in examples_for(stage, self.subtask, texts, self.examples):
@@ -212,7 +212,7 @@ def isg_graph(
     image_questions_prompt: StagePrompt = "isg_graph_image_questions",
     caption_prompt: CaptionPrompt = "isg_graph_caption",
 ) -> Program[Interleaved]:
-    """The questions of a row as JSON, in the form of ``predict``.
+    """Returns the questions of a row as JSON, in the form of ``predict``.
 
     ``block_pictures`` and ``image_pictures`` decide if the stages about blocks and
     about pictures see the pictures of the task. Otherwise they read captions by the
@@ -256,7 +256,8 @@ def isg_graph(
 def named_blocks(
     query: Mapping[str, Part], captions: Mapping[str, str] | None = None
 ) -> Interleaved:
-    """A task with named blocks. ``captions`` replace its pictures (None: keep them)."""
+    """Returns a task with named blocks. ``captions`` replace its pictures (None: keep
+    them)."""
     parts: list[Part] = []
     for token, part in query.items():
         if part.kind == "text":
@@ -271,6 +272,6 @@ def named_blocks(
 
 
 def _text(reply: Reply) -> str:
-    """The text of a reply. Raises CallFailed if the call failed."""
+    """Returns the text of a reply. Raises CallFailed if the call failed."""
     reply.require()
     return reply.text

@@ -192,7 +192,7 @@ def read_image_questions(
 
 
 def plain_name(name: str) -> str:
-    """An entity's name for comparisons: in lower case, with blanks."""
+    """Returns an entity's name for comparisons: in lower case, with blanks."""
     return name.lower().replace("_", " ")
 
 
@@ -210,7 +210,7 @@ def _texts(value: Any, name: str) -> tuple[str, ...]:
 
 
 def _fields(row: Any, keys: Sequence[str]) -> dict[str, Any]:
-    """The texts under some keys of an object."""
+    """Returns the texts under some keys of an object."""
     values = {}
     if isinstance(row, Mapping):
         values = {key: row.get(key) for key in keys}
