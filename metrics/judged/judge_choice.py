@@ -42,18 +42,18 @@ def judge_choice(
     """1 when the judge chooses the wanted option, else 0; or the option's ``values``.
 
     Range 0 to 1, higher is better. ``question`` is the question about the answer. The
-    options are a list of words, or a mapping from words to meanings. They are the
-    switch ``options``, or the row's label under ``options_key``. The wanted option is
-    the switch ``wanted``, or the label under ``wanted_key``. ``values`` is the score of
-    each option.
+    options are a list of words, or a mapping from words to meanings. They come from the
+    switch ``options``, or from the row's label under ``options_key``. The wanted option
+    is the switch ``wanted``, or the label under ``wanted_key``. ``values`` is the score
+    of each option.
 
-    Unscored if the judge is not sure or the verdict is lost; the bounds are the lowest
+    Unscored if the judge is not sure or the verdict is lost. The bounds are the lowest
     and the highest value of an option.
 
     The judge sees the sample's input with ``show_input``, all references with
     ``show_references``, and media unless ``media`` is false. With ``repeats`` the
-    majority decides. Evidence: the choice with the judge's reason, the votes, and as
-    spread the share of votes for another option.
+    majority decides. Evidence: the choice with the judge's reason, the votes, and the
+    spread (the share of votes for other options).
     """
     labels, place = trial.sample.metadata, ""
     if options_key:

@@ -67,13 +67,13 @@ def judge_grade(
     Range 0 to 1, higher is better: ``(grade - lowest) / (highest - lowest)``.
     ``levels`` is a list of descriptions, graded from 1, or a mapping from whole numbers
     to descriptions. The judge may also give a grade between two described levels.
-    ``criterion`` says what is graded. Unscored if the judge is not sure or the verdict
-    is lost.
+    ``criterion`` states what is graded. Unscored if the judge is not sure or the
+    verdict is lost.
 
     The judge sees the sample's input with ``show_input``, all references with
     ``show_references``, and media unless ``media`` is false. ``repeats`` is the number
-    of judge calls, and ``combine`` (``mean``, ``median`` or ``majority``) makes one
-    grade of them. Evidence: the grade with the judge's reason, the votes, and their
+    of judge calls, and ``combine`` (``mean``, ``median`` or ``majority``) combines them
+    into one grade. Evidence: the grade with the judge's reason, the votes, and their
     spread (in grades).
     """
     scale = dict(enumerate(levels, start=1))

@@ -40,18 +40,19 @@ def judge_yes_no(
     combine: Combine = "majority",
     prompt: Annotated[PromptValue, JudgePrompt(*NAMES, "question")] = "judge_yes_no",
 ) -> Program[Score]:
-    """1 when the judge answers the question with the wanted word, else 0.
+    """1 when the judge gives the wanted answer (yes or no), else 0.
 
     Range 0 to 1, higher is better. The question is the switch ``question``, or the
-    row's label under ``question_key``. ``wanted`` is true for yes; the row's label
-    under ``wanted_key`` (true, false, ``yes``, ``no``) replaces it. Unscored if the
-    verdict is lost, or if the judge is not sure; then ``not_sure`` may give a value.
+    row's label under ``question_key``. ``wanted`` is true if the wanted answer is yes.
+    The row's label under ``wanted_key`` (true, false, ``yes``, ``no``) replaces it.
+    Unscored if the verdict is lost, or if the judge is not sure. ``not_sure`` sets a
+    score for the latter case.
 
     The judge sees the sample's input with ``show_input``, all references with
     ``show_references``, and media unless ``media`` is false. ``repeats`` is the number
-    of judge calls, and ``combine`` makes one verdict of them: ``majority``, or ``mean``
-    for the share of wanted answers. Evidence: the verdict with the judge's reason, the
-    votes, and their spread.
+    of judge calls, and ``combine`` combines them into one verdict: ``majority``, or
+    ``mean`` for the share of wanted answers. Evidence: the verdict with the judge's
+    reason, the votes, and their spread.
     """
     labels = trial.sample.metadata
     question_text: Any = question

@@ -1,4 +1,5 @@
-"""Material: the parts of a trial that a judge sees, by their names in prompts."""
+"""Material: the parts of a trial that a judge sees, under the names that prompts
+use."""
 
 from __future__ import annotations
 
@@ -43,11 +44,11 @@ def material(
 
 
 def as_the_reference(trial: Trial, _switches: Mapping[str, Any]) -> Interleaved:
-    """Returns a supposed answer with items like those of the first reference.
+    """Returns a supposed answer with items like the items of the first reference.
 
     It has the same number of items with the same sizes, but other digests, like a
-    model's answer. It is for ``@metric(supposed=...)`` of a metric that asks about each
-    item.
+    model's answer. A metric that asks about each item passes it to
+    ``@metric(supposed=...)``.
     """
     if not trial.sample.references:
         return trial.output or Interleaved()
@@ -57,8 +58,7 @@ def as_the_reference(trial: Trial, _switches: Mapping[str, Any]) -> Interleaved:
 
 
 def with_other_digest(part: Part, name: str) -> Part:
-    """Returns a part whose medium has the same bytes and a digest that depends on
-    ``name``."""
+    """Returns a part with the same bytes and a digest that depends on ``name``."""
     media = part.media
     if media is None:
         return part
@@ -75,7 +75,7 @@ def with_other_digest(part: Part, name: str) -> Part:
 
 
 def question_content(sample: Sample) -> Interleaved:
-    """Returns the question of a sample: its user messages, separated by empty lines."""
+    """Returns a sample's question: its user messages, separated by empty lines."""
     parts: list[Part] = []
     for message in sample.input:
         if message.role == "user":
@@ -88,7 +88,7 @@ def question_content(sample: Sample) -> Interleaved:
 def label_fault(
     sample: Sample, label: str, name: str, read: Callable[[Any], object]
 ) -> str:
-    """Why a row's label, such as its rubric, cannot be used; empty if it can."""
+    """Returns why a row's label, such as its rubric, is unusable; empty if usable."""
     if label not in sample.metadata:
         return (
             f"the row has no label {label!r} for its "

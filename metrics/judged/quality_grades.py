@@ -1,7 +1,8 @@
-"""Grades of quality: a judge grades each item, and grades become qualities.
+"""Quality grades: a judge grades each item, and the grade becomes a quality from 0 to
+1.
 
-A metric has a :class:`GradeScale`. For each item it makes a question, or a score if the
-judge is not needed. :func:`judged_together` asks all questions at the same time:
+A metric has a :class:`GradeScale`. For each item it makes a question, or a score if no
+judge call is needed. :func:`judged_together` asks all questions at the same time:
 
     items = [("text1", ItemQuestion(Question(judge, GRADES.form, prompt, values)))]
     return (yield from judged_together(items, GRADES, repeats=repeats, combine=combine))
@@ -35,12 +36,12 @@ from mmeval.records import Score
 
 Rubric = Literal["grade", "dimensions"]
 """What a judge reports for an item: one ``grade`` from 1 to 5 as in the paper, or
-several ``dimensions`` with an overall number as in the released scorer."""
+several ``dimensions`` and an overall number as in the released scorer."""
 RAW, REMARKS = "raw", "remarks"
-"""Keys of an item's evidence: the quality of a number beyond the scale, and remarks."""
+"""Keys of an item's evidence: its quality before clamping, and remarks."""
 MAX_SHOWN_CHARS = 40_000
 """Maximum number of characters of a text or code that a judge sees. The evidence
-reports if there were more."""
+reports a cut."""
 _LARGEST = 1e9
 """A number beyond these bounds is a mistake of the judge, not a grade."""
 _REASON = Text("reason")
@@ -51,7 +52,8 @@ _REASON = Text("reason")
 
 @dataclass(frozen=True)
 class Dimensions:
-    """The numbers besides the overall one in a released scorer: evidence only."""
+    """The numbers in a released scorer's reply except the overall number. They are only
+    evidence."""
 
     names: tuple[str, ...]
     low: float
@@ -62,7 +64,8 @@ class Dimensions:
         return [f'"{name}": <{wording}>' for name in self.names]
 
     def read(self, reply: Mapping[str, Any]) -> Vote:
-        """Returns the dimensions that are numbers, on the scale or not."""
+        """Returns the dimensions that are numbers, even if they are beyond the
+        scale."""
         numbers: dict[str, float] = {}
         for name in self.names:
             number = Number(name, -_LARGEST, _LARGEST, whole=False)
@@ -76,11 +79,11 @@ class DimensionsForm(ReplyForm):
     """Several dimensions and an overall number. Only the overall number counts.
 
     It counts as reported and is not checked against the dimensions or ``most``. If a
-    reply lacks it, ``absent`` counts and the vote is marked as unreadable; without
-    ``absent`` the reply is refused. As in the release, a reply that is not bare JSON
-    (for example in a fence) is refused. ``quotable``: a number in quotes counts, since
-    the released script passes it on. Without it such a number is refused, since the
-    released script computes with the number.
+    reply lacks it, ``absent`` counts and the vote is marked as unreadable. Without
+    ``absent`` the reply is rejected. As in the release, a reply that is not bare JSON
+    (for example JSON in a fence) is rejected. With ``quotable`` a number in quotes
+    counts, since the released script passes it on. Without ``quotable`` it is rejected,
+    since the released script computes with the number.
     """
 
     overall: str
@@ -119,8 +122,8 @@ class DimensionsForm(ReplyForm):
 
     @staticmethod
     def object_in(text: str) -> Mapping[str, Any]:
-        """Returns the JSON object of a reply. Raises ReplyError if the reply is not
-        one."""
+        """Returns a reply's JSON object. Raises ReplyError if the reply is anything
+        else."""
         reply = strict_json(text)
         if not isinstance(reply, dict):
             raise ReplyError("the reply is not one JSON object and nothing else")
@@ -138,7 +141,7 @@ def dimensions_form(
 ) -> DimensionsForm:
     """Returns the form of a released scorer's reply.
 
-    The overall number is at most ``most``; the default is the range of a dimension.
+    The overall number is at most ``most``. The default is the maximum of a dimension.
     """
     fields = (_REASON, Number(overall, -_LARGEST, _LARGEST, whole=False))
     maximum = dimensions.high if most is None else most
@@ -156,7 +159,7 @@ def dimensions_form(
 
 class GradeScale(NamedTuple):
     """How items are graded: the reply form, the key of the number that counts, and the
-    function that maps this number to 0 (worst) to 1 (best)."""
+    function that maps this number to a share from 0 (worst) to 1 (best)."""
 
     form: ReplyForm
     key: str
@@ -164,7 +167,7 @@ class GradeScale(NamedTuple):
 
 
 GRADES = GradeScale(score_form("robust"), SCORE, share)
-"""One whole grade from 1 to 5 with a reason; its share is ``(grade - 1) / 4``."""
+"""One whole grade from 1 to 5 with a reason. Its share is ``(grade - 1) / 4``."""
 
 
 # --- scores of items ------------------------------------------------------------------
@@ -172,7 +175,7 @@ GRADES = GradeScale(score_form("robust"), SCORE, share)
 
 @dataclass(frozen=True)
 class ItemQuestion:
-    """An item for the judge. ``evidence`` is added to that of its verdict."""
+    """An item for the judge. ``evidence`` is added to the evidence of its verdict."""
 
     question: Question
     evidence: Mapping[str, Any] = field(default_factory=dict)
@@ -185,8 +188,7 @@ def judged_together(
     repeats: int,
     combine: Combine,
 ) -> Program[Score]:
-    """Returns the mean quality of labelled items. The judge grades all questions at
-    once."""
+    """Scores the mean quality of labelled items. All questions are asked at once."""
     questions: list[Question] = []
     for _, item in items:
         if isinstance(item, ItemQuestion):
@@ -212,7 +214,7 @@ def judged_together(
 def grade_questions(
     questions: Sequence[Question], scale: GradeScale, *, repeats: int, combine: Combine
 ) -> Program[list[ItemScore]]:
-    """Returns the quality of one item for each question, in order."""
+    """Returns the quality of one item per question, in order."""
     if not questions:
         return []
     verdicts = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
@@ -222,9 +224,10 @@ def grade_questions(
 def item_score(verdict: Verdict, scale: GradeScale) -> ItemScore:
     """Returns the quality of an item from 0 to 1, or why it is unscored.
 
-    A number beyond the scale counts as the end of the scale, and the evidence keeps its
-    quality as ``raw``. ``UNREAD`` in the evidence is the number of replies without the
-    number or beyond the scale; a run warns about them.
+    A number beyond the scale is clamped to the end of the scale, and the evidence
+    contains the quality before clamping as ``raw``. ``UNREAD`` in the evidence counts
+    the replies without a number or with a number beyond the scale. A run warns about
+    them.
     """
     evidence = dict(verdict.evidence)
     if len(verdict.votes) == 1:
@@ -251,12 +254,15 @@ def item_score(verdict: Verdict, scale: GradeScale) -> ItemScore:
 
 
 def lowest_grade(remark: str) -> ItemScore:
-    """Returns the lowest grade, for an item that does not need the judge."""
+    """Returns the lowest grade.
+
+    It is for an item that does not need the judge.
+    """
     return ItemScore(share(LOWEST), {SCORE: LOWEST, _REASON.name: remark})
 
 
 class ShownText(NamedTuple):
-    """The beginning of a text, and a remark for the evidence if the text was cut."""
+    """The beginning of a text, and a remark in ``evidence`` if the text was cut."""
 
     text: str
     evidence: Mapping[str, Any]

@@ -1,5 +1,5 @@
-"""Question graphs: yes-or-no questions of a row, where a question may need a yes to
-others first."""
+"""Question graphs: a row's yes-or-no questions, where a question may depend on
+others."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from mmeval.program import JudgePrompt, Program, PromptValue, Role
 from mmeval.records import Sample, Score, Trial
 
 MAX_PARTS = 10_000
-"""Maximum number of parts of a kind in the answer of a dry run. A row may name any
-number."""
+"""Maximum number of parts of a kind in the answer of a dry run, since a row may name
+any number."""
 _KEYS = {"id", "question", "parents", "part"}
 
 
 @dataclass(frozen=True)
 class RowQuestion:
-    """A question of a row. ``part`` is the label of its part; empty for the whole
+    """A question of a row. ``part`` is the label of its part, and empty for the whole
     answer."""
 
     id: str | int
@@ -48,14 +48,15 @@ class RowQuestion:
 
 
 def graph_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Why a row's questions cannot be used; empty if they can."""
+    """Returns why a row's questions cannot be used; empty if they can."""
     return label_fault(sample, switches["questions"], "questions", read_questions)
 
 
 def _supposed(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
     """Returns an answer with every part that a question is about.
 
-    It is like the reference if that has all parts; otherwise the parts are made up.
+    It is like the reference if the reference has all these parts. If not, the parts are
+    made up.
     """
     if graph_fault(trial.sample, switches):
         return trial.output or Interleaved()
@@ -80,7 +81,7 @@ def _supposed(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
             name = f"{trial.sample.id} {trial.repeat} {number}"
             parts.append(with_other_digest(first, name))
             if kind == "text":
-                # keeps the texts apart, since neighbouring texts are one part
+                # This keeps the texts apart, since neighbouring texts are one part.
                 parts.append(Part("code", text=""))
     return Interleaved(tuple(parts))
 
@@ -105,29 +106,30 @@ def question_graph(
         PromptValue, JudgePrompt("answer", "input", "question", "shown")
     ] = "question_graph",
 ) -> Program[Score]:
-    """The share of the row's questions to which a judge answers yes.
+    """The share of the row's questions that a judge answers with yes.
 
-    Range 0 to 1, higher is better. ``questions`` names the row's label that holds them:
-    a list of texts, or of mappings with ``question`` and optional keys. ``id`` is the
-    number in the list by default. ``parents`` are the ids of questions that must be yes
-    before this one is asked. ``part`` (such as ``image2``, the second picture) is the
-    only part of the answer that the judge sees; the default is the whole answer.
-    Neighbouring texts count as one part. With ``show_input`` the judge also sees the
-    sample's input. With ``repeats`` each question is asked several times, and the
-    majority decides.
+    Range 0 to 1, higher is better. ``questions`` names the row's label with the
+    questions: a list of texts, or of mappings with ``question`` and optional keys.
+    ``id`` is by default the number in the list. ``parents`` are the ids of questions
+    that must be answered with yes before this question is asked. ``part`` (such as
+    ``image2``, the second picture) is the only part of the answer that the judge sees.
+    The default is the whole answer. Neighbouring texts count as one part. With
+    ``show_input`` the judge also sees the sample's input. With ``repeats`` each
+    question is asked several times, and the majority decides.
 
-    All questions below a no are no, and are not asked. So are a question in a cycle,
-    and one about a part that the answer does not have. Questions about a kind that the
-    model was not asked for are left out. With ``dependencies: never_asked`` every
-    question with parents is no.
+    A question that depends on a no is not asked and counts as no. The same applies to a
+    question in a cycle, and to a question about a part that the answer does not have.
+    Questions about a kind of part that was not requested from the model are left out.
+    With ``dependencies: never_asked`` every question with parents counts as no.
 
-    Unscored if a verdict is lost or the judge is not sure; the bounds count this
-    question and those below it as no, and as yes. With ``lost: wrong`` a question
-    without a readable reply is no. Unscored for a row without a list of questions,
-    inapplicable for an empty list.
+    Unscored if a verdict is lost or the judge is not sure. The bounds count this
+    question and those that depend on it all as no, and all as yes. With ``lost: wrong``
+    a question without a readable reply counts as no. Unscored for a row without a list
+    of questions, inapplicable for an empty list.
 
-    Evidence: ``asked`` in order, the ``verdicts`` by id, why a question was
-    ``not_asked``, what the judge ``said``, and ``faults`` of the graph.
+    Evidence: the ids that were ``asked`` in order, the ``verdicts`` by id, the reasons
+    for questions ``not_asked``, the judge's words (``said``), and ``faults`` of the
+    graph.
 
     Labels, for example: ``{"questions": [{"id": 1, "question": "Is there a hare?",
     "part": "image1"}, {"question": "Is it brown?", "parents": [1]}]}``.
@@ -169,7 +171,7 @@ def question_graph(
 def _view(
     answer: Interleaved, parts: Mapping[str, Part], label: str
 ) -> Interleaved | str:
-    """What the judge sees of an answer, or why there is nothing to see."""
+    """Returns what the judge sees of an answer, or why there is nothing to see."""
     if not label and answer.empty:
         return "the answer is empty"
     if not label:
@@ -181,8 +183,10 @@ def _view(
 
 
 def parts_by_label(answer: Interleaved) -> dict[str, Part]:
-    """Returns the parts of an answer by label (``image2``). Neighbouring texts are one
-    part."""
+    """Returns the parts of an answer by label (``image2``).
+
+    Neighbouring texts are one part.
+    """
     counts: Counter[str] = Counter()
     parts: dict[str, Part] = {}
     for part in answer.blocks().parts:
@@ -193,7 +197,7 @@ def parts_by_label(answer: Interleaved) -> dict[str, Part]:
 
 
 def read_questions(rows: Any) -> list[RowQuestion]:
-    """Returns the questions of a row. Raises ValueError if they are invalid."""
+    """Reads the questions of a row. Raises ValueError if they are invalid."""
     if not isinstance(rows, list | tuple):
         raise ValueError("it is not a list of questions")
     return [_row(item, number) for number, item in enumerate(rows, start=1)]

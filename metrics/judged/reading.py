@@ -8,14 +8,14 @@ from typing import Literal
 from mmeval.metric.judge import ReplyForm, Verdict
 
 Reading = Literal["robust", "official"]
-"""How replies are read: ``robust`` refuses unfit replies, ``official`` reads like the
-released script, oddities included."""
+"""How replies are read: ``robust`` rejects unusable replies, ``official`` reads like
+the released script, oddities included."""
 Lost = Literal["unscored", "wrong"]
-"""Effect of a question without a usable reply: unscored, or wrong as in the release. A
-question without any reply (the judge failed) is unscored in both cases. A refusal is
-an unusable reply, since the release does not detect refusals."""
+"""The effect of a question without a usable reply: it is unscored, or wrong as in the
+release. A question without any reply (the judge failed) is unscored in both cases. A
+refusal is an unusable reply, since the release does not detect refusals."""
 UNREADABLE = "unreadable"
-"""Key of a vote whose official reply lacks the requested value."""
+"""Key of a vote: the official reply lacks the requested value."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Rubrics: weighted criteria of a row, each judged separately."""
+"""Rubrics: a row's weighted criteria, each judged separately."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Criterion:
     kinds: tuple[str, ...] = ()
 
     def view(self, answer: Interleaved | None) -> Interleaved:
-        """What the judge sees of an answer.
+        """Returns what the judge sees of an answer.
 
         With ``text`` each medium is a placeholder. With ``media`` the words are left
         out.
@@ -62,7 +62,7 @@ class Criterion:
 
 
 def rubric_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Why a row's rubric cannot be used; empty if it can."""
+    """Returns why a row's rubric cannot be used; empty if it can."""
     return label_fault(sample, switches["criteria"], "rubric", read_criteria)
 
 
@@ -86,21 +86,20 @@ def rubric_judge(
 ) -> Program[Score]:
     """The weighted share of the row's criteria that a judge finds met.
 
-    Range 0 to 1, higher is better. ``criteria`` names the row's label that holds them:
-    a list of texts, or of mappings with ``criterion`` and any of ``id``, ``weight``
-    (above 0; 1 by default), ``side`` (``all``, ``text`` or ``media``: what the judge
-    sees of the answer) and ``kinds`` (the kinds of media that it sees). Each criterion
-    is asked separately, so that a changed criterion is asked again alone.
+    Range 0 to 1, higher is better. ``criteria`` names the row's label with the
+    criteria: a list of texts, or of mappings with ``criterion`` and any of ``id``,
+    ``weight`` (above 0; 1 by default), ``side`` (``all``, ``text`` or ``media``: what
+    the judge sees of the answer) and ``kinds`` (the kinds of media that it sees). Each
+    criterion has its own judge call, so that only a changed criterion is judged again.
 
-    Unscored if a criterion has no verdict or the judge is not sure; the bounds are the
-    values with none and with all of these criteria met. A row without a rubric is
-    unscored.
+    Unscored if a criterion has no verdict or the judge is not sure. The bounds are the
+    scores if none or all of these criteria are met. A row without a rubric is unscored.
 
     The judge sees the sample's input with ``show_input`` and all references with
-    ``show_references``. ``media: false`` hides the media of all of them and makes every
-    side ``text``. ``repeats`` is the number of judge calls per criterion, and
-    ``combine`` makes one verdict of them: ``majority``, or ``mean`` for the share of
-    yes. Evidence: ``criteria``, each with its verdict, the judge's reason, the votes
+    ``show_references``. ``media: false`` hides the media in all of these, and every
+    side becomes ``text``. ``repeats`` is the number of judge calls per criterion, and
+    ``combine`` combines them into one verdict: ``majority``, or ``mean`` for the share
+    of yes. Evidence: ``criteria``, each with its verdict, the judge's reason, the votes
     and their spread.
 
     Labels, for example: ``{"rubric": ["it names a hare"]}``.
@@ -114,7 +113,7 @@ def rubric_judge(
     questions: list[Question] = []
     for criterion in rubric:
         values: Material = {**shared_values, "criterion": criterion.text}
-        # without media every side is the text, which the shared values have
+        # Without media every side is the text, which the shared values contain.
         if media:
             values["answer"] = criterion.view(trial.output)
         questions.append(Question(judge, FORM, prompt, values))
@@ -149,7 +148,7 @@ def rubric_judge(
 
 
 def read_criteria(rubric: Any) -> list[Criterion]:
-    """Returns the criteria of a row. Raises ValueError if they are invalid."""
+    """Reads the criteria of a row. Raises ValueError if they are invalid."""
     if not isinstance(rubric, list | tuple) or not rubric:
         raise ValueError("it is not a list of criteria")
     criteria = [_criterion(item, number) for number, item in enumerate(rubric, start=1)]

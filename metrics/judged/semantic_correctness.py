@@ -18,13 +18,13 @@ from mmeval.program import JudgePrompt, Program, PromptValue, Role
 from mmeval.records import Sample, Score, Trial
 
 CAPTIONED_REFERENCE = "captioned_reference"
-"""The label of a reference that is captioned in the data set."""
+"""The label with a reference that the data set has captioned."""
 
 
 class ReferenceSource(NamedTuple):
     """The reference of an answer: a text, or content that needs captions.
 
-    ``origin`` is where it comes from, for the evidence.
+    ``origin`` names its source in the evidence.
     """
 
     origin: str
@@ -73,24 +73,24 @@ def semantic_correctness(
     caption_document: CaptionPrompt = "caption_document",
     caption_3d: CaptionPrompt = "caption_3d",
 ) -> Program[Score]:
-    """How well the answer matches the reference in meaning: a judge's grade.
+    """A judge's grade of how well the answer's meaning matches the reference.
 
     Range 0 to 1, higher is better: a grade from 1 to 5 counts ``(grade - 1) / 4``. The
-    judge reads the answer and the reference with captions in place of media, and does
-    not see the question. The reference is the row's label ``captioned_reference``, or
-    the first reference, captioned like the answer. A placeholder without a medium in
-    the reference stays as it is written, with the caption that the row gives it. An
-    empty answer has grade 1 without a judge call.
+    judge reads the answer and the reference, in which captions replace the media. It
+    does not see the question. The reference is the row's label ``captioned_reference``,
+    or the first reference, captioned like the answer. A placeholder without a medium in
+    the reference is kept as it is written, with its caption from the row. An empty
+    answer gets grade 1 without a judge call.
 
-    Unscored without a reference; unscored with bounds 0 and 1 if a caption or the
-    verdict is lost. ``prompt`` names the judge's policy: ``semantic_correctness``
-    (strict) or ``semantic_correctness_intent_aware``, where another valid answer to the
-    question counts. ``reading: official`` also takes a digit from a reply in prose.
-    ``repeats`` is the number of judge calls, and ``combine`` (``mean``, ``median`` or
-    ``majority``) makes one grade of them. The switches ``caption_...`` are the
-    captioner's prompts. Evidence: ``score`` (the grade), the judge's reason, the
-    ``captions`` of the answer, and the origin of the ``reference``, with its captions
-    if they were made here.
+    Unscored without a reference. Unscored with bounds 0 and 1 if a caption or the
+    verdict is lost. ``prompt`` selects the judge's policy: ``semantic_correctness``
+    (strict) or ``semantic_correctness_intent_aware``, which also accepts another valid
+    answer to the question. ``reading: official`` also reads a digit in a reply in
+    prose. ``repeats`` is the number of judge calls, and ``combine`` (``mean``,
+    ``median`` or ``majority``) combines them into one grade. The switches
+    ``caption_...`` are the captioner's prompts. Evidence: ``score`` (the grade), the
+    judge's reason, the ``captions`` of the answer, and the origin of the ``reference``,
+    with its captions if the metric made them.
 
     Labels, for example: ``{"captioned_reference": "A hare: <<image1: a brown
     hare>>"}``.

@@ -35,11 +35,11 @@ OVERALL, OVERALL_IF_ABSENT = "overall", 3.0
 
 
 def released_share(overall: float) -> float:
-    """Returns the overall number as a share, as in the released scorer.
+    """Returns the overall number as a share, as the released scorer does.
 
     Official oddity: the scorer treats the number as a grade from 1 to 5, although its
-    prompt also asks to convert it to 0-100. The result is not bounded: a judge that
-    replies 80 as asked gives 1975 of 100, which is 19.75 here.
+    prompt also asks to convert it to 0-100. The result is not bounded: if a judge
+    replies 80 as requested, the scorer computes 1975 of 100, which is 19.75 here.
     """
     return share(overall)
 
@@ -72,25 +72,25 @@ def text_quality(
     prompt: Prompt = "text_quality",
     dimensions_prompt: Prompt = "text_quality_dimensions",
 ) -> Program[Score]:
-    """How well the text of an answer is written: a judge's grade.
+    """A judge's grade of how well the text of an answer is written.
 
     Range 0 to 1, higher is better: a grade from 1 to 5 counts ``(grade - 1) / 4``. An
-    answer has one text, its item ``text1``: its words without hidden reasoning, with a
-    tag for everything that is not text, including code. The judge grades richness,
-    structure, fluency and whether the text keeps to one language. It does not see the
-    question or any medium, so it cannot tell if the text is true or relevant. A text of
-    only blanks and tags has grade 1 without a judge call.
+    answer has one item, ``text1``: its words without hidden reasoning, with a tag for
+    everything that is not text, including code. The judge grades richness, structure,
+    fluency and whether the text is in one language. It does not see the question or any
+    medium, so it cannot tell if the text is true or relevant. A text of only spaces and
+    tags gets grade 1 without a judge call.
 
     ``rubric: grade`` asks for the paper's single grade with ``prompt``. ``rubric:
     dimensions`` asks for five dimensions and an overall number with
-    ``dimensions_prompt``, as the released scorer does; only the overall number counts.
-    A number beyond the scale counts as the end of the scale. ``repeats`` is the number
-    of judge calls, and ``combine`` (``mean``, ``median`` or ``majority``) makes one
-    grade of them. Unscored with bounds 0 and 1 if the verdict is lost. The judge sees
-    the first 40,000 characters of a longer text, and ``remarks`` say so. Evidence:
-    ``items`` with the one item, its ``quality``, the grade (``score``, or ``overall``
-    with the dimensions), the judge's reason, and ``raw``, the quality of a number
-    beyond the scale.
+    ``dimensions_prompt``, as the released scorer does. Only the overall number counts.
+    A number beyond the scale is clamped to the end of the scale. ``repeats`` is the
+    number of judge calls, and ``combine`` (``mean``, ``median`` or ``majority``)
+    combines them into one grade. Unscored with bounds 0 and 1 if the verdict is lost.
+    The judge sees the first 40,000 characters of a longer text, and ``remarks`` report
+    the cut. Evidence: ``items`` with the one item, its ``quality``, the grade
+    (``score``, or ``overall`` with the dimensions) and the judge's reason. ``raw`` is
+    the quality before a number beyond the scale was clamped.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -109,9 +109,10 @@ def text_quality(
 
 
 def tagged_text(answer: Interleaved) -> str:
-    """Returns the text of an answer with a tag for each other part.
+    """Returns the text of an answer, with a tag for every other part.
 
-    A tag is copied as written, or made of the kind and its number in the answer.
+    A tag is copied as written. If there is none, it is made from the kind and the
+    number of the part in the answer.
     """
     numbers: Counter[str] = Counter()
     pieces: list[str] = []

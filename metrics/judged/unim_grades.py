@@ -1,9 +1,9 @@
-"""UniM's grades from 1 to 5: how they are read from replies, and their shares.
+"""Reads UniM's grades from 1 to 5 in replies, and converts them to shares.
 
-``robust`` reads a JSON object as in other metrics. It refuses an unfit reply, and the
-judge is asked again. ``official`` reads like the authors' scripts, oddities included.
-The script for coherence is released (``evaluation/interleaved_coherence``); the one for
-semantic correctness is an earlier script of the same author.
+``robust`` reads a JSON object as in other metrics. It rejects an unusable reply, and
+the judge is asked again. ``official`` reads like the authors' scripts, oddities
+included. The script for coherence is released (``evaluation/interleaved_coherence``).
+The script for semantic correctness is an earlier script by the same author.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LOWEST, HIGHEST = 1, 5
 """The ends of the scale."""
 SCORE = "score"
 PARTIAL_REPLY = "the reply lacks one of its grades: "
-"""The fault of a reply with some but not all grades begins with these words."""
+"""The message about a reply with some but not all grades begins with these words."""
 RAW = "raw"
 """Key of a vote for the judge's number if it differs from the grade."""
 _REASON = Text("reason")
@@ -42,8 +42,7 @@ _LARGEST = 1e9
 
 
 def share(grade: float) -> float:
-    """Returns a grade as a share of the scale: 0 for the lowest grade, 1 for the
-    highest."""
+    """Converts a grade to a share: 0 for the lowest grade, 1 for the highest."""
     return (grade - LOWEST) / (HIGHEST - LOWEST)
 
 
@@ -51,8 +50,8 @@ def share(grade: float) -> float:
 class Grade:
     """A grade from 1 to 5. ``whole`` grades are rounded, halves upwards.
 
-    A number beyond the scale counts as the end of the scale, since the judge means best
-    or worst. A number may be written as text.
+    A number beyond the scale is clamped to the end of the scale, since the judge means
+    best or worst. A number may be a string.
     """
 
     name: str
@@ -64,7 +63,10 @@ class Grade:
         return Number(self.name, LOWEST, HIGHEST).asked()
 
     def written(self, value: Any) -> float:
-        """Returns the number as the judge wrote it. Raises ReplyError."""
+        """Returns the number as the judge wrote it.
+
+        Raises ReplyError if it is not a number.
+        """
         try:
             return Number(self.name, -_LARGEST, _LARGEST, whole=False).read(value)
         except ReplyError:
@@ -82,7 +84,7 @@ class Grade:
 
 @dataclass(frozen=True)
 class StatedGradeForm(ReplyForm):
-    """One grade without reasons, read like the author's earlier script."""
+    """A reply with one grade and no reasons, read like the author's earlier script."""
 
     @property
     def asked(self) -> str:
@@ -132,9 +134,9 @@ def stated_grade(text: str) -> int | None:
 
 @dataclass(frozen=True)
 class GradesForm(ReadForm):
-    """Several grades in one object, all of them required.
+    """A reply with several grades in one object. All of them are required.
 
-    With ``accepts_all`` every reply is accepted except an empty one.
+    With ``accepts_all`` every reply that is not empty is accepted.
     """
 
     accepts_all: bool = False
@@ -159,15 +161,14 @@ class GradesForm(ReadForm):
         return f"{PARTIAL_REPLY}{missing[0]}"
 
     def part_fault(self, response: Response) -> str:
-        """Returns the fault of a reply if one of the grades suffices, for
-        ``Call.accept``."""
+        """Returns the fault of a reply if one grade suffices, for ``Call.accept``."""
         faults = [form.fault(response) for form in self.each_grade()]
         if all(faults):
             return faults[0]
         return ""
 
     def each_grade(self, *, lowest: bool = False) -> list[OneGradeForm]:
-        """Returns a form for each grade, to read the same replies."""
+        """Returns a form per grade. The forms read the same replies."""
         forms: list[OneGradeForm] = []
         for grade in self.fields:
             if isinstance(grade, Grade):
@@ -181,7 +182,7 @@ class GradesForm(ReadForm):
 
 @dataclass(frozen=True)
 class OneGradeForm(ReadForm):
-    """One grade of a reply that may hold several.
+    """One grade in a reply that may contain several.
 
     With ``lowest`` a reply without the grade counts as the lowest grade, as in the
     release, and the vote is marked as unreadable.
@@ -191,7 +192,7 @@ class OneGradeForm(ReadForm):
     lowest: bool = False
 
     def read_reply(self, response: Response) -> Vote:
-        if self.lowest:  # refused and empty replies count, too
+        if self.lowest:  # refused and empty replies also count
             return self.read(response.text)
         return super().read_reply(response)
 
@@ -236,8 +237,10 @@ class OneGradeForm(ReadForm):
 def grades_form(
     names: Sequence[str], reading: Reading, *, accepts_all: bool
 ) -> GradesForm:
-    """Returns the form of a reply with some grades. The release neither asks for
-    reasons nor rounds."""
+    """Returns the form of a reply with these grades.
+
+    The release neither asks for reasons nor rounds.
+    """
     whole = reading == "robust"
     grades = [Grade(name, whole=whole) for name in names]
     example = "{" + ", ".join(f'"{name}": 3' for name in names) + "}"
@@ -247,7 +250,7 @@ def grades_form(
 
 
 def unfenced(text: str) -> str:
-    """Returns the reply without the fence that the released script removes.
+    """Removes the fence that the released script removes.
 
     Official oddity: ```` ```json ```` at the very start and three backticks at the very
     end are removed independently. With prose before them, or with a bare fence, the
@@ -267,8 +270,7 @@ def is_partial_reply(reply: Reply) -> bool:
 
 
 def as_empty_reply(reply: Reply) -> Reply:
-    """Returns an empty reply in place of an unreadable one; other replies stay as they
-    are."""
+    """Replaces an unreadable reply by an empty reply. Other replies are not changed."""
     error = reply.response.error
     if error is None or error.kind != "bad_reply":
         return reply
@@ -276,5 +278,5 @@ def as_empty_reply(reply: Reply) -> Reply:
 
 
 def raw_votes(verdict: Verdict) -> list[Any]:
-    """Returns the numbers that the judge wrote in place of grades of the scale."""
+    """Returns the judge's numbers that are not grades of the scale."""
     return [vote[RAW] for vote in verdict.votes if RAW in vote]

@@ -137,7 +137,11 @@ def structure_fault(
 
 
 def ends_early(trial: Trial) -> bool:
-    """Returns True if the released script raises an exception for the sample."""
+    """Returns True if the structure is right but the released script raises an
+    exception.
+
+    This is an official oddity.
+    """
     if _order_fault(trial, "official"):
         return False
     return bool(structure_fault(trial, "official"))

@@ -1,1 +1,1 @@
-"""Questions to a judge about pictures: presence, counts, places, text, claims."""
+"""Questions to a judge about pictures: presence, counts, places, text and claims."""

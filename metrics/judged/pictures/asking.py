@@ -1,4 +1,4 @@
-"""Questions to a judge about pictures: one program for each kind of question."""
+"""Questions to a judge about pictures, with one program per kind of question."""
 
 from __future__ import annotations
 
@@ -44,9 +44,10 @@ DrawnPrompt = Annotated[PromptValue, JudgePrompt("pattern", form=False)]
 
 @dataclass(frozen=True)
 class PictureJudge:
-    """A judge and how it is asked: see the metrics' switches of the same names.
+    """A judge and the settings of its questions.
 
-    ``media_first`` puts the picture before the words.
+    The settings are the metrics' switches of the same names. ``media_first`` puts the
+    picture before the words.
     """
 
     role: Role
@@ -88,8 +89,10 @@ class JudgeAnswer:
         return str(self.verdict.values.get(ANSWER) or "")
 
     def value(self, value_of: Callable[[str], float]) -> BoundedValue:
-        """Returns the value of the answer. A missing answer is unknown, or 0 if it
-        counts as wrong."""
+        """Returns the value of the answer.
+
+        A missing answer is unknown, or 0 if it counts as wrong.
+        """
         if not self.missing:
             return known_value(value_of(self.answer))
         if self.is_unknown:
@@ -97,15 +100,15 @@ class JudgeAnswer:
         return known_value(0.0)
 
     def matches(self, expected: str) -> BoundedValue:
-        """1 when the answer is the expected one, else 0."""
+        """Returns 1 if the answer is the expected one, else 0."""
         return self.value(lambda answer: float(answer == expected))
 
     @property
     def evidence(self) -> dict[str, Any]:
         """The question with the judge's answer and words, or why they are missing.
 
-        Includes the number of unreadable replies that count as wrong, which
-        :mod:`mmeval.run.complaints` reports.
+        It includes the number of unreadable replies that count as wrong.
+        :mod:`mmeval.run.complaints` reports this number.
         """
         evidence = {**self.subject, **self.verdict.evidence}
         if self.missing:
@@ -116,8 +119,8 @@ class JudgeAnswer:
 
     @property
     def unread(self) -> int:
-        """Number of unreadable replies that count as wrong. A verdict without a usable
-        reply counts once."""
+        """The number of unreadable replies that count as wrong. A verdict without a
+        usable reply counts once."""
         if self.lost != "wrong":
             return 0
         votes = sum(bool(vote.get(UNREADABLE)) for vote in self.verdict.votes)
@@ -158,7 +161,7 @@ class PreparedQuestion(NamedTuple):
 def ask(
     prepared: Sequence[PreparedQuestion], *, repeats: int = 1
 ) -> Program[list[JudgeAnswer]]:
-    """Ask questions of any kind, all at the same time."""
+    """Asks questions of any kind, all at the same time."""
     questions = [item.question for item in prepared]
     verdicts = yield from ask_verdicts(questions, repeats=repeats)
     answers: list[JudgeAnswer] = []
@@ -175,7 +178,7 @@ def presence(
     word: Word = "yes",
     reasons: bool = True,
 ) -> PreparedQuestion:
-    """Returns a yes-or-no question. The official reading only looks for ``word``."""
+    """Returns a yes-or-no question. The official reading only searches for ``word``."""
     form = yes_no_form(judge.reading, word, reasons=reasons)
     return _prepared(judge, prompt, subject, form)
 
@@ -188,8 +191,8 @@ def letter(
     *,
     stated: bool = True,
 ) -> PreparedQuestion:
-    """Returns a choice between lettered options. ``options`` has the meaning of each
-    letter."""
+    """Returns a choice between lettered options. ``options`` maps letters to
+    meanings."""
     listed = [{"name": name, "meaning": meaning} for name, meaning in options.items()]
     values = {**subject.values, "options": listed}
     form = letter_form(judge.reading, tuple(options), stated=stated)
@@ -199,7 +202,7 @@ def letter(
 def ask_presence(
     judge: PictureJudge, prompt: PromptValue, subjects: Sequence[QuestionSubject]
 ) -> Program[list[JudgeAnswer]]:
-    """Ask one yes-or-no question for each subject."""
+    """Asks one yes-or-no question per subject."""
     prepared = [presence(judge, prompt, subject) for subject in subjects]
     return (yield from ask(prepared, repeats=judge.repeats))
 
@@ -210,7 +213,7 @@ def ask_letter(
     subject: QuestionSubject,
     options: Mapping[str, str],
 ) -> Program[JudgeAnswer]:
-    """Ask for one of some options. The reply is the letter alone."""
+    """Asks the judge to choose an option. The reply is the letter alone."""
     prepared = letter(judge, prompt, subject, options, stated=False)
     (answer,) = yield from ask([prepared], repeats=judge.repeats)
     return answer
@@ -219,7 +222,7 @@ def ask_letter(
 def ask_words(
     judge: PictureJudge, prompt: PromptValue, subjects: Sequence[QuestionSubject]
 ) -> Program[list[JudgeAnswer]]:
-    """Ask for the text in each picture, in reading order and joined by blanks."""
+    """Asks for the text in each picture, in reading order and joined by spaces."""
     form = words_form(judge.reading)
     prepared = [_prepared(judge, prompt, subject, form) for subject in subjects]
     return (yield from ask(prepared, repeats=judge.repeats))
@@ -228,7 +231,7 @@ def ask_words(
 def ask_characters(
     judges: Sequence[PictureJudge], prompt: PromptValue, picture: Media
 ) -> Program[list[JudgeAnswer]]:
-    """Ask each judge for the Chinese characters in a picture."""
+    """Asks each judge for the Chinese characters in a picture."""
     subject = QuestionSubject({}, picture)
     prepared: list[PreparedQuestion] = []
     for judge in judges:

@@ -14,7 +14,7 @@ from mmeval.records import CAUSES, Cause, Score
 class BoundedValue:
     """A value from 0 to 1, between ``low`` and ``high``. It is known if both are equal.
 
-    ``reason`` is why the value is unknown. ``cause`` tells if another attempt can help.
+    ``reason`` is why the value is unknown. ``cause`` shows if another attempt can help.
     """
 
     low: float
@@ -45,12 +45,13 @@ def known_value(value: float) -> BoundedValue:
 
 
 def unknown_value(reason: str, cause: Cause) -> BoundedValue:
-    """Returns a value anywhere from 0 to 1."""
+    """Returns a value that can be anything from 0 to 1."""
     return BoundedValue(0.0, 1.0, reason, cause)
 
 
 def product(factors: Sequence[BoundedValue]) -> BoundedValue:
-    """Returns the product; 1 without factors. A factor known to be 0 makes it known."""
+    """Returns the product; 1 without factors. It is known if a factor is known to be
+    0."""
     low = math.prod(factor.low for factor in factors)
     high = math.prod(factor.high for factor in factors)
     return _combined(low, high, factors)
@@ -68,8 +69,10 @@ def mean(parts: Sequence[BoundedValue]) -> BoundedValue:
 def weighted_sum(
     parts: Sequence[BoundedValue], weights: Sequence[float]
 ) -> BoundedValue:
-    """Returns the weighted sum. Weights are at least 0 and add up to 1; an unknown part
-    of weight 0 has no effect."""
+    """Returns the weighted sum.
+
+    Weights are at least 0 and add up to 1. An unknown part of weight 0 has no effect.
+    """
     pairs = list(zip(parts, weights, strict=True))
     low = sum(part.low * weight for part, weight in pairs)
     high = sum(part.high * weight for part, weight in pairs)
@@ -84,6 +87,6 @@ def _combined(
     unknowns = [part for part in parts if not part.is_known]
     if low == high or not unknowns:
         return BoundedValue(low, high)
-    # CAUSES begins with those where another attempt can help most
+    # CAUSES begins with the cause where another attempt can help most.
     cause = min((part.cause for part in unknowns), key=CAUSES.index)
     return BoundedValue(low, high, unknowns[0].reason, cause)

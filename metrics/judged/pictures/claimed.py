@@ -1,4 +1,4 @@
-"""Questions about the answer's pictures whose expected answer is its own claim."""
+"""Questions that check the answer's own claims about its pictures."""
 
 from __future__ import annotations
 
@@ -92,13 +92,13 @@ def judge_self_count(
     most: int = MOST,
     prompt: ChoicePrompt = "picture_count",
 ) -> Program[Score]:
-    """1 when the judge counts as many objects as the answer claims, else 0.
+    """1 when the judge's count of objects equals the answer's claim, else 0.
 
     Range 0 to 1, higher is better. The answer states its claim as ``<count>4</count>``,
-    from ``fewest`` to ``most``. The label ``object_key`` says what is counted. The
+    from ``fewest`` to ``most``. The label ``object_key`` describes the objects. The
     score is 0 without a judge call if the claim is missing, or if there is not exactly
     one picture in one place. ``statements: official`` reads only the last digit, so
-    that 14 is 4. Everything else is as in ``judge_count``. Evidence: ``claimed``,
+    that 14 becomes 4. Everything else is as in ``judge_count``. Evidence: ``claimed``,
     ``answer``, ``counted``, and the judge's words.
 
     Labels, for example: ``{"object": "blue squares"}``.
@@ -143,14 +143,14 @@ def judge_self_color(
 ) -> Program[Score]:
     """1 when the judge finds each object once, in the colour the answer claims, else 0.
 
-    Range 0 to 1, higher is better. The answer states its claim as a JSON object that
-    maps each text of the label ``object_key`` to a different one of ``color_key``. The
-    score is 0 without a judge call if the claim is missing, or if there is not exactly
-    one picture in one place. The colour must be the only major one, except for objects
-    that are ``many_colored``. ``statements: official`` takes the answer's words as the
-    released script cuts them. Unscored without the labels; ``reading``, ``lost``,
-    ``media_first`` and ``repeats`` as in ``judge_presence``. Evidence: ``claimed``, and
-    ``questions`` with the judge's words.
+    Range 0 to 1, higher is better. The answer states its claim as a JSON object. It
+    maps each object of the label ``object_key`` to a different colour of the label
+    ``color_key``. The score is 0 without a judge call if the claim is missing, or if
+    there is not exactly one picture in one place. The object must have no other major
+    colour, except for the objects in ``many_colored``. ``statements: official`` splits
+    the answer's text like the released script. Unscored without the labels.
+    ``reading``, ``lost``, ``media_first`` and ``repeats`` are as in ``judge_presence``.
+    Evidence: ``claimed``, and ``questions`` with the judge's words.
 
     Labels, for example: ``{"object": ["disc", "bar"], "color": ["red", "blue"]}``.
     """
@@ -169,7 +169,7 @@ def colored(
     *,
     plain: bool,
 ) -> str:
-    """Describe an object in its colour; ``plain``: without another major colour.
+    """Describes an object in its colour. ``plain`` excludes another major colour.
 
     >>> colored("mug", "red", plain=True)
     'exactly one mug, which is mostly red and has no other major color'
@@ -212,16 +212,16 @@ def judge_self_size(
 ) -> Program[Score]:
     """1 when the judge finds the objects in the order that the answer claims, else 0.
 
-    Range 0 to 1, higher is better. The answer states its claim as a JSON list of the
-    label ``object_key`` from the smallest to the largest, on one line. The score is 0
-    without a judge call if the claim is missing, or if there is not exactly one picture
-    in one place. The judge is asked about each pair of objects. The label
-    ``relation_key`` says what is compared: ``size``, ``area``, ``volume``, ``length``
-    or ``height``. The optional label ``note_key`` is a remark for the judge.
-    ``statements: official`` lets the list name an object twice; the first entries
-    count. Unscored without the labels; ``reading``, ``lost``, ``media_first`` and
-    ``repeats`` as in ``judge_presence``. Evidence: ``claimed``, and ``questions`` with
-    the judge's words.
+    Range 0 to 1, higher is better. The answer states its claim as a JSON list on one
+    line: the objects of the label ``object_key`` from the smallest to the largest. The
+    score is 0 without a judge call if the claim is missing, or if there is not exactly
+    one picture in one place. The judge is asked about each pair of objects. The label
+    ``relation_key`` names the property that is compared: ``size``, ``area``,
+    ``volume``, ``length`` or ``height``. The optional label ``note_key`` is a remark
+    for the judge. ``statements: official`` lets the list name an object twice, and the
+    first entries count. Unscored without the labels. ``reading``, ``lost``,
+    ``media_first`` and ``repeats`` are as in ``judge_presence``. Evidence: ``claimed``,
+    and ``questions`` with the judge's words.
 
     Labels, for example: ``{"object": ["disc", "square", "bar"], "relation": "size"}``.
     """
@@ -240,7 +240,7 @@ def larger(
     more: str,
     note: str = "",
 ) -> str:
-    """Describe two objects, the second one greater than the first.
+    """Describes two objects, the second greater than the first.
 
     >>> larger("pea", "plum", "larger")
     'exactly one pea and exactly one plum, and the plum is obviously larger than the pea'
@@ -255,7 +255,7 @@ def larger(
 def _ask_all(
     case: PictureCase, prompt: PromptValue, descriptions: Sequence[str], **evidence: Any
 ) -> Program[Score]:
-    """1 when the picture shows everything that is described, else 0."""
+    """Scores 1 if the picture shows everything that is described, else 0."""
     subjects: list[QuestionSubject] = []
     for description in descriptions:
         subjects.append(QuestionSubject({"description": description}, case.picture))
@@ -293,15 +293,16 @@ def judge_self_position(
     """1 when the judge finds the row's objects where the answer claims them, else 0.
 
     Range 0 to 1, higher is better. The label ``object_key`` is two objects or two pairs
-    of objects. Of two objects the answer states the quarters: A bottom left, B bottom
-    right, C top left, D top right. Of the first pair it states if one object is left
-    (A) or right (B) of the other or neither (C); of the second pair if it is higher
-    (A), lower (B) or neither (C). The claim is a JSON list of two letters on one line.
-    The score is 0 without a judge call if the claim is missing, or if there is not
-    exactly one picture in one place. The judge is asked if the objects occur exactly
-    once, and if so, where they are. ``statements: official`` takes the answer's words
-    as the released script cuts them. Unscored without the label; other switches as in
-    ``judge_position``. Evidence: ``claimed``, and ``places`` with the judge's words.
+    of objects. For two objects the answer states the quarter of each: A bottom left, B
+    bottom right, C top left, D top right. For the first of two pairs it states if one
+    object is left (A) or right (B) of the other, or neither (C). For the second pair it
+    states if one object is higher (A) or lower (B) than the other, or neither (C). The
+    claim is a JSON list of two letters on one line. The score is 0 without a judge call
+    if the claim is missing, or if there is not exactly one picture in one place. The
+    judge is asked if the objects occur exactly once, and if so, where they are.
+    ``statements: official`` splits the answer's text like the released script. Unscored
+    without the label. Other switches are as in ``judge_position``. Evidence:
+    ``claimed``, and ``places`` with the judge's words.
 
     Labels, for example: ``{"object": [["red disc", "blue square"], ["green bar", "red
     disc"]]}``.
@@ -338,16 +339,16 @@ def judge_self_text(
     most: int = MOST_WORDS,
     prompt: PlacePrompt = "picture_words",
 ) -> Program[Score]:
-    """Returns the word accuracy of the text that the judge reads, against the answer's
-    claim.
+    """The word accuracy of the text that the judge reads, compared with the claimed
+    text.
 
-    Range 0 to 1, higher is better. The answer states its claim as ``<text>...</text>``,
-    ``least`` to ``most`` words on one line. The score is 0 without a judge call if the
-    claim is missing, or if there is not exactly one picture in one place. The label
+    Range 0 to 1, higher is better. The answer states its claim as ``<text>...</text>``
+    with ``least`` to ``most`` words on one line. The score is 0 without a judge call if
+    the claim is missing, or if there is not exactly one picture in one place. The label
     ``object_key`` names the object with the text. ``statements: official`` counts the
-    pieces between single blanks as words. Everything else is as in ``judge_ocr``.
+    pieces between single spaces as words. Everything else is as in ``judge_ocr``.
     Evidence: ``claimed``, ``readings`` with the judge's words, the errors, and both
-    texts as compared.
+    texts in the compared form.
 
     Labels, for example: ``{"object": "the board"}``.
     """
@@ -378,15 +379,15 @@ def judge_pattern(
     """1 when the answer's words and last picture both agree with the pattern, else 0.
 
     Range 0 to 1, higher is better. The answer's description of the pattern is the first
-    ``<<...>>`` on one line; the label ``pattern_key`` is the true description. The
-    score is 0 without a judge call if the answer has no description or no picture in a
-    place, or if its last picture is damaged. Unscored without the label, or if a reply
-    that matters is lost; ``lost: wrong`` (profile ``official``) as in
+    ``<<...>>`` on one line. The label ``pattern_key`` is the true description. The
+    score is 0 without a judge call if the answer has no description or no picture in
+    its text, or if its last picture is damaged. Unscored without the label, or if a
+    reply that matters is lost. ``lost: wrong`` (profile ``official``) is as in
     ``judge_presence``. ``reading: official`` searches the last 20 characters of the
-    reply for "yes". ``statements: official`` takes the answer's words as the released
-    script cuts them. ``media_first`` puts the picture before the words. With
-    ``repeats`` the majority decides. Evidence: ``claimed``, ``words`` and ``picture``
-    with the judge's words.
+    reply for "yes". ``statements: official`` splits the answer's text like the released
+    script. ``media_first`` puts the picture before the words. With ``repeats`` the
+    majority decides. Evidence: ``claimed``, ``words`` and ``picture`` with the judge's
+    words.
 
     Labels, for example: ``{"pattern": "a row of three squares"}``.
     """

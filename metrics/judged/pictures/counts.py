@@ -15,18 +15,21 @@ from mmeval.program import Program, PromptValue
 from mmeval.records import Score
 
 FEWEST, MOST = 3, 6
-"""The lowest and highest count with an option of its own."""
+"""The lowest and the highest count that the judge can choose exactly."""
 
 
 class CountOptions(NamedTuple):
-    """The counts that a judge can choose: ``fewest`` to ``most``, fewer, or more."""
+    """The options of a judge: each count from ``fewest`` to ``most``, fewer, or
+    more."""
 
     fewest: int
     most: int
 
     def letter(self, count: int) -> str:
-        """Returns the letter of a count. A means fewer, and the last letter means
-        more."""
+        """Returns the letter of a count.
+
+        A means fewer, and the last letter means more.
+        """
         return ascii_uppercase[count - self.fewest + 1]
 
     @property
@@ -54,9 +57,10 @@ def ask_count(
     expected: int,
     **evidence: Any,
 ) -> Program[Score]:
-    """1 when the judge counts as many of the described objects as expected, else 0.
+    """Scores 1 if the judge's count of the described objects is the expected count,
+    else 0.
 
-    The judge answers with a letter. The evidence has the count that it stands for.
+    The judge answers with a letter. The evidence contains the count of this letter.
     """
     answer = yield from ask_letter(judge, prompt, subject, counts.options)
     counted = counts.options.get(answer.answer)

@@ -1,9 +1,9 @@
-"""The common form of metrics about pictures: row check, judge, switches, score.
+"""What metrics about pictures share: the row check, the judge, switches and the score.
 
-A rule is a program that takes a :class:`PictureCase` and its own switches. It asks the
-judge and turns the answers into a score. :func:`question` makes a metric of a rule: it
-adds the judge and the switches that all rules share, and scores trials that do not need
-the judge.
+A rule is a program with a :class:`PictureCase` and switches as arguments. It asks the
+judge and turns the answers into a score. :func:`question` turns a rule into a metric:
+it adds the judge and the switches that all rules share, and scores trials that do not
+need the judge.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class PictureCase:
         return only_picture(self.trial)
 
     def claim(self, parse: Callable[[str], T | None]) -> T:
-        """Returns the claim that an answer makes about its picture.
+        """Parses the claim that an answer makes about its picture.
 
         Raises ScoredWithoutJudge (0 with the reason) if the answer makes no such claim,
         or does not have exactly one picture in one place.
@@ -81,10 +81,10 @@ def question(
     second_judge: bool = False,
     official: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Program[Score]]], Metric]:
-    """Make a metric from 0 to 1 of a rule.
+    """Turns a rule into a metric with the range 0 to 1.
 
     ``check`` returns what is wrong with a row. ``statements`` adds the switch of that
-    name, ``second_judge`` a second judge. ``official`` are further switches of that
+    name, and ``second_judge`` adds a second judge. ``official`` adds switches to that
     profile.
     """
     roles, omitted = ["judge"], set()
@@ -142,7 +142,7 @@ def question(
 def _sign(
     judged: Any, rule: Callable[..., object], roles: Sequence[str], omitted: Set[str]
 ) -> None:
-    """Give a metric the name and docstring of its rule, and a signature.
+    """Gives a metric the name and docstring of its rule, and a signature.
 
     The signature has the roles, the rule's switches, the shared switches, and the
     rule's prompts. ``Any``: the type of a function lacks ``__signature__``.
@@ -169,7 +169,7 @@ def _sign(
 
 
 def text_under(key: str) -> SampleCheck:
-    """Returns a ``check`` that the label named by the switch ``key`` is a text."""
+    """Returns a check that the label named by the switch ``key`` is a string."""
 
     def check(sample: Sample, switches: Mapping[str, Any]) -> str:
         label = switches[key]
@@ -181,8 +181,7 @@ def text_under(key: str) -> SampleCheck:
 
 
 def supposing(words: Callable[[Trial, Mapping[str, Any]], str]) -> Supposed:
-    """Returns a ``supposed`` answer that also makes a claim, made of trial and
-    switches."""
+    """Returns a ``supposed`` function for answers that also make a claim."""
 
     def supposed(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
         answer = trial.output or Interleaved()

@@ -56,7 +56,7 @@ SIDES: Mapping[str, tuple[Where, str]] = {
 
 
 def exactly_one(*things: str) -> str:
-    """Describe objects that occur once each.
+    """Describes objects that occur once each.
 
     >>> exactly_one("kite", "tree")
     'exactly one kite and exactly one tree'
@@ -65,7 +65,7 @@ def exactly_one(*things: str) -> str:
 
 
 class ExpectedPlace(NamedTuple):
-    """An object (or one relative to another) and the letter of its expected place."""
+    """An object, or a pair of objects, and the letter of the expected place."""
 
     where: Where
     things: Sequence[str]
@@ -92,8 +92,8 @@ class PlacePrompts(NamedTuple):
 class PlaceResult(NamedTuple):
     """The judge's answers about a place.
 
-    ``presence`` tells if the objects occur once each. ``letter`` is None if they do
-    not, or if the score is 0 already: then the judge is not asked where they are.
+    ``presence`` answers if the objects occur once each. ``letter`` is None if they do
+    not, or if the score is 0 already. The judge is then not asked where they are.
     """
 
     place: ExpectedPlace
@@ -102,7 +102,7 @@ class PlaceResult(NamedTuple):
 
     @property
     def value(self) -> BoundedValue:
-        """1 when the objects are there and the letter is the expected one."""
+        """1 if the objects are present and the letter is the expected one, else 0."""
         if self.letter is None:
             return self.presence.matches("yes")
         return self.letter.matches(self.place.letter)
@@ -123,10 +123,11 @@ def ask_places(
     picture: Media,
     **evidence: Any,
 ) -> Program[Score]:
-    """1 when all objects occur exactly once and are where they should be, else 0.
+    """Scores 1 if all objects occur exactly once and where they should be, else 0.
 
-    There are two steps. The second step skips places whose objects were not found. It
-    is skipped altogether if the objects of one place are known to be absent.
+    The first step asks if the objects are present. The second step asks where they are,
+    and skips places with missing objects. If the objects of any place are known to be
+    absent, there is no second step.
     """
     subjects: list[QuestionSubject] = []
     for place in places:
@@ -158,7 +159,7 @@ def ask_places(
 
 
 def places_of(label: Any) -> list[ExpectedPlace]:
-    """Returns the places that a label lists. Raises ValueError if the label is
+    """Reads the places that a label lists. Raises ValueError if the label is
     invalid."""
     if not isinstance(label, list | tuple):
         raise ValueError("it is not a list")
@@ -180,8 +181,10 @@ def places_of(label: Any) -> list[ExpectedPlace]:
 
 
 def pairs_of(label: Any) -> list[ExpectedPlace]:
-    """Returns the two objects or pairs of a label, without letters; empty for other
-    labels."""
+    """Returns the two objects or pairs of a label, without letters.
+
+    Empty for other labels.
+    """
     if _are_two_things(label):
         return [ExpectedPlace("quarter", [thing], "") for thing in label]
     if not isinstance(label, list | tuple) or len(label) != 2:

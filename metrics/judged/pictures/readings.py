@@ -23,11 +23,11 @@ from mmeval.program import Program, PromptValue
 from mmeval.records import Sample, Score
 
 Common = Literal["text", "set"]
-"""How the common characters of two readings are taken: as a text, or as a set."""
+"""How the characters that two readings share are compared: as a text, or as a set."""
 
 
 def text_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Why a row has no text to compare with; empty if it has one."""
+    """Returns why a row has no text to compare with; empty if it has a text."""
     text_key, object_key = switches["text_key"], switches["object_key"]
     text, thing = sample.metadata.get(text_key), sample.metadata.get(object_key)
     texts = list(text.values()) if isinstance(text, Mapping) else [text]
@@ -50,16 +50,20 @@ def ask_one_place(
     picture: Media,
     **evidence: Any,
 ) -> Program[Score]:
-    """Returns the word accuracy of the text on one object, or anywhere in the
-    picture."""
+    """Returns the word accuracy of the text on one object.
+
+    ``place`` is the object. If it is None, the whole picture is read.
+    """
     values = {} if place is None else {"place": place}
     answers = yield from ask_words(judge, prompt, [QuestionSubject(values, picture)])
     return compared(answers, [text], **evidence)
 
 
 def nothing_read(scene: JudgeAnswer, text: Mapping[str, str]) -> Score:
-    """Returns the score if the picture shows another scene: each place counts as
-    empty."""
+    """Returns the score if the picture shows another scene.
+
+    Each place then counts as empty.
+    """
     accuracy = accuracy_of([("", expected) for expected in text.values()])
     value = known_value(accuracy.value or 0.0)
     if scene.is_unknown:
@@ -70,7 +74,7 @@ def nothing_read(scene: JudgeAnswer, text: Mapping[str, str]) -> Score:
 def compared(
     answers: Sequence[JudgeAnswer], expected: Sequence[str], **evidence: Any
 ) -> Score:
-    """Returns the word accuracy of the texts read in some places."""
+    """Returns the word accuracy of the texts read in several places."""
     texts = [answer.answer for answer in answers]
     accuracy = accuracy_of(zip(texts, expected, strict=True))
     readings = [answer.evidence for answer in answers]
@@ -79,7 +83,10 @@ def compared(
 
 
 def value_of(answers: Sequence[JudgeAnswer], accuracy: Accuracy) -> BoundedValue:
-    """Returns the accuracy; unknown if an answer is lost, 0 if all count as wrong."""
+    """Returns the accuracy, or an unknown value if an answer is lost.
+
+    It is 0 if all answers are missing and count as wrong.
+    """
     for answer in answers:
         if answer.is_unknown:
             return unknown_value(answer.missing, answer.verdict.cause)
@@ -93,10 +100,9 @@ def common_characters(
     second: str,
     common: Common = "text",
 ) -> str:
-    """Returns the characters of the first reading that are also in the second, in
-    order.
+    """Returns the characters of the first reading that also occur in the second.
 
-    With ``common="set"`` each character is kept once.
+    They keep their order. With ``common="set"`` each character is kept once.
     """
     others = set(second)
     shared = [letter for letter in first if letter in others]

@@ -1,10 +1,10 @@
-"""The replies to questions about pictures: how they are requested and read.
+"""Requests and reads the replies to questions about pictures.
 
-Each kind of question has two forms. The ``robust`` form asks for a JSON object. It
-also accepts a plain reply with a single meaning and refuses the rest; then the judge is
-asked again. The ``official`` form asks for the plain reply of MMMG's release and reads
-it like the released script, oddities included (code 30c9f602). It only refuses an empty
-reply.
+Each kind of question has two forms. The ``robust`` form asks for a JSON object. It also
+accepts a plain reply with a single meaning. It rejects all other replies, and then the
+judge is asked again. The ``official`` form asks for the plain reply of MMMG's release
+and reads it like the released script, oddities included (code 30c9f602). It rejects
+only an empty reply.
 
 The value of a vote is ``answer``: ``yes`` or ``no``, a letter, or words.
 """
@@ -34,9 +34,10 @@ from mmeval.metrics.text.normalisers import han
 
 ANSWER = "answer"
 TAIL_CHARS = 20
-"""The characters at the end of an official reply that are searched for yes or no."""
+"""Number of characters at the end of an official reply that are searched for yes or
+no."""
 NO_ANSWER = ""
-"""The answer of an official reply that the released script cannot read. It is wrong
+"""The answer in an official reply that the released script cannot read. It is wrong
 unless an empty answer is expected."""
 
 
@@ -108,7 +109,7 @@ class _YesNoField:
 
 @dataclass(frozen=True)
 class _TextField:
-    """A text, or with ``several`` a list of texts, which are joined by blanks."""
+    """A text. With ``several`` it is a list of texts, and they are joined by spaces."""
 
     several: bool
     name: str = ANSWER
@@ -128,10 +129,10 @@ class _TextField:
 def yes_no_form(
     reading: Reading, word: Literal["yes", "no"], *, reasons: bool = True
 ) -> ReplyForm:
-    """Returns a reply with yes or no.
+    """Returns the form of a reply with yes or no.
 
-    The official reading only looks for ``word``: its answer is the word or empty. With
-    ``reasons`` the official reply begins with reasons.
+    The official reading only searches for ``word``: its answer is the word or empty.
+    With ``reasons`` the official reply begins with reasons.
     """
     fields = _fields(_YesNoField())
     if reading == "robust":
@@ -153,7 +154,7 @@ def yes_no_form(
 def letter_form(
     reading: Reading, letters: Sequence[str], *, stated: bool = True
 ) -> ReplyForm:
-    """One of some letters. The official reply ends with ``Answer: X`` if ``stated``."""
+    """Returns the form of a reply with one letter."""
     if reading == "robust":
         fields = _fields(Choice(ANSWER, tuple(letters)))
         return RobustForm(fields, lambda text: plain_letter(text, letters))
@@ -178,7 +179,7 @@ def letter_form(
 
 
 def words_form(reading: Reading) -> ReplyForm:
-    """Returns the texts of a picture, as one text."""
+    """Returns the form of a reply with the texts in a picture, read as one text."""
     if reading == "robust":
         return RobustForm(_fields(_TextField(True)), plain_texts)
     return OfficialForm(
@@ -190,7 +191,7 @@ def words_form(reading: Reading) -> ReplyForm:
 
 
 def characters_form(reading: Reading) -> ReplyForm:
-    """Returns the Chinese characters of a picture."""
+    """Returns the form of a reply with the Chinese characters in a picture."""
     if reading == "robust":
         return RobustForm(_fields(_TextField(False)), plain_characters)
     return OfficialForm(
@@ -219,7 +220,7 @@ def reply_tail(text: str) -> str:
 def stated_letter(text: str, letters: Sequence[str]) -> str:
     """Returns the letter of the first ``nswer: X``; empty if there is none.
 
-    Official oddity: exactly one blank is allowed, and no bracket or star.
+    Official oddity: exactly one space is allowed, and no bracket or star.
     """
     match = re.search(f"nswer: ([{''.join(letters)}])", text)
     if match is None:
@@ -228,16 +229,18 @@ def stated_letter(text: str, letters: Sequence[str]) -> str:
 
 
 def first_letter(text: str) -> str:
-    """Returns the first character as a capital. Official oddity: "four" is F, "A few"
-    is A."""
+    """Returns the first character as a capital.
+
+    Official oddity: "four" is F, "A few" is A.
+    """
     return text.strip()[:1].upper()
 
 
 def listed_texts(text: str) -> str:
-    """Returns the items of the first list on one line, in lower case; empty without a
-    list.
+    """Returns the items of the first list on one line, in lowercase.
 
-    Official oddity: only strict JSON counts as a list, so single quotes give nothing.
+    Empty without a list. Official oddity: only strict JSON counts as a list, so a list
+    with single quotes is empty.
     """
     items = texts_in(text)
     if items is None:
@@ -259,9 +262,10 @@ _ALONE = re.compile(r"\W*+([A-Za-z])(?:[.):](?:[ \t][^\n]{0,200}+)?|\W*+)")
 
 
 def plain_yes_no(text: str) -> str:
-    """Yes or no of the last sentence: the word alone, or "the answer is yes".
+    """Returns yes or no from the last sentence.
 
-    Raises ReplyError for other replies.
+    The sentence is the word alone, or "the answer is yes". Raises ReplyError for other
+    replies.
     """
     last = ""
     for piece in _SENTENCE_END.split(text[-_LAST_CHARS:]):
@@ -273,8 +277,10 @@ def plain_yes_no(text: str) -> str:
 
 
 def plain_letter(text: str, letters: Sequence[str]) -> str:
-    """Returns the letter that is stated (``Answer: B``) or stands alone. Raises
-    ReplyError."""
+    """Returns the letter that is stated (``Answer: B``) or stands alone.
+
+    Raises ReplyError if there is no such letter, or if several are stated.
+    """
     stated = set(_STATED.findall(text))
     if len(stated) > 1:
         raise ReplyError("the reply states several letters")
@@ -288,8 +294,10 @@ def plain_letter(text: str, letters: Sequence[str]) -> str:
 
 
 def plain_texts(text: str) -> str:
-    """Returns the texts of a reply's list, in any quotes. Raises ReplyError without a
-    list."""
+    """Returns the texts of a reply's list, in any quotes.
+
+    Raises ReplyError without a list.
+    """
     start, end = text.find("["), text.rfind("]")
     if not 0 <= start < end:
         raise ReplyError("the reply does not hold a list of texts")
@@ -298,7 +306,7 @@ def plain_texts(text: str) -> str:
 
 
 def plain_characters(text: str) -> str:
-    """Returns a reply that consists of Chinese characters, quotes and blanks.
+    """Returns a reply that consists of Chinese characters, quotes and spaces.
 
     Raises ReplyError for other text, which may be prose about the picture or a refusal.
     """
@@ -310,5 +318,5 @@ def plain_characters(text: str) -> str:
 
 
 def _bare(piece: str) -> str:
-    """Remove the quotes, stars and blanks around a piece."""
+    """Removes the quotes, stars and spaces around a piece."""
     return re.sub(r"^[\W_]++|[\W_]++$", "", piece)

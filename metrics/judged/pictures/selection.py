@@ -2,7 +2,7 @@
 
 The functions raise ScoredWithoutJudge if there is nothing to show. The score is 0, with
 the reason as evidence, if the answer is at fault (too few or too many pictures, or a
-damaged one). It is unscored if the sample is at fault.
+damaged picture). It is unscored if the sample is at fault.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ScoredWithoutJudge(Exception):
 
 
 def value_or_raise(value: T | Score) -> T:
-    """Returns the value itself. Raises ScoredWithoutJudge if it is a score."""
+    """Returns the value. Raises ScoredWithoutJudge if it is a score."""
     if isinstance(value, Score):
         raise ScoredWithoutJudge(value)
     return value

@@ -1,4 +1,4 @@
-"""Questions about pictures whose expected answer is a label of the row."""
+"""Questions about pictures with the expected answer in a label of the row."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _presence_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 
 def _enough_pictures(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
-    """Returns a supposed answer with one picture for each description if ``pictures:
+    """Returns a supposed answer with one picture per description if ``pictures:
     each``."""
     answer = trial.output or Interleaved()
     if switches["pictures"] != "each":
@@ -98,28 +98,31 @@ def judge_presence(
     prompt: PresencePrompt = "picture_presence",
     scene_prompt: PresencePrompt = "picture_scene",
 ) -> Program[Score]:
-    """Returns the share of the row's descriptions that the judge finds in the picture.
+    """The share of the row's descriptions that the judge finds in the picture.
 
-    With ``wanted: false`` it is the share of those that the judge does not find.
+    With ``wanted: false`` it is the share of the descriptions that the judge does not
+    find.
 
-    Range 0 to 1, higher is better. The label ``object_key`` holds the descriptions: a
-    text or a list of texts. With ``scene`` the first one describes the picture as a
-    whole. It has its own prompt and must hold whatever ``wanted`` says; otherwise the
-    trial is 0. ``pictures`` is ``only`` (the answer has exactly one picture), ``last``
-    (at least one) or ``each`` (one for each description, and all must hold). ``region:
-    bbox`` shows the judge only the box ``bbox_key`` of the only picture, an edited one.
-    The box is widened by ``margin`` as in ``edit_outside_ssim``.
+    Range 0 to 1, higher is better. The label ``object_key`` contains the descriptions:
+    a text or a list of texts. With ``scene`` the first description describes the
+    picture as a whole. It has its own prompt and must always be true (also with
+    ``wanted: false``), or the trial scores 0. ``pictures`` selects the pictures that
+    the judge sees. ``only``: the answer must have exactly one picture. ``last``: the
+    last of one or more pictures. ``each``: one picture per description, and all
+    descriptions must be true. ``region: bbox`` shows the judge only the box
+    ``bbox_key`` of the only picture, which is an edited picture. The box is widened by
+    ``margin`` as in ``edit_outside_ssim``.
 
     The score is 0 without a judge call if the number of pictures is wrong or a picture
     is damaged. It is unscored if the row has no descriptions, and unscored with bounds
     if a reply that matters is lost. ``lost: wrong`` (profile ``official``) counts
     unusable replies as wrong. ``reading: official`` asks for a plain reply and searches
     its last 20 characters for "yes". With ``wanted: false`` it searches them for "no",
-    and a scene holds unless "no" is there. ``statements: official`` finds the place of
-    the ``last`` picture in the answer's text as the released script cuts it.
-    ``media_first`` puts the picture before the words of the question. With ``repeats``
-    the majority decides. Evidence: ``questions``, each with the judge's answer and
-    words.
+    and the description of the scene is true unless "no" is found. ``statements:
+    official`` searches the position of the ``last`` picture in the answer's text like
+    the released script. ``media_first`` puts the picture before the words of the
+    question. With ``repeats`` the majority decides. Evidence: ``questions``, each with
+    the judge's answer and words.
 
     Labels, for example: ``{"object": ["a white sheet", "exactly one red disc"]}``.
     """
@@ -151,8 +154,8 @@ def judge_presence(
         scene_value = answers[0].matches("yes")
         if not wanted:
             # Official oddity (6c7142e8): the script searches the reply about the scene
-            # for "no". A reply with neither word passes. A robust answer always has one
-            # of the words, so it is not affected.
+            # for "no". A reply without "yes" and "no" passes. A robust answer is always
+            # one of the two words, so it is not affected.
             scene_value = answers[0].value(lambda answer: float(answer != "no"))
         value = product([scene_value, value])
     return value.scored({"questions": [answer.evidence for answer in answers]})
@@ -182,15 +185,15 @@ def judge_count(
     most: int = MOST,
     prompt: ChoicePrompt = "picture_count",
 ) -> Program[Score]:
-    """1 when the judge counts as many objects as the label ``count_key`` says, else 0.
+    """1 when the judge's count of objects equals the label ``count_key``, else 0.
 
-    Range 0 to 1, higher is better. The label ``object_key`` says what is counted. The
-    judge chooses among fewer than ``fewest``, each count from there to ``most``, and
-    more.
+    Range 0 to 1, higher is better. The label ``object_key`` describes the objects. The
+    judge chooses between fewer than ``fewest``, each count from ``fewest`` to ``most``,
+    and more than ``most``.
 
     The score is 0 unless the answer has exactly one picture that can be decoded. It is
-    unscored without the labels, or if the reply is lost; ``lost: wrong`` (profile
-    ``official``) as in ``judge_presence``. ``reading: official`` takes the first
+    unscored without the labels, or if the reply is lost. ``lost: wrong`` (profile
+    ``official``) is as in ``judge_presence``. ``reading: official`` reads the first
     character of the reply as the letter. ``media_first`` puts the picture before the
     words. With ``repeats`` the majority decides. Evidence: ``answer`` (the letter),
     ``counted``, and the judge's words.
@@ -227,7 +230,7 @@ def judge_position(
     left_right_prompt: PairPrompt = "picture_left_right",
     above_below_prompt: PairPrompt = "picture_above_below",
 ) -> Program[Score]:
-    """1 when the judge finds all of the row's objects where they should be, else 0.
+    """1 when the judge finds all the row's objects where they should be, else 0.
 
     Range 0 to 1, higher is better. The label ``constraint_key`` is a list. An item is
     ``[thing, place]`` with the place ``bottom left``, ``bottom right``, ``up left`` or
@@ -236,9 +239,9 @@ def judge_position(
     exactly once, and if so, where they are.
 
     The score is 0 unless the answer has exactly one picture that can be decoded. It is
-    unscored without the label, or if a reply that matters is lost; ``lost: wrong``
-    (profile ``official``) as in ``judge_presence``. ``reading: official`` takes the
-    first ``Answer: X`` of the reply, in exactly this spelling. ``media_first`` puts the
+    unscored without the label, or if a reply that matters is lost. ``lost: wrong``
+    (profile ``official``) is as in ``judge_presence``. ``reading: official`` reads the
+    first ``Answer: X`` in the reply, in exactly this spelling. ``media_first`` puts the
     picture before the words. With ``repeats`` the majority decides. Evidence:
     ``places``, each with the judge's answers and words.
 
@@ -268,25 +271,26 @@ def judge_ocr(
     anywhere_prompt: BarePrompt = "picture_words_anywhere",
     scene_prompt: PresencePrompt = "picture_presence",
 ) -> Program[Score]:
-    """Word accuracy of the text that the judge reads, against the row's text.
+    """The word accuracy of the text that the judge reads, compared with the row's text.
 
-    Range 0 to 1, higher is better: 1 less the errors for each expected word. The label
-    ``text_key`` is the expected text, and ``object_key`` names the object that it
-    stands on. Without the second label the whole picture is read, digits included.
-    ``text_key`` may also map places to texts. Then ``object_key`` describes the scene:
-    the judge reads each place if the picture shows the scene, and otherwise nothing
-    counts as read. The errors of all places are added up. Case, accents and punctuation
-    do not count (``word_accuracy`` with ``normalise: ocr``). If no text is expected,
-    reading none is right. ``region: bbox`` shows the judge only the box ``bbox_key`` of
-    an edited picture, widened by ``margin`` as in ``edit_outside_ssim``.
+    Range 0 to 1, higher is better: 1 minus the number of errors per expected word. The
+    label ``text_key`` is the expected text, and ``object_key`` names the object on
+    which it is written. Without the second label the judge reads the whole picture,
+    digits included. ``text_key`` may also map places to texts. Then ``object_key``
+    describes the scene. If the picture shows the scene, the judge reads each place. If
+    not, every place counts as empty. The errors of all places are added up. Case,
+    accents and punctuation do not count (``word_accuracy`` with ``normalise: ocr``). If
+    no text is expected, an empty reading is correct. ``region: bbox`` shows the judge
+    only the box ``bbox_key`` of an edited picture, widened by ``margin`` as in
+    ``edit_outside_ssim``.
 
     The score is 0 unless the answer has exactly one picture that can be decoded. It is
     unscored without the labels, or if a reply is lost. With ``lost: wrong`` (profile
-    ``official``) unusable replies give 0, or an empty reading if another place was
-    read. ``reading: official`` takes a strict JSON list from the reply and treats
-    anything else as an empty list. ``media_first`` puts the picture before the words.
-    With ``repeats`` the majority decides. Evidence: ``readings``, each with the judge's
-    words; the errors, and both texts as compared.
+    ``official``) the score is 0 if all replies are unusable. If only some are, they
+    count as empty readings. ``reading: official`` reads a strict JSON list in the reply
+    and treats anything else as an empty list. ``media_first`` puts the picture before
+    the words. With ``repeats`` the majority decides. Evidence: ``readings``, each with
+    the judge's words, the errors, and both texts in the compared form.
 
     Labels, for example: ``{"object": "the sign", "text": "OPEN"}`` or ``{"object": "two
     signs", "text": {"the left sign": "IN", "the right sign": "OUT"}}``.
@@ -309,7 +313,7 @@ def judge_ocr(
 def _one_text_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     text_key = switches["text_key"]
     if isinstance(sample.metadata.get(text_key), Mapping):
-        return f"the row has several texts under {text_key!r}; write one text"
+        return f"the row has several texts under {text_key!r}; write only one text"
     return text_fault(sample, switches)
 
 
@@ -329,18 +333,19 @@ def judge_ocr_multilingual(
     anywhere_prompt: BarePrompt = "picture_words_anywhere",
     chinese_prompt: BarePrompt = "picture_characters",
 ) -> Program[Score]:
-    """How much of a Chinese text in the picture two judges read; one reads other texts.
+    """The accuracy of a text in the picture; two judges must agree on Chinese
+    characters.
 
-    Range 0 to 1, higher is better. If the label ``text_key`` holds Chinese characters,
-    both judges read the picture. The characters that both have read, in the order of
-    the first judge, are compared with the label: 1 less the errors per expected
-    character. Only the first judge reads any other text. ``object_key`` and all else
-    that is not described here are as in ``judge_ocr``.
+    Range 0 to 1, higher is better. If the label ``text_key`` contains Chinese
+    characters, both judges read the picture. Only the characters that both read count,
+    in the order of the first judge. The score is 1 minus the number of errors per
+    expected character. Text without Chinese characters is read by the first judge
+    alone. ``object_key`` and everything not described here are as in ``judge_ocr``.
 
     ``common: text`` keeps all characters of the first reading that are also in the
     second. ``common: set`` (profile ``official``) keeps each of them once, since the
     released script compares sets. The script joins its set in an order that differs
-    between processes, so its value for several characters cannot be reproduced; here
+    between processes, so its value for several characters cannot be reproduced. Here
     both profiles use the order of the first judge. The score is 0 unless the answer has
     exactly one picture that can be decoded. Unscored trials, ``lost``, ``reading`` and
     ``repeats`` are as in ``judge_ocr``. ``media_first`` and ``second_media_first`` put

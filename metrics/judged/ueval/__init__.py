@@ -1,1 +1,1 @@
-"""UEval: the fields of its rows, the judge's replies, and the metric."""
+"""UEval: the fields of its rows, the judge's replies and the metric."""

@@ -1,9 +1,9 @@
-"""The judge's reply about a criterion: ``{"criteria_met": true}``, and how it is read.
+"""Reads the judge's reply about a criterion: ``{"criteria_met": true}``.
 
-``robust`` reads the object with prose or fences around it. It refuses a value other
-than yes, no or "not sure", and the judge is asked again. ``official`` reads like the
-released evaluator, oddities included: it only refuses a reply without an object, and
-every value but yes is a no.
+``robust`` reads the object; prose or fences may surround it. It rejects every value
+except yes, no and "not sure", and the judge is asked again. ``official`` reads like the
+released evaluator, oddities included. It only rejects a reply without an object, and
+every value except yes counts as no.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KEY = "criteria_met"
 EXPLANATION = "explanation"
 Remark = Literal["not_sure", "odd_value", "missing_key"]
 """Why a criterion is not met although the judge did not answer no. The judge is not
-sure, or an official reply has another value or none."""
+sure, or an official reply has another value or no value."""
 REMARKS: tuple[Remark, ...] = get_args(Remark)
 MISSING: Remark | None = "missing_key"
 YES, NO = ("true", "yes", "y", "1"), ("false", "no", "n", "0")
@@ -42,7 +42,8 @@ _STRAY = re.compile(r'(?<!\\)\\(?!["\\/bfnrtu])')
 
 @dataclass(frozen=True)
 class CriterionField:
-    """The field of the reply: true if the criterion is met. "Not sure" is false."""
+    """The field of the reply. It is true if the criterion is met. "Not sure" is
+    false."""
 
     name: str = KEY
     unsure: bool = False  # with True the form would read "not sure" as None
@@ -78,7 +79,8 @@ class CriterionForm(ReadForm):
         raw = reply.get(KEY)
         is_small = isinstance(raw, int | float) and abs(raw) < _LARGEST
         if raw is not None and not is_small:
-            # A text, a nested value or a number beyond JSON's becomes a cut text.
+            # A string, a nested value, or a number that JSON cannot hold exactly
+            # becomes a shortened string.
             text_of_raw = raw if isinstance(raw, str) else json.dumps(raw)
             raw = text_of_raw[:_MAX_RAW_CHARS]
         vote = {
@@ -117,13 +119,14 @@ def read_value(value: Any) -> tuple[bool, Remark | None]:
 
 
 def official_object(text: str) -> Mapping[str, Any]:
-    """Returns the object of a reply as the released evaluator finds it.
+    """Finds the object of a reply like the released evaluator.
 
-    It tries the object in a fence marked ``json``; the first object that begins with
-    one of the two keys, up to the next closing brace; the text from the first opening
-    to the last closing brace; and this text with stray backslashes doubled. Official
-    oddity: only the first match of each attempt counts, and an object that begins with
-    another key is only found by the last two. Raises ReplyError without an object.
+    It makes four attempts: the object in a fence marked ``json``, the first object that
+    begins with one of the two keys (up to the next closing brace), the text from the
+    first opening to the last closing brace, and this text with stray backslashes
+    doubled. Official oddity: only the first match of each attempt counts, and only the
+    last two attempts find an object that begins with another key. Raises ReplyError
+    without an object.
     """
     whole = text[max(0, text.find("{")) : text.rfind("}") + 1]
     for candidate in (
@@ -143,8 +146,10 @@ def _between(
     closing: re.Pattern[str],
     text: str,
 ) -> str:
-    """Returns the text from the first opening to the next closing; empty without
-    them."""
+    """Returns the text from the first opening to the next closing.
+
+    Empty if one of them is missing.
+    """
     start = opening.search(text)
     if start is None:
         return ""

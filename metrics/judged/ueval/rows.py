@@ -1,4 +1,4 @@
-"""The fields of UEval's rows: task, kind of question, and the criteria of each side.
+"""The fields of UEval's rows: the task, the kind of question, and each side's criteria.
 
 The columns of the published data sets differ. The task is ``task`` or ``task_type``. A
 criterion is a text or an object with ``criterion`` (its other keys are labels). Only
@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 Kind = Literal["open", "closed"]
-"""The kind of question. ``open``: a guide in steps with several pictures; ``closed``:
-one figure with an explanation."""
+"""The kind of question. ``open`` asks for a guide in steps with several pictures, and
+``closed`` asks for one figure with an explanation."""
 Kinds = Literal["labels", "released"]
 """How the kind is found: from all labels, or like the released evaluator."""
 
@@ -29,12 +29,12 @@ TEXT_CRITERIA, IMAGE_CRITERIA = "text_rubrics", "image_rubrics"
 
 
 def task_of(labels: Mapping[str, Any]) -> str:
-    """Returns the task of a row: ``task``, or ``task_type`` if that is blank."""
+    """Returns the task of a row: ``task``, or ``task_type`` if ``task`` is blank."""
     return _word(labels.get("task")) or _word(labels.get("task_type"))
 
 
 def kind_of(labels: Mapping[str, Any], kinds: Kinds = "labels") -> Kind:
-    """Returns the kind of a row's question: by its task, or by ``question_type``.
+    """Returns the kind of a row's question, by its task or by ``question_type``.
 
     Raises ValueError if both are unknown.
     """
@@ -56,15 +56,16 @@ def kind_of(labels: Mapping[str, Any], kinds: Kinds = "labels") -> Kind:
 def released_kind(labels: Mapping[str, Any]) -> Kind:
     """Returns the kind by ``task`` alone.
 
-    Official oddity: if the data have ``task_type`` instead, every question is open.
+    Official oddity: if the data set has ``task_type`` instead, every question is open.
     """
     return KINDS.get(_word(labels.get("task")), "open")
 
 
 def criteria_of(labels: Mapping[str, Any], label: str) -> tuple[str, ...]:
-    """Returns the criteria of one side; empty if the row does not have the label.
+    """Returns the criteria of one side.
 
-    Raises ValueError for a label that is not a list of criteria.
+    Empty if the row does not have the label. Raises ValueError for a label that is not
+    a list of criteria.
     """
     rows = labels.get(label)
     if rows is None:
@@ -81,7 +82,7 @@ def criteria_of(labels: Mapping[str, Any], label: str) -> tuple[str, ...]:
 
 
 def row_fault(labels: Mapping[str, Any], kinds: Kinds = "labels") -> str:
-    """Why a row cannot be judged; empty if it can."""
+    """Returns why a row cannot be judged; empty if it can."""
     try:
         kind_of(labels, kinds)
         criteria_of(labels, TEXT_CRITERIA)

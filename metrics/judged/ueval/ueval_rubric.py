@@ -1,4 +1,4 @@
-"""UEval's rubric: the share of criteria that are met, for the text and the pictures."""
+"""UEval's rubric: the share of criteria that the text and the pictures meet."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from mmeval.records import Sample, Score, Trial
 
 OUTPUTS = ("ueval_text", "ueval_image")
 WithoutMedia = Literal["not_met", "asked"]
-"""Effect of an answer without text, or without a picture, on the criteria of that side:
-not met without a judge call, or asked."""
+"""How the criteria of a side are judged if the answer has nothing on that side: they
+are not met without a judge call, or the judge is asked."""
 TextPrompt = Annotated[PromptValue, JudgePrompt("question", "answer", "criterion")]
 OpenPrompt = Annotated[
     PromptValue, JudgePrompt("question", "answer", "criterion", "pictures")
@@ -73,28 +73,29 @@ def ueval_rubric(
     image_open_prompt: OpenPrompt = "ueval_image_open",
     image_closed_prompt: ClosedPrompt = "ueval_image_closed",
 ) -> Program[MetricScores]:
-    """The share of a row's criteria that are met, for its text and for its pictures.
+    """The share of a row's criteria that the answer's text and its pictures meet.
 
-    Two numbers from 0 to 1, higher is better. Each criterion is asked separately.
-    ``ueval_text`` is the share of the label ``text_rubrics`` that the judge finds met,
-    and ``ueval_image`` that of ``image_rubrics``; a side without criteria is
+    Two numbers from 0 to 1, higher is better. Each criterion has its own judge call.
+    ``ueval_text`` is the share of met criteria in the label ``text_rubrics``, and
+    ``ueval_image`` is the share in ``image_rubrics``. A side without criteria is
     inapplicable. For a text criterion the judge sees the question and the answer's
     text. For a picture criterion it sees the question and the pictures, and for an open
-    question also the text. It does not see where a picture stands in the text. ``kinds:
-    labels`` finds the kind of question by ``task`` or ``task_type``, or else by
-    ``question_type``; ``released`` only uses ``task``, and unknown tasks are open.
+    question also the text. It does not see the position of a picture in the text.
+    ``kinds: labels`` finds the kind of question by ``task`` or ``task_type``, or else
+    by ``question_type``. ``kinds: released`` only uses ``task``, and unknown tasks are
+    open.
 
-    The judge answers true, false or "not sure", which counts as not met. ``reading:
-    robust`` asks again after any other reply; ``official`` reads like the released
-    evaluator, where everything but yes is not met. Unscored with bounds if a criterion
-    of the side has no verdict; with ``lost: wrong`` the criterion is not met if replies
-    came but could not be used. ``without_media`` is for an answer without text, or
-    without a picture: the criteria of that side are ``not_met`` without a judge call,
-    or ``asked``. Files that are not pictures are ignored. Evidence: ``criteria``, each
-    with the verdict, the raw value and the reply; the number ``met`` of the ``total``;
-    the numbers of criteria where the judge is ``not_sure``, or replied with something
-    else (``odd_value``) or nothing (``missing_key``); the number of pictures and the
-    ``kind`` of the question.
+    The judge answers true, false or "not sure". The last counts as not met. ``reading:
+    robust`` repeats the question after any other reply. ``reading: official`` reads
+    like the released evaluator, where everything except yes is not met. Unscored with
+    bounds if a criterion of the side has no verdict. With ``lost: wrong`` the criterion
+    is not met if replies came but could not be used. ``without_media`` applies to an
+    answer without text, or without a picture: the criteria of that side are ``not_met``
+    without a judge call, or ``asked``. Files that are not pictures are ignored.
+    Evidence: ``criteria``, each with the verdict, the raw value and the reply; how many
+    of the ``total`` are ``met``; how often the judge is ``not_sure``, or replied with
+    something else (``odd_value``) or nothing (``missing_key``); the number of
+    ``pictures``; and the ``kind`` of the question.
 
     Labels, for example: ``{"task": "art", "text_rubrics": ["it names a hare"],
     "image_rubrics": ["a hare is shown"]}``.
@@ -128,8 +129,9 @@ def ueval_rubric(
 class AnswerSide:
     """One side of an answer: its criteria, and what the judge sees.
 
-    ``empty``: the answer has nothing on this side. ``not_requested``: the model was not
-    asked for it. ``evidence`` is added to that of the score.
+    ``empty`` is true if the answer has nothing on this side. ``not_requested`` is true
+    if the model was not asked for this side. ``evidence`` is added to the score's
+    evidence.
     """
 
     criteria: tuple[str, ...]
@@ -149,7 +151,7 @@ class AnswerSide:
 def _sides(
     trial: Trial, output: Interleaved, kind: Kind, prompts: Mapping[str, PromptValue]
 ) -> tuple[AnswerSide, AnswerSide]:
-    """Returns the text of an answer, and its pictures, each with the values of its
+    """Returns the text side and the picture side, each with the values of its
     prompt."""
     labels, words = trial.sample.metadata, output.words
     pictures: list[Part] = []
@@ -187,8 +189,10 @@ def _score(
     verdicts: Sequence[Verdict],
     lost: Lost,
 ) -> Score:
-    """Returns the score of one side. Without verdicts the judge was not asked, and no
-    criterion is met."""
+    """Returns the score of one side.
+
+    Without verdicts the judge was not asked, and no criterion is met.
+    """
     if side.not_requested:
         return Score.inapplicable("the model was not asked for this side")
     if not side.criteria:
