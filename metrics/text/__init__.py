@@ -1,1 +1,1 @@
-"""Metrics of an answer's text."""
+"""Metrics that score an answer's text."""

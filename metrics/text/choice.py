@@ -1,4 +1,4 @@
-"""Choice: whether the answer names the right option of a multiple-choice question."""
+"""Choice: checks if the answer names the right option of a multiple-choice question."""
 
 from __future__ import annotations
 
@@ -27,28 +27,27 @@ def choice(
     """1 if the answer names the right option and no other, else 0.
 
     Range 0 to 1, higher is better. An answer that names no option, or several, is
-    wrong; results count such answers. Unscored without a right answer among the
-    options.
+    wrong. The results count such answers. Unscored if no option is the right answer.
 
     The answer is read by the first of these rules that finds an option:
 
     1. ``json``, ``tag``, ``box``: the answer of a JSON object (``{"answer": "B"}``), of
        a tag such as ``<answer>``, or of TeX's ``\\boxed``.
     2. ``whole``: the answer is a letter or an option's text, in any brackets, quotes
-       and marks. A letter that no option has ends the search.
-    3. ``last line``: the same of the last line.
+       and marks. If the letter is not an option, the search ends.
+    3. ``last line``: like ``whole``, for the last line.
     4. ``stated``: the last statement (``Answer: B``, ``B is correct``, ``I choose B``),
        in 17 languages.
-    5. ``first line``: as ``last line``.
+    5. ``first line``: like ``whole``, for the first line.
     6. ``option``: the last ``option B``.
     7. ``line``: the start of a line before a mark (``B. because``).
-    8. ``brackets``, ``letter``: a capital in brackets, else one that stands alone and
-       is neither an article nor a pronoun.
+    8. ``brackets``, ``letter``: a capital in brackets, or else a single capital that is
+       neither an article nor a pronoun.
     9. ``text``: the text of an option as whole words. Longer texts hide shorter ones.
 
     Thinking blocks and markup are removed first. A rejected option (``not A but B``) is
-    not read. Options that are listed together (``B or C``) are several; of two letters
-    that stand apart the first counts.
+    not read. Options that are listed together (``B or C``) count as several. If two
+    letters are far apart, the first counts.
 
     Labels, for example: ``{"options": ["a cat", "a dog"], "answer": "B"}``.
 
@@ -59,7 +58,7 @@ def choice(
     - ``answer_key``: the label with the right option: a letter, a number from 0, or an
       option's text. Without it the first reference's text counts.
 
-    Evidence: the letter ``found``, the ``right`` one, and the ``rule``.
+    Evidence: the letter ``found``, the ``right`` letter, and the ``rule``.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")

@@ -1,4 +1,4 @@
-"""Constraints on a text: its beginning, end, keywords and length."""
+"""Checks constraints on a text: its beginning, end, keywords and length."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from mmeval.metrics.text.words import count_words
 from mmeval.records import Sample, Score, Trial
 
 Missing = Literal["zero", "empty_text"]
-"""The score of an answer without text: 0, or that of an empty text, which may meet
+"""How an answer without text is scored: 0, or like an empty text, which can meet
 constraints."""
 
 MAX_ITEMS = 100
-"""The most constraints of a row, and the most texts of a constraint."""
+"""Maximum number of constraints in a row, and of strings in a constraint."""
 MAX_CHARS = 10_000
-"""The most characters of a text."""
+"""Maximum number of characters in a string."""
 
 
 def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -50,20 +50,20 @@ def text_constraints(
 ) -> Score:
     """1 if the answer's text meets every constraint of the row, else 0.
 
-    Range 0 to 1, higher is better. The text is that of the answer's text parts, in
-    small letters, without white space at its ends. Unscored if the label has another
-    form; ``mmeval check`` names such rows.
+    Range 0 to 1, higher is better. The text is the answer's text parts, in lowercase
+    and without white space at both ends. Unscored if the label is invalid. ``mmeval
+    check`` names such rows.
 
-    The label holds a constraint or a list of them:
+    The label is a constraint or a list of constraints:
 
-    - ``["exact_match", TEXT]``: the text is TEXT, normalised as speech.
-    - ``["start", TEXT]``, ``["end", TEXT]``: it begins or ends with TEXT, normalised as
-      speech.
-    - ``["keyword_include", WORD, ...]``: it contains every keyword, anywhere.
-    - ``["keyword_exclude", WORD, ...]``: it contains none of them.
-    - ``["keyword_count", WORD, NUMBER]``: how often it contains the keyword.
-    - ``["length_word", NUMBER]``: how many words it has. ``can't`` and ``it's`` are two
-      words each.
+    - ``["exact_match", TEXT]``: the text equals TEXT, normalised as speech.
+    - ``["start", TEXT]``, ``["end", TEXT]``: the text begins or ends with TEXT,
+      normalised as speech.
+    - ``["keyword_include", WORD, ...]``: the text contains every keyword, anywhere.
+    - ``["keyword_exclude", WORD, ...]``: the text does not contain any keyword.
+    - ``["keyword_count", WORD, NUMBER]``: the number of times that the keyword occurs.
+    - ``["length_word", NUMBER]``: the number of words. ``can't`` and ``it's`` count as
+      two words each.
 
     NUMBER is a comparison such as ``== 10``, ``< 20`` or ``>= 20 and count <= 35``.
 
@@ -72,14 +72,13 @@ def text_constraints(
     Switches:
 
     - ``constraint_key``: the label.
-    - ``normalise``: ``none`` for texts that are transcripts, or ``speech`` to normalise
-      the answer as one.
-    - ``lower_keywords``: compare keywords in small letters, like the text. The released
+    - ``normalise``: ``none``, or ``speech`` to normalise the answer like a transcript.
+    - ``lower_keywords``: compare keywords in lowercase, like the text. The released
       script does not, so it never finds a keyword with a capital.
-    - ``missing``: an answer without text is 0 (``zero``), or an ``empty_text`` that can
-      meet constraints, as in the released script.
+    - ``missing``: an answer without text scores 0 (``zero``), or is an ``empty_text``
+      that can meet constraints, as in the released script.
 
-    Evidence: each constraint, whether it is ``met``, and the number ``found``.
+    Evidence: each constraint, if it is ``met``, and the number ``found``.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -97,7 +96,7 @@ def text_constraints(
 
 
 class ConstraintResults(NamedTuple):
-    """Whether all constraints are met, and the evidence of each."""
+    """The result of all constraints, and the evidence of each constraint."""
 
     met: bool
     evidence: list[dict[str, Any]]
@@ -106,9 +105,10 @@ class ConstraintResults(NamedTuple):
 def all_met(
     text: str, constraints: Sequence[Constraint], *, lower_keywords: bool = True
 ) -> ConstraintResults:
-    """Check a text, such as a normalised transcript; no constraints at all are met.
+    """Checks the constraints on a text, such as a normalised transcript.
 
-    ``lower_keywords`` is the switch of ``text_constraints``.
+    Without constraints the result is met. ``lower_keywords`` is the switch of
+    ``text_constraints``.
     """
     compared = text.lower().strip()
     evidence = [
@@ -119,7 +119,7 @@ def all_met(
 
 
 class CountCondition(NamedTuple):
-    """A condition on a number, which meets it if all limits hold."""
+    """A condition on a number. The number meets it if all limits hold."""
 
     written: str
     limits: tuple[tuple[Callable[[int, int], bool], int], ...]
@@ -129,23 +129,22 @@ class CountCondition(NamedTuple):
 
 
 class Constraint(NamedTuple):
-    """A constraint: kind, texts or keywords, and the required number if it counts."""
+    """A constraint: its kind, its texts or keywords, and a condition if it counts."""
 
     kind: str
     words: tuple[str, ...]
     condition: CountCondition | None = None
 
     def checked(self, text: str, *, lower_keywords: bool) -> dict[str, Any]:
-        """Returns the evidence of a text: the constraint, ``met``, and the counted
-        number."""
+        """Checks a text and returns the constraint, ``met``, and the counted number."""
         if self.kind in _NORMALISED:
             words = list(map(speech, self.words))
         elif lower_keywords:
             words = list(map(str.lower, self.words))
         else:
-            # Official oddity (54527db8): keywords keep their capitals, the text loses
-            # them. A keyword with a capital is never found, so excluding it is always
-            # met, and including or counting it never.
+            # Official oddity (54527db8): the text is in lowercase, but the keywords are
+            # not. A keyword with a capital is never found. So a constraint that
+            # excludes it is always met, and a constraint that includes it is never met.
             words = list(self.words)
         written = [self.kind, *self.words]
         if self.condition is None:
@@ -182,8 +181,7 @@ KINDS = tuple(_ARGUMENTS)
 
 
 def constraints_of(label: Any) -> tuple[Constraint, ...]:
-    """Returns a label's constraints: one as a list, or a list of them. Raises
-    UsageError.
+    """Reads a label's constraint or list of constraints. Raises UsageError.
 
     >>> [row.kind for row in constraints_of([["start", "together"], ["length_word", "< 20"]])]
     ['start', 'length_word']
@@ -206,7 +204,7 @@ def _constraint(written: Any) -> Constraint:
         isinstance(item, str) and item.strip() for item in written
     ):
         raise UsageError(
-            f"a constraint is a list of texts that are not empty, not {written!r:.80}"
+            f"a constraint is a list of non-empty strings, not {written!r:.80}"
         )
     if len(written) > MAX_ITEMS or max(map(len, written), default=0) > MAX_CHARS:
         raise UsageError(
@@ -235,8 +233,7 @@ def _constraint(written: Any) -> Constraint:
 
 
 def parsed_condition(written: str) -> CountCondition:
-    """Returns a condition such as ``>= 20 and count <= 35``. It is parsed, never
-    executed.
+    """Parses a condition such as ``>= 20 and count <= 35``. It is never executed.
 
     Raises UsageError for another form.
 

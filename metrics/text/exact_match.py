@@ -1,4 +1,4 @@
-"""Exact match: whether the answer's text is one of the references."""
+"""Exact match: checks if the answer's text equals a reference."""
 
 from __future__ import annotations
 
@@ -31,29 +31,30 @@ def exact_match(
 ) -> Score:
     """1 if the answer's text equals the text of any reference, else 0.
 
-    Range 0 to 1, higher is better. Placeholders are compared as text; hidden reasoning
+    Range 0 to 1, higher is better. Placeholders are compared as text. Hidden reasoning
     and the bytes of media are not compared. An empty answer equals an empty reference.
     Unscored without references.
 
     Switches, in the order in which they apply to both sides:
 
-    - ``extract``: where the answer is in a text. An answer in which nothing is found is
-      0; a reference in which nothing is found is compared whole.
+    - ``extract``: where the answer is in a text. If nothing is found in the answer, the
+      score is 0. If nothing is found in a reference, the whole reference is compared.
 
       - ``last_number``: the last number, without thousands separators and currencies. A
         decimal comma becomes a point.
       - ``boxed``: the content of the last ``\\boxed{...}``.
       - ``{after: "####"}``: the text after the last such mark.
-      - ``'answer is (\\w+)'``: the last match of a regular expression, its first group
-        if it has one.
+      - ``'answer is (\\w+)'``: the last match of a regular expression, or its first
+        group.
 
     - ``regexes_to_ignore``: regular expressions whose matches are deleted.
-    - ``ignore_case``: fold letters.
+    - ``ignore_case``: ignore the case of letters.
     - ``ignore_punctuation``: delete ASCII punctuation.
     - ``ignore_numbers``: delete digits.
-    - ``strip``: drop white space at both ends.
+    - ``strip``: remove white space at both ends.
 
-    Evidence: both sides as compared; ``answer`` is null if nothing was extracted.
+    Evidence: both sides in the compared form. ``answer`` is null if nothing was
+    extracted.
     """
     sides = sides_of(trial)
     if isinstance(sides, Score):

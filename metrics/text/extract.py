@@ -32,24 +32,24 @@ def _extract_fault(extract: Any) -> str:
     if extract in ("", "last_number", "boxed"):
         return ""
     if re.fullmatch(r"\w+", extract):
-        # as a pattern, a single word matches only itself: it is a misspelt name
+        # As a pattern, a single word only matches itself, so it is a misspelt name.
         return _FORMS
     return regex_fault(extract)
 
 
 Extract: TypeAlias = Annotated[str | Mapping[str, str], Checked(_extract_fault)]
 """Where the answer is in a text: ``last_number``, ``boxed``, ``{after: MARK}`` or a
-regular expression. Empty: the whole text is the answer."""
+regular expression. If it is empty, the whole text is the answer."""
 Regexes: TypeAlias = Annotated[Sequence[str], Checked(_regexes_fault)]
 """Regular expressions."""
 
 
 def extracted(text: str, extract: Extract) -> str | None:
-    """Returns the answer in a text; None if the text has none.
+    """Returns the answer in a text, or None if the text has no answer.
 
-    The last of several counts, since a text that reasons ends with its answer. Of a
-    regular expression it is the first group that is not empty, or the whole match
-    without groups.
+    The last of several answers counts, since a text that reasons ends with its answer.
+    For a regular expression the answer is the first group that is not empty, or the
+    whole match if there is no group.
 
     >>> extracted("4 + 5 = \\\\boxed{9}", "boxed")
     '9'
@@ -76,8 +76,7 @@ def extracted(text: str, extract: Extract) -> str | None:
 
 
 def _last_boxed(text: str) -> str:
-    """Returns the content of the last closed ``\\boxed{...}``, inner braces
-    included."""
+    """Returns the content of the last closed ``\\boxed{...}``, with inner braces."""
     content = ""
     opened: list[int | None] = []
     for brace in _BRACES.finditer(text):

@@ -19,9 +19,9 @@ from mmeval.records import Score, Trial
 from mmeval.system import PathOrName, need
 
 TOGETHER = "hf_evaluate"
-"""The aggregator that computes one number of all answers."""
-# Metrics of the library without a number. Each is called for every slice and draw, but
-# the warning is logged once.
+"""The aggregator that computes one number from all answers."""
+# Metrics of the library that returned no number. Each metric is called for every slice
+# and draw, but the warning is logged once.
 _REPORTED: set[str] = set()
 
 log = logging.getLogger(__name__)
@@ -43,20 +43,22 @@ def hf_evaluate(
     trust_remote_code: bool = False,
     aggregation: str = "mean",
 ) -> Score:
-    """A number from a metric of the ``evaluate`` library, per answer or for all.
+    """A number from a metric of the ``evaluate`` library, per answer or for all
+    answers.
 
-    Range and direction are those of the library's metric; state the direction with
+    Range and direction depend on the library's metric. State the direction with
     ``higher_is_better`` in the task's ``metric_list``. The answer's text is the
-    prediction, the first reference's text the reference. Unscored without references.
-    Unavailable if the metric cannot be loaded (no network and not in the cache).
+    prediction, and the first reference's text is the reference. Unscored without
+    references. Unavailable if the metric cannot be loaded (no network and not in the
+    cache).
 
     Switches:
 
     - ``name``: a metric of the library (``rouge``), of an account on the hub
-      (``owner/name``), or a folder (``./name``, relative to the task file). Code of the
-      last two runs only with the flag ``--trust_remote_code``.
+      (``owner/name``), or a folder (``./name``, relative to the task file). Code from
+      an account or a folder only runs with the flag ``--trust_remote_code``.
     - ``trust_remote_code``: set by that flag. A file cannot set it.
-    - ``field``: the number to use, if the metric gives several.
+    - ``field``: the number to use, if the metric returns several.
     - ``kwargs``: arguments of its ``compute``.
     - ``all_references``: pass the list of all references.
     - ``aggregation``: set by the task's ``aggregation``. With ``hf_evaluate`` all
@@ -82,13 +84,13 @@ def hf_evaluate(
 
 
 def together(scores: Scores) -> Estimate:
-    """Returns the number of all scored answers in one call, with the metric
-    ``hf_evaluate``.
+    """Computes one number from all scored answers in one call of the library.
 
-    A metric of a corpus, such as BLEU, needs it. It is about fifty times faster than
-    one call per answer. No number without a scored answer, or if the library fails,
-    with one warning. The standard error is bootstrapped, with one more call per draw
-    (``--bootstrap_iters``). Raises UsageError for another metric.
+    A metric of a corpus, such as BLEU, needs this. It is about fifty times faster than
+    one call per answer. There is no number without a scored answer. If the library
+    fails, there is no number either, and one warning is logged. The standard error is
+    bootstrapped, with one more call per draw (``--bootstrap_iters``). Raises UsageError
+    for a metric that is not ``hf_evaluate``.
     """
     pairs = [row.evidence for row in scores if row.status == "scored"]
     if not pairs:
@@ -114,7 +116,7 @@ def together(scores: Scores) -> Estimate:
     if score.value is None and switches["name"] not in _REPORTED:
         _REPORTED.add(switches["name"])
         log.warning(
-            "hf_evaluate: %s gives no number for %d answers together: %s",
+            "hf_evaluate: %s returned no number for %d answers together: %s",
             switches["name"],
             len(pairs),
             score.reason,
@@ -134,13 +136,13 @@ def _computed(
 
 
 def _checked(name: str, *, trust_remote_code: bool) -> str:
-    """Returns the name to load. Raises UsageError without one, or for untrusted
+    """Checks the name to load. Raises UsageError without a name or for untrusted
     code."""
     if not name:
         raise UsageError('name the metric, such as {"name": "rouge"}')
     if not trust_remote_code and not _is_of_the_library(name):
         raise UsageError(
-            f"{name!r} runs code of its owner; read it, then give --trust_remote_code",
+            f"{name!r} runs its owner's code; read it, then set --trust_remote_code",
             name=name,
         )
     if name.startswith(("/", ".")):
@@ -152,9 +154,10 @@ _OF_THE_LIBRARY = re.compile(r"(?:evaluate-(?:metric|measurement|comparison)/)?\
 
 
 def _is_of_the_library(name: str) -> bool:
-    """Returns whether a name means the library's own metric, not a script of this name.
+    """Returns True if a name means the library's own metric, not a script.
 
-    The library searches the working folder first, where a script is foreign code.
+    The library searches the working folder first. A script of this name there is
+    foreign code.
     """
     if not _OF_THE_LIBRARY.fullmatch(name):
         return False
@@ -164,10 +167,10 @@ def _is_of_the_library(name: str) -> bool:
 
 @cache
 def _load(name: str) -> Any:
-    """Returns the library's (untyped) metric, or an unavailable score with the reason.
+    """Loads the library's (untyped) metric, or returns an unavailable score.
 
-    Loading takes seconds, and a failure may take a network timeout: each name is tried
-    once per process.
+    Loading takes seconds, and a failure may take as long as a network timeout. So each
+    name is tried once per process.
     """
     library = need("evaluate", "datasets")
     try:
@@ -178,7 +181,7 @@ def _load(name: str) -> Any:
             f"{_first_line(error)}"
         )
     except OSError as error:
-        how_to_fix = "connect once so that it is cached, or give a folder as name"
+        how_to_fix = "connect once so that it is cached, or set name to a folder"
         return Score.unavailable(
             f"the metric {name!r} cannot be loaded ({_first_line(error)}); {how_to_fix}"
         )
@@ -192,8 +195,8 @@ def _first_line(error: Exception) -> str:
 def _picked(result: Mapping[str, Any], field: str) -> Score:
     numbers: dict[str, float] = {}
     for key, value in result.items():
-        # Numbers of numpy and arrays of one element convert too. So would texts, but
-        # they are labels.
+        # NumPy numbers and arrays of one element can be converted too. Some strings
+        # could be converted, but they are labels.
         if not isinstance(value, (str, bytes, bool)):
             with contextlib.suppress(TypeError, ValueError):
                 numbers[key] = float(value)
@@ -203,6 +206,6 @@ def _picked(result: Mapping[str, Any], field: str) -> Score:
     if name in numbers:
         return Score(numbers[name], evidence={"result": numbers})
     if not numbers:
-        return Score.unscored("the metric gave no number", result=numbers)
+        return Score.unscored("the metric returned no number", result=numbers)
     names = ", ".join(numbers)
     return Score.unscored(f"set field to one of: {names}", result=numbers)

@@ -1,4 +1,4 @@
-"""Includes: whether the answer's text contains a reference."""
+"""Includes: checks if the answer's text contains a reference."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mmeval.records import Sample, Score, Trial
 _UNDIVIDED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 )
-"""Scripts that put no blank between words, or add endings to names."""
+"""Scripts that do not put spaces between words, or that add endings to names."""
 _LETTER = rf"[^\W{_UNDIVIDED}]"
 
 
@@ -35,14 +35,14 @@ def includes(
 ) -> Score:
     """1 if the answer's text contains the text of any reference, else 0.
 
-    Range 0 to 1, higher is better. White space counts as single blanks, placeholders
+    Range 0 to 1, higher is better. Any white space counts as one space, placeholders
     are text, and hidden reasoning is left out. Unscored without references, or if all
     are empty. An answer that names several possibilities, or rejects the reference,
-    contains it too: use ``choice`` or ``exact_match`` for such questions.
+    also contains it. Use ``choice`` or ``exact_match`` for such questions.
 
     Switches:
 
-    - ``ignore_case``: fold letters.
+    - ``ignore_case``: ignore the case of letters.
     - ``whole_words``: a reference does not match inside a longer word or number, so
       ``ash`` is not in ``ashes``, nor ``3`` in ``3.5``.
 
@@ -71,7 +71,7 @@ def _reference_texts(sample: Sample) -> list[str]:
 
 
 def contains(text: str, words: str) -> bool:
-    """Returns whether a text has some words as whole words.
+    """Returns True if a text contains these words as whole words.
 
     >>> contains("the capital of France is Paris.", "Paris")
     True
@@ -83,7 +83,7 @@ def contains(text: str, words: str) -> bool:
         before = rf"(?<!{_LETTER})"
     if re.match(_LETTER, words[-1]):
         after = rf"(?!{_LETTER})"
-    # "-3", "1.3" and "3.5" are other numbers than "3".
+    # "-3", "1.3" and "3.5" are different numbers from "3".
     if words[0].isdigit():
         before += r"(?<!\d[.,])(?<!(?<![\w)])[-−])"
     if words[-1].isdigit():

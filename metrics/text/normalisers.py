@@ -1,4 +1,4 @@
-"""Normalisers of texts before words are compared."""
+"""Normalises texts before their words are compared."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 Normaliser = Literal["ocr", "speech", "none"]
-"""``ocr`` for text read in a picture, ``speech`` for transcripts, ``none``:
-unchanged."""
+"""``ocr`` is for text read in a picture, ``speech`` is for transcripts, and ``none``
+does not change a text."""
 
 NO_WORDS = "<none>"
 """The result of ``ocr`` for a text without words. It makes two empty texts equal."""
@@ -19,7 +19,7 @@ NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def ocr(text: str) -> str:
-    """Small letters, no accents, no ASCII punctuation: MMMG's rule for picture text.
+    """Removes capitals, accents and ASCII punctuation: MMMG's rule for picture text.
 
     >>> ocr(" Café, 24 h! ")
     'cafe 24 h'
@@ -35,10 +35,11 @@ def ocr(text: str) -> str:
 
 
 def speech(text: str) -> str:
-    """Whisper's normaliser of English; MMMG's released scorer uses it for Chinese too.
+    """Applies Whisper's normaliser of English. MMMG's released scorer also uses it for
+    Chinese.
 
-    Small letters, no punctuation, numbers as digits, contractions written out, American
-    spellings, nothing in brackets.
+    The result is in lowercase, without punctuation and without text in brackets.
+    Numbers are digits, contractions are written out, and spellings are American.
 
     >>> speech("It's twenty-one (or so) colours, Mr. Smith!")
     'it is 21 colors mister smith'
@@ -51,7 +52,7 @@ def plain(text: str) -> str:
 
 
 def han(text: str) -> str:
-    """Only the Chinese characters: U+4E00 to U+9FFF.
+    """Keeps only the Chinese characters: U+4E00 to U+9FFF.
 
     >>> han("“和平”, hè píng")
     '和平'
@@ -70,7 +71,7 @@ NORMALISERS: Mapping[Normaliser, Callable[[str], str]] = {
 def _whisper() -> Callable[[str], str]:
     """Returns the library's normaliser without four contractions.
 
-    The tokeniser of transformers, which the released scorer uses, does not know them.
+    The released scorer uses the tokeniser of transformers, which does not know them.
     """
     from whisper_normalizer.english import EnglishTextNormalizer
 

@@ -9,16 +9,16 @@ from typing import NamedTuple
 _ENDS = r"(?![.,]?\d)"
 _GROUPED = r"[1-9]\d{0,2}(?:,\d{3})+(?!,?\d)(?:\.\d{1,400})?"
 _WITH_COMMA = (
-    # Groups of three have the other sign here, as in "1.234,56". Of a list such as
-    # "1,2,3" no two numbers are one.
+    # Groups of three are separated by full stops here, as in "1.234,56". In a list such
+    # as "1,2,3" the commas separate numbers.
     r"(?<!\d,)(?:[1-9]\d{0,2}(?:\.\d{3})+|\d{1,400}),\d{1,400}" + _ENDS
 )
 _PLAIN = r"\d{1,400}(?!\d)(?:\.\d{1,400})?|\.\d{1,400}"
 _NUMBER = re.compile(
     # The digits of "H2O", of "v1.2" and of "3.4.5" are parts of a name. Other scripts
-    # write a number without a blank before it.
+    # write a number without a space before it.
     r"(?<![A-Za-z0-9_])(?<!\d\.)"
-    # A hyphen behind a word or a number is not a sign: "1990-5".
+    # A hyphen after a word or a number is not a sign: "1990-5".
     r"(?P<sign>(?<![\w)])[-+−])?"
     rf"(?:(?P<grouped>{_GROUPED})|(?P<with_comma>{_WITH_COMMA})|(?P<plain>{_PLAIN}))"
     r"(?P<power>[eE][-+]?\d{1,3}(?![\d.]))?",
@@ -32,14 +32,14 @@ _LATEX_FRACTION = re.compile(
 
 
 class WrittenNumber(NamedTuple):
-    """A number of a text: ASCII without thousands separators, and its exact value."""
+    """A number in a text: ASCII without thousands separators, and its exact value."""
 
     text: str
     value: Fraction
 
 
 def last_number(text: str) -> WrittenNumber | None:
-    """Returns the last number of a text; None without any.
+    """Returns the last number in a text, or None if there is none.
 
     A fraction is one number: ``3/4``, ``\\frac{3}{4}``. A date such as ``3/4/2024`` is
     not a fraction. Percent signs, currencies and units are ignored.
@@ -66,7 +66,7 @@ def last_number(text: str) -> WrittenNumber | None:
         digits = f"{sign}{digits}{match['power'] or ''}"
         number = WrittenNumber(digits, Fraction(digits))
         before = text[max(0, match.start() - _BLANKS_AROUND_OVER) : match.start()]
-        # The second number of a date, "3/4/2024", has the sign on both sides.
+        # The second number of a date, "3/4/2024", has a slash on both sides.
         is_second = before.rstrip().endswith("/")
         divisor = _OVER.match(text, match.end())
         if divisor and not is_second and int(divisor[1]):

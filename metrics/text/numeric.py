@@ -1,4 +1,4 @@
-"""Numeric: whether the answer's number is that of a reference."""
+"""Numeric: checks if the answer's number equals a reference's number."""
 
 from __future__ import annotations
 
@@ -37,22 +37,21 @@ def numeric(
     tolerance: _Tolerance = 0.0,
     relative_tolerance: _Tolerance = 0.0,
 ) -> Score:
-    """1 if the last number of the answer equals that of any reference, else 0.
+    """1 if the answer's last number equals the last number of any reference, else 0.
 
     Range 0 to 1, higher is better. ``1,000``, ``1000.0`` and ``1e3`` are equal, as are
-    ``3/4`` and ``0.75``. A comma before groups of three digits separates thousands; one
+    ``3/4`` and ``0.75``. A comma before groups of three digits separates thousands. One
     comma before other digits is a decimal comma, so ``3,5`` equals ``3.5``. Currencies,
-    units and percent signs are ignored: ``50%`` is 50. An answer without a number is 0.
-    Unscored without a reference that has a number.
+    units and percent signs are ignored: ``50%`` is 50. An answer without a number
+    scores 0. Unscored if no reference contains a number.
 
     Switches:
 
     - ``extract``: where the answer is in a text, as for ``exact_match``.
     - ``tolerance``: the largest difference between equal numbers.
-    - ``relative_tolerance``: the same, as a share of the reference.
+    - ``relative_tolerance``: the same as a share of the reference.
 
-    Evidence: the answer's number and those of the references, as floating point
-    numbers.
+    Evidence: the numbers of the answer and the references, as floating point numbers.
     """
     sides = sides_of(trial)
     if isinstance(sides, Score):

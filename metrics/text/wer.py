@@ -1,4 +1,4 @@
-"""Word error rate of the answer's words against a reference transcript."""
+"""Word error rate of an answer, compared with a reference transcript."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ Normaliser = Literal["basic", "none"]
     source="the usual definition, computed by jiwer",
 )
 def wer(trial: Trial, *, normalise: Normaliser = "basic") -> Score:
-    """Word errors (substitutions, deletions, insertions) per word of the reference.
+    """The word error rate: substitutions, deletions and insertions per reference word.
 
-    Range 0 to infinity, lower is better: 0 is a perfect transcript, 1 an empty one, and
-    insertions lead above 1. The answer's text parts are compared, without placeholders,
-    code and hidden reasoning; a medium between two words separates them. The nearest of
-    several references counts. Unscored if every reference is empty after normalising.
+    Range 0 to infinity, lower is better. A perfect transcript is 0, an empty transcript
+    is 1, and insertions can raise the rate above 1. The answer's text parts are
+    compared, without placeholders, code and hidden reasoning. A medium between two
+    words separates them. If there are several references, the nearest one counts.
+    Unscored if every reference is empty after normalising.
 
     Switches:
 
-    - ``normalise``: ``basic`` (small letters, no ASCII punctuation, single blanks) or
+    - ``normalise``: ``basic`` (lowercase, no ASCII punctuation, single spaces) or
       ``none`` (words are separated by white space).
 
-    Evidence: the numbers of errors, and both sides as compared.
+    Evidence: the number of each kind of error, and both sides in the compared form.
     """
     sides = sides_of(trial)
     if isinstance(sides, Score):

@@ -11,8 +11,8 @@ from mmeval.records import Sample, Score, Trial
 
 Unit = Literal["word", "character"]
 Blanks = Literal["drop", "drop_wanted", "keep"]
-"""Blanks between compared characters: dropped on both sides, dropped only in the target
-text, or kept."""
+"""How spaces between compared characters are treated: removed on both sides, removed
+only in the target text, or kept."""
 
 
 def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -38,13 +38,13 @@ def word_accuracy(
     unit: Unit = "word",
     blanks: Blanks = "drop",
 ) -> Score:
-    """1 less the errors per word of the target text, and at least 0.
+    """1 minus the number of errors per word of the target text, and at least 0.
 
     Range 0 to 1, higher is better. Errors are substituted, deleted and inserted words.
     The answer's text parts are compared, without placeholders, code and reasoning. A
-    target of several texts is compared line by line: a missing line is empty, and all
-    remaining lines belong to the last text. Errors and words of all are summed.
-    Unscored without a target, or if it is empty after normalising.
+    target of several texts is compared line by line. A missing line is empty, and all
+    remaining lines belong to the last text. The errors and the words of all lines are
+    added up. Unscored without a target, or if it is empty after normalising.
 
     Labels, for example: ``{"text": "the lamp is lit"}``.
 
@@ -52,15 +52,17 @@ def word_accuracy(
 
     - ``target_key``: the label with the target, a text or several in a list or mapping.
       Without it the first reference's text counts.
-    - ``normalise``: ``ocr`` (small letters, no accents, no ASCII punctuation),
+    - ``normalise``: ``ocr`` (lowercase, no accents, no ASCII punctuation),
       ``speech`` (Whisper's normaliser of English) or ``none``. With ``ocr`` a text
-      without words becomes one special word, so an empty answer to an empty target is
-      right.
+      without words becomes one special word, so an empty answer matches an empty
+      target.
     - ``unit``: ``word`` or ``character``.
-    - ``blanks``: for characters: ``drop`` them on both sides, ``drop_wanted`` only in
-      the target (the released script), or ``keep`` them.
+    - ``blanks``: spaces between characters: ``drop`` them on both sides,
+      ``drop_wanted`` to drop them only in the target (as the released script does), or
+      ``keep`` them.
 
-    Evidence: ``errors``, the ``length`` of the target, and both sides as compared.
+    Evidence: ``errors``, the ``length`` of the target, and both sides in the compared
+    form.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -87,7 +89,7 @@ class Accuracy(NamedTuple):
 
     @property
     def value(self) -> float | None:
-        """0 to 1; None where the wanted texts are empty."""
+        """The accuracy from 0 to 1, or None if the wanted texts are empty."""
         if not self.length:
             return None
         return 1.0 - min(self.errors / self.length, 1.0)
@@ -109,11 +111,10 @@ def accuracy_of(
     unit: Unit = "word",
     blanks: Blanks = "drop",
 ) -> Accuracy:
-    """Returns the accuracy over pairs of an answer's text and its target; errors are
-    summed.
+    """Computes the accuracy over pairs of an answer's text and its target.
 
-    The arguments are the switches of ``word_accuracy``. With an empty target, each word
-    of the answer is an error.
+    The errors of all pairs are added up. The arguments are the switches of
+    ``word_accuracy``. If a target is empty, each word of the answer is an error.
     """
     clean = NORMALISERS[normalise]
     errors = length = 0
@@ -133,7 +134,7 @@ def _errors(
     target: str,
     unit: Unit,
 ) -> int:
-    # jiwer counts an empty target in another way
+    # jiwer counts errors differently if the target is empty.
     if not target.strip() or not answer.strip():
         return _length(answer, unit) + _length(target, unit)
     import jiwer
@@ -165,19 +166,19 @@ def _blanked(
     if blanks == "drop":
         return "".join(answer.split()), target
     # Official oddity (54527db8): each comma of a transcript is an error. The transcript
-    # keeps the blanks that the normaliser puts for punctuation, the target loses them.
+    # keeps the spaces that replace punctuation, and the target does not.
     return answer.strip(), target
 
 
 def target_texts(sample: Sample, key: str) -> list[str] | Score:
-    """Returns the label's texts, else the first reference's, or unscored with the
-    reason."""
+    """Returns the label's texts, or else the first reference's, or an unscored
+    score."""
     label = sample.metadata.get(key)
     if label is None and sample.references:
         label = sample.references[0].words
     if label is None:
         return Score.unscored(
-            f"there is no target text: neither metadata {key!r} nor a reference"
+            f"there is no target text: the row has neither {key!r} nor a reference"
         )
     if isinstance(label, str):
         return [label]
@@ -186,7 +187,7 @@ def target_texts(sample: Sample, key: str) -> list[str] | Score:
     if is_list and all(isinstance(text, str) for text in texts):
         return list(texts)
     return Score.unscored(
-        f"the row's label {key!r} must be a text, or texts in a list or mapping, not "
+        f"the row's label {key!r} must be a text, or a list or mapping of texts, not "
         f"{label!r:.80}"
     )
 

@@ -1,4 +1,4 @@
-"""Words of a text, split as NLTK's Treebank tokeniser splits English, without NLTK."""
+"""Splits a text into words like NLTK's Treebank tokeniser of English, without NLTK."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _SHORTENED_IT = re.compile(r"(?<= )('t)(is|was)\b", re.IGNORECASE)
 
 
 def tokens_of(text: str) -> list[str]:
-    """Words, endings and marks of a text, apart: ``do n't``, ``it 's``, ``can not``.
+    """Splits a text into words, endings and marks: ``do n't``, ``it 's``, ``can not``.
 
-    As ``nltk.word_tokenize``, but without its list of abbreviations: here a full stop
-    belongs only to a single letter, there also to ``Dr.``. The time is linear in the
+    It works like ``nltk.word_tokenize``, but without the list of abbreviations: a full
+    stop only belongs to a single letter, not to ``Dr.``. The time is linear in the
     length.
 
     >>> tokens_of("We can't wait: it's 3.5 km.")
@@ -40,7 +40,7 @@ def tokens_of(text: str) -> list[str]:
 
 
 def count_words(text: str) -> int:
-    """Count the words of a text: tokens of letters and digits, or with an apostrophe.
+    """Counts the words of a text: tokens of letters and digits, or with an apostrophe.
 
     A closing quotation mark becomes two apostrophes, so it counts as a word, as in
     MMMG's released scorer. Normalised transcripts have none.

@@ -1,1 +1,1 @@
-"""Reads which option an answer to a multiple-choice question names."""
+"""Finds the option that an answer to a multiple-choice question names."""

@@ -1,7 +1,7 @@
-"""The markup around a choice: thinking, JSON, tags, TeX, Markdown, forms of letters.
+"""Reads the markup around a choice: thinking, JSON, tags, TeX, Markdown, letter forms.
 
-Answers may be hostile, so everything takes time linear in the answer's length.
-Repetition is bounded, or runs over the match of an earlier pattern.
+Answers may be hostile, so all functions run in time linear in the answer's length.
+Repetition in patterns is bounded, or is limited to the match of an earlier pattern.
 """
 
 from __future__ import annotations
@@ -16,20 +16,22 @@ from mmeval.metrics.text.choices.words import any_of
 
 _THINKING = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 
-# Invisible characters (directions of writing, joiners, variants of emojis), and the
-# private characters that stand for options in the reader.
+# Invisible characters (writing directions, joiners, emoji variants), and the private
+# characters that represent options in the reader.
 _UNSEEN = re.compile(
     "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe0e\ufe0f\ufeff"
     "\ue000-\uf8ff]"
 )
-# Letters in dark circles, in dark squares, and as halves of flags: NFKC keeps these.
+# Letters in dark circles, in dark squares, and as halves of flags. NFKC does not
+# convert these.
 _PICTURED_LETTERS = {
     first + number: chr(ord("A") + number)
     for first in (0x1F150, 0x1F170, 0x1F1E6)
     for number in range(26)
 }
-# Cyrillic capitals that look like Latin ones. Some are words (В: in, С: with), after
-# which a word follows, so only those before a mark or at an end are letters.
+# Cyrillic capitals that look like Latin capitals. Some are words (В: in, С: with) and
+# precede another word. So they only count as letters before a mark or at the end of a
+# line.
 _LOOKALIKE = re.compile(
     r"(?<!\w)[АВЕС](?= ?(?:[)\].,:;!?\"'»”*_`–—-]|$))", re.MULTILINE
 )
@@ -72,16 +74,17 @@ _ANSWER_KEY = re.compile(
     rf"|chosen|selection|result|response|output|label)"
     rf"(?: ?(?:letter|choice|option|key|label|id|index|value))?)"
 )
-"""A JSON key of the answer, with its words separated by blanks. It does not match
+"""A JSON key of the answer, with its words separated by spaces. It does not match
 ``options`` or ``answer explanation``."""
 _MOST_BOXES = 10
-"""The most boxes that are read, from the last one back."""
+"""Maximum number of boxes that are read, starting with the last."""
 
 
 def without_thinking(answer: str) -> str:
-    """Returns the text outside of thinking blocks.
+    """Removes thinking blocks.
 
-    A block without an end hides the rest, one without a beginning all text before it.
+    A block without an end hides the rest. A block without a beginning hides all text
+    before its end.
     """
     outside: list[str] = []
     start, thinking = 0, False
@@ -99,7 +102,7 @@ def without_thinking(answer: str) -> str:
 
 
 def plain_characters(text: str) -> str:
-    """Returns the text in NFKC, with single blanks and without blank lines.
+    """Converts a text to NFKC, with single spaces and without blank lines.
 
     Letters in circles or squares become letters, and invisible characters are removed.
     """
@@ -110,7 +113,7 @@ def plain_characters(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Plain characters without markup and without struck out text."""
+    """Removes markup and struck out text, and returns plain characters."""
     text = _FENCE.sub("", text)
     text = _SHORT_TAG.sub(" ", _TAG.sub(" ", text))
     text = _TEX_MATH.sub(" ", _TEX_FORMAT.sub("", text))
@@ -120,7 +123,10 @@ def prose(text: str) -> str:
 
 
 def _as_bracket(braces: re.Match[str]) -> str:
-    """``{C}`` is a letter in brackets; TeX's braces around more are invisible."""
+    """Converts ``{C}`` to a letter in brackets.
+
+    TeX's braces around more than one character are invisible, so they become spaces.
+    """
     inner = braces[1].strip()
     if len(inner) == 1:
         return f"({inner})"
@@ -128,16 +134,16 @@ def _as_bracket(braces: re.Match[str]) -> str:
 
 
 def is_json(text: str) -> bool:
-    """Returns whether a text begins and ends as JSON does, perhaps in a fence."""
+    """Returns True if a text begins and ends like JSON, perhaps in a fence."""
     bare = _FENCE.sub("", text).strip()
     return bare[:1] in ("{", "[", '"') and bare[-1:] in ("}", "]", '"')
 
 
 def json_answers(text: str) -> list[str]:
-    """Returns the texts that the JSON of an answer gives as its answer.
+    """Returns the strings that an answer's JSON gives as its answer.
 
-    Empty without JSON, or without a key for an answer. The only key of a text that is
-    nothing but JSON is one.
+    Empty without JSON, or without a key for an answer. If a text is nothing but JSON
+    and has only one key, any key counts.
     """
     bare = _FENCE.sub("", text).strip()
     value = strict_json(bare)
@@ -152,11 +158,11 @@ def json_answers(text: str) -> list[str]:
 
 def _answers_of(object_: Mapping[str, Any], *, any_key: bool) -> list[str]:
     if any_key and all(isinstance(value, bool) for value in object_.values()):
-        # {"A": false, "B": true} names the options that are true
+        # {"A": false, "B": true} names the options that are true.
         return [key for key, value in object_.items() if value]
     if any_key and len(object_) == 1:
         ((key, value),) = object_.items()
-        # {"C": "oak"} names an option by its key
+        # {"C": "oak"} names an option by its key.
         written = _written(value)
         if len(key) == 1 and key.isalpha():
             return [f"{key}. {written}"]
@@ -170,8 +176,10 @@ def _answers_of(object_: Mapping[str, Any], *, any_key: bool) -> list[str]:
 
 
 def _written(value: Any) -> str:
-    """Returns a JSON value as an answer would write it: a list joined, an object's
-    answers."""
+    """Converts a JSON value to text as an answer would write it.
+
+    A list is joined, and an object becomes its answers.
+    """
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -184,8 +192,7 @@ def _written(value: Any) -> str:
 
 
 def tagged_answer(text: str) -> str:
-    """Returns the content of the last tag such as ``<answer>`` that is not blank, or
-    empty."""
+    """Returns the content of the last tag such as ``<answer>`` that is not blank."""
     end = len(text)
     for mark in reversed(list(_ANSWER_TAG.finditer(text))):
         content = text[mark.end() : end].strip()
@@ -196,7 +203,7 @@ def tagged_answer(text: str) -> str:
 
 
 def boxed_answers(text: str) -> Iterator[str]:
-    r"""The contents of TeX's ``\boxed{...}``, the last one first."""
+    r"""Yields the contents of TeX's ``\boxed{...}``, the last box first."""
     boxes = list(_TEX_BOX.finditer(text))
     for box in reversed(boxes[-_MOST_BOXES:]):
         start = box.end()
@@ -205,8 +212,7 @@ def boxed_answers(text: str) -> Iterator[str]:
 
 
 def _box_end(text: str, start: int) -> int:
-    """Returns the position at which an open brace is closed, else the end of the
-    line."""
+    """Returns the position of the closing brace, or else the end of the line."""
     depth = 1
     for brace in _BRACE.finditer(text, start):
         depth += 1 if brace[0] == "{" else -1

@@ -1,9 +1,9 @@
-"""Reads which option of a multiple-choice question an answer chooses.
+"""Finds the option of a multiple-choice question that an answer chooses.
 
 All benchmarks use one reader. Its rules have a fixed order, and the first rule that
-finds an option decides. Before prose is read, each option's text is replaced by a
-character. So letters inside a text do not count as choices, and "not a cat but a dog"
-is read like "not A but B".
+finds an option decides. Before prose is read, each option's text is replaced by one
+character. Letters inside an option's text are then not choices, and "not a cat but a
+dog" is read like "not A but B".
 """
 
 from __future__ import annotations
@@ -30,18 +30,19 @@ Options = Mapping[str, str]
 known."""
 
 NAMES_NONE = "names no option"
-"""The rule of an answer in which no rule finds an option."""
+"""The rule that is recorded if no rule finds an option."""
 
 
 class ChosenOption(NamedTuple):
-    """The option that an answer chooses (None: not exactly one), and the rule used."""
+    """The option that an answer chooses, and the rule that found it. The option is None
+    if there is not exactly one."""
 
     letter: str | None
     rule: str
 
 
 def find_choice(answer: str, options: Options) -> ChosenOption:
-    """Returns the option that an answer chooses.
+    """Finds the option that an answer chooses.
 
     The first of these rules that finds an option of the question decides: ``json``,
     ``tag``, ``box``, ``whole``, ``last line``, ``stated``, ``first line``, ``option``,
@@ -64,7 +65,7 @@ def find_choice(answer: str, options: Options) -> ChosenOption:
 
 
 def named_option(label: str, options: Options) -> str | None:
-    """Returns the letter of the option that a label names by letter or text; else
+    """Returns the letter of the option that a label names by letter or text, or
     None."""
     reader = _OptionReader(options)
     letters = reader.whole(reader.with_characters(plain_characters(label)))
@@ -74,9 +75,10 @@ def named_option(label: str, options: Options) -> str | None:
 def choice_score(
     chosen: ChosenOption, right: str, evidence: Mapping[str, Any] | None = None
 ) -> Score:
-    """1 if the right option is chosen, else 0.
+    """Scores 1 if the right option is chosen, else 0.
 
-    The evidence has the letter ``found``, and marks an answer that names no option.
+    The evidence contains the letter ``found``, and marks an answer that names no
+    option.
     """
     details = {"found": chosen.letter, **(evidence or {})}
     if chosen.letter is None:
@@ -85,10 +87,10 @@ def choice_score(
 
 
 _OPTION = "[\ue000-\uf8ff]"
-"""A character that stands for the text of an option."""
+"""A character that represents the text of an option."""
 _FIRST_OPTION = 0xE000
 _INSIDE_WORD = "A-Za-z0-9_À-ɏ"
-"""Characters that make a letter part of a word. Other scripts have no blanks."""
+"""Characters that make a letter part of a word. Other scripts do not separate words."""
 _CAPITAL = rf"(?<![{_INSIDE_WORD}'’-])[A-Z](?![{_INSIDE_WORD}'’]|-[A-Za-z])"
 _ONE = rf"(?:{_OPTION}|{_CAPITAL})"
 _OPENS = "[(\\[<【「『《〈〔⟨\"'“”„‘’‚«‹]"
@@ -165,19 +167,19 @@ _CONCLUDES = re.compile(
 _NAMED_OPTION = re.compile(_OPTION_NOUN)
 _UP_TO_STATED = re.compile(rf"\A[^.:=\n。;!?]{{0,60}}?(?:{_STATES}|{_SIGNS})")
 _GAP_CHARS = 100
-"""Characters after "the answer" within which it is stated."""
+"""Maximum number of characters between "the answer" and the option."""
 _CALLED_RIGHT = re.compile(rf"({_ONE}){_CLOSES}{{0,3}} ?(?i:{any_of('right')})")
 _STATED = re.compile(
     rf"(?:{_OPENS}|{_SIGNS}|\s){{0,12}}{_FILLER}{{0,4}}(?:{_OPENS}|{_SIGNS}){{0,6}}"
     rf"(?:(?P<text>{_OPTION})"
     rf"|(?P<capital>[A-HJ-Z]|I(?!['’]| [a-z]))(?![{_INSIDE_WORD}])"
-    # Small letters that are not words of a language, and others before a mark.
+    # Lowercase letters that are not words of a language, and others before a mark.
     rf"|(?P<small>[b-df-hj-np-tv-xz](?![{_INSIDE_WORD}'’-])"
     rf"|[a-z](?=[.,;:!?)\]\"'”’»\n]|$)))"
 )
 _BEHIND_LETTER = r"(?:because|since|due|as|for|remains|fits|it is|is(?=[.!\n]|$))\b"
 _ARTICLE_BEHIND = re.compile(rf" (?:(?!{_BEHIND_LETTER})[a-z]|{_OPTION})")
-"""Text that follows the article "A", but not the letter."""
+"""Text that can follow the article "A", but not the letter "A"."""
 _FURTHER = re.compile(
     # After a comma the letter may begin a clause ("it is C, A has none").
     rf"{_CLOSES}{{0,3}}\.?(?: ?(?:[,/&+;、]|{_JOINS})){{1,3}} ?(?:{_OPTION_NOUN} ?)?"
@@ -195,7 +197,7 @@ _LINE_GOES_ON = re.compile(rf"{_CLOSES}| ?[.:,、;–—-](?=\s|$)")
 _IN_BRACKETS = re.compile(r"[(\[<【]([A-Z])[)\]>】]")
 _STANDS_ALONE = re.compile(rf"({_CAPITAL})")
 _MOST_LISTED = 2
-"""More options in one statement are a list of all, not a choice."""
+"""Maximum number of options in a choice. More options are a list of all options."""
 
 
 class _OptionReader:
@@ -204,14 +206,14 @@ class _OptionReader:
     def __init__(self, options: Options) -> None:
         self._order = list(options)
         self._texts: list[tuple[re.Pattern[str], str]] = []
-        """The texts of options with the character for each, the longest first."""
+        """The options' texts with their characters, the longest text first."""
         self._letters_of: dict[str, list[str]] = {}
-        """The letters with a text, by its character."""
+        """The letters of the options with a text, by the text's character."""
         by_text: dict[str, list[str]] = {}
         for letter, option in options.items():
             words = " ".join(prose(plain_characters(option)).split())
             text = words.strip(" .,;:!?\"'“”。")
-            # a text that is the letter of an option is read as the letter
+            # A text that is the letter of an option is read as that letter.
             if text and text.upper() not in options:
                 by_text.setdefault(text.casefold(), []).append(letter)
         longest_first = sorted(by_text, key=len, reverse=True)
@@ -221,7 +223,7 @@ class _OptionReader:
             self._letters_of[character] = by_text[text]
 
     def in_markup(self, text: str) -> ChosenOption:
-        """Returns the choice of a text that may have it in a box."""
+        """Finds the choice in a text, first in its boxes."""
         for piece in boxed_answers(text):
             boxed = self.in_prose(piece)
             if boxed.letter:
@@ -229,12 +231,12 @@ class _OptionReader:
         return self.in_prose(text)
 
     def in_prose(self, text: str) -> ChosenOption:
-        """Returns the choice of a text, by the first rule that finds one."""
+        """Finds the choice in a text by the first rule that finds an option."""
         text = self.with_characters(text)
         whole = _ALONE_ON_LINE.fullmatch(text)
         if whole and whole["letter"] and whole["letter"].upper() not in self._order:
             return ChosenOption(None, f"whole: {NAMES_NONE}")
-        # an option that fills a line is not part of a clause that rejects it
+        # An option alone on a line is not part of a clause that rejects it.
         for rule, read in _RULES_OF_LINES.items():
             letters = read(self, text)
             if letters:
@@ -249,7 +251,7 @@ class _OptionReader:
         return ChosenOption(None, NAMES_NONE)
 
     def with_characters(self, text: str) -> str:
-        """Prose in which a character stands for the text of each option."""
+        """Returns prose in which one character replaces the text of each option."""
         text = prose(text)
         for pattern, character in self._texts:
             text = pattern.sub(character, text)
@@ -269,7 +271,7 @@ class _OptionReader:
         with_text = self._letters_of[option]
         if not letter:
             return with_text
-        # a letter beside a text counts if both name the same option
+        # A letter and a text count if both name the same option.
         is_same = bool(named) and named[0] in with_text
         return named if is_same else []
 
@@ -292,7 +294,7 @@ class _OptionReader:
         return letters
 
     def _is_next(self, line: str, letters: list[str]) -> bool:
-        """Returns whether a line has the option before these: both lines repeat the
+        """Returns True if a line has the option before these, so that both repeat the
         list."""
         before = self.whole(line)
         if not before or not letters:
@@ -370,8 +372,8 @@ class _OptionReader:
     ) -> list[str]:
         """Returns the options that follow a position.
 
-        Unless they are stated there, a capital "A" may be an article, and a small
-        letter part of a sentence.
+        If they are not stated there, a capital "A" may be an article, and a lowercase
+        letter may be part of a sentence.
         """
         match = _STATED.match(text, position)
         if match is None:
@@ -390,8 +392,8 @@ class _OptionReader:
         written: str,
         end: int,
     ) -> list[str]:
-        """Returns the letters of an option that ends at a position, and of those after
-        it."""
+        """Returns the letters of an option that ends at a position, and of later
+        options."""
         letters = self._named(written)
         further = _FURTHER.match(text, end)
         while letters and further:
@@ -450,9 +452,9 @@ def _chosen(rule: str, letters: Sequence[str]) -> ChosenOption:
 
 
 def _is_article(text: str, letter: re.Match[str]) -> bool:
-    """Returns whether a capital is the article "A" or the pronoun "I".
+    """Returns True if a capital is the article "A" or the pronoun "I".
 
-    A small letter follows then, and does not begin a list.
+    In that case a lowercase letter follows that does not begin a list.
     """
     if letter[0][-1] not in "AI":
         return False
@@ -463,7 +465,7 @@ def _is_article(text: str, letter: re.Match[str]) -> bool:
 def _whole_words(text: str) -> re.Pattern[str]:
     """Returns a pattern for a text that is not part of a longer word or number.
 
-    Scripts without blanks have no such edges.
+    Scripts that do not separate words have no such edges.
     """
     pattern = re.escape(text).replace(r"\ ", r"\s")
     if _has_edges(text[0]):

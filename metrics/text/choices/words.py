@@ -1,8 +1,8 @@
-"""The words with which answers to multiple-choice questions choose, by language.
+"""The words that answers to multiple-choice questions use to choose, by language.
 
-Each field holds alternatives of a regular expression, without capturing groups and
-without unbounded repetition. The languages are those of most models and data sets of
-the Hub. To add a language, add a row.
+Each field contains alternatives of a regular expression, without capturing groups and
+without unbounded repetition. Most models and data sets on the Hub use these languages.
+To add a language, add a row.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 
 class ChoiceWords(NamedTuple):
-    """The words of one language; a field without words is empty.
+    """The words of one language. A field without words is empty.
 
     ``answer`` and ``option`` are nouns ("the answer", "option"). ``states`` connects
-    such a noun with a letter ("is"). ``chooses`` is followed by a letter ("I choose"),
-    ``concludes`` by one that ends the sentence ("so"), ``rejects`` by a rejected one
-    ("not"). An ``article`` may precede the letter. ``right`` follows a letter that is
-    called right, ``wrong`` a rejected one, ``all_wrong`` a list of rejected ones.
-    ``joins`` connects letters of a list. ``spaced`` languages have blanks between
-    words.
+    such a noun with a letter ("is"). ``chooses`` precedes a letter ("I choose"),
+    ``concludes`` precedes a letter that ends the sentence ("so"), and ``rejects``
+    precedes a rejected letter ("not"). An ``article`` may precede the letter. ``right``
+    follows a letter that is called right, ``wrong`` follows a rejected letter, and
+    ``all_wrong`` follows a list of rejected letters. ``joins`` connects letters of a
+    list. ``spaced`` languages have spaces between words.
     """
 
     answer: str
@@ -299,9 +299,10 @@ LANGUAGES = (
 
 
 def any_of(field: str) -> str:
-    """Returns a regular expression for one of the words of a field, in any language.
+    """Returns a regular expression for any word of a field, in any language.
 
-    Words of languages with blanks stand alone; those of others may touch letters.
+    In languages with spaces, a match must be a whole word. In other languages it may
+    touch letters.
     """
     spaced: list[str] = []
     joined: list[str] = []
@@ -310,5 +311,5 @@ def any_of(field: str) -> str:
         if words:
             (spaced if language.spaced else joined).append(words)
     pattern = rf"(?:(?<!\w)(?:{'|'.join(spaced)})(?!\w)|{'|'.join(joined)})"
-    # answers are normalised to NFKC before they are searched
+    # Answers are normalised to NFKC before they are searched.
     return unicodedata.normalize("NFKC", pattern)
