@@ -1,1 +1,2 @@
-"""Documents as Markdown for a judge: PDF, office files, tables, texts, pictures."""
+"""Converts documents to Markdown for a judge: PDF, office files, tables, texts,
+pictures."""

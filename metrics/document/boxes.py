@@ -1,4 +1,4 @@
-"""Joins boxes of text to lines by position, from OCR engines or PDF text layers."""
+"""Joins boxes of text (from OCR engines or PDF text layers) into lines by position."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from mmeval.media.decode import TextBox
 COLUMN_GAP = 0.8
 """A gap wider than this share of a line's height separates two columns."""
 TOUCHING_GAP = 0.05
-"""Boxes within this share of a line's height, or overlapping by it, are one word."""
+"""Boxes with a gap or overlap of at most this share of a line's height are one word."""
 COLUMN = "  "
 """The separator of two columns."""
 
 
 def joined_lines(boxes: Sequence[TextBox]) -> list[str]:
-    """Returns the lines, top to bottom and left to right, with two blanks between
-    columns.
+    """Joins boxes into lines, from top to bottom and from left to right.
 
-    A box belongs to a line if its middle is within half the smaller height of the
-    middle of the line's first box.
+    A box belongs to a line if it is close to the line's first box: the vertical
+    distance of their centres must be less than half the smaller height. Columns are
+    separated by two spaces.
     """
     lines: list[list[TextBox]] = []
     for box in sorted(boxes, key=_middle):

@@ -1,4 +1,5 @@
-"""Hints for a judge of documents, by the release's rules for numbers and units."""
+"""Computes hints for a judge of documents by the release's rules for numbers and
+units."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ def hints_of(text: str) -> str:
 
 
 def has_unit(text: str) -> bool:
-    """Returns whether a text has a unit of the published list (g, kcal, mg, kg).
+    """Returns True if a text has a unit of the published list (g, kcal, mg, kg).
 
     Published oddity: units are found in any case and inside words, so any letter g
     counts.

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 OCR_NEEDS = ("rapidocr:ocr", "onnxruntime:ocr")
 MAX_SIDE = 2000
-"""Pixels a side. A larger picture is reduced first."""
+"""Maximum number of pixels per side. A larger picture is reduced first."""
 MAX_ASPECT = 4
 """The largest ratio of the sides. A longer picture is padded with white, since the
 engine enlarges pictures until the shorter side has 736 pixels."""
 MAX_LINES = 1000
-"""The most lines of one picture. Each takes 25 ms or more, by its length."""
+"""Maximum number of lines in a picture. Reading a line takes 25 ms or more."""
 _NETWORKS = 3
 """The networks that find lines, rotate them, and read them."""
-# lines one by one: a batch is padded to the longest line, which takes longer
+# Lines are read one by one: a batch is padded to its longest line, which takes longer.
 _SETTINGS = {
     "Global.log_level": "critical",
     "Global.max_side_len": MAX_SIDE,
@@ -37,18 +37,19 @@ _lock = threading.Lock()
 
 
 def read_words(picture: Picture) -> list[TextBox]:
-    """Returns the words in a picture, with boxes in pixels.
+    """Reads the words in a picture, with boxes in pixels.
 
-    The first call loads the networks, which takes seconds. One picture is read at a
-    time: a second for a few words, half a minute for a full page. There is no time
-    limit, so every machine reads the same; ``MAX_SIDE`` and ``MAX_LINES`` bound the
-    work.
+    The first call loads the networks, which takes seconds. Pictures are read one at a
+    time. It takes a second for a few words and half a minute for a full page. There is
+    no time limit, so the result is the same on every machine. ``MAX_SIDE`` and
+    ``MAX_LINES`` limit the work.
 
-    Raises MissingExtraError, and MissingDataError for a package without its networks.
+    Raises MissingExtraError if the package is missing, and MissingDataError if its
+    networks are missing.
     """
     import numpy as np
 
-    pixels = np.asarray(_on_white(picture))[:, :, ::-1]  # the engine takes blue first
+    pixels = np.asarray(_on_white(picture))[:, :, ::-1]  # the engine expects BGR
     with _lock:
         result = _loaded()(np.ascontiguousarray(pixels))
     if result.boxes is None or result.txts is None:
@@ -81,9 +82,9 @@ def _loaded() -> Any:
     need("onnxruntime", "ocr")
     rapidocr = need("rapidocr", "ocr")
     folder = Path(rapidocr.__file__).parent / "models"
-    # without them the engine would fetch them from the network
+    # Without these files the engine would download them.
     if len(list(folder.glob("*.onnx"))) < _NETWORKS:
         raise MissingDataError(
-            f"{folder} lacks the networks of rapidocr; install the package again"
+            f"the networks of rapidocr are missing in {folder}; reinstall the package"
         )
     return rapidocr.RapidOCR(params=_SETTINGS)

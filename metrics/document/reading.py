@@ -33,9 +33,9 @@ Rows: TypeAlias = tuple[tuple[str, ...], ...]
 Ocr = Literal["rapidocr", "none"]
 """The engine that reads pictures."""
 MAX_CHARS = 40_000
-"""The most characters of a document's Markdown that are used."""
+"""Maximum number of characters of a document's Markdown that are used."""
 MAX_PAGES_READ = 8
-"""The most pages of a document that are read by OCR."""
+"""Maximum number of pages of a document that are read by OCR."""
 OCR_DPI = 150.0
 NO_OCR = "OCR is switched off (ocr: none)"
 _PDF = "application/pdf"
@@ -45,18 +45,19 @@ _PROSE = re.compile(r",(?:\s|$)")
 
 
 class NoOcrError(MediaLimitError):
-    """A picture of text needs OCR, which is switched off."""
+    """A picture of text requires OCR, which is switched off."""
 
 
 def document_markdown(
     media: Media, limits: DecodeLimits, *, ocr: Ocr = "rapidocr"
 ) -> str:
-    """At least the first ``MAX_CHARS`` characters as Markdown; empty without words.
+    """Returns at least the first ``MAX_CHARS`` characters of a document as Markdown.
 
-    Tables of office files, texts that are CSV throughout, and lines that look like rows
-    become tables. OCR reads pictures, and pages without a text layer. Raises the errors
-    of ``mmeval.media.decode``, NoOcrError if OCR is needed but switched off, and
-    MissingExtraError.
+    It is empty if the document has no words. Tables in office files, texts that are
+    entirely CSV, and lines that look like rows become tables. OCR reads pictures and
+    pages without a text layer. Raises the errors of ``mmeval.media.decode``, NoOcrError
+    if OCR is required but switched off, and MissingExtraError if the OCR package is
+    missing.
     """
     if media.kind == "image":
         return markdown(blocks_of(_read_picture(media, limits, ocr)))
@@ -74,7 +75,7 @@ def document_markdown(
 
 
 def picture_markdown(media: Media, limits: DecodeLimits) -> str:
-    """Returns a picture's words, each line a row as in the release.
+    """Returns a picture's words as a table with one row per line, as in the release.
 
     Raises the errors of ``document_markdown``.
     """
@@ -82,11 +83,11 @@ def picture_markdown(media: Media, limits: DecodeLimits) -> str:
 
 
 def table_rows(text: str, *, is_csv: bool = False) -> Rows:
-    """Returns the rows of a text that is a table throughout, else empty.
+    """Returns the rows of a text that is entirely a table; empty for other texts.
 
     The separator is a comma, a tab or a semicolon. All rows have the same number of
-    cells, at least two. A text with blanks or line ends after its commas is not a
-    table. With ``is_csv`` it is enough that most rows have two cells or more.
+    cells, at least two. A text with spaces or line ends after its commas is not a
+    table. With ``is_csv`` it is enough if most rows have two or more cells.
     """
     stripped = text.strip("\ufeff\r\n ")
     start = stripped[: 2 * MAX_CHARS]
@@ -140,7 +141,8 @@ def _pdf_blocks(
     limits: DecodeLimits,
     ocr: Ocr,
 ) -> Iterator[Block]:
-    """The blocks of each page. OCR reads the first few pages without a text layer."""
+    """Yields the blocks of each page. OCR reads the first few pages without a text
+    layer."""
     # The text layers of all used pages are read before any picture, since OCR takes
     # longer than the time limit of decoding.
     layers: list[tuple[TextBox, ...]] = []
@@ -169,7 +171,7 @@ def _pdf_blocks(
 
 
 def _enough(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The blocks up to the used number of characters."""
+    """Yields blocks until they have more than ``MAX_CHARS`` characters."""
     count = 0
     for block in blocks:
         yield block

@@ -1,4 +1,4 @@
-"""Converts documents for a judge to Markdown, in a thread, before a call is sent."""
+"""Converts documents to Markdown for a judge, in a thread, before a call is sent."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from mmeval.metrics.document.reading import (
 from mmeval.program import Route
 
 Extraction = Literal["by_type", "pictures"]
-"""How a document becomes Markdown: ``by_type``, or as a picture, as in the release."""
+"""How a document is converted to Markdown: ``by_type``, or as a picture as in the
+release."""
 NO_WORDS = "it has no words that can be read"
 _MOST_NOTED_CHARS = 300
 _VERSION = 2
-"""The version of the Markdown, raised whenever a verdict could change."""
+"""The version of the Markdown. It must be raised whenever a verdict could change."""
 
 
 @lru_cache(maxsize=16)
@@ -32,8 +33,10 @@ def markdown_route(
     *,
     hints: bool,
 ) -> Route:
-    """Returns the route from documents to words, also for a judge that accepts
-    documents."""
+    """Returns the route from documents to words.
+
+    It also applies to a judge that accepts documents.
+    """
     options: list[str] = [extraction]
     if ocr != "none":
         options.append(ocr)

@@ -1,4 +1,4 @@
-"""Markdown of lines and tables, with UniM's rule for the rows of a table."""
+"""Writes lines and tables as Markdown, with UniM's rule for the rows of a table."""
 
 from __future__ import annotations
 
@@ -8,28 +8,27 @@ from collections.abc import Iterable, Sequence
 from mmeval.media.decode import Block, OfficeTable
 
 _COLUMNS = re.compile(r"\s{2,}|\t")
-"""The separator of cells in a line: two blanks or more, or a tab."""
+"""The separator of cells in a line: two or more spaces, or a tab."""
 RULE = "---"
 
 
 def cells_of(line: str) -> list[str]:
-    """Returns the cells of a line, split at two white-space characters or more, and at
-    tabs."""
+    """Splits a line into cells at tabs and at two or more white-space characters."""
     return _COLUMNS.split(line.strip())
 
 
 def released_markdown(lines: Iterable[str]) -> str:
-    """Returns all lines that are not empty as one table, as in the release.
+    """Writes all lines that are not empty as one table, as in the release.
 
-    The first line is the header, and each row has the cells of its line. Official
-    oddity: a paragraph is a row too.
+    The first line is the header, and each row contains the cells of its line. Official
+    oddity: a paragraph is also a row.
     """
     rows = [cells_of(line) for line in lines if line.strip()]
     return "\n".join(_table(rows))
 
 
 def markdown(blocks: Iterable[Block]) -> str:
-    """Paragraphs and tables, with an empty line between two. Rows are not padded."""
+    """Writes paragraphs and tables, separated by empty lines. Rows are not padded."""
     pieces: list[str] = []
     for block in blocks:
         if isinstance(block, str):
@@ -41,10 +40,10 @@ def markdown(blocks: Iterable[Block]) -> str:
 
 
 def blocks_of(lines: Iterable[str]) -> list[Block]:
-    """Lines as paragraphs and tables. Rows that are Markdown already stay.
+    """Groups lines into paragraphs and tables. Markdown rows are kept as they are.
 
-    A table is a run of lines with two cells or more. Between two of them may be one
-    line of a single cell.
+    A table is a run of lines with two or more cells. A single line with one cell may
+    occur between two such lines.
     """
     blocks: list[Block] = []
     stripped = [line.strip() for line in lines if line.strip()]
@@ -70,8 +69,10 @@ COLUMN_IN_TEXT = "  "
 
 
 def _table_end(cells: Sequence[Sequence[str]], start: int) -> int:
-    """Returns the index after the table that begins at ``start``; ``start`` without
-    one."""
+    """Returns the index after the table that begins at ``start``.
+
+    It is ``start`` if there is no table.
+    """
     end = position = start
     while position < len(cells):
         if len(cells[position]) > 1:
@@ -84,7 +85,7 @@ def _table_end(cells: Sequence[Sequence[str]], start: int) -> int:
 
 
 def _cell(text: str) -> str:
-    """Returns the text of a cell, escaped so that it cannot end the cell."""
+    """Returns the text of a cell, escaped so that nothing in it ends the cell."""
     return " ".join(text.split()).replace("|", "\\|")
 
 

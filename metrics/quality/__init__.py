@@ -1,1 +1,1 @@
-"""Metrics of the quality of an answer's items, alone or with their correctness."""
+"""Metrics that score the quality of an answer's items, alone or with correctness."""

@@ -1,8 +1,8 @@
-"""Items of an answer, scored one by one by the metrics of quality.
+"""Scores the items of an answer one by one, for the quality metrics.
 
 Each metric scores the items of one kind, such as the answer's pictures. Its value is
-their mean, and its evidence holds the quality of each. :mod:`unim_gq` takes the mean
-over all kinds from the evidence.
+their mean, and its evidence contains the quality of each item. :mod:`unim_gq` computes
+the mean over all kinds from this evidence.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ QUALITY = "quality"
 LABEL = "label"
 REASON = "reason"
 LEFT_OUT = "left_out"
-"""Keys of the evidence: the items in order; for each its quality (or null), its name,
-the reason, and whether it is left out because its scorer is unavailable."""
+"""Keys of the evidence: the items in order, and for each item its quality (or null),
+its name, the reason, and true if it is left out because its scorer is unavailable."""
 UNSEEN = "the answer names it, but its file is missing"
 Rounding: TypeAlias = Literal["none", "released"]
-"""Whether a quality is exact, or :func:`in_released_digits`."""
+"""The rounding of a quality: exact, or as :func:`in_released_digits` does."""
 Unreadable: TypeAlias = Literal["zero", "unscored"]
-"""A missing or damaged item counts 0, or leaves its answer unscored, as in the released
-scripts. The switch ``unreadable`` of each metric of quality."""
+"""The switch ``unreadable`` of each quality metric. A missing or damaged item counts 0,
+or leaves its answer unscored as in the released scripts."""
 
 
 class AnswerItem(NamedTuple):
-    """A file that the answer has or names; ``media`` is None if it is only named."""
+    """A file that the answer contains or names. ``media`` is None if it is only
+    named."""
 
     label: str
     media: Media | None
@@ -40,9 +41,9 @@ class AnswerItem(NamedTuple):
 
 @dataclass(frozen=True)
 class ItemScore:
-    """The quality of an item from 0 to 1 with its terms, or None with the reason.
+    """The quality of an item from 0 to 1 with its terms, or None with a reason.
 
-    ``cause`` is that of a ``Score``.
+    ``cause`` means the same as in a ``Score``.
     """
 
     quality: float | None
@@ -58,8 +59,8 @@ class ItemScore:
 
     @classmethod
     def unavailable(cls, reason: str) -> ItemScore:
-        """Returns the score of an item whose scorer is unavailable. It is in no
-        mean."""
+        """Returns the score of an item whose scorer is unavailable. It does not count
+        in any mean."""
         return cls(None, reason=reason, left_out=True)
 
     def to_json(self, label: str) -> dict[str, Any]:
@@ -86,11 +87,11 @@ def quality_of_media(
     *,
     unreadable: Unreadable = "zero",
 ) -> Score:
-    """Returns the mean quality of the items of a kind; inapplicable without any.
+    """Computes the mean quality of the items of a kind; inapplicable without any.
 
-    A file that is missing or damaged has the quality 0, or none if ``unreadable`` is
-    ``unscored``. One that is unsupported, or above the limits of decoding, never has
-    a quality, since its content is unknown.
+    A file that is missing or damaged has the quality 0, or no quality if ``unreadable``
+    is ``unscored``. A file that is unsupported, or that exceeds the limits of decoding,
+    never has a quality, since its content is unknown.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -105,7 +106,7 @@ def quality_of_media(
             try:
                 score = measure(item.media)
             except CorruptMediaError as error:
-                # raises where the file is not the one that was produced
+                # This raises an error if the file is not the one that was produced.
                 item.media.read()
                 score = unreadable_item(str(error), unreadable)
             except ContentError as error:
@@ -115,8 +116,7 @@ def quality_of_media(
 
 
 def in_released_digits(quality: float) -> float:
-    """Returns a quality rounded as in the released scorers, to hundredths of a
-    percent."""
+    """Rounds a quality to hundredths of a percent, as the released scorers do."""
     return round(round(100 * quality, 2) / 100, 4)
 
 
@@ -133,10 +133,10 @@ def unreadable_item(reason: str, unreadable: Unreadable) -> ItemScore:
 
 
 def together(scored: Sequence[tuple[str, ItemScore]]) -> Score:
-    """Returns the mean over items with their labels.
+    """Computes the mean over labelled items.
 
-    Unavailable items are left out; the score is unavailable if all are. It is unscored,
-    with bounds, if another item has no quality.
+    Unavailable items are left out. The score is unavailable if all items are
+    unavailable. It is unscored, with bounds, if another item has no quality.
     """
     evidence = {ITEMS: [score.to_json(label) for label, score in scored]}
     counted = [(label, score) for label, score in scored if not score.left_out]

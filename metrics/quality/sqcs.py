@@ -11,12 +11,12 @@ from mmeval.records import Score
 from mmeval.system import Checked, Share
 
 ETA = 0.7
-"""The weight of the paper, which also tried .6 and .8."""
+"""The weight in the paper, which also tests 0.6 and 0.8."""
 
 
 def _pair_fault(of: Sequence[str]) -> str:
     if len(of) != 2:
-        return "two outputs: the correctness, and after it the quality"
+        return "two outputs: first the correctness, then the quality"
     return ""
 
 
@@ -32,16 +32,16 @@ def sqcs(
 ) -> Score:
     """Correctness, weighted by quality: ``correctness * (eta + (1 - eta) * quality)``.
 
-    Range 0 to 1, higher is better. Both pieces must lie between 0 and 1. Unscored if a
-    piece is unscored, with the bounds that follow from the other. With correctness 0 it
-    is 0, whatever the quality.
+    Range 0 to 1, higher is better. Both pieces must be between 0 and 1. Unscored if a
+    piece is unscored. The bounds follow from the other piece. If the correctness is 0,
+    the score is 0, whatever the quality is.
 
     Switches:
 
-    - ``of``: the two outputs that it is made of, the correctness first.
-    - ``eta``: how much of the correctness counts whatever the quality.
+    - ``of``: the two outputs that it combines, the correctness first.
+    - ``eta``: the share of the correctness that counts whatever the quality is.
 
-    Evidence: the value of each piece, null for one without a value, and ``eta``.
+    Evidence: the value of each piece (null if it has no value), and ``eta``.
     """
     pieces = {name: scores[name] for name in of}
     spans: list[Range] = []
@@ -51,7 +51,7 @@ def sqcs(
             spans.append(score.bounds or (0.0, 1.0))
         else:
             spans.append((score.value, score.value))
-    # the formula rises with both pieces, so their ends give the ends of the range
+    # The formula rises with both pieces, so their bounds give the bounds of the score.
     low, high = [
         correctness * (eta + (1 - eta) * quality)
         for correctness, quality in zip(*spans, strict=True)

@@ -1,4 +1,4 @@
-"""Generation quality (GQ) of UniM: how well the items of an answer are made."""
+"""Generation quality (GQ) of UniM: how good the items of an answer are."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ COUNT = "count"
 MEAN = "mean"
 PARTIAL = "gq_partial"
 WITHOUT = "without"
-"""Keys of the evidence: by piece the number of items with a quality and their mean;
-whether items are left out, and the pieces that they belong to."""
+"""Keys of the evidence: per piece, the number of items with a quality and their mean;
+true if items are left out; and the pieces of those items."""
 
 
 @metric(
@@ -37,21 +37,22 @@ whether items are left out, and the pieces that they belong to."""
     reference_free=True,
 )
 def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score:
-    """Mean quality of all items of an answer: its text, each file, each piece of code.
+    """The mean quality of all items of an answer: its text, each file, each piece of
+    code.
 
-    Range 0 to 1, higher is better. The items are taken from the evidence of other
-    metrics, so nothing is decoded twice, and every item counts the same. Each quality
-    is limited to 0 and 1. A piece whose evidence has no ``items`` counts as one item.
+    Range 0 to 1, higher is better. The items come from the evidence of other metrics,
+    so nothing is decoded twice, and every item has the same weight. Each quality is
+    clamped to 0 and 1. A piece without ``items`` in its evidence counts as one item.
 
     Items of a piece that is unavailable (no judge, no weights) are left out. The
-    evidence then has ``gq_partial``, and the pieces under ``without``, even if the
-    answer has no such items. Unscored if an item is, with bounds. Unavailable if all
-    items are left out, inapplicable without an item. It ignores items of a modality
-    without a piece, and whether an item is what was requested.
+    evidence then contains ``gq_partial``, and the pieces under ``without``, even if the
+    answer has no such items. Unscored with bounds if an item is unscored. Unavailable
+    if all items are left out, inapplicable without an item. Items of a modality without
+    a piece are ignored. The metric does not check if an item is what was requested.
 
     Switches: ``of`` names the metrics whose items count.
 
-    Evidence: for each piece the ``count`` of its items and their ``mean``.
+    Evidence: per piece, the ``count`` of its items and their ``mean``.
     """
     known: list[float] = []
     spans: list[_QualityRange] = []
@@ -93,7 +94,8 @@ def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score
 
 
 class _QualityRange(NamedTuple):
-    """The range of unknown qualities; ``several``: of an unknown number of items."""
+    """The range of unknown qualities. With ``several`` the number of items is
+    unknown."""
 
     low: float
     high: float
@@ -101,7 +103,8 @@ class _QualityRange(NamedTuple):
 
 
 class _PieceItems(NamedTuple):
-    """A piece's items: known qualities, ranges of others, whether some are left out."""
+    """A piece's items: known qualities, ranges of unknown qualities, and if some are
+    left out."""
 
     known: Sequence[float] = ()
     spans: Sequence[_QualityRange] = ()
@@ -109,7 +112,10 @@ class _PieceItems(NamedTuple):
 
     @classmethod
     def of(cls, score: Score) -> _PieceItems:
-        """Returns the items of a piece; an inapplicable one has none."""
+        """Returns the items of a piece.
+
+        An inapplicable piece has no items.
+        """
         items = score.evidence.get(ITEMS)
         if isinstance(items, list | tuple) and items:
             known: list[float] = []
@@ -119,7 +125,7 @@ class _PieceItems(NamedTuple):
                 quality = item.get(QUALITY)
                 if item.get(LEFT_OUT):
                     left_out = True
-                # the evidence of a plugin's metric may hold anything
+                # The evidence of a plugin's metric may contain anything.
                 elif isinstance(quality, int | float) and math.isfinite(quality):
                     known.append(_limited(quality))
                 else:
@@ -142,7 +148,7 @@ def _limited(quality: float) -> float:
 def _bounds(
     known: Sequence[float], spans: Sequence[_QualityRange]
 ) -> tuple[float, float]:
-    """Returns the range of the mean. Items of unknown number may outweigh all
+    """Returns the range of the mean. An unknown number of items may outweigh all
     others."""
     lows, highs = list(known), list(known)
     below: list[float] = []

@@ -1,1 +1,2 @@
-"""Metrics of an answer's structure: the kinds, numbers and order of its parts."""
+"""Metrics that score an answer's structure: the kinds, numbers and order of its
+parts."""

@@ -1,7 +1,7 @@
 """Counts an answer's media tags, its files, or its parts, by modality.
 
-Source: UniM, section 4.2 and appendix B (tags are the unit; every tag occurs once,
-input tags only in the input).
+Source: UniM, section 4.2 and appendix B. Tags are the unit there. Every tag occurs
+once, and input tags occur only in the input.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from mmeval.records import Score, Trial
 
 Mode = Literal["occurrences", "unique", "unique_no_echo"]
 """``occurrences``: every tag counts. ``unique``: a repeated tag counts once.
-``unique_no_echo``: besides, a tag of the answer that is in the input does not count."""
+``unique_no_echo``: like ``unique``, and tags of the answer that are in the input do not
+count."""
 
 Unit = Literal["tags", "files", "parts"]
 """``tags``: placeholders in the text. ``files``: media and code that are present.
-``parts``: both; a tag with its file counts once."""
+``parts``: both, and a tag with its file counts once."""
 
 Counts = Mapping[str, int]
 """Items by modality (``image``, ``audio``, ``video``, ``document``, ``code``, ``3d``),
@@ -29,7 +30,8 @@ without zeros."""
 
 
 class CountedItem(NamedTuple):
-    """A counted item; equal ``kind`` and ``name`` mean one item, written twice."""
+    """A counted item. If ``kind`` and ``name`` are equal, it is the same item, written
+    twice."""
 
     kind: str
     name: str
@@ -42,7 +44,7 @@ class Structures(NamedTuple):
     answer: Counts
 
     def evidence(self, value: Fraction | None = None) -> dict[str, Any]:
-        """Returns the counts, and the exact value as ``p/q`` if known."""
+        """Returns the counts, and the exact value as ``p/q`` if it is known."""
         evidence: dict[str, Any] = {
             "reference": dict(self.reference),
             "answer": dict(self.answer),
@@ -59,8 +61,7 @@ def structures_of(
     unit: Unit,
     spelling: SpellingName | Sequence[SpellingName],
 ) -> Structures | Score:
-    """Returns the counts of first reference and answer, or unscored if one is
-    missing."""
+    """Counts the items of the first reference and the answer."""
     sides = sides_of(trial)
     if isinstance(sides, Score):
         return sides
@@ -76,7 +77,7 @@ def structures_of(
 
 
 def _count(items: Iterable[CountedItem], mode: Mode) -> Counts:
-    counts: dict[str, int] = {}  # a Counter takes three times as long for few items
+    counts: dict[str, int] = {}  # a Counter takes three times as long for a few items
     if mode != "occurrences":
         items = dict.fromkeys(items)
     for item in items:

@@ -1,4 +1,4 @@
-"""Lenient structure score: does the answer have the modalities of the reference?"""
+"""Lenient structure score: checks if the answer has the reference's modalities."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def lenient_structure(
 ) -> Score:
     """The share of the reference's modalities that the answer has, in any number.
 
-    Range 0 to 1, higher is better; 1 when no modality is missing. Additional modalities
-    of the answer do not matter. Text and hidden reasoning are not counted. The first
-    reference is the target. An answer without a modality is 0. Unscored when the
-    reference has no modality.
+    Range 0 to 1, higher is better. It is 1 when no modality is missing. Additional
+    modalities in the answer do not matter. Text and hidden reasoning are not counted.
+    The first reference is the target. An answer without any modality scores 0. Unscored
+    when the reference has no modality.
 
-    Switches: ``mode``, ``count`` and ``spelling`` are those of ``strict_structure``. Of
-    the modes only ``unique_no_echo`` can change this score.
+    Switches: ``mode``, ``count`` and ``spelling`` are the same as in
+    ``strict_structure``. Only the mode ``unique_no_echo`` can change this score.
 
     Evidence: the counts of both sides, and the exact fraction.
     """
@@ -42,8 +42,8 @@ def lenient_structure(
 
 
 def lenient_fraction(structures: Structures) -> Fraction | None:
-    """Returns the share of reference modalities that the answer has; None if there are
-    none.
+    """Returns the share of reference modalities in the answer; None without a reference
+    modality.
 
     >>> lenient_fraction(Structures({"image": 3, "audio": 1}, {"image": 1, "video": 1}))
     Fraction(1, 2)

@@ -14,16 +14,16 @@ Combine = Literal["product", "mean", "minimum"]
 
 
 def _span_of(spans: Sequence[Range], combine: Combine) -> Range:
-    """Returns the range of a combination, from the ranges of its pieces.
+    """Computes the range of a combination from the ranges of its pieces.
 
-    A factor known to be 0 makes a product 0, whatever the others are.
+    If a factor is known to be 0, the product is 0, whatever the other factors are.
     """
     low = high = 1.0
     if combine == "product":
         for span in spans:
             ends: list[float] = []
             for end, span_end in itertools.product((low, high), span):
-                # zero times infinity is zero here: an unbounded end is never reached
+                # Zero times infinity is zero here: an unbounded end is never reached.
                 ends.append(end * span_end + 0.0 if end and span_end else 0.0)
             low, high = min(ends), max(ends)
         return (low, high)
@@ -34,7 +34,7 @@ def _span_of(spans: Sequence[Range], combine: Combine) -> Range:
 
 
 def overall_range(ranges: Mapping[str, Range], switches: Mapping[str, Any]) -> Range:
-    """Returns the range of the score, from the ranges of its pieces."""
+    """Computes the range of the score from the ranges of its pieces."""
     return _span_of(list(ranges.values()), switches["combine"])
 
 
@@ -42,19 +42,19 @@ def overall_range(ranges: Mapping[str, Range], switches: Mapping[str, Any]) -> R
 def overall(
     scores: Mapping[str, Score], *, of: Sequence[str] = (), combine: Combine = "product"
 ) -> Score:
-    """The product of other scores of the same trial, or their mean, or the smallest.
+    """The product, the mean or the minimum of other scores of the same trial.
 
     The range follows from the ranges of the pieces: 0 to 1 for shares, and below 0 with
-    an SSIM. Higher is better if that holds for all pieces. Unscored when a piece is
-    unscored, with the bounds that follow from the others. A factor of 0 makes a product
-    0 even then.
+    an SSIM. Higher is better if this is true for all pieces. Unscored if a piece is
+    unscored. The bounds follow from the other pieces. A product with a factor of 0 is
+    still 0.
 
     Switches:
 
     - ``of``: the outputs of the task's other metrics.
     - ``combine``: ``product``, ``mean`` or ``minimum``.
 
-    Evidence: the value of each piece, null for one without a value.
+    Evidence: the value of each piece; null if it has no value.
     """
     spans: list[Range] = []
     for score in scores.values():
@@ -67,9 +67,10 @@ def overall(
 
 
 def combined(pieces: Mapping[str, Score], span: Range, **evidence: Any) -> Score:
-    """Returns the score of a combination that lies in ``span``.
+    """Returns the score of a combination with the range ``span``.
 
-    Unscored if a piece without a value matters, that is if ``span`` has a width.
+    Unscored if a piece without a value matters, that is, if the ends of ``span``
+    differ.
     """
     low, high = span
     values: dict[str, float | None] = {}

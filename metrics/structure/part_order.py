@@ -1,4 +1,4 @@
-"""Part order: whether the answer has the right kinds of part in the right order."""
+"""Part order: checks if the answer has the right kinds of part in the right order."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ def part_order(
 ) -> Score:
     """1 if the answer's parts come in an accepted order, else 0.
 
-    Range 0 to 1, higher is better. An order is a word with a letter for each part: t
-    text, i image, a audio, v video, d document, c code, 3 for 3D. Neighbouring texts
-    are one part. Blank text and hidden reasoning are not parts. An empty answer is 0.
+    Range 0 to 1, higher is better. An order is a word with one letter per part: t text,
+    i image, a audio, v video, d document, c code, 3 for 3D. Neighbouring texts are one
+    part. Blank text and hidden reasoning are not parts. An empty answer scores 0.
     Unscored without an accepted order.
 
     Labels, for example: ``{"order": ["ti"]}``.
 
     Switches:
 
-    - ``orders``: the accepted orders of all samples. Without them the label counts, and
+    - ``orders``: the accepted orders for all samples. By default the label is used, and
       without a label the orders of the references.
-    - ``order_key``: the label with an accepted order, or a list of them.
-    - ``dangling``: whether a placeholder without its medium counts as a part.
-    - ``reading``: ``parts``, or ``official_text`` to read the answer's text as the
-      released evaluator does, with its oddities.
+    - ``order_key``: the label with an accepted order, or with a list of orders.
+    - ``dangling``: true if a placeholder without its medium counts as a part.
+    - ``reading``: ``parts``, or ``official_text`` to read the answer's text like the
+      released evaluator, with its oddities.
 
-    Evidence: the order ``found`` (null if the official reading fails), and those
-    accepted.
+    Evidence: the order ``found`` (null if the official reading fails), and the orders
+    ``accepted``.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -69,7 +69,7 @@ def part_order(
         accepted = list(dict.fromkeys(map(order_of, trial.sample.references)))
     if not accepted:
         return Score.unscored(
-            f"no accepted order: neither metadata {order_key!r} nor a reference"
+            f"no accepted order: the row has neither {order_key!r} nor a reference"
         )
     order: str | None
     if reading == "official_text":
@@ -94,16 +94,15 @@ def order_of(content: Interleaved, *, dangling: bool = True) -> str:
 
 
 def official_order(response: str) -> str | None:
-    """Returns the order as the released evaluator reads a text; None if its reading
-    fails."""
+    """Reads the order in a text like the released evaluator; None if it fails there."""
     lead, *pieces = _MEDIUM.split(response)
     kinds = _TOKEN.findall(response)
     if len(pieces) != len(kinds):
-        # Official oddity (30c9f602): a number token in no whole placeholder is an
+        # Official oddity (30c9f602): a number token outside a whole placeholder is an
         # error.
         return None
-    # Official oddity (30c9f602): text before the first medium counts unless empty. A
-    # blank counts there; text after a medium must not be blank.
+    # Official oddity (30c9f602): any text before the first medium counts, even a space.
+    # Text after a medium must not be blank.
     order = "t" if lead else ""
     for kind, piece in zip(kinds, pieces, strict=True):
         order += "i" if kind == "image" else "a"
@@ -119,7 +118,7 @@ _TOKEN = re.compile(r"<(image|audio)_\d+>")
 
 
 def official_text(answer: Interleaved) -> str:
-    """Returns the answer's text, with a placeholder for each untagged medium, as
+    """Returns the answer's text, with a placeholder per untagged medium, as
     released."""
     pieces: list[str] = []
     for number, part in enumerate(answer.parts):

@@ -1,7 +1,7 @@
-"""Self-description: an answer's statements about its own picture, in a given form.
+"""Self-description: reads an answer's statements about its own picture.
 
-Each kind of statement has a parser, which the judged metrics use too. Answers may be
-hostile, so every parser takes time linear in the length of the answer.
+Each kind of statement has a parser, which the judged metrics also use. Answers may be
+hostile, so every parser runs in time linear in the length of the answer.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from mmeval.records import Sample, Score, Trial
 from mmeval.system import Checked
 
 Statements = Literal["standard", "official"]
-"""How a statement is read: in the published form without its defects, or as the
-released evaluator reads it."""
+"""How a statement is read: in the published form without its defects, or like the
+released evaluator."""
 Kind = Literal["count", "text", "colors", "sizes", "letters", "pattern", "words"]
 
 LEAST_WORDS, MOST_WORDS = 5, 10
-"""The number of words that the text of an answer may have."""
+"""The minimum and maximum number of words in the text of an answer."""
 
 _IMAGE = re.compile(r"<image_start><image_\d+><image_end>")
 _OFFICIAL_COUNT = re.compile(r"<count>(\d)+</count>")
@@ -34,15 +34,15 @@ _COUNT = re.compile(r"<count>\s*+([0-9]{1,9}+)\s*+</count>")
 def _letters_fault(value: str) -> str:
     if value and value == value.lower() and len(set(value)) == len(value):
         return ""
-    return "different small letters"
+    return "different lowercase letters"
 
 
 Letters = Annotated[str, Checked(_letters_fault)]
 
 
 def statement_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Returns the label that a row lacks for its kind of statement; empty if it lacks
-    none."""
+    """Returns why a row lacks a label for its kind of statement; empty if it does
+    not."""
     keys: list[str] = []
     if switches["kind"] in ("colors", "sizes"):
         keys.append(switches["object_key"])
@@ -75,9 +75,10 @@ def self_description(
 ) -> Score:
     """1 if the answer describes its own picture in the requested form, else 0.
 
-    Range 0 to 1, higher is better. Whether the description is true is not checked here:
-    ``judge_self_count`` and the other ``judge_self_*`` metrics ask a judge. Unscored
-    without an answer, and if the row lacks a label that the kind needs.
+    Range 0 to 1, higher is better. The metric does not check if the description is
+    true: for this, ``judge_self_count`` and the other ``judge_self_*`` metrics ask a
+    judge. Unscored without an answer, or if the row lacks a label that the kind
+    requires.
 
     Switches:
 
@@ -85,21 +86,21 @@ def self_description(
 
       - ``count``: a number, as in ``<count>4</count>``.
       - ``text``: ``<text>...</text>`` of ``least`` to ``most`` words, on one line.
-      - ``colors``: a JSON object from each of the row's objects to one of its colours,
-        all different.
+      - ``colors``: a JSON object that maps each of the row's objects to a different one
+        of the row's colours.
       - ``sizes``: a JSON list of the row's objects from the smallest to the largest, on
         one line.
       - ``letters``: a JSON list of two of the ``letters``, on one line.
       - ``pattern``: a description, as in ``<<three circles in a row>>``, on one line.
-      - ``words``: any words beside exactly one picture in exactly one place.
+      - ``words``: any words, with exactly one picture in exactly one place.
 
     - ``many``: with ``words``, several pictures and places are accepted.
     - ``object_key``, ``color_key``: the labels with the objects and the colours.
-    - ``least``, ``most``: how many words a text may have.
+    - ``least``, ``most``: the minimum and maximum number of words in a text.
     - ``letters``: the letters to choose from.
-    - ``statements``: ``standard``, or ``official`` to read as the released evaluator
-      does: a count is its last digit, a list of sizes may repeat an object (the first
-      entries count), and words are separated by single blanks, so a row of dots is a
+    - ``statements``: ``standard``, or ``official`` to read like the released evaluator.
+      Then a count is its last digit, a list of sizes may repeat an object (the first
+      entries count), and words are separated by single spaces, so a row of dots is a
       text.
 
     Evidence: the ``statement``, or null.
@@ -112,7 +113,7 @@ def self_description(
     answer, words = trial.output, said_by(trial.output, statements).words
     objects = texts_of(trial.sample.metadata, object_key)
     colors = texts_of(trial.sample.metadata, color_key)
-    # Any: each kind has another type of statement
+    # Any: each kind has a different type of statement.
     parsers: dict[Kind, Callable[[], Any]] = {
         "count": lambda: count_in(words, statements),
         "text": lambda: text_in(words, statements, least=least, most=most),
@@ -127,15 +128,18 @@ def self_description(
 
 
 class AnswerWords(NamedTuple):
-    """An answer's words without placeholders, and the number of its picture places."""
+    """An answer's words without placeholders, and the number of positions of
+    pictures."""
 
     words: str
     places: int
 
 
 def said_by(answer: Interleaved, statements: Statements = "standard") -> AnswerWords:
-    """Returns the words of an answer; if ``official``, its text cut at picture
-    placeholders."""
+    """Returns the words of an answer, and the number of positions of pictures.
+
+    ``official`` splits the text at picture placeholders like the released evaluator.
+    """
     if statements == "official":
         pieces = _IMAGE.split(official_text(answer))
         return AnswerWords("".join(pieces), len(pieces) - 1)
@@ -151,10 +155,10 @@ def said_by(answer: Interleaved, statements: Statements = "standard") -> AnswerW
 def words_beside(
     answer: Interleaved, statements: Statements = "standard", *, many: bool = False
 ) -> str | None:
-    """Returns the words of an answer with exactly one picture, in one place; else None.
+    """Returns an answer's words if it has exactly one picture in one place, else None.
 
-    With ``many``, several are accepted. The words of other answers may be about any
-    picture.
+    With ``many``, several pictures and places are accepted. The words of other answers
+    could be about any picture.
     """
     answer_words = said_by(answer, statements)
     pictures = len(media_of(answer, "image"))
@@ -166,7 +170,7 @@ def words_beside(
 
 
 def count_in(words: str, statements: Statements = "standard") -> int | None:
-    """Returns the number of ``<count>4</count>``.
+    """Returns the number in ``<count>4</count>``.
 
     >>> count_in("<count>15</count>"), count_in("<count>15</count>", "official")
     (15, 5)
@@ -185,13 +189,12 @@ def text_in(
     least: int = LEAST_WORDS,
     most: int = MOST_WORDS,
 ) -> str | None:
-    """Returns the text in ``<text>...</text>`` on one line, of ``least`` to ``most``
-    words.
+    """Returns the text in ``<text>...</text>`` if it has ``least`` to ``most`` words.
 
-    It must have a letter or a digit: a row of dots is empty after normalisation, so an
-    empty picture would be right.
+    It must be on one line, and it must contain a letter or a digit. A row of dots is
+    empty after normalisation, so an empty picture would match it.
 
-    Official oddity: words are separated by single blanks, so a double blank adds a
+    Official oddity: words are separated by single spaces, so a double space adds a
     word, and dots are words.
     """
     enclosed = first_enclosed(words, "<text>", "</text>")
@@ -210,10 +213,9 @@ def text_in(
 def colors_in(
     words: str, objects: Sequence[str], colors: Sequence[str]
 ) -> dict[str, str] | None:
-    """Returns the first ``{...}``, if it is JSON from exactly these objects to these
-    colours.
+    """Returns the first ``{...}`` if it is JSON that maps the objects to the colours.
 
-    It may span lines.
+    It must contain exactly these objects and colours. It may span lines.
     """
     start = words.find("{")
     end = words.find("}", start)
@@ -234,8 +236,7 @@ def colors_in(
 def sizes_in(
     words: str, objects: Sequence[str], statements: Statements = "standard"
 ) -> list[str] | None:
-    """Returns the first ``[...]`` on one line, if it is a JSON list of exactly these
-    objects.
+    """Returns the first ``[...]`` on one line if it is JSON with exactly these objects.
 
     Official oddity: it may repeat an object, and its first entries count.
     """
@@ -252,10 +253,10 @@ def letters_in(
     letters: str,
     count: int,
 ) -> list[int] | None:
-    """Returns the first ``[...]`` on one line, if it is a JSON list of ``count``
-    letters.
+    """Returns the first ``[...]`` on one line if it is JSON with ``count`` letters.
 
-    Returns their places in ``letters``. Case and blanks around a letter do not matter.
+    The result contains their positions in ``letters``. Case and spaces around a letter
+    do not matter.
 
     >>> letters_in('["A", "B"]', "abc", 2)
     [0, 1]
@@ -275,8 +276,10 @@ def pattern_in(words: str) -> str | None:
 
 
 def texts_in(words: str) -> list[str] | None:
-    """Returns the first list of texts that is strict JSON on one line; None without
-    one."""
+    """Returns the first list of strings that is strict JSON on one line.
+
+    None if there is no such list.
+    """
     enclosed = first_enclosed(words, "[", "]")
     if enclosed is None:
         return None
@@ -291,7 +294,7 @@ def first_enclosed(
     opening: str,
     closing: str,
 ) -> str | None:
-    """Returns the first piece from one mark to another on one line, marks included, or
+    """Returns the first piece between two marks on one line, marks included, or
     None."""
     for line in text.split("\n"):
         start = line.find(opening)
@@ -303,8 +306,10 @@ def first_enclosed(
 
 
 def texts_of(labels: Mapping[str, Any], key: str) -> list[str]:
-    """Returns the texts under a label, which is a text or a list; empty for anything
-    else."""
+    """Returns the texts under a label.
+
+    The label is a text or a list. The result is empty for anything else.
+    """
     items = labels.get(key)
     if isinstance(items, str):
         items = [items]

@@ -1,4 +1,4 @@
-"""Strict structure score: the reference's modalities in the same numbers?"""
+"""Strict structure score: compares the numbers of items of each modality."""
 
 from __future__ import annotations
 
@@ -18,21 +18,23 @@ def strict_structure(
     count: Unit = "tags",
     spelling: SpellingName | list[SpellingName] = "tag",
 ) -> Score:
-    """Mean F1 over modalities of the numbers of items, between answer and reference.
+    """The mean over modalities of the F1 between the item counts of answer and
+    reference.
 
-    Range 0 to 1, higher is better. It is 1 when every modality occurs exactly as often
-    as in the reference. A modality that only one side has contributes 0. Text and
-    hidden reasoning are not counted; order and index numbers do not matter. The first
-    reference is the target. An answer without items, against a reference with some, is
-    0. Unscored when neither side has an item.
+    Range 0 to 1, higher is better. It is 1 if every modality occurs exactly as often as
+    in the reference. A modality on only one side contributes 0. Text and hidden
+    reasoning are not counted, and order and index numbers do not matter. The first
+    reference is the target. An answer without items scores 0 if the reference has
+    items. Unscored if neither side has an item.
 
     Switches:
 
-    - ``mode``: ``occurrences`` counts every tag, ``unique`` each distinct tag once.
+    - ``mode``: ``occurrences`` counts every tag, ``unique`` counts distinct tags once.
       ``unique_no_echo`` also ignores tags of the answer that are in the input.
-    - ``count``: ``tags`` counts placeholders in the text, ``files`` media and code that
-      are present, ``parts`` both. Use ``files`` for a model that returns media without
-      writing tags. Scores by different units are not comparable; UniM's are by tags.
+    - ``count``: ``tags`` counts placeholders in the text, ``files`` counts media and
+      code that are present, and ``parts`` counts both. Use ``files`` for a model that
+      returns media without writing tags. Scores by different units are not comparable.
+      UniM counts tags.
     - ``spelling``: the spelling of placeholders, or a list of spellings.
 
     Evidence: the counts of both sides, and the exact fraction.
@@ -50,8 +52,7 @@ def strict_structure(
 
 
 def strict_fraction(structures: Structures) -> Fraction | None:
-    """Returns the mean of ``2 * min(g, r) / (g + r)`` over all modalities; None without
-    any.
+    """Returns the mean of ``2 * min(g, r) / (g + r)`` over all modalities, or None.
 
     >>> strict_fraction(Structures({"image": 3, "audio": 1}, {"image": 1, "audio": 1}))
     Fraction(3, 4)
@@ -63,7 +64,7 @@ def strict_fraction(structures: Structures) -> Fraction | None:
     for kind in kinds:
         expected = structures.reference.get(kind, 0)
         actual = structures.answer.get(kind, 0)
-        # The closed form of 2PR / (P + R); it is 0 where precision and recall both are,
-        # which the paper leaves open.
+        # The closed form of 2PR / (P + R). It is 0 if precision and recall are both 0.
+        # The paper does not define this case.
         total += Fraction(2 * min(expected, actual), expected + actual)
     return total / len(kinds)

@@ -1,1 +1,1 @@
-"""Metrics of videos."""
+"""Metrics that score videos."""

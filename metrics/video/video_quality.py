@@ -1,4 +1,4 @@
-"""Quality of videos by DOVER, with weights that the user provides."""
+"""The quality of videos according to DOVER, with weights that the user provides."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ DOVER_NAME = "VQAssessment/DOVER"
 
 
 class DoverBranch(NamedTuple):
-    """A branch's weight, and the mean and spread of its scores on the fitted videos."""
+    """A branch's weight, and the mean and spread of its scores on the videos of the
+    fit."""
 
     weight: float
     mean: float
@@ -35,13 +36,13 @@ class DoverBranch(NamedTuple):
         return self.weight * (score - self.mean) / self.spread
 
 
-# the numbers of DOVER's released fusion
+# The numbers of DOVER's released fusion.
 TECHNICAL = DoverBranch(0.6104, 0.1107, 0.07355)
 AESTHETIC = DoverBranch(0.3896, -0.08285, 0.03774)
 
 
 def fused(technical: float, aesthetic: float) -> float:
-    """Returns the overall quality from 0 to 1 of the scores of both branches."""
+    """Computes the overall quality from 0 to 1 from the scores of both branches."""
     x = TECHNICAL.share(technical) + AESTHETIC.share(aesthetic)
     return (1 + math.tanh(x / 2)) / 2  # the logistic function of x, without overflow
 
@@ -64,26 +65,28 @@ def video_quality(
     unreadable: Unreadable = "zero",
     seed: int = 0,
 ) -> list[Score]:
-    """Mean quality of the answer's videos, by DOVER's technical and aesthetic branches.
+    """The mean quality of the answer's videos according to DOVER's two branches.
 
-    Range 0 to 1, higher is better. The technical branch gets 7 x 7 fragments of 32 x 32
-    pixels in three clips of 32 frames, the aesthetic branch 32 whole frames of 224 x
-    224. A video that is too short is repeated from its start, and one below 224 pixels
-    a side is enlarged. A video that is missing or damaged is 0; one above the limits of
-    decoding leaves the answer unscored. Inapplicable without a video.
+    Range 0 to 1, higher is better. The technical branch sees 7 x 7 fragments of 32 x 32
+    pixels in three clips of 32 frames. The aesthetic branch sees 32 whole frames of 224
+    x 224 pixels. A video that is too short is repeated from its start, and a video with
+    a side below 224 pixels is enlarged. A video that is missing or damaged is 0. If a
+    video exceeds the limits of decoding, the answer is unscored. Inapplicable without a
+    video.
 
-    It ignores the sound, all other frames, and whether the video is what was requested.
+    The metric ignores the sound and all other frames. It does not check if the video
+    shows what was requested.
 
     Switches:
 
     - ``model``: a folder with ``dover.pt``, a TorchScript module of both branches,
-      traced with the code of github.com/VQAssessment/DOVER. It takes the technical view
-      (3, 3, 32, 224, 224) and the aesthetic view (1, 3, 32, 224, 224), as normalised
-      (clips, colours, frames, rows, columns), and returns the scores of both branches,
-      whose means count. Without it the metric is unavailable.
+      traced with the code of github.com/VQAssessment/DOVER. Its inputs are the
+      technical view (3, 3, 32, 224, 224) and the aesthetic view (1, 3, 32, 224, 224),
+      normalised, as (clips, colours, frames, rows, columns). It returns the scores of
+      both branches, and their means count. Without it the metric is unavailable.
     - ``unreadable``: a missing or damaged file is 0 (``zero``) or has no quality
       (``unscored``).
-    - ``seed``: chooses the frames, together with the video's content.
+    - ``seed``: selects the frames, together with the video's content.
 
     Evidence: the mean of each branch.
     """
@@ -110,8 +113,8 @@ class _DoverNetwork(NamedTuple):
 
 
 def branch_means(model: Mapping[str, Any], views: Views) -> tuple[float, float]:
-    """Returns the mean score of each branch. Raises WeightsError without two of
-    them."""
+    """Returns the mean score of each branch. Raises WeightsError unless there are
+    two."""
     torch = need("torch", "hf")
     network = loaded(model, _dover_network)
     with opening(network.folder), torch.inference_mode():
@@ -121,20 +124,21 @@ def branch_means(model: Mapping[str, Any], views: Views) -> tuple[float, float]:
     if not is_pair or not all(map(torch.is_tensor, outputs)):
         raise WeightsError(
             network.folder,
-            f"cannot be used: its {NETWORK} does not return the scores of two branches",
+            f"cannot be used: {NETWORK} does not return the scores of two branches",
         )
     technical, aesthetic = (float(scores.float().mean()) for scores in outputs)
     if not math.isfinite(technical + aesthetic):
         raise WeightsError(
             network.folder,
-            f"cannot be used: its {NETWORK} returns a value that is not a number",
+            f"cannot be used: {NETWORK} returns a value that is not a number",
         )
     return technical, aesthetic
 
 
 def _dover_network(folder: Path, device: str) -> _DoverNetwork:
     torch = need("torch", "hf")
-    # The format has a successor, which needs the network's code besides its weights.
+    # The format has a successor, but that needs the network's code in addition to its
+    # weights.
     with (
         opening(folder),
         warnings.catch_warnings(action="ignore", category=DeprecationWarning),

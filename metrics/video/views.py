@@ -1,6 +1,7 @@
 """The two views of a video for DOVER's branches, as configured for LSVQ-1080p.
 
-The technical view has fragments in full resolution, the aesthetic view small frames.
+The technical view consists of fragments in full resolution, and the aesthetic view
+consists of small frames.
 """
 
 from __future__ import annotations
@@ -19,17 +20,19 @@ if TYPE_CHECKING:
     Places = np.ndarray[Any, np.dtype[np.int64]]
 
 GRID, FRAGMENT = 7, 32
-"""Fragments along each side, and pixels a side of each."""
+"""Number of fragments along each side, and pixels per side of a fragment."""
 SIDE = GRID * FRAGMENT
-"""Pixels a side of both views."""
+"""Pixels per side of both views."""
 CLIP_FRAMES, CLIPS = 32, 3
-"""Of the technical view. The fragments of a clip have the same places in all frames."""
+"""Frames per clip, and clips, of the technical view. The fragments of a clip have the
+same positions in all its frames."""
 AESTHETIC_FRAMES = 32
-"""Frames of the aesthetic view, each from one of as many equal stretches."""
+"""Number of frames of the aesthetic view. Each is taken from its own part of the video,
+and the parts are equally long."""
 INTERVAL = 2
 """The distance between two used frames."""
 MEAN, STD = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
-"""Mean and spread of red, green and blue, by which both views are normalised."""
+"""Mean and spread of red, green and blue. Both views are normalised by them."""
 
 
 class Views(NamedTuple):
@@ -42,10 +45,11 @@ class Views(NamedTuple):
 def views_of(
     media: Media, *, seed: int = 0, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> Views:
-    """Both views of a video. Its bytes and ``seed`` decide all random choices.
+    """Returns both views of a video. Its bytes and ``seed`` decide all random choices.
 
     The video is decoded twice, since its number of frames is only known after the first
-    pass. Only used frames are kept. Raises the errors of ``mmeval.media.decode``.
+    pass. Only used frames are kept in memory. Raises the errors of
+    ``mmeval.media.decode``.
     """
     import numpy as np
 
@@ -64,7 +68,7 @@ def views_of(
 def frame_numbers(
     count: int, *, stretches: int, length: int, rng: np.random.Generator
 ) -> Places:
-    """Frame numbers: ``length`` of them from each equal stretch, ``INTERVAL`` apart.
+    """Selects ``length`` frames from each equal stretch, ``INTERVAL`` apart.
 
     The start is random if there is room. A short video is repeated from its first
     frame.
@@ -93,7 +97,7 @@ def _used_frames(
 
     pieces = np.zeros((len(technical), SIDE, SIDE, 3), np.uint8)
     wholes = np.zeros((len(aesthetic), SIDE, SIDE, 3), np.uint8)
-    # the uses of each frame by number: its clip (None: aesthetic view) and place there
+    # The uses of each frame by number: its clip (None: aesthetic view) and index there.
     uses: dict[int, list[tuple[int | None, int]]] = {}
     for place, number in enumerate(technical):
         uses.setdefault(int(number), []).append((place // CLIP_FRAMES, place))
@@ -112,12 +116,12 @@ def _used_frames(
 
 
 def fragments(pixels: Pixels, places: Any) -> Pixels:
-    """Squares from the cells of a grid over the picture, put together.
+    """Cuts squares from the cells of a grid over the picture, and puts them together.
 
-    ``places`` (2, grid, grid) are their positions within the cells, from 0 to 1. A
-    picture with a side too short is enlarged first. Upstream makes the grid by the size
-    before enlarging, so it covers only a corner of a small video; here it fits the
-    enlarged picture.
+    ``places`` (2, grid, grid) are the squares' positions within the cells, from 0 to 1.
+    A picture with a short side is enlarged first. Upstream computes the grid from the
+    size before enlarging, so its grid covers only a corner of a small video. Here the
+    grid fits the enlarged picture.
     """
     import numpy as np
 
@@ -143,8 +147,7 @@ def _start(
     number: int,
     place: float,
 ) -> int:
-    """Returns the start of a fragment in its cell; as upstream, never at the last
-    pixel."""
+    """Returns the start of a fragment. As upstream, it never reaches the last pixel."""
     cell = length // GRID
     free = max(0, cell - FRAGMENT)
     return min(cell * number, length - FRAGMENT) + int(place * free)
@@ -155,7 +158,7 @@ def resized(
     height: int,
     width: int,
 ) -> Pixels:
-    """Returns the picture in another size, bilinear as upstream.
+    """Resizes a picture, bilinearly as upstream.
 
     Only the nearest pixels count, so a much smaller picture keeps its noise.
     """
@@ -175,7 +178,8 @@ def resized(
 
 
 def normalised(pixels: Pixels) -> Numbers:
-    """Frames (clips, frames, height, width, 3) as (clips, 3, frames, height, width)."""
+    """Normalises frames (clips, frames, height, width, 3) to (clips, 3, frames, height,
+    width)."""
     import numpy as np
 
     numbers = pixels.astype(np.float32) - np.asarray(MEAN, np.float32)

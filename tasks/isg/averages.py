@@ -1,4 +1,4 @@
-"""The averages in ISG-Bench's tables, from the values of its samples.
+"""Computes the averages in ISG-Bench's tables from the values of the samples.
 
 The value of a category is the mean of its samples, not of its subtasks. The average is
 the plain mean of the categories with a value (paper, tables 3 to 7). The released
@@ -14,13 +14,13 @@ from mmeval.aggregate import known_mean
 from mmeval.tasks.isg.subtasks import CATEGORIES, LEVELS, SEMANTIC, category_of
 
 Row = Mapping[str, Any]
-"""A sample: its ``category`` (the subtask in the spelling of the data), and its value
-on each level, or None."""
+"""A sample: its ``category`` (the subtask as the data spells it), and its value on each
+level, or None."""
 Levels: TypeAlias = "dict[str, float | None]"
 
 
 class LevelAverages(TypedDict):
-    """The values of each category in the tables' order, and their mean, by level."""
+    """The values of each category by level, in the tables' order, and their mean."""
 
     categories: dict[str, Levels]
     average: Levels
@@ -29,11 +29,11 @@ class LevelAverages(TypedDict):
 def roll_up(
     rows: Sequence[Row], profile: Literal["standard", "official"] = "standard"
 ) -> LevelAverages:
-    """Returns the averages of samples.
+    """Computes the averages of samples.
 
     The mean of a level leaves out samples without a value on this level. Official
-    oddities: Semantic Segmentation is left out, a category without a value has 0, and
-    this 0 counts in the average; only the image level leaves VQA out. Raises
+    oddities: Semantic Segmentation is left out. A category without a value is 0, and
+    this 0 counts in the average. Only the image level leaves out VQA. Raises
     UnknownNameError for an unknown category.
     """
     official = profile == "official"
@@ -61,7 +61,7 @@ def roll_up(
 
 
 def average_of(categories: Mapping[str, Levels], *, official: bool = False) -> Levels:
-    """Returns the plain mean of the categories with a value, on each level."""
+    """Computes the plain mean of the categories with a value, on each level."""
     average: Levels = {}
     for level in LEVELS:
         included = dict(categories)

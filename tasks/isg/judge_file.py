@@ -1,4 +1,4 @@
-"""ISG-Bench's judge file: the lines of the answers with the verdicts of the levels."""
+"""Writes ISG-Bench's judge file: the answer lines with the verdicts of each level."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ SCORES = ("isg_structural", "isg_block", "isg_image", "isg_holistic")
 
 
 def judge_file(answers: str, count: int) -> str:
-    """Returns the name of the judge file of a file with ``count`` answers."""
+    """Returns the name of the judge file for a file with ``count`` answers."""
     return f"{Path(answers).stem}_0_{count}_judge.jsonl"
 
 
 def is_judged(scored: ScoredTrial) -> bool:
-    """Returns True if an answer has all four levels, each scored or with a lost
-    verdict."""
+    """Returns True if each of the four levels is scored or has a lost verdict."""
     for name in SCORES:
         score = scored.scores.get(name)
         if score is None:
@@ -40,18 +39,17 @@ def is_judged(scored: ScoredTrial) -> bool:
 
 
 def has_lost_verdict(scored: ScoredTrial) -> bool:
-    """Returns True if the line of a judged answer has a null verdict."""
+    """Returns True if the line of a judged answer contains a null verdict."""
     unscored = any(scored.scores[name].status == "unscored" for name in SCORES)
     return unscored and not _is_empty(scored)
 
 
 def judged(scored: ScoredTrial, line: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the line of a judged answer, with the levels as the released judge script
-    writes them.
+    """Returns the line of a judged answer, as the released judge script writes it.
 
     A lost verdict is null, and an empty answer has no result. In the official profile
-    the result is an error if the script ends at this sample, and ``image`` is null if
-    it ends at the pictures.
+    the result is an error if the script fails at this sample, and ``image`` is null if
+    it fails at the pictures.
     """
     if _is_empty(scored):
         return dict(line)
@@ -86,13 +84,13 @@ def _ends(score: Score) -> bool:
 
 
 def _questions(sample: Sample, kind: str) -> list[dict[str, Any]]:
-    """Returns the questions of a row. A damaged question is empty."""
+    """Returns the questions of a row. A damaged question becomes an empty object."""
     questions = listed(predict_of(sample).get(kind))
     return [dict(row) if isinstance(row, dict) else {} for row in questions]
 
 
 def _block_rows(sample: Sample, score: Score) -> list[dict[str, Any]]:
-    """Returns the questions with the judge's replies."""
+    """Returns the questions about blocks with the judge's replies."""
     rows = _questions(sample, BLOCK_QUESTIONS)
     verdicts = score.evidence.get("verdicts", {})
     for number, row in enumerate(rows):
@@ -102,7 +100,7 @@ def _block_rows(sample: Sample, score: Score) -> list[dict[str, Any]]:
         reply: dict[str, Any] | None = None
         if "lost" not in verdict:
             reply = {}
-            # a reply without Judge stays without it: null would count as a value
+            # A reply without Judge must not get one: null would count as a value.
             if UNREADABLE not in verdict:
                 reply[VERDICT] = verdict.get(VERDICT)
             reply[REASON] = verdict.get(REASON, "")
@@ -111,8 +109,10 @@ def _block_rows(sample: Sample, score: Score) -> list[dict[str, Any]]:
 
 
 def _image_rows(sample: Sample, score: Score) -> list[dict[str, Any]]:
-    """Returns the questions with the judge's replies. The evidence has them in row
-    order."""
+    """Returns the questions about pictures with the judge's replies.
+
+    The evidence lists them in the order of the row.
+    """
     replies = score.evidence.get("said", {})
     skipped = score.evidence.get("not_asked", {})
     verdicts = score.evidence.get("verdicts", {})

@@ -1,6 +1,6 @@
-"""The tables of ISG-Bench's paper: each level by category.
+"""Makes the tables of ISG-Bench's paper: each level by category.
 
-In the official profile there is also the released script's table.
+The official profile adds the released script's table.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SEMANTIC_NOTE = (
     "released script."
 )
 UNREAD_NOTE = (
-    "{} of {} {} verdicts cannot be read; the profile or lost: wrong decides how they "
+    "{} of {} {} verdicts cannot be read. The profile or lost: wrong decides how they "
     "count."
 )
 
@@ -44,9 +44,9 @@ MAX_NAMED = 3
 
 @dataclass
 class LevelAnswers:
-    """The answers of a run: a row for each answer with its value on each level.
+    """The answers of a run, with one row per answer and its value on each level.
 
-    The counters are by level: lost scores, unreadable verdicts, and judged questions.
+    The counters count lost scores, unreadable verdicts and judged questions by level.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -63,7 +63,8 @@ class LevelAnswers:
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
-    """Make the tables of a run's ISG-Bench tasks: judged here, and from judge files.
+    """Makes the tables of a run's ISG-Bench tasks: judged in the run, and from judge
+    files.
 
     A run without such tasks has no tables.
     """
@@ -141,7 +142,7 @@ def _add(
             answers.unread[level] += evidence.get(UNREAD, 0)
             values[level] = score.get("value")
             weights[level] = score.get("weight", 1)
-        # the released script counts each line of a repeated id
+        # The released script counts each line of a repeated id.
         for line in range(int(max(weights.values()))):
             counted = dict(values)
             for level, weight in weights.items():
@@ -153,7 +154,7 @@ def _add(
 def _scored(
     task: StoredTask,
 ) -> Iterator[tuple[int, int, Mapping[str, Any], str]]:
-    """The index, repeat, score row and category of each trial of a task."""
+    """Yields the index, repeat, score row and category of each trial of a task."""
     if task.name in TASKS:
         for row in task.score_rows():
             yield row["i"], row["n"], row, TASKS[task.name]
@@ -180,7 +181,7 @@ def _level_tables(
         values = [categories.get(name, {}).get(level) for name in CATEGORIES]
         missing = []
         for (name, names), value in zip(CATEGORIES.items(), values, strict=True):
-            # the data have no picture questions in this category
+            # The data contains no questions about pictures in this category.
             has_questions = (level, name) != ("image", "vqa")
             if value is None and has_questions:
                 missing.append(names.column.rstrip("."))

@@ -1,18 +1,19 @@
-"""Reads ISG-Bench's rows: ``ISG-Bench.jsonl``, with a folder ``images`` or the archive
-``images.zip`` beside it.
+"""Reads ISG-Bench's rows from ``ISG-Bench.jsonl``.
+
+The pictures are in the folder ``images`` or the archive ``images.zip`` next to it.
 
     {"id": "0000", "Category": "Prediction", "predict": {...},
      "Query": [{"type": "text", "content": "..."}, {"type": "image", "content": "images/0000_q1.png"}],
      "Golden": [...]}
 
-``Query`` is the question and ``Golden`` the reference, block by block. The labels are
-``category``, ``predict`` (the questions, :mod:`mmeval.metrics.judged.isg.rows`),
-``paths`` (of the pictures, as in the data), and ``irregularities`` (what is odd about a
-row that can be read). The option ``judge_file`` is the name or a pattern of a file of
-the released judge script. Then ``result`` is the file's result for the row, and
-``earlier`` has the results of earlier lines with the same id. With ``questions`` the
-reference is the row's ``predict`` as JSON, for models that write questions, and the
-label ``row`` has both sides as in the data.
+``Query`` is the question and ``Golden`` is the reference, block by block. The labels
+are ``category``, ``predict`` (the questions, :mod:`mmeval.metrics.judged.isg.rows`),
+``paths`` (the paths of the pictures as in the data), and ``irregularities`` (what is
+odd about a row that can be read). The option ``judge_file`` is the name or the pattern
+of a file of the released judge script. It adds two labels: ``result`` is the file's
+result for the row, and ``earlier`` lists the results of earlier lines with the same id.
+With ``questions`` the reference is the row's ``predict`` as JSON, for models that write
+questions, and the label ``row`` contains both sides as in the data.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -54,9 +55,9 @@ OPTIONS = ("data_file", "judge_file", "questions")
 
 
 def load(source: DataSource) -> InterleavedDataset:
-    """Load the rows.
+    """Loads the rows.
 
-    Raises MissingDataError if the file is missing, UnknownNameError for an unknown
+    Raises MissingDataError if the file is missing, and UnknownNameError for an unknown
     option.
     """
     source.check_options(OPTIONS)
@@ -76,19 +77,21 @@ def load(source: DataSource) -> InterleavedDataset:
 
 
 def known_labels(row: Mapping[str, Any]) -> dict[str, str]:
-    """Returns the label by which tasks select rows. It is empty for an unknown
-    category."""
+    """Returns the label that tasks use to select rows.
+
+    It is empty for an unknown category.
+    """
     category = row.get("Category")
     return {CATEGORY: category if isinstance(category, str) else ""}
 
 
 @dataclass(frozen=True)
 class IsgRowReader:
-    """Makes samples of rows.
+    """Turns rows into samples.
 
-    ``results`` are the lines of a judge file by id, in order; None without a judge
-    file. ``archive`` is the folder of the unpacked pictures, with or without a folder
-    ``images`` in it.
+    ``results`` contains the lines of a judge file by id, in order. It is None without a
+    judge file. ``archive`` is the folder of the unpacked pictures. It may contain a
+    folder ``images``.
     """
 
     results: Mapping[str, Sequence[Mapping[str, Any]]] | None = None
@@ -99,7 +102,7 @@ class IsgRowReader:
     def read(
         self, row: Mapping[str, Any], position: str, resolve: MediaFolder
     ) -> Sample | BadRow:
-        """Make a sample of a row. Raises UsageError for an invalid id."""
+        """Turns a row into a sample. Raises UsageError for an invalid id."""
         category, predict = row.get("Category"), row.get("predict")
         labels: dict[str, Any] = {**known_labels(row), GRAPH: predict}
         odd: list[str] = []
@@ -141,8 +144,7 @@ class IsgRowReader:
     def _content(
         self, row: Mapping[str, Any], key: str, resolve: MediaFolder, odd: list[str]
     ) -> Interleaved:
-        """Returns the content of a side of a row. Adds odd names of pictures to
-        ``odd``."""
+        """Reads one side of a row. Adds odd names of pictures to ``odd``."""
         blocks = row.get(key)
         if not isinstance(blocks, list) or not blocks:
             raise UsageError(f'"{key}" has no blocks')
@@ -174,10 +176,10 @@ def _results(
     folder: Path,
     pattern: str,
 ) -> dict[str, list[dict[str, Any]]]:
-    """Returns the results of a judge file by sample, and whether each line has an
-    answer.
+    """Reads the results of a judge file by sample.
 
-    Raises MissingDataError unless exactly one file matches the pattern.
+    Each result also states if its line has an answer. Raises MissingDataError unless
+    exactly one file matches the pattern.
     """
     names: list[str] = []
     if "/" not in pattern:
@@ -197,7 +199,7 @@ def _results(
             continue
         output = row.get("output")
         first = output[0] if isinstance(output, list) and output else None
-        # the released aggregator ignores an answer that begins with an empty text
+        # The released aggregator ignores an answer that begins with an empty text.
         answered = isinstance(first, dict) and (
             first.get("type") != "text" or first.get("content") != ""
         )

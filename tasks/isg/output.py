@@ -1,21 +1,21 @@
-"""The format ``isg``: answers in the files of ISG-Bench's scripts.
+"""The format ``isg``: answers in the files that ISG-Bench's scripts use.
 
-A scored run also has their judge file.
+For a scored run the judge file is also written.
 
     {"id": "0000", "Category": "Prediction", "Query": [...], "Golden": [...],
      "output": [{"type": "text", "content": "..."}, {"type": "image", "content": "outputs/0000_g1.png"}]}
 
-outputs.jsonl                 the answers; judge files hold the same lines
+outputs.jsonl                 the answers; judge files contain the same lines
 outputs_0_<n>_judge.jsonl     the answers with the verdicts of the four levels
                               (:mod:`mmeval.tasks.isg.judge_file`)
 outputs/<id>_g<n>             the pictures of the answers; media of other kinds are in
                               other/
 
-An ``output`` that is null or missing is an empty answer: the generation failed. A block
-whose file is missing keeps its place without a medium. A block of an unknown type
-becomes a picture whose ``raw`` is the type, with a warning. ``Query`` and ``Golden`` are
-those of the data set; the answer has a warning if the texts of ``Query`` differ.
-Everything else is as in :mod:`mmeval.interchange.row_layout`.
+An ``output`` that is null or missing is an empty answer: the generation failed. If the
+file of a block is missing, the block is kept without a medium. A block of an unknown
+type becomes a picture with the type as ``raw``, and the answer gets a warning.
+``Query`` and ``Golden`` come from the data set. The answer gets a warning if the texts
+of ``Query`` differ. Everything else is as in :mod:`mmeval.interchange.row_layout`.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -62,16 +62,16 @@ Block = Mapping[str, Any]
 
 
 def read_output(path: Path, media_root: MediaRoot = ()) -> RowAnswers:
-    """Read the answers of a file, or of a folder with ``outputs.jsonl``.
+    """Reads the answers in a file, or in a folder with ``outputs.jsonl``.
 
-    ``media_root``: see :class:`mmeval.interchange.MediaPaths`. Raises MissingDataError
-    if there are no answers, UsageError for a damaged file.
+    :class:`mmeval.interchange.MediaPaths` describes ``media_root``. Raises
+    MissingDataError if there are no answers, and UsageError for a damaged file.
     """
     return RowAnswers(LAYOUT, path, media_root)
 
 
 def write_output(run: AnsweredRun, folder: Path) -> ExportSummary:
-    """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises."""
+    """Fills the folder of one model. Raises the errors of :meth:`ExportFolder.fill`."""
     return _IsgFolder(folder).fill(run)
 
 
@@ -167,7 +167,7 @@ def _blocks_of_data(
     sample: Sample,
     key: str,
 ) -> list[Block]:
-    """Blocks in the form of the data, with the data's paths of pictures."""
+    """Returns blocks in the form of the data, with the data's paths of pictures."""
     paths = iter(sample.metadata[PATHS].get(key, ()))
     blocks: list[Block] = []
     for part in content.parts:
@@ -192,11 +192,11 @@ LAYOUT = RowLayout(
 
 GAPS = {
     "unjudged": "not scored on all four levels, so not in the judge file",
-    "null": "a verdict is lost and null in the judge file; the released script leaves "
-    "it out or counts it as no or 1",
+    "null": "a verdict is lost, so it is null in the judge file; the released script "
+    "leaves it out or counts it as no or 1",
 }
 NOTES = {
-    "exact": f"they have other parts than texts and pictures, kept under {OWN!r}",
+    "exact": f"they also have parts that are not texts or pictures, kept under {OWN!r}",
     "repeats": "second and later answers to a question, in outputs_repeat<n>.jsonl",
 }
 

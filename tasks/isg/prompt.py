@@ -13,8 +13,7 @@ Structure = Annotated[Literal["none", "golden"], FromReference(("golden",))]
 
 
 def prompt(sample: Sample, *, structure: Structure = "none") -> tuple[Message, ...]:
-    """Returns the query; with ``structure: golden`` also the blocks of the golden
-    answer."""
+    """Returns the query; with ``structure: golden`` also the golden answer's blocks."""
     if structure == "none":
         return sample.input
     tokens = " ".join(tokens_between(Interleaved(), sample.references[0]))

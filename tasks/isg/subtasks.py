@@ -11,9 +11,9 @@ from mmeval.errors import UnknownNameError
 class CategoryNames(NamedTuple):
     """The names of a category.
 
-    ``column`` is that in the paper's tables, ``released`` that of the released
-    aggregator. ``subtasks`` maps the spelling in the data to the name of our task
-    (without ``isg_``).
+    ``column`` is the name in the paper's tables, and ``released`` is the released
+    aggregator's name. ``subtasks`` maps the spelling in the data to the name of our
+    task (without ``isg_``).
     """
 
     column: str
@@ -81,7 +81,7 @@ CATEGORIES: Mapping[str, CategoryNames] = {
         "VQA", "VQA", {"Object_VQA": "object_qa", "Historical": "historical"}
     ),
 }
-"""In the order of the paper's tables."""
+"""The categories in the order of the paper's tables."""
 SEMANTIC = "Semantic Segmentation"
 """The subtask that the released aggregator leaves out."""
 LEVELS = ("structural", "block", "image", "holistic")
@@ -90,7 +90,7 @@ TASKS: Mapping[str, str] = {
     for names in CATEGORIES.values()
     for name, task in names.subtasks.items()
 }
-"""The spelling in the data, by the name of the task."""
+"""Maps a task's name to the spelling of its subtask in the data."""
 Requirement = Literal["detailed", "partial", "none"]
 _REQUIRED: Mapping[str, Requirement] = {
     "style": "detailed",
@@ -104,10 +104,10 @@ _OF_SUBTASK = {
 
 
 def requirement_of(subtask: str) -> Requirement:
-    """How far the task determines the content of the pictures (released prompts).
+    """Returns how far the task determines the content of the pictures.
 
-    ``detailed``: completely; ``partial``: only the main objects; ``none``: not at all.
-    An unknown subtask is ``partial``.
+    ``detailed``: completely. ``partial``: only the main objects. ``none``: not at all.
+    The released prompts make this distinction. An unknown subtask is ``partial``.
     """
     return (
         "none"
@@ -117,8 +117,7 @@ def requirement_of(subtask: str) -> Requirement:
 
 
 def category_of(subtask: str) -> str:
-    """Returns the category of a subtask in the data's spelling. Raises
-    UnknownNameError."""
+    """Returns the category of a subtask. Raises UnknownNameError if it is unknown."""
     if subtask not in _OF_SUBTASK:
         raise UnknownNameError("subtask of ISG-Bench", subtask, _OF_SUBTASK)
     return _OF_SUBTASK[subtask]

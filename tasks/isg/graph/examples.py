@@ -1,4 +1,4 @@
-"""Examples for the prompts of question generation, from our bundled rows."""
+"""Selects examples for the prompts of question generation from the bundled rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _FILE = Path(__file__).parents[1] / "bundled" / "ISG-Bench.jsonl"
 
 
 class Example(NamedTuple):
-    """An example row: its texts, its query with named blocks, its replies by stage."""
+    """An example row: its texts, its query with named blocks, and its replies by
+    stage."""
 
     subtask: str
     texts: tuple[str, ...]
@@ -34,7 +35,7 @@ class Example(NamedTuple):
 def examples_for(
     stage: str, subtask: str, texts: Sequence[str], count: int
 ) -> list[Example]:
-    """Rows of the same category for a stage, those of the same subtask first.
+    """Returns rows of the same category for a stage, rows of the same subtask first.
 
     The row with the same texts is left out.
     """

@@ -1,10 +1,10 @@
-"""The format ``isg_graph``: the questions written by a model, as a data file.
+"""The format ``isg_graph``: a data file with the questions that a model wrote.
 
     {"id": "0000", "Category": "Prediction", "Query": [...], "Golden": [...], "predict": {...}}
 
-``ISG-Bench.jsonl`` has the rows of the data with the written questions as ``predict``.
-Together with the pictures of the data it is a data set. Further answers to a row are in
-``ISG-Bench_repeat1.jsonl`` and so on.
+``ISG-Bench.jsonl`` contains the rows of the data with the written questions as
+``predict``. Together with the data's pictures it is a data set. Further answers to a
+row are in ``ISG-Bench_repeat1.jsonl`` and so on.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NOTES = {"repeats": f"second and later answers to a row, in {REPEAT.format('<n>'
 
 
 def write_questions(run: AnsweredRun, folder: Path) -> ExportSummary:
-    """Fill the folder of one model.
+    """Fills the folder of one model.
 
     Raises the errors of :meth:`ExportFolder.fill`, and UsageError for a run without
     questions.
@@ -42,7 +42,7 @@ def write_questions(run: AnsweredRun, folder: Path) -> ExportSummary:
 
 
 class _QuestionsFolder(ExportFolder):
-    """Collects the rows of each repeat and writes a file for each."""
+    """Collects the rows of each repeat and writes one file per repeat."""
 
     benchmark = "isg_graph"
     entry = "line"
@@ -66,7 +66,7 @@ class _QuestionsFolder(ExportFolder):
                 "Category": sample.metadata[CATEGORY],
                 **sample.metadata[ROW],
             }
-            # models write NaN: as JSON it becomes null
+            # Models write NaN, which becomes null in JSON.
             row = from_line(to_line({**columns, GRAPH: predict}))
             self._rows.setdefault(trial.repeat, []).append(row)
         elif trial.output is not None:

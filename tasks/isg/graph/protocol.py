@@ -4,8 +4,9 @@
 2. the relations between blocks; 3. a question for each relation;
 4. the content of the pictures; 5. a question for each tuple, some below others.
 
-Stages 2 and 4 only depend on 1 and are asked at the same time, and so are 3 and 5. The
-model is asked again after a faulty reply (:mod:`mmeval.tasks.isg.graph.stages`).
+Stages 2 and 4 only depend on stage 1, so they are requested at the same time. The same
+applies to stages 3 and 5. The model is asked again after a faulty reply
+(:mod:`mmeval.tasks.isg.graph.stages`).
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ _EXAMPLES = {
         "questions": [{"image": "<gen_img1>", "Question": "Is there a lamp?", "id": 0}]
     },
 }
-"""Example replies for a dry run. With them every stage is asked."""
+"""Example replies for a dry run. They make every stage run."""
 _TRIPLES = {"block_questions": "relations", "image_questions": "tuples"}
 """Stages that ask about the triples of another stage."""
 
@@ -78,7 +79,7 @@ class Stages:
 
     @property
     def needs_picture_stages(self) -> bool:
-        """True if stages 4 and 5 are asked for an answer with pictures."""
+        """True if stages 4 and 5 run for an answer with pictures."""
         return requirement_of(self.subtask) != "none"
 
     def call(
@@ -88,7 +89,7 @@ class Stages:
         values: Mapping[str, Any],
         example: str = "",
     ) -> Call:
-        """Returns the call of a stage. ``read`` accepts or refuses the reply."""
+        """Returns the call of a stage. ``read`` accepts or rejects the reply."""
         texts = [part.text or "" for part in self.query.values() if part.kind == "text"]
         shown_examples = []
         for row in examples_for(stage, self.subtask, texts, self.examples):
@@ -116,7 +117,7 @@ class Stages:
         )
 
     def captions(self) -> Program[dict[str, str]]:
-        """Captions of the task's pictures by token."""
+        """Requests captions of the task's pictures, and returns them by token."""
         tokens = []
         calls = []
         for token, part in self.query.items():
@@ -137,7 +138,7 @@ class Stages:
         about_blocks: Interleaved,
         about_pictures: Interleaved,
     ) -> Program[Interleaved]:
-        """Run the stages after the first. Returns the questions as JSON text."""
+        """Runs the stages after the first. Returns the questions as JSON text."""
         shared_values = {"structure": json.dumps(structure.written)}
         has_pictures = bool(structure.pictures) and self.needs_picture_stages
         relations_of = partial(stages.read_relations, structure=structure)
@@ -212,12 +213,13 @@ def isg_graph(
     image_questions_prompt: StagePrompt = "isg_graph_image_questions",
     caption_prompt: CaptionPrompt = "isg_graph_caption",
 ) -> Program[Interleaved]:
-    """Returns the questions of a row as JSON, in the form of ``predict``.
+    """Writes the questions of a row as JSON, in the form of ``predict``.
 
-    ``block_pictures`` and ``image_pictures`` decide if the stages about blocks and
-    about pictures see the pictures of the task. Otherwise they read captions by the
-    same model. ``examples`` is the number of rows of the same category in each prompt.
-    Stages 4 and 5 are skipped for subtasks that require nothing of the pictures.
+    With ``block_pictures`` the stages about blocks see the pictures of the task, and
+    with ``image_pictures`` the stages about pictures see them. Otherwise they read
+    captions by the same model. ``examples`` is the number of rows of the same category
+    in each prompt. Stages 4 and 5 are skipped for subtasks without requirements for the
+    pictures.
     """
     query: list[Part] = []
     for message in ask.messages:
@@ -256,8 +258,10 @@ def isg_graph(
 def named_blocks(
     query: Mapping[str, Part], captions: Mapping[str, str] | None = None
 ) -> Interleaved:
-    """Returns a task with named blocks. ``captions`` replace its pictures (None: keep
-    them)."""
+    """Returns a task with named blocks.
+
+    ``captions`` replace its pictures. If they are None, the pictures are kept.
+    """
     parts: list[Part] = []
     for token, part in query.items():
         if part.kind == "text":

@@ -1,4 +1,4 @@
-"""The replies of the five stages of question generation, read and checked.
+"""Reads and checks the replies of the five stages of question generation.
 
     1  {"Query": ["<query_text1>"], "Answer": ["<gen_text1>", "<gen_img1>"]}
     2  {"relation": [["<gen_text1>", "<gen_img1>", "describes"]]}
@@ -6,9 +6,9 @@
     4  {"tuple": [["entity", "lamp", "<gen_img1>"], ["attribute", "red", "lamp", "<gen_img1>"]]}
     5  {"questions": [{"image": "<gen_img1>", "Question": "...", "id": 0, "Preliminary": []}]}
 
-A reply may have other keys (``Thought``), and prose around it. Each reader raises
-ReplyError for a faulty reply. A reader only checks against what its prompt shows, since
-a reply is reused for every equal request.
+A reply may contain other keys (``Thought``), and prose may surround it. Each reader
+raises ReplyError for a faulty reply. A reader checks a reply only against the content
+of its prompt, since a reply is reused for every equal request.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FORMS = {
     "image_questions": '{"questions": [{"image": "<gen_img1>", "Question": "<a '
     'question to answer with yes or no>", "id": 0, "Preliminary": []}, ...]}',
 }
-"""The reply of each stage, as stated in its prompt."""
+"""The form of the reply in each stage, as the prompt states it."""
 _TUPLE_LENGTHS = {"entity": 3, "attribute": 4, "relation": 5}
 """The length of a tuple about a picture, by its kind."""
 
@@ -57,7 +57,7 @@ class Structure(NamedTuple):
 
 
 def read_structure(text: str, query: Sequence[str] | None = None) -> Structure:
-    """Read the first stage.
+    """Reads the first stage.
 
     ``query`` are the blocks of the task. Without them, the reply may name any blocks of
     the task.
@@ -65,10 +65,10 @@ def read_structure(text: str, query: Sequence[str] | None = None) -> Structure:
     try:
         read_object(text, ("structure", "block_tuple"))
     except ReplyError:
-        pass  # the reply is of a single stage, as it should be
+        pass  # the reply belongs to a single stage, as it should
     else:
         raise ReplyError(
-            "the reply has all stages, as from --model reference; use --protocol single"
+            "the reply has all stages (as of --model reference); use --protocol single"
         )
     reply = read_object(text, ("Query", "Answer"))
     query_blocks = _texts(reply["Query"], "Query")
@@ -97,7 +97,7 @@ def read_structure(text: str, query: Sequence[str] | None = None) -> Structure:
 
 
 def read_relations(text: str, structure: Structure) -> list[list[str]]:
-    """Read the second stage: a list of subject, object and relation, maybe empty."""
+    """Reads the second stage: a list of subject, object and relation, maybe empty."""
     blocks = {*structure.query, *structure.answer, ALL}
     rows = [_texts(row, "a relation") for row in _rows(text, "relation")]
     for row in rows:
@@ -111,7 +111,7 @@ def read_relations(text: str, structure: Structure) -> list[list[str]]:
 def read_block_questions(
     text: str, relations: Sequence[Sequence[str]]
 ) -> list[dict[str, Any]]:
-    """Read the third stage: a question for each relation, about their blocks."""
+    """Reads the third stage: a question per relation, about the relation's blocks."""
     blocks: set[str] = set()
     for relation in relations:
         blocks.update(relation[:2])
@@ -126,9 +126,9 @@ def read_block_questions(
 
 
 def read_tuples(text: str, structure: Structure) -> list[list[str]]:
-    """Read the fourth stage: the content of each picture.
+    """Reads the fourth stage: the content of each picture.
 
-    Adds entities that only an attribute or a relation names.
+    Also adds each entity that only an attribute or a relation names.
     """
     rows = [_texts(row, "a tuple") for row in _rows(text, "tuple")]
     for row in rows:
@@ -157,7 +157,8 @@ def read_tuples(text: str, structure: Structure) -> list[list[str]]:
 def read_image_questions(
     text: str, tuples: Sequence[Sequence[str]]
 ) -> list[dict[str, Any]]:
-    """Read the fifth stage: a question for each tuple, below those of its entities."""
+    """Reads the fifth stage: a question per tuple, which depends on its entities'
+    questions."""
     known_pictures = {row[-1] for row in tuples}
     rows: list[dict[str, Any]] = []
     for row in _rows(text, "questions"):
@@ -192,7 +193,7 @@ def read_image_questions(
 
 
 def plain_name(name: str) -> str:
-    """Returns an entity's name for comparisons: in lower case, with blanks."""
+    """Returns an entity's name for comparisons: in lowercase, with spaces."""
     return name.lower().replace("_", " ")
 
 
@@ -210,7 +211,7 @@ def _texts(value: Any, name: str) -> tuple[str, ...]:
 
 
 def _fields(row: Any, keys: Sequence[str]) -> dict[str, Any]:
-    """Returns the texts under some keys of an object."""
+    """Returns the texts under these keys of an object."""
     values = {}
     if isinstance(row, Mapping):
         values = {key: row.get(key) for key in keys}
