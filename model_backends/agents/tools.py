@@ -1,4 +1,4 @@
-"""Tools without a special backend: any backend that gives the kind can be used."""
+"""Tools without a special backend. Any backend that returns the kind can be used."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The averages in MMMG's tables, from the values of its tasks.
+"""Computes the averages in MMMG's tables from the values of the tasks.
 
-A task has a value for each of the four passes (repeats). The paper's interval of a
-category averages each pass over its tasks, and then takes the spread of these averages.
+A task has a value for each of the four passes (repeats). For a category's interval, the
+paper averages each pass over the tasks, and then computes the spread of these averages.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from mmeval.aggregate import Spread, spread
 Passes = Sequence[float]
 """The mean of a task over its rows, for each pass."""
 Absent = Literal["left out", "zero"]
-"""How a task counts that a model does not support: left out as in the paper, or 0 as on
-the leaderboard."""
+"""How to count a task that a model does not support: left out as in the paper, or 0 as
+on the leaderboard."""
 
 
 def average(
     values: Mapping[str, float], tasks: Sequence[str], *, absent: Absent = "left out"
 ) -> float | None:
-    """Returns the unweighted mean of tasks; None if no task counts.
+    """Computes the unweighted mean of tasks; None if no task counts.
 
-    ``absent`` decides how tasks without a value count.
+    ``absent`` sets how tasks without a value count.
     """
     known = [values[task] for task in tasks if task in values]
     count = len(tasks) if absent == "zero" else len(known)
@@ -32,9 +32,9 @@ def average(
 
 
 def interval(passes: Mapping[str, Passes], tasks: Sequence[str]) -> Spread | None:
-    """Returns the mean of the tasks with passes, and the authors' standard error.
+    """Computes the mean of the tasks with passes, and the authors' standard error.
 
-    None if the tasks have different numbers of passes, or none has a pass.
+    None if the tasks have different numbers of passes, or no passes.
     """
     known = [passes[task] for task in tasks if task in passes]
     counts = {len(values) for values in known}

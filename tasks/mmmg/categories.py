@@ -1,7 +1,7 @@
 """The categories of MMMG with their tasks, in the order of the paper.
 
-The authors only average within a category, since a model without sound output may still
-be good at pictures.
+The authors only compute averages within a category, since a model without sound output
+may still be good at pictures.
 """
 
 from __future__ import annotations

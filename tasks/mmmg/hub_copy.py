@@ -1,13 +1,13 @@
-"""The copy of MMMG on the hub: parquet with instructions and media.
+"""Reads the copy of MMMG on the hub: parquet files with instructions and media.
 
     category       the name of the instruction file
     instruction    the prompt (``instruction_para`` in the instruction files)
     image_0, image_1, ref_image_0 .. ref_image_3, audio_0    the media of a row, or null
 
-The copy has no fields for scoring. Only media are taken from it, for rows whose files
-are missing. A row is found by its category and prompt. Rows that share both (five
-groups, twelve rows in all) are taken in the order of the copy, which is that of the
-instruction files.
+The copy has no fields for scoring. It only supplies media for rows with missing files.
+A row is found by its category and prompt. Some rows share both (five groups, twelve
+rows in total). They are matched by their order, since the copy has the same order as
+the instruction files.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ REPOSITORY = "UW-FMRL2/MMMG"
 _COLUMN = {"image_list": "image", "audio_list": "audio", "ref_image_list": "ref_image"}
 _KEYS = ("category", "instruction")
 _BATCH_ROWS = 8
-"""Rows in memory at a time: a row with pictures weighs megabytes."""
+"""Number of rows in memory at a time, since a row with pictures takes megabytes."""
 
 
 class PromptPlace(NamedTuple):
-    """A row by its prompt. ``turn`` is the number of earlier rows of the category with
-    this prompt."""
+    """The position of a row by its prompt. ``turn`` is the number of earlier rows of
+    the category with this prompt."""
 
     prompt: str
     turn: int
@@ -46,7 +46,7 @@ class HubCopy:
     files: tuple[Path, ...]
 
     def has(self, category: str, place: PromptPlace) -> bool:
-        """Returns True if the copy has the row. This does not read the media.
+        """Returns True if the copy contains the row. This does not read the media.
 
         Raises UsageError for a file that is not parquet or lacks the columns.
         """
@@ -54,7 +54,7 @@ class HubCopy:
 
     @cached_property
     def _prompts(self) -> Counter[tuple[str, str]]:
-        """The number of rows with each prompt of each category."""
+        """The number of rows for each category and prompt."""
         rows = self._rows(_KEYS)
         return Counter((row["category"], row["instruction"]) for row in rows)
 
@@ -95,7 +95,7 @@ class HubCopy:
                 ):
                     for row in batch.to_pylist():
                         for name, value in row.items():
-                            # media are bytes, or a struct of bytes and path
+                            # Media are bytes, or a struct of bytes and path.
                             if isinstance(value, dict):
                                 row[name] = value.get("bytes")
                         yield row
@@ -114,10 +114,9 @@ class CategoryMedia:
         position: int,
         name: str,
     ) -> Media:
-        """Returns the medium at a position of a row's list ``field``, with the given
-        file name.
+        """Returns the medium at a position of a row's list ``field``, named ``name``.
 
-        Raises MissingDataError if the copy does not have it.
+        Raises MissingDataError if the copy does not contain it.
         """
         column = f"{_COLUMN[field]}_{position}"
         data = self.columns.get(place, {}).get(column)
@@ -129,10 +128,10 @@ class CategoryMedia:
 
 
 def find_copy(folder: Path) -> HubCopy | None:
-    """Find the copy in the user's folder or in the hub's cache; None if there is none.
+    """Finds the copy in the user's folder or in the hub's cache; None without a copy.
 
-    In the user's folder it is ``FOLDER/UW-FMRL2/MMMG``, as the hub's tool downloads it,
-    or the folder itself.
+    In the user's folder the copy is ``FOLDER/UW-FMRL2/MMMG``, where the hub's tool
+    downloads it, or the folder itself.
     """
     places = [
         folder / REPOSITORY,

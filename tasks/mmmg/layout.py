@@ -1,6 +1,6 @@
-"""The tables of MMMG's paper: tasks with the authors' intervals, and averages.
+"""Makes the tables of MMMG's paper: tasks with the authors' intervals, and averages.
 
-The averages are over categories and over the groups of the leaderboard.
+Averages are computed per category and per group of the leaderboard.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 NUMBER = "overall"
 """The number that every task of MMMG has."""
 FILE = "file"
-"""The label of the instruction file, for tasks with several files."""
+"""The label with the instruction file, for tasks with several files."""
 INTERVAL = (
-    "±: half of the authors' 95 % interval: 1.96 standard errors over the complete "
-    "passes."
+    "±: half of the authors' 95 % interval, which is 1.96 standard errors over the "
+    "complete passes."
 )
 PAPER = (
     "Paper: the mean of the tasks that the model supports. Leaderboard: unsupported "
-    "tasks count 0."
+    "tasks count as 0."
 )
 UNKNOWN = (
-    "N/A: a task of the category has no value here (lost, unavailable or not asked). "
-    "The mean of the other tasks would not be comparable."
+    "N/A: a task of the category has no value (lost, unavailable or not asked). The "
+    "mean of the other tasks would not be comparable."
 )
 STATE_NOTES: Mapping[str, str] = {
     "lost": "Lost",
@@ -43,13 +43,15 @@ STATE_NOTES: Mapping[str, str] = {
 """The notes below the table of averages, by state."""
 
 State = Literal["known", "lost", "absent", "unavailable", "not asked"]
-"""States of a task: it has a value; its value is lost; the model does not support it;
-its metric cannot run here; it was not asked."""
+"""The state of a task. ``known``: it has a value. ``lost``: its value is lost.
+``absent``: the model does not support it. ``unavailable``: its metric cannot run here.
+``not asked``: it was not run."""
 
 
 @dataclass(frozen=True)
 class TaskLine:
-    """The results of a task: value, value of each pass, scored and missing trials."""
+    """The results of a task: its value, the value of each pass, and its scored and
+    missing trials."""
 
     alias: str
     state: State
@@ -64,7 +66,7 @@ class TaskLine:
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
-    """Make a table for each category with a task in the run, and one with averages."""
+    """Makes a table per category with a task in the run, and a table of averages."""
     task_lines = {task.name: _line(run, task) for task in run.tasks}
     lines = dict(task_lines)
     for name in run.ours.get("left_out", {}):
@@ -84,7 +86,7 @@ def _line(run: StoredRun, task: StoredTask) -> TaskLine:
     result = result_of(run, task, NUMBER)
     if result is not None and result.suspended:
         return TaskLine(task.alias, "lost", trials=trials, missing="scoring suspended")
-    # the number of trials without a value by status; one word if all have the same
+    # The number of trials without a value by status; one word if all have the same.
     counts = []
     for status in ("failed", "unscored", "unavailable", "inapplicable", "unsupported"):
         count = scores.count(status)
@@ -108,10 +110,9 @@ def _line(run: StoredRun, task: StoredTask) -> TaskLine:
 
 
 def _passes(scores: Scores) -> Passes:
-    """Returns the mean of each pass, with equal weight for each instruction file of a
-    task.
+    """Computes the mean of each pass, with equal weight per instruction file.
 
-    Empty if a pass has no score of one of the files.
+    Empty if a pass has no score for one of the files.
     """
     files = []
     for part in scores.by_level(FILE).values():
@@ -182,7 +183,7 @@ def _averages_table(
 def _average_row(
     title: str, tasks: Sequence[str], lines: Mapping[str, TaskLine]
 ) -> tuple[Cell, ...]:
-    """Returns a row of averages. They are shown if each task has a value or is
+    """Makes a row of averages. They are shown if each task has a value or is
     unsupported."""
     states = Counter(_state_of(task, lines) for task in tasks)
     labels: list[tuple[State, str]] = [

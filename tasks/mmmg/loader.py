@@ -1,20 +1,21 @@
 """Reads MMMG's instruction files with their media.
 
-    seed_instruction/<file>.jsonl                one instruction a line
+    seed_instruction/<file>.jsonl                one instruction per line
     seed_instruction/image/<file>_<k>.png        the picture of number k in ``image_list`` or ``ref_image_list``
     seed_instruction/audio/<file>_<k>.wav        the sound of number k in ``audio_list``
 
 ``dataset_kwargs: {file: a_structure}`` names the file, or a list of files. ``having:
-tempo`` keeps the rows with this field. The prompt is ``instruction_para``, followed by
-the pictures and sounds of the row. The pictures of ``ref_image_list`` are the sample's
-reference; models do not see them. Missing media are taken from the copy on the hub
-(:mod:`mmeval.tasks.mmmg.hub_copy`). A row may also have our own field ``reference``,
+tempo`` selects the rows with this field. The prompt is ``instruction_para``, followed
+by the pictures and sounds of the row. The pictures of ``ref_image_list`` are the
+sample's reference, which models do not see. Missing media are read from the copy on the
+hub (:mod:`mmeval.tasks.mmmg.hub_copy`). A row may also have the field ``reference``,
+which is our own:
 
     "reference": {"response": "<audio_start><audio_0><audio_end> words", "image_list": [], "audio_list": [3]}
 
-a right answer in the form of a model's answer: the n-th number of a list is the file of
-the n-th placeholder, counted from zero. Published rows do not have this field; their
-reference, if any, are the pictures that the answer is compared with.
+It is a right answer in the form of a model's answer. The n-th number of a list is the
+file of the n-th placeholder, counted from zero. Published rows do not have this field.
+If they have a reference, it consists of the pictures that the answer is compared with.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ _NAME = re.compile(r"[a-z0-9_]+")
 class MmmgDataset:
     """The rows of instruction files, in order.
 
-    ``media`` is the folder with ``image/`` and ``audio/``. ``copy`` has the media that
-    are missing there.
+    ``media`` is the folder with ``image/`` and ``audio/``. ``copy`` supplies the media
+    that are missing there.
     """
 
     files: tuple[Path, ...]
@@ -98,7 +99,8 @@ class MmmgDataset:
                 yield reader.sample(line)
 
     def _lines(self, file: Path) -> Iterator[RowLine]:
-        """The selected lines. Damaged lines are kept, so that they are reported."""
+        """Yields the selected lines. Damaged lines are kept, so that they are
+        reported."""
         return (
             line
             for line in lines(file)
@@ -106,7 +108,8 @@ class MmmgDataset:
         )
 
     def check_media(self) -> None:
-        """Raise MissingDataError for media that are in neither the folder nor the copy.
+        """Raises MissingDataError for media that are in neither the folder nor the
+        copy.
 
         Rows that cannot be read are skipped here and reported when they are read.
         """
@@ -120,7 +123,7 @@ class MmmgDataset:
                     missing += names
         if missing:
             raise MissingDataError(
-                f"{self.media}: {listed(missing, 1)} missing, also in the copy of the "
+                f"{self.media}: {listed(missing, 1)} missing, also in the copy on the "
                 f"hub; {_FETCH}"
             )
 
@@ -148,7 +151,7 @@ def _missing_media(
 
 
 class _RowReader:
-    """Makes samples of the rows of a file. The copy is read on first use."""
+    """Turns the rows of a file into samples. The copy is read on first use."""
 
     def __init__(
         self,
@@ -188,7 +191,7 @@ class _RowReader:
                     "'reference' must be an object with 'response' and lists of files"
                 )
             return Sample(sample_id, (message,), references, row_labels)
-        except Exception as error:  # any fault of a row: the others are still read
+        except Exception as error:  # a faulty row must not stop the other rows
             advice = f"; {_FETCH}" if isinstance(error, MissingDataError) else ""
             where = f"{self.file}:{line.number}"
             reason = f"{message_of(error)}{advice}"
@@ -223,9 +226,9 @@ class _RowReader:
 
 
 def load(source: DataSource) -> MmmgDataset:
-    """Load the rows of MMMG's instruction files.
+    """Loads the rows of MMMG's instruction files.
 
-    Raises UsageError for invalid options, MissingDataError for a missing file or
+    Raises UsageError for invalid options, and MissingDataError for a missing file or
     medium.
     """
     source.check_options(_OPTIONS)
@@ -257,7 +260,7 @@ def load(source: DataSource) -> MmmgDataset:
 
 
 def _media_parts(media: Mapping[str, Media]) -> tuple[Part, ...]:
-    """Media as parts without placeholders. The label decides the kind."""
+    """Returns media as parts without placeholders. The label determines the kind."""
     parts = []
     for label, medium in media.items():
         kind: TagKind = "image" if label.startswith("image") else "audio"

@@ -1,15 +1,15 @@
 """The layout of answers in MMMG's scripts: the folder ``output/<model>/``.
 
-    <file>.jsonl            an answer a line; <file> is the instruction file
+    <file>.jsonl            one answer per line; <file> is the instruction file
     image/<file>_<k>.png    the picture of number k in ``image_list``; k counts through all answers of the file
     audio/<file>_<k>.wav    the sound of number k in ``audio_list``
 
-The answers are in the order of the instructions, with the same number of answers to
-each. A line has ``response``, a text with placeholders. Placeholder i
+The answers are in the order of the instructions, and each instruction has the same
+number of answers. A line has ``response``, a text with placeholders. Placeholder i
 (``<image_start><image_i><image_end>``, from 0) is the i-th number of the line's
 ``image_list`` or ``audio_list``. ``query`` may repeat the instruction.
 
-Everything without a place in the layout is kept where the scripts do not read:
+Everything that the layout cannot express is kept where the scripts do not read it:
 
     the key ``mmeval`` of a line    {"parts": [...], "of": "..."}: the parts of an answer that the line cannot express;
                                     {"error": {...}}: the model failed; {"absent": true}: not asked
@@ -29,7 +29,7 @@ from mmeval.records import Sample, digest
 from mmeval.tasks.mmmg.rows import SUFFIXES
 
 GENERATIONS = 4
-"""The default number of answers to each instruction."""
+"""The default number of answers per instruction."""
 OTHER: Literal["other"] = "other"
 
 _SPELLINGS = ("span",)
@@ -46,14 +46,17 @@ class RowPlace(NamedTuple):
 
 @dataclass(frozen=True)
 class LineAnswer:
-    """An answer in a line: the response, and the media of each list."""
+    """The answer in a line: the response, and the media of each list."""
 
     response: str
     media: Mapping[TagKind, Sequence[Media]] = field(default_factory=dict)
 
 
 def place_of(sample: Sample) -> RowPlace | None:
-    """Returns the place of a sample; None for a sample of another benchmark."""
+    """Returns the position of a sample in its file.
+
+    None for a sample of another benchmark.
+    """
     match = _ID.fullmatch(sample.id)
     if match is None or sample.metadata.get("file") != match["file"]:
         return None
@@ -61,14 +64,14 @@ def place_of(sample: Sample) -> RowPlace | None:
 
 
 def seal(response: str, numbers: Mapping[TagKind, Sequence[int]]) -> str:
-    """Returns the digest of a line. It ties the exact parts of an answer to this
+    """Computes the digest of a line. It ties the exact parts of an answer to this
     line."""
     lists = [list(numbers.get(kind, ())) for kind in SUFFIXES]
     return digest([response, *lists])
 
 
 def read_line_answer(line_answer: LineAnswer) -> Interleaved:
-    """Returns the answer that a line expresses, without exact parts."""
+    """Reads the answer that a line expresses, without exact parts."""
     labelled = {}
     for kind, items in line_answer.media.items():
         for number, medium in enumerate(items):
@@ -77,9 +80,9 @@ def read_line_answer(line_answer: LineAnswer) -> Interleaved:
 
 
 def line_answer_of(output: Interleaved) -> LineAnswer:
-    """Returns an answer in the form of a line.
+    """Converts an answer to the form of a line.
 
-    Placeholders are renumbered unless they are numbered as in the layout. Hidden
+    Placeholders are renumbered if the layout would number them differently. Hidden
     reasoning and media of other kinds are left out.
     """
     as_written = _as_numbered(output)
@@ -89,8 +92,8 @@ def line_answer_of(output: Interleaved) -> LineAnswer:
 
 
 def _as_numbered(output: Interleaved) -> LineAnswer | None:
-    """Returns the media in the order of their numbers; None unless these are 0, 1, 2,
-    ..."""
+    """Returns the media in the order of their numbers, or None if these are not 0, 1,
+    2, ..."""
     numbered: dict[TagKind, dict[int, Media]] = {kind: {} for kind in SUFFIXES}
     for part in output.parts:
         if part.media is None:
@@ -125,7 +128,8 @@ def _renumbered(output: Interleaved) -> LineAnswer:
             number = numbers[key]
         numbered.append((part, number))
 
-    # Placeholders without a medium get the last numbers, so that no medium is theirs.
+    # Placeholders without a medium get the last numbers, so that no medium has their
+    # numbers.
     lengths = {kind: len(items) for kind, items in media.items()}
     pieces = []
     for part, number in numbered:

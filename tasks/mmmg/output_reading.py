@@ -47,13 +47,13 @@ def read_output(
     any_instruction: bool = False,
     media_root: MediaRoot = (),
 ) -> MmmgAnswers:
-    """Read the answers in ``output/<model>``.
+    """Reads the answers in ``output/<model>``.
 
-    ``generations`` is the number of answers to each instruction; by default the number
+    ``generations`` is the number of answers per instruction. The default is the number
     in ``mmeval.json``, or 4. With ``any_instruction`` an answer is accepted even if its
-    line repeats another instruction. ``media_root``: see
-    :class:`mmeval.interchange.MediaPaths`. Raises MissingDataError if there are no
-    answers, UsageError for damaged answers.
+    line quotes another instruction. :class:`mmeval.interchange.MediaPaths` describes
+    ``media_root``. Raises MissingDataError if there are no answers, and UsageError for
+    damaged answers.
     """
     if generations is not None and generations < 1:
         raise UsageError(f"generations={generations}: must be at least 1")
@@ -69,7 +69,7 @@ def read_output(
         )
     if len(folders) > 1:
         raise UsageError(
-            f"{path} holds answers of several models; name one with path=: "
+            f"{path} contains answers of several models; name one with path=: "
             f"{', '.join(map(str, folders))}"
         )
     return MmmgAnswers(
@@ -81,7 +81,8 @@ def read_output(
 
 
 class MmmgAnswers:
-    """The answers of a model. They are checked at first and read on demand."""
+    """The answers of a model. They are checked when this object is made, and read on
+    demand."""
 
     def __init__(
         self,
@@ -110,7 +111,7 @@ class MmmgAnswers:
 
     @cached_property
     def digest(self) -> str:
-        """The digest of all files that the answers depend on: lines and media."""
+        """The digest of all files that the answers depend on (lines and media)."""
         names = [f"{file}.jsonl" for file in self._offsets]
         if (self._folder / MANIFEST).is_file():
             names.append(MANIFEST)
@@ -138,7 +139,7 @@ class MmmgAnswers:
             if len(offsets) % repeats:
                 uneven.append(
                     f"{self._folder / file}.jsonl: {len(offsets)} lines are not "
-                    f"{repeats} answers to each instruction; complete the file, or set "
+                    f"{repeats} answers per instruction; complete the file, or set "
                     "generations=N"
                 )
         return [*uneven, *missing_remarks(self._missing)]
@@ -161,8 +162,7 @@ class MmmgAnswers:
             return MissingAnswer(f"{self._folder} has no {name}")
         if repeat >= repeats:
             return MissingAnswer(
-                f"{name} has {repeats} answers to each instruction; use --repeats "
-                f"{repeats}"
+                f"{name} has {repeats} answers per instruction; use --repeats {repeats}"
             )
         number = place.row * repeats + repeat
         if number >= len(offsets):
@@ -190,12 +190,12 @@ class MmmgAnswers:
         return StoredAnswer(AnswerPlace(place.file, number), response)
 
     def close(self) -> None:
-        """Do nothing: no file stays open."""
+        """Does nothing, since no file stays open."""
 
     def _response(self, file: str, row: Mapping[str, Any]) -> Response:
         """Returns the response in a row.
 
-        Raises MissingDataError for missing media, UsageError for an invalid answer.
+        Raises MissingDataError for missing media, and UsageError for an invalid answer.
         """
         extra = own_of(row)
         if "error" in extra:
@@ -231,7 +231,7 @@ class MmmgAnswers:
             row = line.row
             try:
                 if not isinstance(row.get("response"), str):
-                    raise UsageError("'response' must be a text")
+                    raise UsageError("'response' must be a string")
                 lists = _listed(row)
                 extra = own_of(row)
             except UsageError as error:

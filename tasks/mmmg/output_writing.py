@@ -31,21 +31,22 @@ from mmeval.tasks.mmmg.output_layout import (
 from mmeval.tasks.mmmg.rows import SUFFIXES, medium_file
 
 SAMPLE_RATE = 22050
-"""In hertz. The scripts treat every sound as having this rate and one channel."""
+"""The sample rate in hertz. The scripts treat every sound as having this rate and one
+channel."""
 GAPS = {
-    "absent": "the run has no answer; an empty line keeps the other lines in place, "
-    f"with the reason under {OWN!r}"
+    "absent": "the run has no answer; an empty line takes its place, with the reason "
+    f"under {OWN!r}"
 }
 NOTES = {
-    "reasoning": f"the layout has no place for hidden reasoning; kept under {OWN!r}",
+    "reasoning": f"the layout has no field for hidden reasoning; kept under {OWN!r}",
     "other": f"neither pictures nor sounds, so not in the layout; kept in {OTHER}/",
     "made rgb": "converted to RGB PNG without transparency; the original is kept in "
     f"{OTHER}/",
     "undecoded": "they cannot be decoded; the bytes are kept unchanged in a .png file",
     "not 22050": f"not a WAV file with one channel at {SAMPLE_RATE} Hz; the bytes are "
     "kept unchanged in a .wav file",
-    "exact": "placeholders were renumbered for the layout; the original ones are kept "
-    f"under {OWN!r}",
+    "exact": "placeholders were renumbered for the layout; the original numbers are "
+    f"kept under {OWN!r}",
 }
 NOUNS = {
     "absent": "lines",
@@ -54,7 +55,7 @@ NOUNS = {
     "undecoded": "pictures",
     "not 22050": "sounds",
 }
-# byte 25 of a PNG file is the colour type; 2 is RGB without a palette
+# Byte 25 of a PNG file is the colour type; 2 is RGB without a palette.
 _PNG_COLOUR_TYPE, _PNG_RGB = slice(25, 26), b"\x02"
 
 
@@ -64,12 +65,13 @@ class _Slot(NamedTuple):
 
 
 def write_output(run: AnsweredRun, folder: Path) -> ExportSummary:
-    """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises."""
+    """Fills the folder of one model. Raises the errors of :meth:`ExportFolder.fill`."""
     return _MmmgFolder(folder).fill(run)
 
 
 class _MmmgFolder(ExportFolder):
-    """Collects the trials of each instruction file and writes them in its order."""
+    """Collects the trials of each instruction file and writes them in the file's
+    order."""
 
     benchmark, entry, gaps, notes, nouns = "MMMG", "line", GAPS, NOTES, NOUNS
     unanswered = f"the line is empty, with the reason under {OWN!r}"
@@ -152,9 +154,10 @@ class _FileWriter:
     def _put(
         self, medium: Media, kind: TagKind | Literal["other"], files: dict[str, str]
     ) -> int:
-        """Write a medium and return the number of its file.
+        """Writes a medium and returns the number of its file.
 
-        ``files`` gets the name of the file if the file has the medium's bytes.
+        If the file contains the medium's unchanged bytes, its name is added to
+        ``files``.
         """
         number = self._numbers[kind]
         self._numbers[kind] += 1
@@ -181,10 +184,10 @@ _EMPTY = {"response": "", "image_list": [], "audio_list": []}
 
 
 def _rgb_png(picture: Media, data: bytes) -> bytes | None:
-    """Returns a picture as an RGB PNG; None if it cannot be decoded.
+    """Converts a picture to an RGB PNG; None if it cannot be decoded.
 
-    An RGB PNG is unchanged. Otherwise transparency is dropped without a background and
-    the picture is not rotated, like in the scripts.
+    An RGB PNG is not changed. For other pictures, transparency is removed without a
+    background and the picture is not rotated, as in the scripts.
     """
     if data.startswith(b"\x89PNG") and data[_PNG_COLOUR_TYPE] == _PNG_RGB:
         return data
@@ -198,7 +201,8 @@ def _rgb_png(picture: Media, data: bytes) -> bytes | None:
 
 
 def _wav_form(data: bytes) -> tuple[int, int] | None:
-    """Channels and sample rate from the header of a WAV file; None for other files."""
+    """Returns the channels and sample rate in a WAV file's header; None for other
+    files."""
     import soundfile
 
     try:

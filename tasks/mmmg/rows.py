@@ -1,4 +1,4 @@
-"""The rows of MMMG's instruction files, and their fields."""
+"""Reads the rows of MMMG's instruction files, and their fields."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from mmeval.interchange import lines_of
 from mmeval.media import TagKind
 
 PROMPT, SEED = "instruction_para", "instruction"
-"""The fields of the prompt, and of the sentence that the prompt was made from. Models
-do not see the second one."""
+"""The fields with the prompt, and with the sentence that the prompt was made from.
+Models do not see this sentence."""
 
 NUMBERED: Mapping[str, TagKind] = {
     "image_list": "image",
@@ -33,7 +33,7 @@ SUFFIXES: Mapping[TagKind, str] = {"image": ".png", "audio": ".wav"}
 _MAX_NUMBER = 10**9
 
 REFERENCE = "reference"
-"""The field with a right answer, only in our own rows."""
+"""The field with a right answer. Only our own rows have it."""
 
 _NOT_LABELS = (PROMPT, SEED, REFERENCE, *NUMBERED)
 
@@ -53,7 +53,8 @@ class RowLine(NamedTuple):
 
 
 def lines(file: Path) -> Iterator[RowLine]:
-    """The rows of a file. Blank lines are skipped; a faulty line has a ``fault``."""
+    """Yields the rows of a file. Blank lines are skipped. A faulty line has a
+    ``fault``."""
     prompts: Counter[str] = Counter()
     for position, (_, number, _, row) in enumerate(
         lines_of(file, kind=None, faults=True)
@@ -78,13 +79,15 @@ def text(row: Mapping[str, Any], key: str) -> str:
     """Returns the text in a field. Raises UsageError for anything else."""
     value = row.get(key)
     if not isinstance(value, str) or not value.strip():
-        raise UsageError(f"{key!r} must be a text")
+        raise UsageError(f"{key!r} must be a string that is not empty")
     return value
 
 
 def numbers(row: Mapping[str, Any], key: str) -> list[int]:
-    """Returns the file numbers in a field; empty without it. Raises UsageError if
-    invalid."""
+    """Returns the file numbers in a field.
+
+    Empty if the field is missing. Raises UsageError if they are invalid.
+    """
     values = row.get(key) or []
     if not isinstance(values, list) or not all(
         type(value) is int and 0 <= value < _MAX_NUMBER for value in values
@@ -98,8 +101,7 @@ def medium_file(
     file: str,
     number: int,
 ) -> str:
-    """Returns the path of a numbered medium below the folder of instructions or
-    answers.
+    """Returns the path of a numbered medium below the folder of a file's media.
 
     >>> medium_file("image", "i_edit_text", 3)
     'image/i_edit_text_3.png'

@@ -1,1 +1,1 @@
-"""UEval: questions whose answers need text and pictures, judged by rubrics."""
+"""UEval: questions that require text and pictures, with answers judged by rubrics."""

@@ -1,9 +1,9 @@
-"""The averages in UEval's tables, from the values of its questions.
+"""Computes the averages in UEval's tables from the values of the questions.
 
 The paper averages each side over the questions of a task, then the two sides of a task,
-and then the eight tasks, which weigh the same whatever their sizes (*task macro*). The
-released script prints the mean of each side over all questions instead (*question
-micro*).
+and then the eight tasks. All tasks have the same weight, whatever their sizes (*task
+macro*). The released script prints the mean of each side over all questions instead
+(*question micro*).
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from mmeval.aggregate import known_mean
 
 Row = Mapping[str, Any]
 """A question: its ``task``, and the shares of met criteria of its ``text`` and its
-``image`` (None: there are no criteria)."""
+``image`` (None without criteria)."""
 
 
 class SideMeans(TypedDict):
-    """The means of some questions or tasks; None if none has a value."""
+    """The means of several questions or tasks. A mean is None if no question has a
+    value."""
 
     text: float | None
     image: float | None
@@ -35,12 +36,12 @@ class TaskAverages(SideMeans):
 
 
 def roll_up(rows: Sequence[Row]) -> TaskAverages:
-    """Returns the averages of questions, with the tasks in the order of their first
-    question.
+    """Computes the averages of questions.
 
-    A question without a value on a side is left out of that side's means. A task
-    without a value is left out of the means over tasks. The score of a task is the mean
-    of its two sides, or the value of its only side.
+    The tasks are in the order of their first question. A question without a value on a
+    side is left out of that side's means. A task without a value is left out of the
+    means over tasks. The score of a task is the mean of its two sides, or the value of
+    its only side.
     """
     by_task: dict[str, list[Row]] = {}
     for row in rows:
@@ -60,7 +61,7 @@ def roll_up(rows: Sequence[Row]) -> TaskAverages:
 
 
 def over_tasks(tasks: Collection[SideMeans]) -> SideMeans:
-    """Returns the plain means over tasks. Each mean leaves out tasks without a
+    """Computes the plain means over tasks. Each mean leaves out tasks without a
     value."""
     return {
         "text": _mean(tasks, "text"),

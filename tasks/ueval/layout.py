@@ -1,4 +1,5 @@
-"""The tables of UEval's paper, in percent: scores by task (1), sides (2), both (4)."""
+"""Makes the tables of UEval's paper in percent: by task (1), by side (2), by both
+(4)."""
 
 from __future__ import annotations
 
@@ -28,12 +29,12 @@ PREFIX = "ueval_"
 PARTIAL = " (partial)"
 OVER_TASKS, OVER_QUESTIONS = "tasks (paper)", "questions (released script)"
 NOT_SURE = (
-    "Not sure: the share of judged criteria where the judge is not sure; they count "
+    "Not sure: the share of judged criteria where the judge is not sure. They count "
     "as not met."
 )
 MIXED = (
-    "These numbers mix several judges and are not comparable with published results: "
-    "judges differ by up to nine points."
+    "These numbers come from several judges and are not comparable with published "
+    "results: judges differ by up to nine points."
 )
 
 
@@ -62,7 +63,8 @@ class TaskAnswers:
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
-    """Make the three tables of a run's UEval tasks; none for a run without them."""
+    """Makes the three tables of a run's UEval tasks. A run without them has no
+    tables."""
     by_name = {task.name: task for task in run.tasks}
     answers: dict[str, TaskAnswers] = {}
     tasks: dict[str, Numbers] = {}
@@ -104,7 +106,7 @@ def layout(run: StoredRun) -> Iterator[Table]:
 
 
 def _over_tasks(tasks: Collection[Numbers]) -> Numbers:
-    """Returns the plain means over tasks, like those of a group of tasks.
+    """Computes the plain means over tasks, as for a group of tasks.
 
     A task with nothing to score is left out. A task with a lost value makes the mean
     unknown.
@@ -183,7 +185,7 @@ def _tasks_table(
     unread = counts["odd_value"] + counts["missing_key"]
     if unread:
         notes.append(
-            f"{unread:,} of the judge's replies are neither yes nor no; they count as "
+            f"{unread:,} of the judge's replies are neither yes nor no. They count as "
             "not met (reading: official)."
         )
     return Table(
@@ -221,7 +223,7 @@ def _joined(parts: Iterable[TaskAnswers]) -> TaskAnswers:
 
 
 def _mark(names: Collection[str], tasks: Mapping[str, Numbers]) -> str:
-    """Returns the mark of a mean over fewer than all tasks or sides."""
+    """Returns the mark of a mean that does not include all tasks or sides."""
     for name in names:
         if None in _percents(tasks.get(name, {})):
             return PARTIAL
@@ -247,18 +249,18 @@ def _partial_notes(tasks: Mapping[str, Numbers], means: Numbers) -> Iterator[str
         )
     if missing:
         yield (
-            f"Partial: without {', '.join(missing)}; the paper's means are over eight "
+            f"Partial: without {', '.join(missing)}. The paper's means are over eight "
             "tasks."
         )
     if one_sided:
         yield (
-            "Partial: only one side has a value and is the score in "
+            "Partial: only one side has a value, and it is the score, in "
             f"{', '.join(one_sided)}."
         )
 
 
 def _percents(numbers: Numbers) -> tuple[float | None, ...]:
-    """Image, text and score."""
+    """Returns image, text and score in percent."""
     values = []
     for number in NUMBERS:
         value = numbers[number].value if number in numbers else None

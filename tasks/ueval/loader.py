@@ -6,9 +6,9 @@
     task, or task_type              one of the eight; question_type for others
     text_rubrics, image_rubrics     the criteria (:mod:`mmeval.metrics.judged.ueval.rows`)
 
-All columns but the first four become labels of the sample, unchanged. Two labels are
-added: ``ueval_task``, by which a task selects its rows, and ``criteria``, the number of
-criteria.
+All columns except ``id``, ``prompt``, ``text_ref`` and ``image_ref`` become labels of
+the sample, unchanged. Two labels are added: ``ueval_task``, which a task uses to select
+its rows, and ``criteria``, the number of criteria.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _NOT_LABELS = ("id", "prompt", "text_ref", "image_ref", "media")
 
 
 def load(source: DataSource) -> InterleavedDataset:
-    """Load the rows of a split.
+    """Loads the rows of a split.
 
-    Raises MissingDataError if there are no row files, UnknownNameError for an unknown
-    option.
+    Raises MissingDataError if there are no row files, and UnknownNameError for an
+    unknown option.
     """
     source.check_options(OPTIONS)
     root = source.folder.absolute()
@@ -58,7 +58,10 @@ def load(source: DataSource) -> InterleavedDataset:
 
 
 def known_labels(row: Mapping[str, Any]) -> dict[str, str]:
-    """Returns the label by which tasks select rows; none for an unknown task."""
+    """Returns the label that tasks use to select rows.
+
+    Empty for an unknown task.
+    """
     task = task_of(row)
     return {TASK: task} if task in TASKS else {}
 
@@ -66,7 +69,7 @@ def known_labels(row: Mapping[str, Any]) -> dict[str, str]:
 def read_row(
     row: Mapping[str, Any], position: str, resolve: MediaFolder
 ) -> Sample | BadRow:
-    """Make a sample of a row. Raises UsageError if a picture is missing."""
+    """Turns a row into a sample. Raises UsageError if a picture is missing."""
     labels = {key: value for key, value in row.items() if key not in _NOT_LABELS}
     task, prompt = task_of(labels), row.get("prompt")
     selection_labels = known_labels(row)

@@ -1,6 +1,6 @@
-"""The format ``ueval``: answers in the files of UEval's scripts.
+"""The format ``ueval``: answers in the files that UEval's scripts use.
 
-A scored run also has their results file.
+For a scored run the results file is also written.
 
     [{"id": "501", "text_answer": "1. ...", "image_answer": ["images/501_1.png", "images/501_2.png"]}]
 
@@ -9,9 +9,9 @@ images/<id>_<n>    their pictures; media of other kinds are in other/
 results.json       each question with its verdicts, and the means over questions
                    (:mod:`mmeval.tasks.ueval.results_file`)
 
-``image_answer`` may be one path, null, or have empty entries. Both field names are
-options, since the scripts of some models use others. An empty name means that the model
-was not asked for this kind. Everything else is as in
+``image_answer`` may be one path or null, and its list may contain empty entries. Both
+field names are options, since the scripts of some models use other names. An empty name
+means that the model was not asked for this kind. Everything else is as in
 :mod:`mmeval.interchange.row_layout`.
 """  # noqa: E501
 
@@ -56,30 +56,31 @@ def read_output(
     image_field: str = IMAGE,
     media_root: MediaRoot = (),
 ) -> RowAnswers:
-    """Read the answers of a file, or of a folder with ``answers.json``.
+    """Reads the answers in a file, or in a folder with ``answers.json``.
 
     ``text_field`` and ``image_field`` name the fields of the text and the pictures. An
-    empty name means that the model was not asked for this kind. ``media_root``: see
-    :class:`mmeval.interchange.MediaPaths`. Raises MissingDataError if there are no
-    answers, UsageError for a damaged file.
+    empty name means that the model was not asked for this kind.
+    :class:`mmeval.interchange.MediaPaths` describes ``media_root``. Raises
+    MissingDataError if there are no answers, and UsageError for a damaged file.
     """
     return RowAnswers(_layout(_Fields(text_field, image_field)), path, media_root)
 
 
 def write_output(run: AnsweredRun, folder: Path) -> ExportSummary:
-    """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises."""
+    """Fills the folder of one model. Raises the errors of :meth:`ExportFolder.fill`."""
     return _UevalFolder(folder).fill(run)
 
 
 @dataclass(frozen=True)
 class _Fields:
-    """The fields of a row that hold its text and its pictures."""
+    """The names of a row's fields with the text and the pictures."""
 
     text: str
     image: str
 
     def rows(self, file: Path) -> Iterator[PlacedRow]:
-        """The rows of a file. Raises UsageError if no row has one of the fields."""
+        """Returns the rows of a file. Raises UsageError if no row has one of the
+        fields."""
         rows = list(rows_of_list(file))
         keys: set[str] = set()
         for _, value in rows:
@@ -93,7 +94,7 @@ class _Fields:
         return iter(rows)
 
     def answer(self, row: Row, find: FindMedium) -> Interleaved:
-        """Returns the text, then the pictures."""
+        """Returns the text, followed by the pictures."""
         parts: list[Part] = []
         text = self._text(row)
         if text:
@@ -116,7 +117,7 @@ class _Fields:
     def _text(self, row: Row) -> str:
         value = row.get(self.text)
         if not isinstance(value, str | None):
-            raise UsageError(f"{self.text!r} is {value!r:.80}; write a text, or null")
+            raise UsageError(f"{self.text!r} is {value!r:.80}; write a string or null")
         return value or ""
 
     def _pictures(self, row: Row) -> list[str]:
@@ -156,7 +157,7 @@ def _layout(fields: _Fields) -> RowLayout:
 
 
 NOTES = {
-    "exact": "they are not a text with pictures after it; the parts are kept under "
+    "exact": "they are not a text followed by pictures; the parts are kept under "
     f"{OWN!r}",
     "repeats": "second and later answers to a question, in answers_repeat<n>.json",
 }

@@ -1,4 +1,5 @@
-"""UEval's results file: the verdicts of each question, and means over questions."""
+"""Writes UEval's results file: the verdicts on each question, and means over
+questions."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ TEXT, IMAGE = OUTPUTS
 
 
 def results_file(answers: str) -> str:
-    """Returns the name of the results file of an answer file."""
+    """Returns the name of the results file that belongs to an answer file."""
     return answers.replace("answers", "results")
 
 
@@ -66,7 +67,7 @@ def _rate(score: Score) -> dict[str, Any]:
 
 
 def summary_of(items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Returns the means over questions."""
+    """Computes the means over questions."""
     text = [item["text_score"]["rate"] for item in items]
     image = [item["image_score"]["rate"] for item in items]
     return {

@@ -1,2 +1,4 @@
-"""ISG-Agent: plans an answer, carries out the plan with tools, and plans again if that
-fails."""
+"""ISG-Agent: plans an answer and carries out the plan with tools.
+
+If the plan fails, it plans again.
+"""

@@ -1,5 +1,7 @@
-"""ISG-Agent: plans texts and pictures, carries out the plan, plans again if that fails,
-and smooths the texts."""
+"""ISG-Agent: plans texts and pictures, carries out the plan, and smooths the texts.
+
+If the plan fails, it plans again.
+"""
 
 from __future__ import annotations
 
@@ -46,12 +48,12 @@ def isg_agent(
     profile: Literal["standard", "official"] = "standard",
     max_items: OneOrMore = 32,
 ) -> AgentProgram:
-    """Returns the agent of ISG-Bench.
+    """The agent of ISG-Bench.
 
     ``structure`` is the source of the answer's blocks: the planner (``self``), the
-    task's prompt (``prompt``), or none (``none``). A plan with problems is replaced up
-    to ``refine`` times. ``smooth=false`` keeps the texts as written.
-    ``profile=official`` behaves as the released agent. ``max_items`` is the maximum
+    task's prompt (``prompt``), or no source (``none``). A plan with problems is
+    replaced up to ``refine`` times. ``smooth=false`` keeps the texts as written.
+    ``profile=official`` behaves like the released agent. ``max_items`` is the maximum
     number of tool calls in a plan, and of texts and pictures in an answer.
     """
     roles = {
@@ -136,7 +138,7 @@ def _make_and_carry_out(
     history: AnswerHistory,
     refine: int,
 ) -> Program[None]:
-    """Make a plan and carry it out. Refine it while it has problems."""
+    """Makes a plan and carries it out. Refines it while it has problems."""
     reply = yield from ask_one(_plan(context, history))
     reply.require()
     for refinements_left in range(refine, -1, -1):
@@ -157,7 +159,7 @@ def _make_and_carry_out(
 
 
 def _plan(context: AgentContext, history: AnswerHistory) -> Call:
-    """Returns the call for a plan, or for a refinement of the last one."""
+    """Returns the call for a plan, or for a refinement of the last plan."""
     is_refinement = bool(history.plans)
     tool, source = context.tools.default(len(context.pictures))
     title = "plan"

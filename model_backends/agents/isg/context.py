@@ -22,8 +22,8 @@ if TYPE_CHECKING:  # Jinja is slow to import
 
 @dataclass(frozen=True)
 class AgentContext:
-    """The roles and tools for one answer. ``roles`` are those that reply with text, by
-    the title of their step."""
+    """The roles and tools for one answer. ``roles`` contains the roles that reply with
+    text, by the title of their step."""
 
     request: Request
     planner: Role
@@ -41,8 +41,11 @@ class AgentContext:
 
     @cached_property
     def task(self) -> str:
-        """The text of the task. A picture with a tag gets the name that plans use; one
-        without a tag becomes a line break."""
+        """The text of the task.
+
+        A picture with a tag gets the name that plans use. A picture without a tag
+        becomes a line break.
+        """
         number = 0
         text = ""
         for part in self._parts:

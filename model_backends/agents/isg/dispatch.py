@@ -1,4 +1,4 @@
-"""The tools of plans: reads the choice of a tool for a step, and its arguments."""
+"""The tools of plans. Reads which tool is chosen for a step, and its arguments."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ documented order."""
 
 
 class ToolRequest(NamedTuple):
-    """What a tool is asked for: a text, the number of pictures, and the turns of
-    views."""
+    """The request to a tool: a text, the number of pictures, and the turns of views."""
 
     text: str = ""
     parts: int = 1
@@ -30,8 +29,8 @@ class ToolRequest(NamedTuple):
 
 
 class ToolKind(NamedTuple):
-    """A tool of plans: its name in plans, its role, the number of pictures that it
-    needs, and an example of its arguments as JSON."""
+    """A tool of plans: its name in plans, its role, the number of input pictures, and
+    an example of its arguments as JSON."""
 
     name: str
     role: str
@@ -57,7 +56,7 @@ class SelectedTool(NamedTuple):
 
 def _text(value: Any, name: str) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise ReplyError(f"{name} holds no text")
+        raise ReplyError(f"{name} does not contain a text")
     return value.strip()
 
 
@@ -75,7 +74,7 @@ def _video_request(arguments: Arguments) -> ToolRequest:
             content = only.get("content")
     text = _text(content, "prompt_list")
     if type(frames) is not int or not 1 <= frames <= MAX_PARTS:
-        raise ReplyError(f"num_screenshot is no number from 1 to {MAX_PARTS}")
+        raise ReplyError(f"num_screenshot is not a number from 1 to {MAX_PARTS}")
     return ToolRequest(text, frames)
 
 
@@ -87,7 +86,7 @@ def _views_request(arguments: Arguments) -> ToolRequest:
         if type(turn) not in (int, float) or not 0 <= turn <= 1:
             are_fractions = False
     if not are_fractions:
-        raise ReplyError(f"time_stamps is no list of 1 to {MAX_PARTS} fractions")
+        raise ReplyError(f"time_stamps is not a list of 1 to {MAX_PARTS} fractions")
     text = " ".join(f"{turn:g}" for turn in listed)
     return ToolRequest(text, len(listed), tuple(listed))
 
@@ -150,7 +149,7 @@ class PlanTools:
                 self._available[kind.name] = kind, by_role[kind.role]
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Returns the description of the tools for the planner and the selector."""
+        """Describes the tools for the planner and the selector."""
         return [
             {
                 "name": name,
@@ -163,8 +162,11 @@ class PlanTools:
         ]
 
     def unavailable(self, text: str) -> str:
-        """Why no tool of the run can do a step. Empty if the first tool named in it is
-        available, or if it names none."""
+        """Returns why no tool of the run can do a step; empty if a tool can.
+
+        The first tool that the step names must be available. A step may also name no
+        tool.
+        """
         match = _TOOL_NAMES.search(text)
         if match is None:
             return "" if self._available else "no tool has a backend"
@@ -176,8 +178,7 @@ class PlanTools:
         return ""
 
     def selected(self, reply: str) -> SelectedTool:
-        """Returns the tool in a selector's reply, with its arguments. Raises
-        ReplyError."""
+        """Reads the tool and its arguments in a selector's reply. Raises ReplyError."""
         choice = read_object(reply, ("tool", "arguments"))
         arguments = choice["arguments"]
         if isinstance(arguments, dict):
@@ -185,7 +186,8 @@ class PlanTools:
                 if choice["tool"] in (kind.name, kind.role):
                     return SelectedTool(kind, tool, kind.read(arguments))
         raise ReplyError(
-            f"it is no tool of {', '.join(self._available)} with an object as arguments"
+            f"it does not name one of {', '.join(self._available)} with an object as "
+            "arguments"
         )
 
     def example(self, text: str) -> str:
@@ -196,8 +198,11 @@ class PlanTools:
         return json.dumps({"tool": name, "arguments": arguments})
 
     def default(self, pictures: int) -> tuple[str, list[str]]:
-        """Returns a tool that makes one picture, for a task with this number of
-        pictures, and the pictures that it needs. Empty without such a tool."""
+        """Returns a tool that makes one picture, and the pictures that it needs.
+
+        The tool must work with this number of ``pictures``. Both are empty without such
+        a tool.
+        """
         for kind, tool in self._available.values():
             if tool.parts == 1 and kind.pictures <= pictures:
                 needs = [f"#image{number + 1}#" for number in range(kind.pictures)]

@@ -1,5 +1,7 @@
-"""Carries out a plan: first makes its pictures, then builds the answer from texts and
-pictures."""
+"""Carries out a plan.
+
+It first makes the plan's pictures, and then builds the answer from texts and pictures.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,11 @@ class Problem(NamedTuple):
 
 
 class ToolStep(NamedTuple):
-    """A step that calls a tool: its number (from 1), the number k of its first picture
-    ``<GEN_k>``, and the pictures that it names."""
+    """A step that calls a tool.
+
+    ``step`` is its number (from 1), ``first`` is the k of its first picture
+    ``<GEN_k>``, and ``pictures`` are the pictures that it names.
+    """
 
     step: int
     first: int
@@ -52,12 +57,15 @@ class Execution:
     log: list[Problem] = field(default_factory=list)
     made_pictures: dict[int, Part] = field(default_factory=dict)
     first: SelectedTool | None = None
-    """The tool of the first step that calls one, if it is chosen and has its
+    """The tool of the first step that calls a tool, if it is chosen and has its
     pictures."""
 
     def _make(self) -> Program[None]:
-        """Returns the first pass: steps that call tools. It ends after the steps that
-        run at the same time as one with a problem."""
+        """Runs the first pass: the steps that call tools.
+
+        It ends after a step with a problem, and after the steps that run at the same
+        time.
+        """
         profile, max_items = self.context.profile, self.context.max_items
         calls = [
             number for number, step in enumerate(self.steps, 1) if step.label == CALL
@@ -89,7 +97,10 @@ class Execution:
     def _select(
         self, calls: Sequence[int], places: Sequence[int]
     ) -> Program[dict[int, SelectedTool]]:
-        """Choose the tools of steps; returned by their places among ``calls``."""
+        """Chooses the tools of steps.
+
+        ``places`` are indexes of ``calls``. The tools are returned by these indexes.
+        """
         context, calls_by_place = self.context, []
         for place in places:
             step = self.steps[calls[place] - 1]
@@ -127,7 +138,7 @@ class Execution:
             if needed != named:
                 problem = f"it needs {needed} pictures, and has {named}"
             elif place == 0:
-                # a tool that is not called cannot conflict with other tools
+                # A tool that is not called cannot conflict with other tools.
                 self.first = selected
             problem = problem or context.profile.conflict(place, selected, self.first)
             if problem:
@@ -137,7 +148,7 @@ class Execution:
         return chosen
 
     def _draw(self, chosen: Sequence[tuple[ToolStep, SelectedTool]]) -> Program[None]:
-        """Make the pictures of steps with a chosen tool."""
+        """Makes the pictures of steps with a chosen tool."""
         options = self.context.request.params.options_of("image")
         calls = [
             selected.call(tool_step.pictures, options) for tool_step, selected in chosen
@@ -155,7 +166,7 @@ class Execution:
                 self.made_pictures[number] = bare(part)
 
     def answer(self) -> Program[Interleaved]:
-        """Both passes. The second one adds pictures and texts."""
+        """Runs both passes. The second pass adds pictures and texts to the answer."""
         yield from self._make()
         profile = self.context.profile
         steps = self._answer_steps()
@@ -189,8 +200,10 @@ class Execution:
         return Interleaved(tuple(parts))
 
     def _answer_steps(self) -> list[tuple[int, PlanStep]]:
-        """Returns the steps that add pictures and texts, up to the first invalid label
-        or the maximum size of an answer."""
+        """Returns the steps that add pictures and texts.
+
+        They end at the first invalid label, or at the maximum size of an answer.
+        """
         steps: list[tuple[int, PlanStep]] = []
         blocks, max_items = 0, self.context.max_items
         for number, step in enumerate(self.steps, 1):
@@ -212,7 +225,7 @@ class Execution:
         return steps
 
     def _captions(self, numbers: Sequence[int]) -> Program[dict[int, str]]:
-        """Returns the texts of caption steps, by step number."""
+        """Requests the texts of caption steps, and returns them by step number."""
         context, calls = self.context, []
         texts = dict.fromkeys(numbers, "")
         for number in numbers:
@@ -244,8 +257,10 @@ class Execution:
         number: int,
         below: int | None = None,
     ) -> list[Part] | None:
-        """Returns the pictures that a step names; None if one is missing. Only made
-        pictures ``below`` a number count."""
+        """Returns the pictures that a step names, or None if one is missing.
+
+        Only made pictures ``below`` a number count.
+        """
         pictures: list[Part] = []
         for name in self.steps[number - 1].images:
             part = None

@@ -1,5 +1,7 @@
-"""The blocks of an answer in order: found by the planner, or stated by the task's
-prompt."""
+"""Determines the order of an answer's blocks.
+
+The planner finds it, or the task's prompt states it.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,11 @@ _TOKENS = re.compile(rf"{_TOKEN}(?:[\s,\"']*{_TOKEN})*")
 
 
 def found_layout(context: AgentContext) -> Program[tuple[str, ...]]:
-    """Returns the blocks that the task requires, found as in the first stage of
-    ISG-Bench's question generation."""
-    # imported here, so that listing the agent does not import a metric
+    """Requests the blocks that the task requires.
+
+    The request is the first stage of ISG-Bench's question generation.
+    """
+    # Imported here, so that listing the agent does not import a metric.
     from mmeval.metrics.judged.isg.rows import tokens_between
     from mmeval.tasks.isg.graph.protocol import named_blocks
     from mmeval.tasks.isg.graph.stages import Structure, read_structure

@@ -1,11 +1,12 @@
-"""A plan: steps that call a tool, write a text or add pictures to the answer.
+"""A plan consists of steps that call a tool, write a text or add pictures to the
+answer.
 
     [{"Step": 1, "Task": "Call_tool", "Input_text": "Use ImageEdit tool: ...", "Input_images": ["#image1#"]},
      {"Step": 2, "Task": "Caption", "Input_text": "Describe ...", "Input_images": ["<GEN_0>"]},
      {"Step": 3, "Task": "AddImage", "Input_images": ["<GEN_0>"]}]
 
-``#image1#`` is the first picture of the task, ``<GEN_0>`` the first picture made by a
-tool.
+``#image1#`` is the first picture of the task, and ``<GEN_0>`` is the first picture made
+by a tool.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -45,19 +46,19 @@ class PlanStep(NamedTuple):
 
 
 def made_number(name: str) -> int:
-    """0 for ``<GEN_0>``, -1 for another name."""
+    """Returns 0 for ``<GEN_0>``, and -1 for another name."""
     match = _MADE_NAME.fullmatch(name)
     return -1 if match is None else int(match[1])
 
 
 def task_number(name: str) -> int:
-    """0 for ``#image1#``, -1 for another name."""
+    """Returns 0 for ``#image1#``, and -1 for another name."""
     match = _TASK_NAME.fullmatch(name)
     return -1 if match is None else int(match[1]) - 1
 
 
 def steps_of(rows: Sequence[Mapping[str, Any]]) -> list[PlanStep]:
-    """Returns the steps in the rows of a reply. Raises ReplyError."""
+    """Reads the steps in the rows of a reply. Raises ReplyError."""
     steps = []
     for number, row in enumerate(rows, 1):
         label = row.get("Task")
@@ -66,19 +67,19 @@ def steps_of(rows: Sequence[Mapping[str, Any]]) -> list[PlanStep]:
         if isinstance(images, str):
             images = [images]
         if not isinstance(label, str):
-            raise ReplyError(f"step {number} has no text as Task")
+            raise ReplyError(f"the Task of step {number} is not a string")
         if not isinstance(text, str):
-            raise ReplyError(f"step {number} has no text as Input_text")
+            raise ReplyError(f"the Input_text of step {number} is not a string")
         is_list = isinstance(images, list)
         if not is_list or not all(isinstance(name, str) for name in images):
-            raise ReplyError(f"Input_images of step {number} is no list of texts")
+            raise ReplyError(f"Input_images of step {number} is not a list of strings")
         names = tuple(name.strip() for name in images)
         steps.append(PlanStep(label.strip(), text.strip(), names))
     return steps
 
 
 def plan_text(steps: Sequence[PlanStep]) -> str:
-    """Returns a plan as text for a prompt."""
+    """Writes a plan as text for a prompt."""
     rows = []
     for number, step in enumerate(steps, 1):
         rows.append({"Step": number, **step.to_json()})
@@ -88,8 +89,10 @@ def plan_text(steps: Sequence[PlanStep]) -> str:
 def example(
     layout: Sequence[str], tool: str, source: Sequence[str], *, sound: bool
 ) -> str:
-    """Returns a plan for an answer of these blocks with a tool, for dry runs. A plan
-    that is not ``sound`` is refined once."""
+    """Returns a plan for an answer with these blocks, for dry runs.
+
+    ``tool`` makes its pictures. A plan that is not ``sound`` is refined once.
+    """
     blocks = layout or ("<gen_text1>", "<gen_img1>")
     picture_count = sum("_img" in token for token in blocks) if tool else 0
     steps: list[PlanStep] = []

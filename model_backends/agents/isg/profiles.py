@@ -1,5 +1,7 @@
-"""The differences between the definition of ISG-Agent and the released agent: one
-method for each."""
+"""The differences between the definition of ISG-Agent and the released agent.
+
+There is one method per difference.
+"""
 
 from __future__ import annotations
 
@@ -25,17 +27,23 @@ _BRACKET = re.compile(r"[][]")
 
 @dataclass(frozen=True)
 class Profile:
-    """The behaviour by the definition, or of the released agent (``official``). Methods
-    that return a problem return an empty text without one."""
+    """The agent's behaviour, by its definition or like the released agent
+    (``official``).
+
+    A method that returns a problem returns an empty string if there is no problem.
+    """
 
     official: bool
 
     def rows(self, reply: str) -> list[dict[str, Any]]:
-        """Returns the rows of a plan: the first list of objects. Official: the content
-        of the first brackets, which may be empty or lack labels. Raises ReplyError."""
+        """Reads the rows of a plan: the first list of objects.
+
+        Official: the content of the first brackets, which may be empty or lack labels.
+        Raises ReplyError.
+        """
         if not self.official:
             return read_objects(reply)
-        # up to the bracket that closes the first one; brackets in texts count too
+        # Ends at the bracket that closes the first one. Brackets in texts also count.
         start, depth = max(reply.find("["), 0), 0
         for bracket in _BRACKET.finditer(reply, start):
             depth += 1 if bracket[0] == "[" else -1
@@ -45,16 +53,21 @@ class Profile:
             if isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
                 return [{"Task": "", **row} for row in rows]
             break
-        raise ReplyError("the first brackets hold no list of JSON objects")
+        raise ReplyError("the first brackets do not contain a list of JSON objects")
 
     def sampling(self, title: str, given: GenerationParams) -> GenerationParams:
-        """Returns the parameters of a step; ``given`` are those of its role. Official:
-        the released agent's."""
+        """Returns the parameters of a step. ``given`` are the parameters of its role.
+
+        Official: the released agent's parameters.
+        """
         return _RELEASED.get(title, given) if self.official else given
 
     def order(self, needs: Sequence[Collection[int]]) -> list[list[int]]:
-        """Groups of steps that run at the same time: each step as soon as the pictures
-        that it needs are made. Official: one after the other, in the plan's order."""
+        """Groups the steps that run at the same time.
+
+        Each step runs as soon as the pictures that it needs are made. Official: the
+        steps run one after the other, in the plan's order.
+        """
         if self.official:
             return [[place] for place in range(len(needs))]
         earlier = []
@@ -66,16 +79,21 @@ class Profile:
         self,
         needs: Sequence[Collection[int]],
     ) -> list[list[list[int]]]:
-        """Returns the order of steps that call tools, in waves. The tools of a wave are
-        chosen together: those of all steps, because a choice depends only on a step's
-        text. Official: each step is its own wave."""
+        """Orders the steps that call tools, in waves. The tools of a wave are chosen
+        together.
+
+        There is one wave with all steps, because a choice depends only on a step's
+        text. Official: each step is its own wave.
+        """
         order = self.order(needs)
         return [[group] for group in order] if self.official else [order]
 
     def first_number(self, place: int, made_count: int) -> int:
-        """Returns the number of the first picture of a step: its place among the steps
-        that call tools, because each makes one picture. Official: the number of
-        pictures made so far."""
+        """Returns the number of the first picture of a step.
+
+        It is the step's index among the steps that call tools, because each makes one
+        picture. Official: the number of pictures made so far.
+        """
         return made_count if self.official else place
 
     def conflict(
@@ -84,8 +102,12 @@ class Profile:
         selected: SelectedTool,
         first: SelectedTool | None,
     ) -> str:
-        """Returns the problem of a tool after the plan's ``first`` tool, if either
-        makes several pictures. The tool is not called then. Official: none."""
+        """Returns the problem if this tool and the plan's ``first`` tool cannot both
+        run.
+
+        This is the case if either makes several pictures. The tool is then not called.
+        Official: there is no problem.
+        """
         if self.official or place == 0:
             return ""
         if selected.tool.parts != 1:
@@ -97,9 +119,12 @@ class Profile:
     def accepted(
         self, selected: SelectedTool, parts: Sequence[Part], first: int
     ) -> Sequence[Part] | str:
-        """Returns the accepted pictures of a tool, or the problem. Their number must be
-        as requested; a video's pictures are cut to it. Official: any number, but only
-        one after another step; views are sorted by their turns to the right."""
+        """Returns the accepted pictures of a tool, or the problem.
+
+        Their number must be as requested. A video's surplus pictures are dropped.
+        Official: any number is accepted, but only one picture after another step, and
+        views are sorted by their turns to the right.
+        """
         requested = selected.request
         if not self.official:
             if not selected.tool.parts:
@@ -115,43 +140,56 @@ class Profile:
         return [parts[place] for place in places]
 
     def missing_picture(self, name: str) -> str:
-        """Returns the problem of a missing picture in the answer. Official: it is
-        dropped."""
+        """Returns the problem of a missing picture in the answer.
+
+        Official: the picture is dropped.
+        """
         if self.official:
             return ""
         return f"{name:.40} is no picture of the task, and none that was made"
 
     def caption(self, reply: str) -> str:
-        """Returns the text in a caption's reply. Raises ReplyError for a blank one.
-        Official: a blank one is dropped."""
+        """Returns the text in a caption's reply. Raises ReplyError for a blank reply.
+
+        Official: a blank text is dropped.
+        """
         return reply if self.official else words(reply)
 
     def failed_caption(self, reason: str) -> str:
-        """Returns the text in place of a failed caption. Official: the error, as a text
-        of the answer."""
+        """Returns the text in place of a failed caption.
+
+        Official: the error becomes a text of the answer.
+        """
         return reason if self.official else ""
 
     def joined(self, texts: Sequence[str]) -> str:
-        """Neighbouring captions as one text, with blank lines between them. Official:
-        without."""
+        """Joins neighbouring captions to one text, with blank lines between them.
+
+        Official: without blank lines.
+        """
         if self.official:
             return "".join(texts).strip()
         return "\n\n".join(filter(None, map(str.strip, texts)))
 
     def result(self, reply: str) -> str:
         """Returns the answer in a smoother's reply: the text after the first
-        ``Result:``. Official: up to the next one."""
+        ``Result:``.
+
+        Official: the text ends at the next ``Result:``.
+        """
         before, *after = reply.split("Result:", -1 if self.official else 1)
         return after[0] if after else before
 
     def after_exhaustion(self, answer: Interleaved) -> Interleaved:
-        """Returns the answer if problems remain after the last refinement. Official: an
-        empty one."""
+        """Returns the answer if problems remain after the last refinement.
+
+        Official: an empty answer.
+        """
         return Interleaved() if self.official else answer
 
 
 def words(reply: str) -> str:
-    """Returns the text of a reply. Raises ReplyError for a blank one."""
+    """Returns the text of a reply. Raises ReplyError for a blank reply."""
     if not reply.strip():
         raise ReplyError("the reply is empty")
     return reply.strip()

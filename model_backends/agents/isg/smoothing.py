@@ -1,5 +1,7 @@
-"""Smoothing: rewrites the texts of an answer as one flowing text around the same
-pictures."""
+"""Smoothing: rewrites an answer's texts as one flowing text.
+
+The pictures are not changed.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,11 @@ _TRIES = 3
 
 
 class Smoothed(NamedTuple):
-    """An answer. ``reason`` says why the original was kept; empty for a smoothed
-    answer. ``retried`` is the number of retries."""
+    """An answer after smoothing.
+
+    ``reason`` is why the original was kept; it is empty for a smoothed answer.
+    ``retried`` is the number of retries.
+    """
 
     answer: Interleaved
     reason: str
@@ -32,10 +37,10 @@ class Smoothed(NamedTuple):
 
 
 def smoothed(context: AgentContext, answer: Interleaved) -> Program[Smoothed]:
-    """Returns the answer with smoothed texts, if their number and places are unchanged.
+    """Smooths the texts of an answer, if their number and positions do not change.
 
-    A reply with another number of pictures is requested again. A reply with texts in
-    other places is dropped at once.
+    If a reply has another number of pictures, it is requested again. If its texts are
+    in other positions, the original is kept at once.
     """
     marked = ""
     for part in answer.parts:

@@ -1,2 +1,4 @@
-"""The agents of MMMG: a planner writes placeholders, and tools make the described
-media."""
+"""The agents of MMMG.
+
+A planner writes placeholders, and tools make the described media.
+"""

@@ -42,8 +42,11 @@ _EXAMPLE = (
 
 
 class AudioItem(NamedTuple):
-    """A sound to make, in a ``style`` or in the voice of a ``reference``: the number of
-    a placeholder, or the label of a user's sound (``audio0``)."""
+    """A sound to make, in a ``style`` or in the voice of a ``reference``.
+
+    ``reference`` is the number of a placeholder, or the label of a user's sound
+    (``audio0``).
+    """
 
     type: str
     text: str
@@ -75,11 +78,12 @@ def mmmg_audio_agent(
     profile: Profile = "standard",
     max_items: OneOrMore = 32,
 ) -> AgentProgram:
-    """One plan with placeholders, whose sounds are made in two rounds. The second round
-    makes those in the voice of an earlier sound.
+    """Makes one plan with placeholders, and then the sounds in two rounds.
 
-    A malformed placeholder stays as written. A placeholder whose tool returns no sound
-    has no medium.
+    The second round makes the sounds in the voice of an earlier sound.
+
+    A malformed placeholder is kept as written. A placeholder has no medium if its tool
+    returns no sound.
     """
     question = question_of(request)
     sounds = [media_part(media) for media in question.media("audio")]
@@ -119,7 +123,7 @@ def read_item(
 ) -> AudioItem | str:
     """Returns the item in a placeholder, or the reason why it is malformed.
 
-    ``before`` are the items of the earlier placeholders, None for malformed ones.
+    ``before`` contains the items of the earlier placeholders (None if malformed).
     ``sounds`` is the number of the user's sounds.
     """
     beginning = _BEGINNING.match(inside)
@@ -141,10 +145,10 @@ def read_item(
 
 
 def _text_and_style(inside: str, position: int) -> tuple[str, str] | None:
-    """Returns the text to speak, and the style: a number, or a description after its
-    opening quotation mark.
+    """Returns the text to speak, and the style.
 
-    The text ends at the first quotation mark after which a style can be read.
+    The style is a number, or a description after its opening quotation mark. The text
+    ends at the first quotation mark after which a style can be read.
     """
     closed = True
     for middle in _MIDDLE.finditer(inside, position):
@@ -154,7 +158,7 @@ def _text_and_style(inside: str, position: int) -> tuple[str, str] | None:
             return text, number[1]
         if closed and inside.startswith('"', start):
             end = _QUOTED_END.search(inside, start + 1)
-            # search for a closing mark only once, so that the time stays linear
+            # Search for a closing mark only once, so that the time is linear.
             closed = end is not None
             if end:
                 return text, inside[start : end.start()]

@@ -1,5 +1,7 @@
-"""ISG-Bench's compositional baseline: a planner describes pictures, and a tool draws
-them."""
+"""ISG-Bench's compositional baseline.
+
+A planner describes pictures, and a tool draws them.
+"""
 
 from __future__ import annotations
 
@@ -40,12 +42,13 @@ def compositional(
     profile: Profile = "standard",
     max_items: OneOrMore = 32,
 ) -> AgentProgram:
-    """One answer in text, in which ``<image>...</image>`` describes each picture. All
-    pictures are drawn at the same time.
+    """Requests one answer in text, in which ``<image>...</image>`` describes each
+    picture.
 
-    The answer consists of stripped texts, without blank ones, and pictures. A picture
-    that is not drawn is a part without a medium. With ``profile=official`` a
-    description cannot span lines, as in the released script.
+    All pictures are drawn at the same time. The answer consists of pictures and
+    stripped texts, without blank texts. A picture that is not drawn is a part without a
+    medium. With ``profile=official`` a description cannot span lines, as in the
+    released script.
     """
     messages = prompts.messages("compositional", question=question_of(request))
     reply = yield from make_plan(planner, messages, request, _EXAMPLE)

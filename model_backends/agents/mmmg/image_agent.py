@@ -1,5 +1,7 @@
-"""MMMG's agent for pictures: a planner describes pictures, and tools draw and edit
-them."""
+"""MMMG's agent for pictures.
+
+A planner describes pictures, and tools draw and edit them.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,11 @@ _EXAMPLE = (
 
 
 class ImageItem(NamedTuple):
-    """A picture to make. ``reference`` holds numbers of the user's pictures (``edit``)
-    or of placeholders (``edit_gen``)."""
+    """A picture to make.
+
+    ``reference`` contains numbers of the user's pictures (``edit``) or of placeholders
+    (``edit_gen``).
+    """
 
     type: Literal["gen", "edit", "edit_gen"]
     prompt: str
@@ -69,10 +74,11 @@ def mmmg_image_agent(
     profile: Profile = "standard",
     max_items: OneOrMore = 32,
 ) -> AgentProgram:
-    """One plan with placeholders, whose pictures are drawn in rounds: each as soon as
-    the pictures that it edits exist.
+    """Makes one plan with placeholders, and then draws the pictures in rounds.
 
-    A malformed placeholder stays as written. If a tool returns no picture, or a
+    Each picture is drawn as soon as the pictures that it edits exist.
+
+    A malformed placeholder is kept as written. If a tool returns no picture, or a
     placeholder edits a malformed one, a white picture takes its place.
     """
     question = question_of(request)
@@ -142,8 +148,10 @@ def read_item(
 
 @cache
 def white() -> Part:
-    """Returns the picture in place of one that was not made: white, 1024 pixels a side,
-    as in the released script."""
+    """Returns the substitute for a picture that was not made.
+
+    It is white and has 1024 pixels per side, as in the released script.
+    """
     from PIL import Image
 
     return media_part(png(Image.new("RGB", (1024, 1024), "white")))

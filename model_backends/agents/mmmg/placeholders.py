@@ -1,6 +1,6 @@
 """Finds the placeholders of a plan in a reply, and fills them with media.
 
-A reply may be hostile, so both take time linear in its length.
+A reply may be hostile, so both run in time linear in its length.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ class Placeholder(NamedTuple):
 def find_placeholders(
     reply: str, opening: str, closing: str, *, lines: bool = False
 ) -> list[Placeholder]:
-    """Returns the placeholders of a reply. With ``lines`` they may span several lines.
-    ``closing`` is a regular expression.
+    """Finds the placeholders of a reply. ``closing`` is a regular expression.
 
     >>> find_placeholders("<a>x</a> <a>\\n</a> <a>y", "<a>", "</a>")
     [Placeholder(start=0, end=8, inside='x')]
@@ -49,8 +48,7 @@ def find_placeholders(
 
 
 def number_below(text: str, limit: int) -> int | None:
-    """Returns the number in a text; None without a number, and for ``limit`` or
-    more."""
+    """Returns the number in a text, or None if it is not a number below ``limit``."""
     number = int(text) if _NUMBER.fullmatch(text) else limit
     return number if number < limit else None
 
@@ -62,10 +60,9 @@ def fill_placeholders(
     places: Sequence[Placeholder],
     media_parts: Sequence[Part | None],
 ) -> Interleaved:
-    """Returns the answer: the reply with a numbered placeholder at each valid place,
-    with its medium if there is one.
+    """Fills the reply's valid placeholders: they get numbers and their media, if any.
 
-    Malformed placeholders stay as written, except that ``</image_end>`` becomes
+    Malformed placeholders are kept as written. Only ``</image_end>`` becomes
     ``<image_end>`` everywhere.
     """
     if profile == "official":
@@ -88,11 +85,11 @@ def _fill_as_released(
     places: Sequence[Placeholder],
     media_parts: Sequence[Part | None],
 ) -> Interleaved:
-    """Returns the answer with placeholders numbered as in the released script: the text
-    inside a placeholder is replaced everywhere in the reply.
+    """Numbers the placeholders like the released script.
 
-    So two placeholders with equal text both get the first number, and the second number
-    does not occur. The media keep their order.
+    The script replaces the text inside a placeholder everywhere in the reply. So two
+    placeholders with equal text both get the first number, and the second number does
+    not occur. The media keep their order.
     """
     text = _one_ending(reply, kind)
     for number, place in enumerate(places):

@@ -1,5 +1,7 @@
-"""Carries out a plan with placeholders: reads them, calls the tools in rounds, and puts
-the media in place."""
+"""Carries out a plan with placeholders.
+
+It reads the placeholders, calls the tools in rounds, and puts the media in place.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ class PlaceholderItem(Protocol):
 
     @property
     def needs(self) -> Sequence[int]:
-        """The numbers of the placeholders whose media it needs."""
+        """The numbers of the placeholders with the media that it needs."""
 
     def to_json(self) -> Mapping[str, Any]: ...
 
@@ -44,8 +46,10 @@ def question_of(request: Request) -> Interleaved:
 def make_plan(
     planner: Role, messages: Sequence[Message], request: Request, example: str
 ) -> Program[str]:
-    """Returns the planner's reply, with the request's parameters but without its
-    options. Raises CallFailed without a reply."""
+    """Requests a plan with the request's parameters, but without its options.
+
+    Raises CallFailed without a reply.
+    """
     params = replace(request.params, options={})
     reply = yield from ask_one(
         planner.send(messages, params=params, title="plan", example=example)
@@ -54,19 +58,19 @@ def make_plan(
 
 
 def tools_by_name(*tools: Tool | None) -> dict[str, Tool]:
-    """Returns the tools that a run has, by name."""
+    """Returns the tools of a run by name."""
     return {tool.name: tool for tool in tools if tool is not None}
 
 
 @dataclass(frozen=True)
 class PlaceholderTools(Generic[T]):
-    """How an agent's placeholders become media of its kind.
+    """The functions that turn an agent's placeholders into media.
 
-    ``read`` takes the text inside a placeholder and the items of the earlier ones (None
-    for malformed ones). It returns the item, or the reason why it is malformed.
-    ``call`` takes an item, the media that it needs, and a title. It returns the call
-    that makes the medium. ``instead`` returns a substitute for a medium that cannot be
-    made.
+    The arguments of ``read`` are the text inside a placeholder and the items of the
+    earlier placeholders (None if malformed). It returns the item, or the reason why it
+    is malformed. The arguments of ``call`` are an item, the media that it needs, and a
+    title. It returns the call that makes the medium. ``instead`` returns a substitute
+    for a medium that cannot be made.
     """
 
     kind: PartKind
@@ -79,8 +83,7 @@ class PlaceholderTools(Generic[T]):
         self,
         insides: Sequence[str],
     ) -> tuple[list[T | None], list[str]]:
-        """Returns the items of placeholders (None for malformed ones), and descriptions
-        of the faults."""
+        """Returns the items of placeholders (None if malformed), and the faults."""
         items: list[T | None] = []
         faults: list[str] = []
         for number, inside in enumerate(insides):
@@ -95,8 +98,10 @@ class PlaceholderTools(Generic[T]):
     def make_media(
         self, items: Sequence[T | None], order: Sequence[Sequence[int]]
     ) -> Program[tuple[dict[int, Part], dict[int, str]]]:
-        """Make the media of items in this order. Returns them, and the reasons for the
-        missing ones, by number."""
+        """Makes the media of items in this order.
+
+        Returns the media, and the reasons for the missing media, by number.
+        """
         valid = [number for number, item in enumerate(items) if item is not None]
         failures: dict[int, str] = {}
 
@@ -129,8 +134,10 @@ def carry_out(
     max_items: int,
     fill: Callable[[Sequence[Placeholder], Sequence[Part | None]], Interleaved],
 ) -> Program[AgentAnswer]:
-    """Returns the answer to a plan with these placeholders. ``fill`` builds it from the
-    valid placeholders and their media (or None)."""
+    """Makes the answer to a plan with these placeholders.
+
+    ``fill`` builds it from the valid placeholders and their media (or None).
+    """
     warnings = []
     if not places and placeholder_tools.kind in request.wants:
         warnings.append("the plan has no placeholder")

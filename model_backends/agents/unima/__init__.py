@@ -1,2 +1,4 @@
-"""UniMA: an agent that describes its input, plans a report, checks the report, and has
-its items made."""
+"""UniMA, an agent that plans a report and makes the report's items.
+
+It describes its input first, and checks the report.
+"""

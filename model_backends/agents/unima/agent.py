@@ -1,5 +1,7 @@
-"""UniMA, the agent of UniM: it describes its input, plans a report, checks the report,
-and has its items made."""
+"""UniMA, the agent of UniM.
+
+It describes its input, plans a report, checks the report, and makes the report's items.
+"""
 
 from __future__ import annotations
 
@@ -51,14 +53,14 @@ def unima(
     max_cycles: ZeroOrMore = 3,
     max_items: OneOrMore = 32,
 ) -> AgentProgram:
-    """Returns the agent of UniM. Its parts can be switched off.
+    """The agent of UniM. Its parts can be switched off.
 
-    ``tcdc=false`` uses plain captions, not conditioned on the task. ``ter=false`` plans
-    in one unchecked step, from the captions conditioned on the task and the paraphrased
-    question. ``verification=false`` skips the check of the report. ``judger=false``
-    repeats from step 1 after a failed check, instead of the step that the judger
-    blames. After ``max_cycles`` repairs the last report is used. ``max_items`` is the
-    maximum number of items in an answer.
+    ``tcdc=false`` uses plain captions, which are not conditioned on the task.
+    ``ter=false`` plans in one unchecked step, from the captions conditioned on the task
+    and the paraphrased question. ``verification=false`` skips the check of the report.
+    After a failed check, the steps are repeated from the step that the judger blames;
+    with ``judger=false`` they are repeated from step 1. After ``max_cycles`` repairs
+    the last report is used. ``max_items`` is the maximum number of items in an answer.
     """
     image_tools = (text_to_image, image_edit)
     audio_tools = (text_to_speech, clone_speech, text_to_sound, text_to_music)
@@ -70,7 +72,7 @@ def unima(
     ]
     makers += [ItemMaker(PLANNER, kind, about) for kind, about in _WRITTEN.items()]
     makers = [maker for maker in makers if maker.kind in request.wants]
-    # makers that need only text come first
+    # Makers that only need text come first.
     makers.sort(key=lambda maker: len(maker.takes))
     params = request.params
     # Limits of an answer (stop, max_tokens) must not apply to steps, whose replies are
@@ -125,13 +127,13 @@ def _report(
     judger: bool,
     max_cycles: int | None,
 ) -> Program[tuple[Report | None, bool]]:
-    """Steps 1 to 4, and the check of their report. If it fails, they are repeated from
-    the faulty step.
+    """Runs steps 1 to 4, and checks their report.
 
-    If tags, captions and tools of a plan do not agree, the faulty step is step 3; no
-    model is needed to find that. Step 4 is code, so step 3 is repeated if it is blamed.
-    Without ``max_cycles`` there is no check. Returns the report (None without a plan),
-    and True if its check failed after the last repair.
+    If the check fails, the steps are repeated from the faulty step. If a plan's tags,
+    captions and tools do not agree, the faulty step is step 3, which code can detect
+    without a model. Step 4 is code, so step 3 is repeated if step 4 is blamed. Without
+    ``max_cycles`` there is no check. Returns the report (None without a plan), and True
+    if its check failed after the last repair.
     """
     step = 1
     for cycle in count():

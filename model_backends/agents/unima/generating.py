@@ -1,4 +1,4 @@
-"""Makes the items of a report, and puts them in the places of their tags."""
+"""Makes the items of a report, and puts them where their tags are."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from mmeval.program import Call, Program, Reply
 
 
 def make_answer(report: Report, steps: Steps) -> Program[Interleaved]:
-    """Returns the answer for a report: its text, with the items that tools and the
-    planner make from the captions. The tag of an item that is not made has no
-    medium."""
+    """Makes the answer for a report.
+
+    It is the report's text with the items that tools and the planner make from the
+    captions. If an item is not made, its tag has no medium.
+    """
     items = report.items
     numbers = {item.label: number for number, item in enumerate(items)}
 
@@ -82,8 +84,10 @@ def make_answer(report: Report, steps: Steps) -> Program[Interleaved]:
 
 
 def _unfenced(text: str) -> str:
-    """Returns the first fenced block of a text; the whole text without one. Takes
-    linear time, whatever a model writes."""
+    """Returns the first fenced block of a text, or the whole text without a fence.
+
+    Runs in linear time, whatever a model writes.
+    """
     rest = text.partition("```")[2]
     inner = rest.partition("\n")[2]
     block, closing, _ = inner.partition("```")
@@ -91,8 +95,10 @@ def _unfenced(text: str) -> str:
 
 
 def _without_tags(caption: str, inputs: Mapping[str, Part]) -> str:
-    """Returns a caption for a tool, which does not know tags: ``<<image2>>`` becomes
-    ``image 1`` if it is the tool's first image."""
+    """Replaces the tags in a caption for a tool, since tools do not know tags.
+
+    ``<<image2>>`` becomes ``image 1`` if it is the tool's first image.
+    """
     counts: dict[str, int] = {}
     names: dict[str, str] = {}
     for label, part in inputs.items():

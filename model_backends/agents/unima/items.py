@@ -1,4 +1,4 @@
-"""Splits the question into text with tags, and the tagged items."""
+"""Splits a question into text with tags, and the tagged items."""
 
 from __future__ import annotations
 
@@ -14,15 +14,19 @@ TAG = ("tag",)
 
 class TaggedQuestion(NamedTuple):
     """A question: text with a tag for each item, and the items by label (``image1``).
-    ``used_labels`` are all labels in the user's messages, with or without an item."""
+
+    ``used_labels`` are all labels in the user's messages, with or without an item.
+    """
 
     words: str
     items: dict[str, Part]
     used_labels: frozenset[str]
 
     def next_label(self, kind: str) -> str:
-        """Returns the label of the first item of a kind in an answer. Numbers continue
-        those of the question."""
+        """Returns the label of the first item of a kind in an answer.
+
+        The answer's numbers continue the question's numbers.
+        """
         last = 0
         for label in self.items:
             if label_kind(label) == kind:
@@ -31,8 +35,7 @@ class TaggedQuestion(NamedTuple):
 
 
 def read_question(request: Request) -> TaggedQuestion:
-    """Returns the question of a request. An item without its own label gets an unused
-    one.
+    """Reads the question of a request. Items without their own label get an unused one.
 
     Tags in a system message are only examples, so they do not count.
     """

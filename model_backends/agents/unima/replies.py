@@ -1,4 +1,5 @@
-"""Reads the planner's JSON replies in each step. Unusable replies raise ReplyError."""
+"""Reads the planner's JSON replies of each step. An unusable reply raises
+ReplyError."""
 
 from __future__ import annotations
 
@@ -18,8 +19,11 @@ _NAMES: Mapping[type, str] = {
 
 
 class DataAnalysis(NamedTuple):
-    """The computation before planning: a report without results (None if not needed),
-    and a program that computes them."""
+    """The computation before planning.
+
+    ``report`` is a report without results (None if not needed), and ``code`` is a
+    program that computes them.
+    """
 
     report: Mapping[str, Any] | None
     code: str = ""
@@ -42,8 +46,10 @@ class FaultyStep(NamedTuple):
 def tcdc(
     labels: Collection[str],
 ) -> Callable[[str], Mapping[str, str]]:
-    """Returns a reader of captions for these items, conditioned on the task. A reply
-    may omit items."""
+    """Returns a reader of captions of these items, conditioned on the task.
+
+    A reply may omit items.
+    """
 
     def read(text: str) -> Mapping[str, str]:
         captions = _texts(_fields(text, tcdc=dict)["tcdc"])
@@ -68,8 +74,10 @@ def data_analysis(text: str) -> DataAnalysis:
 
 
 def plan(text: str) -> Mapping[str, Any]:
-    """Returns the three keys of a plan, with checked types. Whether they agree is
-    checked later."""
+    """Reads the three keys of a plan, and checks their types.
+
+    A later step checks if they agree.
+    """
     fields = _fields(text, modalities_content=dict, text_content=str, tool_list=dict)
     if not fields["text_content"].strip():
         raise ReplyError("text_content is empty")
@@ -95,8 +103,10 @@ def fault(text: str) -> FaultyStep:
 
 
 def _fields(text: str, **types: type) -> dict[str, Any]:
-    """Returns the object in a reply, whose keys have values of these ``types``. Raises
-    ReplyError."""
+    """Reads the object in a reply. The values of its keys must have these ``types``.
+
+    Raises ReplyError.
+    """
     fields = read_object(text, types)
     for name, kind in types.items():
         if type(fields[name]) is not kind:
@@ -105,9 +115,12 @@ def _fields(text: str, **types: type) -> dict[str, Any]:
 
 
 def _texts(value: object) -> dict[str, str]:
-    """Returns a value that must be an object of texts. Raises ReplyError."""
+    """Returns a value that must be an object with strings as values.
+
+    Raises ReplyError for any other value.
+    """
     values = list(value.values()) if isinstance(value, dict) else [None]
     if not all(isinstance(item, str) for item in values):
-        raise ReplyError("it holds what is not text, where every name has a text")
+        raise ReplyError("it is not an object in which every name has a string")
     texts: dict[str, str] = value  # type: ignore[assignment]  # checked above
     return texts

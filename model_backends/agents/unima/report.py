@@ -13,7 +13,7 @@ from mmeval.model_backends.agents.unima.items import TAG, TaggedQuestion
 PLANNER = "planner"
 """The maker of written items: code and documents."""
 MAX_FAULTS = 10
-"""Number of a plan's faults that are listed. The others are counted."""
+"""Maximum number of a plan's faults that are listed. The others are counted."""
 
 
 class ItemMaker(NamedTuple):
@@ -26,13 +26,13 @@ class ItemMaker(NamedTuple):
 
     @property
     def takes(self) -> frozenset[PartKind]:
-        """The kinds of media that it requires, to change or continue them."""
+        """The kinds of media that it requires as input."""
         if self.tool is None:
             return frozenset()
         return frozenset(self.tool.takes) - {"text"}
 
     def to_json(self) -> dict[str, str]:
-        """Returns the description for the planner."""
+        """Describes the maker for the planner."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -42,8 +42,11 @@ class ItemMaker(NamedTuple):
 
 
 class ReportItem(NamedTuple):
-    """An item of the answer. ``uses`` are the labels of the items that it needs: items
-    of the question, or earlier ones."""
+    """An item of the answer.
+
+    ``uses`` are the labels of the items that it needs: items of the question, or
+    earlier items.
+    """
 
     label: str
     caption: str
@@ -52,8 +55,10 @@ class ReportItem(NamedTuple):
 
 
 class Report(NamedTuple):
-    """The items of a plan that can be made, in the order of the text, and the plan's
-    faults."""
+    """The items of a plan that can be made, and the plan's faults.
+
+    The items are in the order of the text.
+    """
 
     text: str
     items: list[ReportItem]
@@ -78,12 +83,12 @@ def read_report(
     makers: Sequence[ItemMaker],
     max_items: int,
 ) -> Report:
-    """Returns the report of a plan.
+    """Reads the report in a plan.
 
-    Each tag in the text needs a caption and a tool; each caption and each tool needs a
-    tag; all with the same kind and number. A caption may name only items of the
-    question and earlier items. A faulty item is not made. Only an item with a wrong
-    tool is still made, by the first maker of its kind.
+    Each tag in the text needs a caption and a tool, and each caption and each tool
+    needs a tag. The three must have the same kind and number. A caption may only name
+    items of the question and earlier items. A faulty item is not made, with one
+    exception: an item with a wrong tool is made by the first maker of its kind.
     """
     faults: list[str] = []
     labels = Counter(tag.label for tag in find(plan["text_content"], TAG))
@@ -141,7 +146,7 @@ def _captions(
 def _maker(
     label: str, tool: str | None, makers: Sequence[ItemMaker], faults: list[str]
 ) -> ItemMaker | None:
-    """Returns the maker of an item; None if no maker makes its kind."""
+    """Returns the maker of an item, or None if its kind cannot be made."""
     makers_of_kind = [maker for maker in makers if maker.kind == label_kind(label)]
     if not makers_of_kind:
         faults.append(f"{label}: nothing makes this kind")
@@ -161,7 +166,7 @@ def _item(
     before: Collection[str],
     faults: list[str],
 ) -> ReportItem | None:
-    """Returns an item; None if its caption does not name an item that it needs."""
+    """Returns an item, or None if its caption does not name an item that it needs."""
     names = dict.fromkeys(tag.label for tag in find(caption, TAG))
     uses = tuple(use for use in names if use in before)
     unknown = [use for use in names if use not in before]

@@ -1,5 +1,7 @@
-"""The steps before items are made. Each calls the planner or the receiver, and reads
-its reply."""
+"""The steps before items are made.
+
+Each step calls the planner or the receiver, and reads its reply.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,10 @@ T = TypeVar("T")
 
 @dataclass
 class StepResults:
-    """The results of the steps so far; None for a step that did not run or had no
-    usable reply."""
+    """The results of the steps so far.
+
+    A result is None if its step did not run or had no usable reply.
+    """
 
     captions: Mapping[str, str] = field(default_factory=dict)
     tcdc: Mapping[str, str] | None = None
@@ -77,7 +81,7 @@ class Steps:
     warnings: list[str] = field(default_factory=list)
 
     def receive(self, receiver: Role, detector: Role | None) -> Program[None]:
-        """Returns a caption of each item, and the objects in each picture."""
+        """Requests a caption of each item, and the objects in each picture."""
         calls: list[tuple[str, Call]] = []
         for label, part in self.question.items.items():
             roles_by_prompt = [("receive", receiver.variant(part.kind))]
@@ -105,8 +109,10 @@ class Steps:
         self.results.captions = captions
 
     def condition(self, *, tcdc: bool) -> Program[None]:
-        """Step 1: captions conditioned on the task, and the paraphrased question, at
-        the same time."""
+        """Runs step 1: captions conditioned on the task, and the paraphrased question.
+
+        Both are requested at the same time.
+        """
         results, captions = self.results, self.results.captions
         read = replies.tcdc(captions)
         calls = []
@@ -123,8 +129,10 @@ class Steps:
         )
 
     def analyse(self, code_interpreter: Tool | None) -> Program[None]:
-        """Step 2: a data report if one is needed, with the results of a program if one
-        is written and run."""
+        """Runs step 2: a data report, if one is needed.
+
+        If a program is written and run, the report contains its results.
+        """
         report = {"inputs": "two numbers", "steps": "add them", "results": "4"}
         example = {"needs_data_analysis": True, "data_report": report}
         runs = int(code_interpreter is not None)
@@ -161,13 +169,15 @@ class Steps:
         }
 
     def plan(self, title: str = "plan") -> Program[bool]:
-        """Step 3: the plan of the answer. Without a readable plan, the last one stays
-        and False is returned."""
+        """Runs step 3: the plan of the answer.
+
+        Without a readable plan, the last plan is kept and False is returned.
+        """
         makers = [maker.to_json() for maker in self.makers]
         labels: dict[str, str] = {
             maker.kind: self.question.next_label(maker.kind) for maker in self.makers
         }
-        # the example has one item of each kind that needs only text
+        # The example has one item of each kind that only needs text.
         makers_by_kind: dict[str, ItemMaker] = {}
         for maker in reversed(self.makers):
             if not maker.takes:
@@ -196,7 +206,7 @@ class Steps:
         return plan is not None
 
     def report(self) -> Report | None:
-        """Step 4: the report of the plan; None without a plan."""
+        """Runs step 4: the report of the plan; None without a plan."""
         if self.results.plan is None:
             return None
         report = read_report(
@@ -206,8 +216,10 @@ class Steps:
         return report
 
     def check(self, report: Report) -> Program[replies.ReportCheck | None]:
-        """Returns the check of a report by the planner, who sees only the question and
-        the report. None without a usable reply."""
+        """Asks the planner to check a report. It sees only the question and the report.
+
+        Returns None without a usable reply.
+        """
         call = self._call(
             "check",
             replies.verdict,
@@ -220,7 +232,10 @@ class Steps:
     def judge(
         self, report: Report, issues: Sequence[str]
     ) -> Program[replies.FaultyStep]:
-        """Returns the earliest faulty step; step 1 if the judger names none."""
+        """Requests the earliest faulty step.
+
+        It is step 1 if the judger names no valid step.
+        """
         example = {"faulty_step": 3, "reason": "an item is missing"}
         call = self._call(
             "judge",
@@ -242,8 +257,10 @@ class Steps:
         return replies.FaultyStep(1, faulty_step.reason)
 
     def answer_in_words(self) -> Program[Interleaved]:
-        """Returns the planner's answer without a plan. Raises CallFailed without a
-        reply."""
+        """Requests the planner's answer without a plan.
+
+        Raises CallFailed without a reply.
+        """
         self.warnings.append("without a plan, the planner answers with text only")
         messages = self.prompts.messages("answer", **self.results.values(self.question))
         reply = yield from ask_one(
@@ -252,8 +269,10 @@ class Steps:
         return reply.require()
 
     def is_usable(self, reply: Reply, otherwise: str) -> bool:
-        """Returns True if a reply can be used. Raises CallFailed for an error that a
-        retry may avoid."""
+        """Returns True if a reply can be used.
+
+        Raises CallFailed for an error that a retry may avoid.
+        """
         problem = reply.problem()
         if problem:
             self.warnings.append(f"{otherwise}: {problem}")
