@@ -1,5 +1,7 @@
-"""The backend: runs the program of a request, and answers with its printed text and its
-output files."""
+"""The backend: runs the program of a request.
+
+The answer contains the program's printed text and its output files.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +24,14 @@ from mmeval.records import Request, Response
 from mmeval.system import OwnThread
 
 VERSION = 3
-"""Raised whenever the same program could get another answer."""
+"""The version. It must be raised whenever the same program could get another answer."""
 TAIL_CHARS = 4000
-"""Number of characters at the end of a program's errors that an answer holds. There a
-traceback names the error."""
+"""Maximum number of characters of a program's errors in an answer. They are taken from
+the end, where a traceback names the error."""
 
 
 class SandboxBackend:
-    """Runs one Python program for each request, isolated from the machine, the network
-    and other programs.
+    """Runs one Python program per request, isolated from the machine and the network.
 
     :param python: the interpreter; ours if empty.
     :param packages: true lets programs import the interpreter's installed packages.
@@ -82,13 +83,15 @@ class SandboxBackend:
 
     @property
     def usual_connections(self) -> int:
-        """The number of programs that run at once: one for each processor."""
+        """The number of programs that run at once: one per processor."""
         return len(os.sched_getaffinity(0))
 
     @classmethod
     def check_machine(cls) -> str:
-        """Returns a description of the default sandbox on this machine. Raises
-        MissingDataError if programs cannot be isolated."""
+        """Describes the default sandbox on this machine.
+
+        Raises MissingDataError if programs cannot be isolated.
+        """
         bubblewrap = bubblewrap_for("", packages=False)
         first = f"sandbox: models' programs can run in {bubblewrap.name}"
         return "; ".join([first, *bubblewrap.notes])
@@ -99,15 +102,15 @@ class SandboxBackend:
             if program is None:
                 return Response.failed(
                     "bad_request",
-                    "the request holds no program: the last user message needs a code "
-                    "part or a fenced block",
+                    "the request has no program: the last user message must contain a "
+                    "code part or a fenced block",
                 )
             size = sum(media.size for _, media in program.inputs)
             if size > self._limits.memory_mb * MIB:
                 return Response.failed(
                     "too_long", "the media of the request are larger than memory_mb"
                 )
-            # a cancelled call ends its program
+            # A cancelled call ends its program.
             thread, stop = OwnThread("mmeval-sandbox"), threading.Event()
             try:
                 outcome = await thread.do(
@@ -118,14 +121,17 @@ class SandboxBackend:
                 thread.end()
             return self._response(outcome)
         except (ContentError, MissingError) as error:
-            # a medium of the request is missing or has changed
+            # A medium of the request is missing or has changed.
             return Response.failed("bad_request", str(error))
         except (SandboxError, OSError) as error:
             return Response.failed("internal", str(error))
 
     def _response(self, outcome: ProgramResult) -> Response:
-        """Returns the answer: the printed text first, the state last in its own part,
-        because a program could print text that imitates a state."""
+        """Returns the answer: first the printed text, last the program's state.
+
+        The state is a separate part, because a program could print text that imitates a
+        state.
+        """
         state = []
         if outcome.status and not outcome.was_ended:
             state.append(f"exit status {outcome.status}")
@@ -162,4 +168,4 @@ class SandboxBackend:
         )
 
     async def close(self) -> None:
-        """Nothing is held open: each program has a sandbox of its own."""
+        """Does nothing, since each program has its own sandbox."""

@@ -33,17 +33,17 @@ UNPRIVILEGED_ID = 65534
 MIN_VERSION = (0, 8)
 """The first version that can limit the size of a tmpfs and disable user namespaces."""
 _MOUNT_POINT = "/mnt"
-"""Where root mounts the interpreter's folders for the unprivileged id."""
+"""The folder where root mounts the interpreter's folders for the unprivileged id."""
 _MOUNT_SCRIPT = f"""set -e; at=0; mount -t tmpfs -o mode=755 tmpfs {_MOUNT_POINT}
 while [ "$1" != -- ]; do
   mkdir {_MOUNT_POINT}/$at; mount --bind "$1" {_MOUNT_POINT}/$at; at=$((at+1)); shift
 done
 shift; exec env -i "$@\""""
-"""Each step replaces itself by ``exec``, so bubblewrap is the run's direct child, and
-the kernel ends it with the run."""
+"""Each step replaces itself by ``exec``. So bubblewrap is the run's direct child, and
+the kernel ends it together with the run."""
 _DEVICES = ("null", "full", "random", "urandom")
-"""Without ``zero``: its shared memory stays after a process frees it, and then belongs
-to no process."""
+"""``zero`` is left out: its shared memory is kept after a process frees it, and then it
+does not belong to any process."""
 _ISOLATION_OPTIONS = (
     "--unshare-user",
     "--unshare-ipc",
@@ -51,8 +51,8 @@ _ISOLATION_OPTIONS = (
     "--unshare-net",
     "--unshare-uts",
     "--unshare-cgroup-try",
-    # the front program is process 1: it protects its memory from the user's program,
-    # which bubblewrap's own process 1 does not
+    # The front program is process 1, since it protects its memory from the user's
+    # program. Bubblewrap's own process 1 does not.
     "--as-pid-1",
     "--die-with-parent",
     "--new-session",
@@ -71,9 +71,9 @@ _ISOLATION_OPTIONS = (
 class Bubblewrap:
     """Starts programs with bubblewrap. Some containers do not allow all options.
 
-    ``proc``: programs have their own ``/proc``; otherwise it is empty. ``closed``:
-    bubblewrap disables user namespaces inside; otherwise only the filter of system
-    calls does.
+    With ``proc`` programs have their own ``/proc``; otherwise it is empty. With
+    ``closed`` bubblewrap disables user namespaces inside the sandbox; otherwise only
+    the filter of system calls does.
     """
 
     name = "bwrap"
@@ -81,7 +81,7 @@ class Bubblewrap:
     def __init__(
         self, python: Interpreter, *, proc: bool = True, closed: bool = True
     ) -> None:
-        """Raises MissingDataError if bubblewrap is not installed or too old."""
+        """Raises MissingDataError if bubblewrap is not installed or is too old."""
         self._python, self._proc, self._closed = python, proc, closed
         self._bwrap = _find_program("bwrap", "bubblewrap")
         shown = subprocess.run(
@@ -92,12 +92,11 @@ class Bubblewrap:
         if tuple(map(int, numbers[:2])) < MIN_VERSION:
             raise MissingDataError(
                 f"bubblewrap {self.version or 'of an unknown version'} is too old: "
-                f"{MIN_VERSION[0]}.{MIN_VERSION[1]} or newer is "
-                "needed",
+                f"{MIN_VERSION[0]}.{MIN_VERSION[1]} or newer is required",
                 how_to_fix="Install it from a newer release of your system",
             )
         self._setpriv = ""
-        # only for the machine's root, not the root of an unprivileged container
+        # Only for the machine's root, not for the root of an unprivileged container.
         user_map = Path("/proc/self/uid_map").read_text().split()
         inside, outside, count = map(int, user_map[:3])
         if os.geteuid() == inside == outside == 0 and count > UNPRIVILEGED_ID:
@@ -109,11 +108,11 @@ class Bubblewrap:
         if not self._proc:
             notes.append(
                 "programs have an empty /proc, because this container does not allow "
-                "to mount one"
+                "mounting it"
             )
         if not self._closed:
             notes.append(
-                "only the filter of system calls disables user namespaces inside"
+                "user namespaces inside are disabled only by the filter of system calls"
             )
         if filter_for() is None:
             notes.append("system calls are not filtered on this type of processor")
@@ -145,7 +144,7 @@ class Bubblewrap:
                 return str(descriptor)
 
             options = [*_ISOLATION_OPTIONS, "--info-fd", str(info_write)]
-            # before the system and Python, whose folders may be below it
+            # Before the system and Python, since their folders may be below it.
             input_bytes = sum(media.size for _, media in program.inputs)
             options += _work_folder(limits, input_bytes)
             options += self._filesystem()
@@ -179,9 +178,12 @@ class Bubblewrap:
         return SandboxProcess(process, our_socket, info, limits)
 
     def _outer(self) -> list[str]:
-        """Returns the command before bubblewrap, if this is root: it changes to an
-        unprivileged id, because root's number of processes has no limit. That id cannot
-        read root's home, so the interpreter's folders are mounted elsewhere for it."""
+        """Returns the command before bubblewrap if this process is root.
+
+        It changes to an unprivileged id, because root's number of processes has no
+        limit. That id cannot read root's home, so the interpreter's folders are mounted
+        elsewhere for it.
+        """
         if not self._setpriv:
             return []
         words = []
@@ -199,7 +201,7 @@ class Bubblewrap:
         return [*words, "--clear-groups", "--inh-caps=-all", "--"]
 
     def _filesystem(self) -> list[str]:
-        """Returns the options for the root file system, in order: system, Python,
+        """Returns the options for the root file system: first system, then Python, then
         devices."""
         words = ["--disable-userns"] if self._closed else []
         environment = {**ENVIRONMENT, "LD_LIBRARY_PATH": self._python.libraries}
@@ -207,7 +209,7 @@ class Bubblewrap:
             if value:
                 words += ["--setenv", name, value]
         words += ["--ro-bind", "/usr", "/usr"]
-        # links into /usr; on some systems real folders
+        # These are links into /usr. On some systems they are real folders.
         for path in map(Path, ("/bin", "/sbin", "/lib", "/lib32", "/lib64")):
             if path.is_symlink():
                 words += ["--symlink", str(path.readlink()), str(path)]
@@ -225,8 +227,10 @@ class Bubblewrap:
 
 
 class SandboxProcess:
-    """A program running in its sandbox. ``line`` becomes readable when the sandbox is
-    set up."""
+    """A program that runs in its sandbox.
+
+    ``line`` becomes readable when the sandbox is set up.
+    """
 
     def __init__(
         self,
@@ -241,14 +245,17 @@ class SandboxProcess:
         self._used: dict[tuple[int, str], int] = {}
         self._handle = self._first = 0
         self._base_memory = 0
-        """Bytes of process 1 before the program begins."""
+        """The memory of process 1 in bytes before the program begins."""
         self._group: MemoryGroup | None = None
         os.set_blocking(info, False)
         line.setblocking(False)
 
     def receive(self) -> list[int]:
-        """Descriptors of the folders once the sandbox is set up; empty before."""
-        # process 1 waits until the folders are received, so it can be measured now
+        """Returns the descriptors of the folders.
+
+        Empty until the sandbox is set up.
+        """
+        # Process 1 waits until the folders are received, so it can be measured now.
         is_found = self._find_first()
         folders = received_descriptors(self.line)
         if folders and is_found:
@@ -272,8 +279,10 @@ class SandboxProcess:
         return measure_below(self._first, max_bytes, self._used)
 
     def end(self) -> bool:
-        """Kill process 1 of the namespace. Returns True once it has ended: the kernel
-        ends the other processes first. Bubblewrap does not wait for that."""
+        """Kills process 1 of the namespace. Returns True once it has ended.
+
+        The kernel ends the other processes first. Bubblewrap does not wait for that.
+        """
         if not self._handle:
             self.process.kill()
             return True
@@ -297,14 +306,16 @@ class SandboxProcess:
         return self._group is not None and self._group.has_ended_any
 
     def _find_first(self) -> bool:
-        """Read from bubblewrap which process is the namespace's process 1. Returns True
-        if it is known."""
+        """Reads from bubblewrap which process is the namespace's process 1.
+
+        Returns True if it is known.
+        """
         if not self._first:
             with contextlib.suppress(BlockingIOError):
                 self._reported += os.read(self._info, 4096)
             if match := re.search(rb'"child-pid":\s*(\d+)\D', self._reported):
                 first = int(match[1])
-                # if it has already ended, neither is set
+                # If it has already ended, neither is set.
                 with contextlib.suppress(ProcessLookupError):
                     self._handle = os.pidfd_open(first)
                     self._first = first

@@ -1,5 +1,7 @@
-"""Chooses the options of bubblewrap: the strictest ones that work here. A probe must
-find no hole in the sandbox."""
+"""Chooses the strictest options of bubblewrap that work on this machine.
+
+A probe must find no hole in the sandbox.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ from mmeval.model_backends.sandbox.program import SandboxProgram
 
 _NO_PROC = "mount proc"
 _NOT_CLOSED = ("max_user_namespaces", "creation of new user namespaces")
-"""Words in bubblewrap's errors: it cannot mount ``/proc``, or cannot disable user
-namespaces inside."""
+"""Words in bubblewrap's errors if it cannot mount ``/proc``, or cannot disable user
+namespaces inside the sandbox."""
 _PROBE = """
 import json, os, socket, subprocess, sys
 holes = []
@@ -56,9 +58,9 @@ _PROBE_LIMITS = ProgramLimits(seconds=30, memory_mb=1024)
 _REFUSALS = (
     (
         ("namespace", "uid map", "unshare"),
-        "user namespaces are refused here",
-        "Let this user make them (sysctl "
-        "kernel.apparmor_restrict_unprivileged_userns=0, or a profile of AppArmor for "
+        "user namespaces are not allowed here",
+        "Allow this user to create them (sysctl "
+        "kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile for "
         "bwrap), or start the container with --security-opt seccomp=unconfined",
     ),
     (
@@ -68,12 +70,14 @@ _REFUSALS = (
         "mmeval on the machine itself",
     ),
 )
-"""Words of bubblewrap's error, what they mean, and how to fix it."""
+"""Words in bubblewrap's error, their meaning, and how to fix it."""
 
 
 def bubblewrap_for(python: str, *, packages: bool) -> Bubblewrap:
-    """Bubblewrap with options that have passed the probe. Raises MissingDataError, with
-    the reason, if there are none."""
+    """Returns bubblewrap with options that have passed the probe.
+
+    Raises MissingDataError with the reason if no options pass it.
+    """
     return _bubblewrap(shutil.which("bwrap"), python, packages=packages)
 
 
@@ -84,8 +88,7 @@ def _bubblewrap(
     *,
     packages: bool,
 ) -> Bubblewrap:
-    """Returns the strictest options of bubblewrap that work here. The result is
-    cached."""
+    """Returns bubblewrap with the strictest options that work. The result is cached."""
     python_info = interpreter(python, packages=packages)
     proc = closed = True
     while True:
@@ -112,7 +115,10 @@ def _bubblewrap(
 
 
 def _probe_failure(bubblewrap: Bubblewrap) -> str:
-    """Why the probe fails, or the holes that it finds; empty if it passes."""
+    """Returns why the probe fails, or the holes that it finds.
+
+    Empty if it passes.
+    """
     try:
         outcome = execute(
             bubblewrap, SandboxProgram(_PROBE), _PROBE_LIMITS, threading.Event()
@@ -123,4 +129,4 @@ def _probe_failure(bubblewrap: Bubblewrap) -> str:
         errors = outcome.errors.strip() or f"exit status {outcome.status}"
         return errors.splitlines()[-1]
     holes = json.loads(outcome.output)
-    return f"it is not closed: {'; '.join(holes)}" if holes else ""
+    return f"it does not isolate programs: {'; '.join(holes)}" if holes else ""

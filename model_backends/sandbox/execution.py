@@ -18,26 +18,26 @@ from mmeval.model_backends.sandbox.program import SandboxProgram
 from mmeval.model_backends.sandbox.runtime import TICK
 
 START_SECONDS = 60.0
-"""Seconds until a program must have begun; long enough for a busy machine."""
+"""Maximum seconds until a program begins. This is long enough for a busy machine."""
 _CHUNK = 1 << 16
 _MIN_TICK = TICK / 10
 _MAX_FILL_RATE = 8 * 2**30
-"""Maximum rate, in bytes a second, at which a program fills memory on one processor. So
-the nearer a program is to its limit, the sooner it is measured again."""
+"""Maximum rate, in bytes per second, at which a program fills memory on one processor.
+With it, a program is measured again sooner if it is near its limit."""
 
 
 class SandboxError(MmevalError):
-    """The sandbox itself has failed, so the program did not run."""
+    """Raised if the sandbox itself fails, so that the program does not run."""
 
 
 @dataclass(frozen=True)
 class ProgramResult:
     """The result of a program.
 
-    ``output`` and ``errors`` are its printed texts. ``status`` is the exit status (128
-    + the number of the signal that ended it). ``was_ended`` is True if the program was
-    ended at a limit; then its status means nothing. ``reached`` lists the reached
-    limits.
+    ``output`` and ``errors`` are its printed texts. ``status`` is the exit status; it
+    is 128 + the number of the signal if a signal ended the program. ``was_ended`` is
+    True if the program was ended at a limit. Its status is then meaningless.
+    ``reached`` lists the reached limits.
     """
 
     output: str
@@ -55,7 +55,7 @@ def execute(
     limits: ProgramLimits,
     stop: threading.Event,
 ) -> ProgramResult:
-    """Run a program. Raises SandboxError if it could not begin or was stopped."""
+    """Runs a program. Raises SandboxError if it could not begin or was stopped."""
     began = time.monotonic()
     process = bubblewrap.begin(program, limits)
     running = _RunningProgram(process, limits, began)
@@ -91,7 +91,7 @@ def execute(
 
 @dataclass
 class _RunningProgram:
-    """A program in its sandbox, followed until its end."""
+    """A program in its sandbox. It is watched until its end."""
 
     sandbox: SandboxProcess
     limits: ProgramLimits
@@ -108,8 +108,10 @@ class _RunningProgram:
     """Maximum seconds until the next measurement."""
 
     def follow(self, stop: threading.Event) -> None:
-        """Read the output until all processes have ended. End the program when it
-        reaches a limit."""
+        """Reads the output until all processes have ended.
+
+        Ends the program when it reaches a limit.
+        """
         process = self.sandbox.process
         assert process.stdout is not None and process.stderr is not None
         handle = os.pidfd_open(process.pid)
@@ -139,8 +141,10 @@ class _RunningProgram:
                 os.close(handle)
 
     def _read_once(self, source: Any) -> bool:
-        """Read once from a pipe or the line. Returns False at its end, or if it holds
-        no data."""
+        """Reads once from a pipe or the line.
+
+        Returns False at its end, or if it contains no data.
+        """
         if source is self.sandbox.line:
             if self.folders:
                 return False
@@ -183,8 +187,10 @@ class _RunningProgram:
         return "time" if self._seconds > self.limits.seconds else None
 
     def folders_are_full(self) -> bool:
-        """Returns True if one of the folders is full, or all hold too many files,
-        folders and links together."""
+        """Returns True if a folder is full, or if the folders contain too many entries.
+
+        All files, folders and links in all folders are counted together.
+        """
         inodes = 0
         for folder in self._folder_stats():
             if folder.f_bfree == 0:
@@ -193,11 +199,12 @@ class _RunningProgram:
         return inodes > INODES
 
     def _folder_stats(self) -> list[os.statvfs_result]:
-        """Statistics of the writable folders: the work folder and shared memory."""
+        """Returns statistics of the writable folders: the work folder and shared
+        memory."""
         return [os.fstatvfs(folder) for folder in self.folders[::2]]
 
     def _end(self) -> None:
-        """End the program, and wait until all of its processes have ended."""
+        """Ends the program, and waits until all its processes have ended."""
         while not self.sandbox.end() or self.sandbox.process.poll() is None:
             time.sleep(TICK / 10)
 

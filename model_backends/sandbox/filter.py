@@ -1,8 +1,8 @@
-"""The filter of system calls, as the bytes of a classic BPF program.
+"""Builds the filter of system calls, as the bytes of a classic BPF program.
 
 The refused calls trace other processes, access keys, load code into the kernel, change
-mounts, or hold memory that does not belong to a process. Programs in the sandbox do not
-need them.
+mounts, or allocate memory that does not belong to a process. Programs in the sandbox do
+not need them.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ REFUSED: Mapping[str, tuple[int, int]] = {
     "msgget": (68, 186),
     "semget": (64, 190),
     "mq_open": (240, 180),
-    # they leave pages in a pipe or a socket after all processes have freed them, and
-    # each page costs only a byte of the pipe's size
+    # These leave pages in a pipe or a socket after all processes have freed them, and
+    # each page counts as only one byte of the pipe's size.
     "vmsplice": (278, 75),
     "splice": (275, 76),
     "tee": (276, 77),
@@ -99,10 +99,10 @@ _OF_X86 = {
     "_sysctl": 156,
 }
 _NAMESPACES = 0x7E020000
-"""Flags of ``clone`` that make a namespace."""
+"""Flags of ``clone`` that create a namespace."""
 _SHARED_ANONYMOUS = 0x21
-"""``MAP_SHARED | MAP_ANONYMOUS``: its pages stay after a process frees them, and then
-belong to no process."""
+"""``MAP_SHARED | MAP_ANONYMOUS``: the pages are kept after a process frees them, and
+then they do not belong to any process."""
 _TERMINAL_INPUT = (0x5412, 0x541C)
 """``TIOCSTI`` and ``TIOCLINUX``."""
 _BUFFER_SIZES = (7, 8, 32, 33)
@@ -115,7 +115,8 @@ _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54
 _NUMBER, _MACHINE, _ARGUMENTS = 0, 4, 16
 """Offsets in the data that the kernel passes to the filter."""
 _OTHER_ABI = 0x40000000
-"""Numbers from here on are x32 calls of x86-64: the same calls with other numbers."""
+"""Numbers from here on are x32 calls of x86-64, which are the same calls with other
+numbers."""
 
 Instruction = tuple[int, int, int, int]
 """Code, jump if true, jump if false, operand."""
@@ -162,10 +163,11 @@ def filter_for(machine: str = platform.machine()) -> bytes | None:
     ]
     for number in numbers:
         program += _when(number, [(_RETURN, 0, 0, _REFUSE | errno.EPERM)])
-    # a filter cannot read its flags, which are in memory; libraries fall back to clone
+    # The flags of clone3 are in memory, so a filter cannot read them. Libraries fall
+    # back to clone.
     program += _when(machine_calls.clone3, [(_RETURN, 0, 0, _REFUSE | errno.ENOSYS)])
     program += _when(machine_calls.clone, _refused_if(0, (_ANY_BIT, 0, 1, _NAMESPACES)))
-    # only sockets of the local family (AF_UNIX) are allowed
+    # Only sockets of the local family (AF_UNIX) are allowed.
     for number in (machine_calls.socket, machine_calls.socketpair):
         program += _when(
             number, _refused_if(0, (_EQUAL, 1, 0, 1), error=errno.EAFNOSUPPORT)
@@ -184,8 +186,10 @@ def filter_for(machine: str = platform.machine()) -> bytes | None:
 
 
 def _when(number: int, then: list[Instruction]) -> list[Instruction]:
-    """Instructions for one system call. Afterwards the call's number is loaded
-    again."""
+    """Returns the instructions for one system call.
+
+    Afterwards the call's number is loaded again.
+    """
     body = list(then)
     if len(then) > 1:
         body.append((_LOAD, 0, 0, _NUMBER))
@@ -195,8 +199,10 @@ def _when(number: int, then: list[Instruction]) -> list[Instruction]:
 def _refused_if(
     argument: int, *test: Instruction, error: int = errno.EPERM
 ) -> list[Instruction]:
-    """Instructions that refuse a call by the lower half of an argument. The last jump
-    of ``test`` skips the refusal."""
+    """Returns instructions that refuse a call by the lower half of an argument.
+
+    The last jump of ``test`` skips the refusal.
+    """
     return [
         (_LOAD, 0, 0, _ARGUMENTS + 8 * argument),
         *test,

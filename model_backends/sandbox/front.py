@@ -1,9 +1,9 @@
-"""Process 1 of a sandbox: sets the limits, sends the folders' descriptors to the run,
-starts the program, and ends with it.
+"""Process 1 of a sandbox: sets the limits, starts the program, and ends with it.
 
-The file is read as text and run by the sandbox's interpreter, with only the standard
-library. The program has the same user id, so process 1 protects its memory: code
-written there would not be bound by the program's limits.
+Before the program starts, process 1 sends the folders' descriptors to the run. The
+sandbox's interpreter runs this file with only the standard library. The program has the
+same user id, so process 1 protects its memory: code written there would not be bound by
+the program's limits.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ FOLDERS = ("/work", "/work/output", "/dev/shm")
 
 
 def main(channel: str, limits: str, *command: str) -> None:
-    """Run ``command``. ``channel`` is the number of a socket's descriptor; ``limits``
-    is JSON, name to value."""
+    """Runs ``command``.
+
+    ``channel`` is the number of a socket's descriptor. ``limits`` is JSON that maps
+    names to values.
+    """
     line = socket.socket(fileno=int(channel))
     close_to_others()
     for name, value in json.loads(limits).items():
@@ -34,7 +37,7 @@ def main(channel: str, limits: str, *command: str) -> None:
         )
         resource.setrlimit(kind, (limit, limit))
     folders = [os.open(folder, os.O_RDONLY | os.O_DIRECTORY) for folder in FOLDERS]
-    # the setup is complete; later errors are the program's
+    # The setup is complete. Later errors come from the program.
     socket.send_fds(line, [b"1"], folders)
     if not line.recv(1):
         os._exit(ENDED)
@@ -47,18 +50,20 @@ def main(channel: str, limits: str, *command: str) -> None:
 
 
 def close_to_others() -> None:
-    """Protect this process, its memory and its socket from the program, which has the
-    same user id."""
+    """Protects this process, its memory and its socket from the program.
+
+    The program has the same user id.
+    """
     import ctypes  # slow to import, and needed only here
 
     if ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0, 0, 0, 0):
         raise OSError
-    # with Python's handler, the program could end process 1 with a traceback
+    # With Python's handler, the program could end process 1 with a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_for(child: int) -> None:
-    """Wait for the program, and end with its status."""
+    """Waits for the program, and ends with its status."""
     while True:
         pid, status = os.waitpid(-1, 0)
         if pid == child:
@@ -66,7 +71,10 @@ def wait_for(child: int) -> None:
 
 
 def end_as(status: int) -> None:
-    """End with the program's exit status; 128 + the signal's number, as in a shell."""
+    """Ends with the program's exit status.
+
+    It is 128 + the signal's number if a signal ended the program, as in a shell.
+    """
     code = os.waitstatus_to_exitcode(status)
     os._exit(code if code >= 0 else 128 - code)
 

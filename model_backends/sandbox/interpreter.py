@@ -1,4 +1,4 @@
-"""The Python interpreter that runs programs: its path, its folders, its packages."""
+"""Finds the Python interpreter that runs programs: its path, folders and packages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.records import digest
 
 _SYSTEM = Path("/usr")
-"""Mounted for every program."""
+"""The folder that is mounted for every program."""
 _SELF_REPORT = """
 import importlib.metadata, json, os, platform, site, sys
 base = getattr(sys, "_base_executable", None) or sys.executable
@@ -35,9 +35,9 @@ print(json.dumps({
 class Interpreter:
     """A Python interpreter.
 
-    ``bound`` are the folders that it needs besides ``/usr``. ``hidden`` are folders of
-    packages that programs may not import. ``packages`` is a digest of the packages'
-    names and versions; empty without packages.
+    ``bound`` are the folders that it needs in addition to ``/usr``. ``hidden`` are
+    folders of packages that programs may not import. ``packages`` is a digest of the
+    packages' names and versions, and empty without packages.
     """
 
     command: str
@@ -50,11 +50,14 @@ class Interpreter:
 
 @lru_cache(maxsize=32)
 def interpreter(python: str, *, packages: bool) -> Interpreter:
-    """Returns the interpreter ``python``; ours if empty. Raises MissingDataError if it
-    does not run, UsageError if its folder holds files that programs must not see."""
+    """Returns the interpreter ``python``; ours if empty.
+
+    Raises MissingDataError if it does not run, and UsageError if its folder contains
+    files that programs must not see.
+    """
     words = ["packages"] if packages else []
     report = _report(python or sys.executable, *words)
-    # in a virtual environment, use its base interpreter
+    # In a virtual environment, use its base interpreter.
     if not packages and report["base"] != report["executable"]:
         report = {**_report(report["base"]), "base": report["base"]}
     prefixes = list(report["base_prefixes"])
@@ -66,8 +69,8 @@ def interpreter(python: str, *, packages: bool) -> Interpreter:
         if Path.home().is_relative_to(folder) or folder == Path("/"):
             raise UsageError(
                 f"the backend 'sandbox': the Python {report['executable']} is "
-                f"installed in {folder}, which holds more than Python; give another "
-                "one with python=PATH",
+                f"installed in {folder}, which also contains other files; set another "
+                "Python with python=PATH",
                 name="python",
             )
     outermost = [folder for folder in bound if set(folder.parents).isdisjoint(bound)]
@@ -89,7 +92,7 @@ def interpreter(python: str, *, packages: bool) -> Interpreter:
 
 
 def _report(python: str, *words: str) -> dict[str, Any]:
-    """Returns an interpreter's report about itself."""
+    """Runs an interpreter and returns its report about itself."""
     try:
         completed = subprocess.run(
             [python, "-I", "-c", _SELF_REPORT, *words],
@@ -101,6 +104,6 @@ def _report(python: str, *words: str) -> dict[str, Any]:
         report: dict[str, Any] = json.loads(completed.stdout)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise MissingDataError(
-            f"the backend 'sandbox': {python} does not run as Python ({error})"
+            f"the backend 'sandbox': {python} cannot run as Python ({error})"
         ) from None
     return report

@@ -1,4 +1,4 @@
-"""The limits of one program, for all of its processes together."""
+"""The limits of one program, for all its processes together."""
 
 from __future__ import annotations
 
@@ -12,21 +12,25 @@ from mmeval.errors import UsageError
 from mmeval.media.decode import DEFAULT_LIMITS, DecodeLimits
 
 Reason = Literal["time", "memory", "processes", "output", "files"]
-"""The limit that a program has reached."""
+"""The kind of limit that a program has reached."""
 MIB = 2**20
 INODES = 4096
 """Maximum number of files, folders and links in the sandbox. The kernel's limit is in
 the millions."""
 _BYTES_A_SAMPLE = 8
-"""Bytes for each sample while the blocks of a sound are joined."""
+"""Bytes per sample while the blocks of a sound are joined."""
 OPEN_FILES = 128
-"""Maximum open files of a process. Data in pipes is memory that no process shows."""
+"""Maximum number of open files of a process, since data in pipes is memory that is not
+counted for any process."""
 
 
 @dataclass(frozen=True)
 class ProgramLimits:
-    """The limits of a program. ``seconds`` limits both wall time and processor time.
-    ``processes`` counts threads too."""
+    """The limits of a program.
+
+    ``seconds`` limits both wall time and processor time. ``processes`` also counts
+    threads.
+    """
 
     seconds: float = 20
     memory_mb: int = 512
@@ -45,16 +49,18 @@ class ProgramLimits:
 
     @property
     def folder_bytes(self) -> int:
-        """Maximum size of each writable folder. The files of all folders also count as
-        memory."""
+        """The maximum size of each writable folder. The files in all folders also count
+        as memory."""
         return min(self.files * self.file_mb, self.memory_mb) * MIB
 
     def of_decoding(self, size: int, seconds: float) -> DecodeLimits:
-        """Returns the limits for decoding one of the program's files of ``size`` bytes:
-        at most the program's memory, and ``seconds``."""
+        """Returns the limits for decoding one of the program's files of ``size`` bytes.
+
+        They are at most the program's memory, and ``seconds``.
+        """
         default = DEFAULT_LIMITS
         memory = self.memory_mb * MIB
-        # a step's limits grow with the file's size
+        # A step's limits grow with the file's size.
         more_memory = default.step_bytes(size) - default.step_bytes(0)
         more_seconds = default.step_seconds(size) - default.step_seconds(0)
         return replace(
@@ -66,11 +72,13 @@ class ProgramLimits:
         )
 
     def of_process(self) -> dict[str, int]:
-        """Returns the limits of each process, by their names in ``resource``. They are
-        a second line of defence: the sum over all processes is measured from
-        outside."""
+        """Returns the limits of each process, by their names in ``resource``.
+
+        They are a second line of defence: the sum over all processes is measured from
+        outside.
+        """
         limits = {
-            # address space: libraries reserve more than they use
+            # Address space: libraries reserve more than they use.
             "RLIMIT_AS": 4 * self.memory_mb * MIB + 2**30,
             "RLIMIT_CPU": math.ceil(self.seconds) + 1,
             "RLIMIT_FSIZE": self.file_mb * MIB,
@@ -83,7 +91,7 @@ class ProgramLimits:
         kernel = re.findall(r"\d+", platform.release())
         if tuple(map(int, kernel[:2])) >= (5, 14):
             # Since Linux 5.14 the kernel counts only the processes of the sandbox's
-            # user namespace. Two more: bubblewrap's own, and one above the limit, which
-            # the measurement from outside then detects.
+            # user namespace. Two are added: one for bubblewrap's own process, and one
+            # above the limit, so that the measurement from outside detects it.
             limits["RLIMIT_NPROC"] = self.processes + 2
         return limits

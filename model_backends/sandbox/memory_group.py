@@ -1,8 +1,8 @@
 """A control group of the kernel (cgroup v2) around the processes of one program.
 
 The kernel ends a program that exceeds its memory faster than mmeval can measure. Groups
-are available to root, and where a service manager has delegated a part of the tree to
-this user, as for services of ``systemd --user``.
+are available to root, and to a user if a service manager has delegated a part of the
+tree to this user, as for services of ``systemd --user``.
 """
 
 from __future__ import annotations
@@ -19,26 +19,30 @@ from pathlib import Path
 log = logging.getLogger(__name__)
 
 SLACK = 1.05
-"""The group's limit relative to the program's. It is higher, so that the measurement,
-which knows the reason, comes first unless a program is too fast for it."""
+"""The group's limit relative to the program's limit. It is higher, so that the
+measurement, which knows the reason, usually ends the program first."""
 _PREFIX = "mmeval-"
 _TRIES, _PAUSE = 50, 0.01
-"""A group can be removed only some moments after its last process has ended."""
+"""A group can only be removed some moments after its last process has ended."""
 _refusals: set[str] = set()
-"""Why groups could not be created. Each reason is logged once, not for each program."""
+"""Reasons why groups could not be created. Each reason is logged once, not for each
+program."""
 
 
 class MemoryGroup:
-    """The group of one program. ``close`` removes it when all processes have ended."""
+    """The control group of one program. ``close`` removes it when all processes have
+    ended."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @classmethod
     def around(cls, process: int, max_bytes: int) -> MemoryGroup | None:
-        """Returns a group with ``process``, which must not have children yet. Its
-        memory is limited to about ``max_bytes``. None if groups are not available
-        (memory is measured anyway), or if the process has already ended."""
+        """Creates a group with ``process``, which must not have children yet.
+
+        Its memory is limited to about ``max_bytes``. Returns None if groups are not
+        available, or if the process has already ended. Memory is measured in any case.
+        """
         parent = parent_group()
         if parent is None:
             return None
@@ -47,7 +51,7 @@ class MemoryGroup:
         try:
             group._folder.mkdir()
             group._set("memory.max", int(max_bytes * SLACK))
-            # a kernel without swap accounting has no such file
+            # A kernel without swap accounting has no such file.
             with contextlib.suppress(OSError):
                 group._set("memory.swap.max", 0)
             group._set("memory.oom.group", 1)
@@ -60,7 +64,7 @@ class MemoryGroup:
             refusal = f"{parent}: cannot create a control group ({error.strerror})"
             if refusal not in _refusals:
                 _refusals.add(refusal)
-                log.warning("%s; the memory of programs is only measured", refusal)
+                log.warning("%s; mmeval only measures the memory of programs", refusal)
             return None
         return group
 
@@ -89,16 +93,20 @@ class MemoryGroup:
 
 
 def kernel_limits_memory() -> bool:
-    """Returns True if programs get control groups. Only after the first program (the
-    probe) is it known whether the kernel refuses them."""
+    """Returns True if programs get control groups.
+
+    If the kernel refuses them, this is only known after the first program (the probe).
+    """
     return parent_group() is not None and not _refusals
 
 
 @lru_cache(maxsize=1)
 def parent_group() -> Path | None:
-    """Returns the folder in which this process may create groups with a memory limit:
-    its own group's or the parent's; None if it may not. Groups of killed runs are
-    removed."""
+    """Returns the folder in which this process may create groups with a memory limit.
+
+    It is the folder of its own group or of the parent group, or None. Groups of killed
+    runs are removed.
+    """
     own_group = _own_group()
     if own_group is None:
         return None
@@ -112,7 +120,7 @@ def parent_group() -> Path | None:
             break
     else:
         return None
-    # remove groups of killed runs of this host; the kernel keeps those with processes
+    # Remove groups of killed runs on this host. The kernel keeps groups with processes.
     prefix = f"{_PREFIX}{socket.gethostname()}-"
     for path in folder.glob(f"{prefix}*"):
         process = path.name.removeprefix(prefix).partition("-")[0]

@@ -1,8 +1,8 @@
-"""Reads the files that a program has written to ``output/``, by descriptor. Links are
-not followed and names are not kept.
+"""Reads the files that a program has written to ``output/``.
 
-Each file is decoded here as a test, within the memory and the time of the program: a
-file of a few bytes may unpack to more.
+They are read by descriptor: links are not followed and names are not kept. Each file is
+decoded as a test, within the memory and the time of the program, since a file of a few
+bytes may unpack to much more.
 """
 
 from __future__ import annotations
@@ -39,8 +39,11 @@ _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,5}")
 
 
 class Outputs(NamedTuple):
-    """The files as parts. ``left_out`` holds the reasons why files are missing.
-    ``too_many`` is True if the limit of files was reached."""
+    """The files as parts.
+
+    ``left_out`` lists the reasons why files are missing. ``too_many`` is True if the
+    limit of files was reached.
+    """
 
     parts: tuple[Part, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -49,8 +52,10 @@ class Outputs(NamedTuple):
 
 def outputs_of(folder: int, limits: ProgramLimits) -> Outputs:
     """Returns the regular files of an open folder as parts, in the order of their
-    names. The program must have ended. Decoding all files takes at most the program's
-    seconds."""
+    names.
+
+    The program must have ended. Decoding all files takes at most the program's seconds.
+    """
     names = sorted(os.listdir(folder))
     parts: list[Part] = []
     left_out: list[str] = []
@@ -92,8 +97,10 @@ def outputs_of(folder: int, limits: ProgramLimits) -> Outputs:
 def _part(
     data: bytes, name: str, number: int, limits: DecodeLimits
 ) -> tuple[Part | None, str]:
-    """Returns the part of a file, or None with the reason. Only the suffix of its name
-    is kept: it tells the type of a text file."""
+    """Returns the part of a file, or None and the reason.
+
+    Only the suffix of its name is kept, since it shows the type of a text file.
+    """
     if not data:
         return None, "it is empty"
     label = f"file{number}"
@@ -103,7 +110,7 @@ def _part(
     media = Media.from_bytes(data, label)
     if media.mime == UNKNOWN_MIME:
         return None, "its type is unknown"
-    # a medium caches its decoded content, so a second one is decoded
+    # A medium caches its decoded content, so a second one is decoded.
     tried = Media.from_bytes(data, label)
     try:
         if media.mime == "application/pdf":

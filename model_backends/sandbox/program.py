@@ -1,4 +1,4 @@
-"""The program of a request, with its input media."""
+"""Finds the program of a request, with its input media."""
 
 from __future__ import annotations
 
@@ -14,20 +14,25 @@ _FENCED = re.compile(
     r"^[ ]{0,3}(`{3,}+|~{3,}+)[^`\n]*\n(.*?)(?:^[ ]{0,3}\1[`~]*[ \t]*$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
-"""A fenced block. An unclosed one extends to the end."""
+"""A fenced block. An unclosed block extends to the end."""
 
 
 class SandboxProgram(NamedTuple):
-    """A program and its media. ``inputs`` are names below ``input/``, made of kind and
-    number only, and media."""
+    """A program and its media.
+
+    ``inputs`` are names below ``input/``, which consist of kind and number only, and
+    the media.
+    """
 
     code: str
     inputs: tuple[tuple[str, Media], ...] = ()
 
 
 def program_of(request: Request) -> SandboxProgram | None:
-    """Returns the last code part of the last user message, else its last fenced block;
-    None if it has neither."""
+    """Returns the program in the last user message, or None if there is none.
+
+    It is the last code part, or else the last fenced block.
+    """
     user_messages = [message for message in request.messages if message.role == "user"]
     if not user_messages:
         return None

@@ -1,4 +1,4 @@
-"""Constants and records shared by process 1 of a sandbox and the code outside."""
+"""Constants and records that process 1 of a sandbox and the code outside share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TICK = 0.01
 ENVIRONMENT: Mapping[str, str] = {
     "HOME": WORK,
     "LANG": "C.UTF-8",
-    # one program runs on each processor, so libraries must not start more threads
+    # One program runs per processor, so libraries must not start more threads.
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -26,7 +26,7 @@ ENVIRONMENT: Mapping[str, str] = {
 
 class ResourceUse(NamedTuple):
     """The total use of all processes in a sandbox: bytes of memory, number of threads,
-    seconds of processor time."""
+    and seconds of processor time."""
 
     memory: int
     threads: int
@@ -34,12 +34,14 @@ class ResourceUse(NamedTuple):
 
 
 def received_descriptors(line: socket.socket) -> list[int]:
-    """Returns the descriptors sent by the front program; empty if it has ended
-    before."""
+    """Returns the descriptors that the front program has sent.
+
+    Empty if the program has ended before.
+    """
     descriptors = array("i")
     with contextlib.suppress(OSError):
-        # not socket.recv_fds: it ignores its flags, so processes started at the same
-        # time would inherit the descriptors
+        # socket.recv_fds cannot be used: it ignores its flags, so processes that start
+        # at the same time would inherit the descriptors.
         for _, _, data in line.recvmsg(
             1, socket.CMSG_SPACE(8 * descriptors.itemsize), socket.MSG_CMSG_CLOEXEC
         )[1]:

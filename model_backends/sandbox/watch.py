@@ -1,4 +1,4 @@
-"""Measures the total resource use of the processes in a namespace, from ``/proc``."""
+"""Measures the total resource use of the processes in a namespace with ``/proc``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _SOCKET = 320 * 1024
 """Maximum bytes in one socket: the kernel's default buffer, and one message beyond
 it."""
 _HELD = re.compile(r"^(?:RssAnon|VmSwap|VmPTE|HugetlbPages):\s*(\d+) kB$", re.MULTILINE)
-"""Lines of memory without a file: in use, swapped out, page tables, huge pages."""
+"""Lines about memory without a file: in use, swapped out, page tables and huge
+pages."""
 _PROPORTIONAL = re.compile(r"^(?:Pss_Anon|SwapPss):\s*(\d+) kB$", re.MULTILINE)
 
 
@@ -27,28 +28,29 @@ def measure_below(
     max_memory: int,
     used: dict[tuple[int, str], int],
 ) -> ResourceUse:
-    """Returns the resource use of process 1 of a namespace (``first``) and all
-    processes below it. Orphans become its children. Process 1 itself does not count as
-    a thread.
+    """Measures the resource use of process 1 of a namespace and all processes below it.
+
+    ``first`` is process 1. Orphans become its children. Process 1 itself does not count
+    as a thread.
 
     Memory is the sum over all memory without a file. After a fork, processes share
-    pages, so above ``most_memory`` each page is counted once. Each socket counts as
+    pages, so above ``max_memory`` each page is counted once. Each socket counts as
     full, because its content is unknown.
 
-    ``used`` belongs to the caller: the processor time of each process, by its number
-    and start time. The kernel discards the time of a process without a waiting parent,
-    so its time since the last measurement is missing.
+    ``used`` belongs to the caller. It contains the processor time of each process by
+    its number and start time. The kernel discards the time of a process without a
+    waiting parent, so the time since its last measurement is missing.
     """
     processes = _processes(first)
     for _ in range(_SCANS):
         use = _scan(processes, max_memory, used)
         previous, processes = processes, _processes(first)
-        # otherwise memory may have moved from an ended process to a new one
+        # Otherwise memory may have moved from an ended process to a new one.
         if processes == previous:
             break
     sockets = 0
     with contextlib.suppress(OSError, ValueError, IndexError):
-        # those on their way between processes included
+        # This includes sockets on their way between processes.
         counts = (_PROC / f"{first}/net/sockstat").read_text().split()
         sockets = int(counts[2])
     return use._replace(memory=use.memory + sockets * _SOCKET)
@@ -57,10 +59,10 @@ def measure_below(
 def _scan(
     processes: Sequence[Path], max_memory: int, used: dict[tuple[int, str], int]
 ) -> ResourceUse:
-    """Returns the resource use by one scan of all processes. Process 1 comes first."""
+    """Measures the resource use by one scan of all processes. Process 1 comes first."""
     memory = threads = ticks = 0
     for process in processes:
-        # the process may have ended
+        # The process may have ended.
         with contextlib.suppress(OSError, ValueError, IndexError):
             fields = (process / "stat").read_text().rpartition(")")[2].split()
             memory += _bytes(process, "status", _HELD)
@@ -74,7 +76,7 @@ def _scan(
             if own_ticks:
                 used[int(process.name), fields[19]] = own_ticks
     if memory > max_memory:
-        # proportional sizes divide shared bytes among the processes
+        # Proportional sizes divide shared bytes among the processes.
         shares = []
         for process in processes:
             shares.append(_bytes(process, "smaps_rollup", _PROPORTIONAL))
@@ -86,12 +88,13 @@ def _scan(
 def _processes(first: int) -> list[Path]:
     """Returns the folders of a namespace's processes, process 1 first.
 
-    The namespace's own ``/proc`` lists them by number, also a process that has just
-    lost its parent. Without it, they are found by following the children.
+    The namespace's own ``/proc`` lists them by number, including a process that has
+    just lost its parent. Without this ``/proc``, they are found by following the
+    children.
     """
     namespace_proc = _PROC / f"{first}/root/proc"
     with contextlib.suppress(OSError):
-        # until the sandbox is set up, this is the machine's /proc
+        # Until the sandbox is set up, this is the machine's /proc.
         is_separate = namespace_proc.stat().st_dev != _PROC.stat().st_dev
         names = os.listdir(namespace_proc) if is_separate else []  # noqa: PTH208
         pids = sorted(int(name) for name in names if name.isdecimal())
@@ -101,7 +104,7 @@ def _processes(first: int) -> list[Path]:
 
 
 def _below(pid: int) -> Iterator[int]:
-    """The descendants of a process."""
+    """Yields the descendants of a process."""
     for task in _threads(_PROC / str(pid)):
         with contextlib.suppress(OSError):
             for child in map(int, (task / "children").read_text().split()):
@@ -113,7 +116,7 @@ def _threads(process: Path) -> list[Path]:
     """Returns the folders of a process's threads."""
     folder = process / "task"
     with contextlib.suppress(OSError):
-        # not iterdir, which stays open if the process ends
+        # iterdir cannot be used: it stays open if the process ends.
         return [folder / name for name in os.listdir(folder)]  # noqa: PTH208
     return []
 
@@ -124,8 +127,11 @@ def _bytes(
     pattern: re.Pattern[str],
 ) -> int:
     """Returns the bytes of a process in the lines of its file ``name``; 0 if it has
-    ended. If the first thread has ended, its file is empty, so the other threads' files
-    are read."""
+    ended.
+
+    If the first thread has ended, its file is empty. Then the files of the other
+    threads are read.
+    """
     size = _sum_of_lines(process / name, pattern)
     if size:
         return size
@@ -137,7 +143,7 @@ def _bytes(
 
 
 def _sum_of_lines(file: Path, pattern: re.Pattern[str]) -> int:
-    """Returns the sum of the matching lines of a file, in bytes; 0 if it cannot be
+    """Returns the sum of the matching lines of a file in bytes; 0 if it cannot be
     read."""
     with contextlib.suppress(OSError):
         return 1024 * sum(map(int, pattern.findall(file.read_text())))
