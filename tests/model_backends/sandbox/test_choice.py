@@ -50,7 +50,7 @@ def test_without_bubblewrap_the_message_names_the_package(
         ),
         (
             f"{VERSION} || {{ echo 'bwrap: setting up uid map: denied' >&2; exit 1; }}",
-            "user namespaces are refused",
+            "user namespaces are not allowed",
             "apparmor",
         ),
         (
