@@ -1,2 +1,1 @@
-"""Converts documents to Markdown for a judge: PDF, office files, tables, texts,
-pictures."""
+"""Converts PDF, office files, tables, texts and pictures to Markdown for a judge."""

@@ -1,5 +1,4 @@
-"""Computes hints for a judge of documents by the release's rules for numbers and
-units."""
+"""Computes hints for a judge by the release's rules for numbers and units."""
 
 from __future__ import annotations
 

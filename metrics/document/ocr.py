@@ -1,4 +1,4 @@
-"""Finds words in pictures with rapidocr, whose networks come with the package."""
+"""Finds words in pictures with rapidocr. Its networks are part of the package."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ OCR_NEEDS = ("rapidocr:ocr", "onnxruntime:ocr")
 MAX_SIDE = 2000
 """Maximum number of pixels per side. A larger picture is reduced first."""
 MAX_ASPECT = 4
-"""The largest ratio of the sides. A longer picture is padded with white, since the
-engine enlarges pictures until the shorter side has 736 pixels."""
+"""Maximum ratio of the sides. A longer picture is padded with white, since the engine
+enlarges pictures until the shorter side has 736 pixels."""
 MAX_LINES = 1000
 """Maximum number of lines in a picture. Reading a line takes 25 ms or more."""
 _NETWORKS = 3

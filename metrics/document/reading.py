@@ -141,8 +141,10 @@ def _pdf_blocks(
     limits: DecodeLimits,
     ocr: Ocr,
 ) -> Iterator[Block]:
-    """Yields the blocks of each page. OCR reads the first few pages without a text
-    layer."""
+    """Yields the blocks of each page.
+
+    OCR reads the first few pages without a text layer.
+    """
     # The text layers of all used pages are read before any picture, since OCR takes
     # longer than the time limit of decoding.
     layers: list[tuple[TextBox, ...]] = []

@@ -128,8 +128,7 @@ def code_quality(
 
 
 class _ItemMaker(NamedTuple):
-    """Turns each piece of code into a question, or into a score without a judge
-    call."""
+    """Turns each piece of code into a question, or into a score without a call."""
 
     judge: Role
     scale: GradeScale

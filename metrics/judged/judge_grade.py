@@ -62,11 +62,11 @@ def judge_grade(
         PromptValue, JudgePrompt(*NAMES, "criterion", "levels")
     ] = "judge_grade",
 ) -> Program[Score]:
-    """The grade that a judge gives, from the lowest level (0) to the highest (1).
+    """The judge's grade as a share: 0 for the lowest level, 1 for the highest.
 
     Range 0 to 1, higher is better: ``(grade - lowest) / (highest - lowest)``.
     ``levels`` is a list of descriptions, graded from 1, or a mapping from whole numbers
-    to descriptions. The judge may also give a grade between two described levels.
+    to descriptions. The judge may also choose a grade between two described levels.
     ``criterion`` states what is graded. Unscored if the judge is not sure or the
     verdict is lost.
 

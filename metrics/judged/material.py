@@ -1,5 +1,4 @@
-"""Material: the parts of a trial that a judge sees, under the names that prompts
-use."""
+"""Material: the parts of a trial that a judge sees, by their names in prompts."""
 
 from __future__ import annotations
 

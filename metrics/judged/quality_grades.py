@@ -1,5 +1,4 @@
-"""Quality grades: a judge grades each item, and the grade becomes a quality from 0 to
-1.
+"""Quality grades: a judge grades each item, and grades become qualities (0 to 1).
 
 A metric has a :class:`GradeScale`. For each item it makes a question, or a score if no
 judge call is needed. :func:`judged_together` asks all questions at the same time:
@@ -52,8 +51,10 @@ _REASON = Text("reason")
 
 @dataclass(frozen=True)
 class Dimensions:
-    """The numbers in a released scorer's reply except the overall number. They are only
-    evidence."""
+    """The numbers in a released scorer's reply except the overall number.
+
+    They are only evidence.
+    """
 
     names: tuple[str, ...]
     low: float
@@ -64,8 +65,7 @@ class Dimensions:
         return [f'"{name}": <{wording}>' for name in self.names]
 
     def read(self, reply: Mapping[str, Any]) -> Vote:
-        """Returns the dimensions that are numbers, even if they are beyond the
-        scale."""
+        """Returns the dimensions that are numbers, even beyond the scale."""
         numbers: dict[str, float] = {}
         for name in self.names:
             number = Number(name, -_LARGEST, _LARGEST, whole=False)
@@ -122,8 +122,10 @@ class DimensionsForm(ReplyForm):
 
     @staticmethod
     def object_in(text: str) -> Mapping[str, Any]:
-        """Returns a reply's JSON object. Raises ReplyError if the reply is anything
-        else."""
+        """Returns a reply's JSON object.
+
+        Raises ReplyError if the reply is anything else.
+        """
         reply = strict_json(text)
         if not isinstance(reply, dict):
             raise ReplyError("the reply is not one JSON object and nothing else")
@@ -158,8 +160,11 @@ def dimensions_form(
 
 
 class GradeScale(NamedTuple):
-    """How items are graded: the reply form, the key of the number that counts, and the
-    function that maps this number to a share from 0 (worst) to 1 (best)."""
+    """How items are graded.
+
+    ``form`` is the form of the reply, and ``key`` is the key of the number that counts.
+    ``share_of`` maps this number to a share from 0 (worst) to 1 (best).
+    """
 
     form: ReplyForm
     key: str

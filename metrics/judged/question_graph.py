@@ -1,5 +1,4 @@
-"""Question graphs: a row's yes-or-no questions, where a question may depend on
-others."""
+"""Question graphs: a row's yes-or-no questions, which may depend on each other."""
 
 from __future__ import annotations
 
@@ -38,8 +37,10 @@ _KEYS = {"id", "question", "parents", "part"}
 
 @dataclass(frozen=True)
 class RowQuestion:
-    """A question of a row. ``part`` is the label of its part, and empty for the whole
-    answer."""
+    """A question of a row.
+
+    ``part`` is the label of its part, and empty for the whole answer.
+    """
 
     id: str | int
     text: str

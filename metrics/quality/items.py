@@ -32,8 +32,10 @@ or leaves its answer unscored as in the released scripts."""
 
 
 class AnswerItem(NamedTuple):
-    """A file that the answer contains or names. ``media`` is None if it is only
-    named."""
+    """A file that the answer contains or names.
+
+    ``media`` is None if it is only named.
+    """
 
     label: str
     media: Media | None
@@ -59,8 +61,10 @@ class ItemScore:
 
     @classmethod
     def unavailable(cls, reason: str) -> ItemScore:
-        """Returns the score of an item whose scorer is unavailable. It does not count
-        in any mean."""
+        """Returns the score of an item whose scorer is unavailable.
+
+        It does not count in any mean.
+        """
         return cls(None, reason=reason, left_out=True)
 
     def to_json(self, label: str) -> dict[str, Any]:

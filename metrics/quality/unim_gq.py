@@ -37,8 +37,7 @@ true if items are left out; and the pieces of those items."""
     reference_free=True,
 )
 def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score:
-    """The mean quality of all items of an answer: its text, each file, each piece of
-    code.
+    """The mean quality of an answer's items: its text, each file, each piece of code.
 
     Range 0 to 1, higher is better. The items come from the evidence of other metrics,
     so nothing is decoded twice, and every item has the same weight. Each quality is
@@ -50,7 +49,7 @@ def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score
     if all items are left out, inapplicable without an item. Items of a modality without
     a piece are ignored. The metric does not check if an item is what was requested.
 
-    Switches: ``of`` names the metrics whose items count.
+    Switches: ``of`` names the metrics with the items that count.
 
     Evidence: per piece, the ``count`` of its items and their ``mean``.
     """
@@ -94,8 +93,10 @@ def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score
 
 
 class _QualityRange(NamedTuple):
-    """The range of unknown qualities. With ``several`` the number of items is
-    unknown."""
+    """The range of unknown qualities.
+
+    With ``several`` the number of items is unknown.
+    """
 
     low: float
     high: float
@@ -103,8 +104,11 @@ class _QualityRange(NamedTuple):
 
 
 class _PieceItems(NamedTuple):
-    """A piece's items: known qualities, ranges of unknown qualities, and if some are
-    left out."""
+    """The items of a piece.
+
+    ``known`` are their qualities, and ``spans`` are the ranges of unknown qualities.
+    ``left_out`` is True if some items are left out.
+    """
 
     known: Sequence[float] = ()
     spans: Sequence[_QualityRange] = ()
@@ -148,8 +152,10 @@ def _limited(quality: float) -> float:
 def _bounds(
     known: Sequence[float], spans: Sequence[_QualityRange]
 ) -> tuple[float, float]:
-    """Returns the range of the mean. An unknown number of items may outweigh all
-    others."""
+    """Returns the range of the mean.
+
+    An unknown number of items may outweigh all others.
+    """
     lows, highs = list(known), list(known)
     below: list[float] = []
     above: list[float] = []

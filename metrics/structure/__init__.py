@@ -1,2 +1,1 @@
-"""Metrics that score an answer's structure: the kinds, numbers and order of its
-parts."""
+"""Metrics that score an answer's structure: kinds, numbers and order of parts."""

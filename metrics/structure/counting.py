@@ -30,8 +30,10 @@ without zeros."""
 
 
 class CountedItem(NamedTuple):
-    """A counted item. If ``kind`` and ``name`` are equal, it is the same item, written
-    twice."""
+    """A counted item.
+
+    If ``kind`` and ``name`` are equal, it is the same item, written twice.
+    """
 
     kind: str
     name: str

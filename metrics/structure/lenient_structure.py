@@ -42,8 +42,7 @@ def lenient_structure(
 
 
 def lenient_fraction(structures: Structures) -> Fraction | None:
-    """Returns the share of reference modalities in the answer; None without a reference
-    modality.
+    """Returns the answer's share of the reference modalities; None without any.
 
     >>> lenient_fraction(Structures({"image": 3, "audio": 1}, {"image": 1, "video": 1}))
     Fraction(1, 2)

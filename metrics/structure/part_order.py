@@ -118,8 +118,7 @@ _TOKEN = re.compile(r"<(image|audio)_\d+>")
 
 
 def official_text(answer: Interleaved) -> str:
-    """Returns the answer's text, with a placeholder per untagged medium, as
-    released."""
+    """Returns the answer's text with placeholders for untagged media, as released."""
     pieces: list[str] = []
     for number, part in enumerate(answer.parts):
         if part.raw or part.kind not in ("image", "audio"):

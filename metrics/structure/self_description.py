@@ -41,8 +41,7 @@ Letters = Annotated[str, Checked(_letters_fault)]
 
 
 def statement_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Returns why a row lacks a label for its kind of statement; empty if it does
-    not."""
+    """Returns why a row lacks a label for its statement; empty if it does not."""
     keys: list[str] = []
     if switches["kind"] in ("colors", "sizes"):
         keys.append(switches["object_key"])
@@ -128,8 +127,7 @@ def self_description(
 
 
 class AnswerWords(NamedTuple):
-    """An answer's words without placeholders, and the number of positions of
-    pictures."""
+    """An answer's words without placeholders, and its number of picture positions."""
 
     words: str
     places: int
@@ -294,8 +292,10 @@ def first_enclosed(
     opening: str,
     closing: str,
 ) -> str | None:
-    """Returns the first piece between two marks on one line, marks included, or
-    None."""
+    """Returns the first piece between two marks on one line.
+
+    The marks are included. None if there is no such piece.
+    """
     for line in text.split("\n"):
         start = line.find(opening)
         if start >= 0:

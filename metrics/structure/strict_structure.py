@@ -18,8 +18,7 @@ def strict_structure(
     count: Unit = "tags",
     spelling: SpellingName | list[SpellingName] = "tag",
 ) -> Score:
-    """The mean over modalities of the F1 between the item counts of answer and
-    reference.
+    """Mean F1 between the item counts of answer and reference, over all modalities.
 
     Range 0 to 1, higher is better. It is 1 if every modality occurs exactly as often as
     in the reference. A modality on only one side contributes 0. Text and hidden

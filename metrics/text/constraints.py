@@ -174,8 +174,8 @@ _ARGUMENTS: Mapping[str, str] = {
     "end": "one text",
     "keyword_include": "keywords",
     "keyword_exclude": "keywords",
-    "keyword_count": "one keyword and how often",
-    "length_word": "how many words",
+    "keyword_count": "one keyword and a count",
+    "length_word": "a count of words",
 }
 KINDS = tuple(_ARGUMENTS)
 
@@ -228,7 +228,7 @@ def _constraint(written: Any) -> Constraint:
     else:
         fits = number >= 1
     if not fits:
-        raise UsageError(f"{kind} takes {_ARGUMENTS[kind]}, not {list(written)!r:.80}")
+        raise UsageError(f"{kind} needs {_ARGUMENTS[kind]}, not {list(written)!r:.80}")
     return Constraint(kind, tuple(words), count)
 
 

@@ -47,7 +47,7 @@ def exact_match(
       - ``'answer is (\\w+)'``: the last match of a regular expression, or its first
         group.
 
-    - ``regexes_to_ignore``: regular expressions whose matches are deleted.
+    - ``regexes_to_ignore``: regular expressions. Their matches are deleted.
     - ``ignore_case``: ignore the case of letters.
     - ``ignore_punctuation``: delete ASCII punctuation.
     - ``ignore_numbers``: delete digits.

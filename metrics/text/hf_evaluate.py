@@ -43,8 +43,7 @@ def hf_evaluate(
     trust_remote_code: bool = False,
     aggregation: str = "mean",
 ) -> Score:
-    """A number from a metric of the ``evaluate`` library, per answer or for all
-    answers.
+    """A number from a metric of the ``evaluate`` library, per answer or overall.
 
     Range and direction depend on the library's metric. State the direction with
     ``higher_is_better`` in the task's ``metric_list``. The answer's text is the
@@ -136,8 +135,10 @@ def _computed(
 
 
 def _checked(name: str, *, trust_remote_code: bool) -> str:
-    """Checks the name to load. Raises UsageError without a name or for untrusted
-    code."""
+    """Checks the name to load.
+
+    Raises UsageError without a name or for untrusted code.
+    """
     if not name:
         raise UsageError('name the metric, such as {"name": "rouge"}')
     if not trust_remote_code and not _is_of_the_library(name):

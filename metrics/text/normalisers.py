@@ -13,7 +13,7 @@ Normaliser = Literal["ocr", "speech", "none"]
 does not change a text."""
 
 NO_WORDS = "<none>"
-"""The result of ``ocr`` for a text without words. It makes two empty texts equal."""
+"""The result of ``ocr`` for a text without words. With it two empty texts are equal."""
 
 NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
@@ -35,8 +35,9 @@ def ocr(text: str) -> str:
 
 
 def speech(text: str) -> str:
-    """Applies Whisper's normaliser of English. MMMG's released scorer also uses it for
-    Chinese.
+    """Applies Whisper's normaliser of English.
+
+    MMMG's released scorer also uses it for Chinese.
 
     The result is in lowercase, without punctuation and without text in brackets.
     Numbers are digits, contractions are written out, and spellings are American.

@@ -171,8 +171,7 @@ def _blanked(
 
 
 def target_texts(sample: Sample, key: str) -> list[str] | Score:
-    """Returns the label's texts, or else the first reference's, or an unscored
-    score."""
+    """Returns the label's texts, the first reference's, or an unscored score."""
     label = sample.metadata.get(key)
     if label is None and sample.references:
         label = sample.references[0].words

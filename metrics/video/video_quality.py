@@ -25,8 +25,7 @@ DOVER_NAME = "VQAssessment/DOVER"
 
 
 class DoverBranch(NamedTuple):
-    """A branch's weight, and the mean and spread of its scores on the videos of the
-    fit."""
+    """A branch's weight, and the mean and spread of its scores on the fitted videos."""
 
     weight: float
     mean: float
@@ -113,8 +112,10 @@ class _DoverNetwork(NamedTuple):
 
 
 def branch_means(model: Mapping[str, Any], views: Views) -> tuple[float, float]:
-    """Returns the mean score of each branch. Raises WeightsError unless there are
-    two."""
+    """Returns the mean score of each branch.
+
+    Raises WeightsError unless there are two.
+    """
     torch = need("torch", "hf")
     network = loaded(model, _dover_network)
     with opening(network.folder), torch.inference_mode():

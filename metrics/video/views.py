@@ -91,8 +91,7 @@ def _used_frames(
     places: Any,
     limits: DecodeLimits,
 ) -> tuple[Pixels, Pixels]:
-    """Returns the technical view as fragments, and the aesthetic view as small
-    frames."""
+    """Returns the technical view in fragments, and the aesthetic view in frames."""
     import numpy as np
 
     pieces = np.zeros((len(technical), SIDE, SIDE, 3), np.uint8)
@@ -178,8 +177,11 @@ def resized(
 
 
 def normalised(pixels: Pixels) -> Numbers:
-    """Normalises frames (clips, frames, height, width, 3) to (clips, 3, frames, height,
-    width)."""
+    """Normalises pixels, and moves the colours before the frames.
+
+    The shape (clips, frames, height, width, 3) becomes (clips, 3, frames, height,
+    width).
+    """
     import numpy as np
 
     numbers = pixels.astype(np.float32) - np.asarray(MEAN, np.float32)

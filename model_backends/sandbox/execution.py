@@ -199,8 +199,7 @@ class _RunningProgram:
         return inodes > INODES
 
     def _folder_stats(self) -> list[os.statvfs_result]:
-        """Returns statistics of the writable folders: the work folder and shared
-        memory."""
+        """Returns statistics of the work folder and shared memory."""
         return [os.fstatvfs(folder) for folder in self.folders[::2]]
 
     def _end(self) -> None:

@@ -49,8 +49,10 @@ class ProgramLimits:
 
     @property
     def folder_bytes(self) -> int:
-        """The maximum size of each writable folder. The files in all folders also count
-        as memory."""
+        """The maximum size of each writable folder.
+
+        The files in all folders also count as memory.
+        """
         return min(self.files * self.file_mb, self.memory_mb) * MIB
 
     def of_decoding(self, size: int, seconds: float) -> DecodeLimits:

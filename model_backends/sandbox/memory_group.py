@@ -30,8 +30,10 @@ program."""
 
 
 class MemoryGroup:
-    """The control group of one program. ``close`` removes it when all processes have
-    ended."""
+    """The control group of one program.
+
+    ``close`` removes it when all processes have ended.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

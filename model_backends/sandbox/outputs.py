@@ -51,8 +51,7 @@ class Outputs(NamedTuple):
 
 
 def outputs_of(folder: int, limits: ProgramLimits) -> Outputs:
-    """Returns the regular files of an open folder as parts, in the order of their
-    names.
+    """Returns the regular files of an open folder as parts, ordered by name.
 
     The program must have ended. Decoding all files takes at most the program's seconds.
     """

@@ -25,8 +25,10 @@ ENVIRONMENT: Mapping[str, str] = {
 
 
 class ResourceUse(NamedTuple):
-    """The total use of all processes in a sandbox: bytes of memory, number of threads,
-    and seconds of processor time."""
+    """The total resource use of all processes in a sandbox.
+
+    ``memory`` is in bytes, and ``seconds`` is processor time.
+    """
 
     memory: int
     threads: int

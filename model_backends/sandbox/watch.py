@@ -126,8 +126,7 @@ def _bytes(
     name: str,
     pattern: re.Pattern[str],
 ) -> int:
-    """Returns the bytes of a process in the lines of its file ``name``; 0 if it has
-    ended.
+    """Returns a process's bytes in the lines of its file ``name``; 0 if it has ended.
 
     If the first thread has ended, its file is empty. Then the files of the other
     threads are read.
@@ -143,8 +142,7 @@ def _bytes(
 
 
 def _sum_of_lines(file: Path, pattern: re.Pattern[str]) -> int:
-    """Returns the sum of the matching lines of a file in bytes; 0 if it cannot be
-    read."""
+    """Returns the sum of a file's matching lines in bytes; 0 if unreadable."""
     with contextlib.suppress(OSError):
         return 1024 * sum(map(int, pattern.findall(file.read_text())))
     return 0

@@ -63,8 +63,7 @@ class LevelAnswers:
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
-    """Makes the tables of a run's ISG-Bench tasks: judged in the run, and from judge
-    files.
+    """Makes the tables of a run's ISG-Bench tasks, judged or from judge files.
 
     A run without such tasks has no tables.
     """

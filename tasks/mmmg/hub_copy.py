@@ -32,8 +32,10 @@ _BATCH_ROWS = 8
 
 
 class PromptPlace(NamedTuple):
-    """The position of a row by its prompt. ``turn`` is the number of earlier rows of
-    the category with this prompt."""
+    """The position of a row by its prompt.
+
+    ``turn`` is the number of earlier rows of the category with this prompt.
+    """
 
     prompt: str
     turn: int

@@ -50,8 +50,11 @@ State = Literal["known", "lost", "absent", "unavailable", "not asked"]
 
 @dataclass(frozen=True)
 class TaskLine:
-    """The results of a task: its value, the value of each pass, and its scored and
-    missing trials."""
+    """The results of a task.
+
+    ``passes`` are the values of its passes. ``trials`` counts the scored trials, and
+    ``missing`` counts the trials without a value by status.
+    """
 
     alias: str
     state: State
@@ -183,8 +186,10 @@ def _averages_table(
 def _average_row(
     title: str, tasks: Sequence[str], lines: Mapping[str, TaskLine]
 ) -> tuple[Cell, ...]:
-    """Makes a row of averages. They are shown if each task has a value or is
-    unsupported."""
+    """Makes a row of averages.
+
+    They are shown if each task has a value or is unsupported.
+    """
     states = Counter(_state_of(task, lines) for task in tasks)
     labels: list[tuple[State, str]] = [
         ("lost", "lost"),

@@ -99,8 +99,10 @@ class MmmgDataset:
                 yield reader.sample(line)
 
     def _lines(self, file: Path) -> Iterator[RowLine]:
-        """Yields the selected lines. Damaged lines are kept, so that they are
-        reported."""
+        """Yields the selected lines.
+
+        Damaged lines are kept, so that they are reported.
+        """
         return (
             line
             for line in lines(file)
@@ -108,8 +110,7 @@ class MmmgDataset:
         )
 
     def check_media(self) -> None:
-        """Raises MissingDataError for media that are in neither the folder nor the
-        copy.
+        """Raises MissingDataError for media in neither the folder nor the copy.
 
         Rows that cannot be read are skipped here and reported when they are read.
         """
@@ -208,8 +209,7 @@ class _RowReader:
     def _listed(
         self, row: Mapping[str, Any], key: str, place: PromptPlace | None
     ) -> dict[str, Media]:
-        """Returns the media of a row's list by label, numbered from 0 like
-        placeholders."""
+        """Returns the media of a row's list by label, numbered from 0."""
         kind = NUMBERED[key]
         media = {}
         for position, number in enumerate(numbers(row, key)):

@@ -64,8 +64,10 @@ def place_of(sample: Sample) -> RowPlace | None:
 
 
 def seal(response: str, numbers: Mapping[TagKind, Sequence[int]]) -> str:
-    """Computes the digest of a line. It ties the exact parts of an answer to this
-    line."""
+    """Computes the digest of a line.
+
+    It ties the exact parts of an answer to this line.
+    """
     lists = [list(numbers.get(kind, ())) for kind in SUFFIXES]
     return digest([response, *lists])
 
@@ -92,8 +94,10 @@ def line_answer_of(output: Interleaved) -> LineAnswer:
 
 
 def _as_numbered(output: Interleaved) -> LineAnswer | None:
-    """Returns the media in the order of their numbers, or None if these are not 0, 1,
-    2, ..."""
+    """Returns the media in the order of their numbers.
+
+    None if the numbers are not 0, 1, 2, and so on.
+    """
     numbered: dict[TagKind, dict[int, Media]] = {kind: {} for kind in SUFFIXES}
     for part in output.parts:
         if part.media is None:

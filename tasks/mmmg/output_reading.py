@@ -81,8 +81,10 @@ def read_output(
 
 
 class MmmgAnswers:
-    """The answers of a model. They are checked when this object is made, and read on
-    demand."""
+    """The answers of a model.
+
+    They are checked when this object is made, and read on demand.
+    """
 
     def __init__(
         self,
@@ -266,8 +268,10 @@ class MmmgAnswers:
 
 
 def _listed(row: Mapping[str, Any]) -> dict[TagKind, list[int]]:
-    """Returns the numbers of a line's media by kind. Raises UsageError if they are
-    invalid."""
+    """Returns the numbers of a line's media by kind.
+
+    Raises UsageError if they are invalid.
+    """
     return {kind: numbers(row, f"{kind}_list") for kind in SUFFIXES}
 
 

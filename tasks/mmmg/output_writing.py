@@ -70,8 +70,7 @@ def write_output(run: AnsweredRun, folder: Path) -> ExportSummary:
 
 
 class _MmmgFolder(ExportFolder):
-    """Collects the trials of each instruction file and writes them in the file's
-    order."""
+    """Collects the trials of each instruction file and writes them in its order."""
 
     benchmark, entry, gaps, notes, nouns = "MMMG", "line", GAPS, NOTES, NOUNS
     unanswered = f"the line is empty, with the reason under {OWN!r}"
@@ -201,8 +200,7 @@ def _rgb_png(picture: Media, data: bytes) -> bytes | None:
 
 
 def _wav_form(data: bytes) -> tuple[int, int] | None:
-    """Returns the channels and sample rate in a WAV file's header; None for other
-    files."""
+    """Returns the channels and sample rate of a WAV file; None for other files."""
     import soundfile
 
     try:

@@ -53,8 +53,10 @@ class RowLine(NamedTuple):
 
 
 def lines(file: Path) -> Iterator[RowLine]:
-    """Yields the rows of a file. Blank lines are skipped. A faulty line has a
-    ``fault``."""
+    """Yields the rows of a file.
+
+    Blank lines are skipped. A faulty line has a ``fault``.
+    """
     prompts: Counter[str] = Counter()
     for position, (_, number, _, row) in enumerate(
         lines_of(file, kind=None, faults=True)

@@ -19,8 +19,10 @@ Row = Mapping[str, Any]
 
 
 class SideMeans(TypedDict):
-    """The means of several questions or tasks. A mean is None if no question has a
-    value."""
+    """The means of several questions or tasks.
+
+    A mean is None if no question has a value.
+    """
 
     text: float | None
     image: float | None
@@ -61,8 +63,10 @@ def roll_up(rows: Sequence[Row]) -> TaskAverages:
 
 
 def over_tasks(tasks: Collection[SideMeans]) -> SideMeans:
-    """Computes the plain means over tasks. Each mean leaves out tasks without a
-    value."""
+    """Computes the plain means over tasks.
+
+    Each mean leaves out tasks without a value.
+    """
     return {
         "text": _mean(tasks, "text"),
         "image": _mean(tasks, "image"),

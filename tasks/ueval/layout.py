@@ -1,5 +1,4 @@
-"""Makes the tables of UEval's paper in percent: by task (1), by side (2), by both
-(4)."""
+"""Makes the tables of UEval's paper in percent: by task, by side, by both."""
 
 from __future__ import annotations
 
@@ -63,8 +62,10 @@ class TaskAnswers:
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
-    """Makes the three tables of a run's UEval tasks. A run without them has no
-    tables."""
+    """Makes the three tables of a run's UEval tasks.
+
+    A run without them has no tables.
+    """
     by_name = {task.name: task for task in run.tasks}
     answers: dict[str, TaskAnswers] = {}
     tasks: dict[str, Numbers] = {}

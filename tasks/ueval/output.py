@@ -79,8 +79,10 @@ class _Fields:
     image: str
 
     def rows(self, file: Path) -> Iterator[PlacedRow]:
-        """Returns the rows of a file. Raises UsageError if no row has one of the
-        fields."""
+        """Returns the rows of a file.
+
+        Raises UsageError if no row has one of the fields.
+        """
         rows = list(rows_of_list(file))
         keys: set[str] = set()
         for _, value in rows:

@@ -1,5 +1,4 @@
-"""Writes UEval's results file: the verdicts on each question, and means over
-questions."""
+"""Writes UEval's results file: each question's verdicts, and means over questions."""
 
 from __future__ import annotations
 

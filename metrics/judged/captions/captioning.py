@@ -250,7 +250,7 @@ def _of_data(part: Part, caption: MediumCaption | None) -> MediumCaption | None:
     if caption is None or caption.text or caption.lost:
         return caption
     if part.media is None:
-        return None  # the placeholder stays as it is written
+        return None  # the placeholder is kept as it is written
     lost = f"{'; '.join(caption.remarks)}; repair the data set"
     return replace(caption, lost=lost, cause="final", remarks=())
 
@@ -265,7 +265,7 @@ def _released(part: Part, reply: Reply | None) -> MediumCaption | None:
     if released.is_not_found(part):
         return replace(caption, text=released.not_found(part.label))
     if reply is None:
-        return None  # the tag stays, or the item has no tag
+        return None  # the tag is kept, or the item has no tag
     error = reply.response.error
     if error is None:
         words = released.useful_words(reply.text)

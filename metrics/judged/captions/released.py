@@ -46,7 +46,7 @@ def useful_words(reply: str) -> str:
 
 
 def not_found(label: str) -> str:
-    """Returns the text for an item whose file is missing. The wording is ours."""
+    """Returns the text for an item with a missing file. The wording is ours."""
     return f"No file of {label} was found."
 
 

@@ -1,2 +1,1 @@
-"""ISG-Bench's four levels: structure, pairs of blocks, pictures, and the whole
-answer."""
+"""ISG-Bench's four levels: structure, pairs of blocks, pictures, the whole answer."""

@@ -1,5 +1,4 @@
-"""Questions to a judge about pairs of blocks: two pictures, two texts, or one of
-each."""
+"""Questions to a judge about pairs of blocks, which are texts or pictures."""
 
 from __future__ import annotations
 
@@ -46,8 +45,10 @@ class PairVerdicts(NamedTuple):
         return [verdict for verdict in verdicts if is_unknown(verdict, lost)]
 
     def evidence(self, lost: Lost) -> dict[str, Any]:
-        """Returns the asked questions, their verdicts, and why the others were
-        skipped."""
+        """Returns the asked questions with their verdicts.
+
+        It also states why the other questions were skipped.
+        """
         verdicts = {}
         for number, verdict in self.by_number.items():
             verdicts[str(number)] = verdict_evidence(verdict)

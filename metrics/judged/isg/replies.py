@@ -109,8 +109,10 @@ class YesForm(ReadForm):
 
 @dataclass(frozen=True)
 class WholeForm(ScoreForm):
-    """A reply about a whole answer. The overall score counts, and the scores of the
-    five dimensions are evidence."""
+    """A reply about a whole answer.
+
+    The overall score counts, and the scores of the five dimensions are evidence.
+    """
 
     analyze_first: bool = False
 
@@ -125,8 +127,10 @@ class WholeForm(ScoreForm):
         return f"{{{dimensions}{overall[1:]}"
 
     def _object(self, pair: Mapping[str, str]) -> str:
-        """Returns two keys with the requested values. With ``analyze_first`` the words
-        precede the number."""
+        """Returns two keys with the requested values.
+
+        With ``analyze_first`` the words precede the number.
+        """
         keys = [f'"{key}": {value}' for key, value in pair.items()]
         if self.analyze_first:
             keys.reverse()
@@ -145,8 +149,10 @@ class WholeForm(ScoreForm):
 def scale(
     _pieces: Mapping[str, tuple[float, float]], switches: Mapping[str, Any]
 ) -> tuple[float, float]:
-    """Returns the range of a score. Official oddity: numbers outside the scale
-    count."""
+    """Returns the range of a score.
+
+    Official oddity: numbers outside the scale count.
+    """
     if switches["reading"] == "official":
         return (-math.inf, math.inf)
     return (LOWEST, HIGHEST)
@@ -205,8 +211,7 @@ def lower_keys(reply: Mapping[str, Any]) -> dict[str, Any]:
 def score_of(
     reply: Mapping[str, Any], key: str, reading: Reading
 ) -> tuple[float | None, Remark | None]:
-    """Returns the number under a key (None if it is unusable), and what is odd about
-    it.
+    """Returns the number under a key (None if unusable), and what is odd about it.
 
     Official oddity: numbers are not clamped, true is 1, and a value that cannot be
     added up is *unfit*, which makes the score of the whole sample 1.

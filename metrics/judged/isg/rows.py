@@ -137,8 +137,7 @@ def structure_fault(
 
 
 def ends_early(trial: Trial) -> bool:
-    """Returns True if the structure is right but the released script raises an
-    exception.
+    """Returns True if the structure is right but the released script fails.
 
     This is an official oddity.
     """
@@ -205,8 +204,7 @@ def is_id(value: Any) -> TypeGuard[int | str]:
 
 
 def listed(value: Any) -> Sequence[Any]:
-    """Returns a list, or an object's list: the one under ``questions``, or the
-    first."""
+    """Returns a list, or an object's list: under ``questions``, or the first."""
     values = [value]
     if isinstance(value, Mapping):
         values = [value.get("questions"), *value.values()]

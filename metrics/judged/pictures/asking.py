@@ -119,8 +119,10 @@ class JudgeAnswer:
 
     @property
     def unread(self) -> int:
-        """The number of unreadable replies that count as wrong. A verdict without a
-        usable reply counts once."""
+        """The number of unreadable replies that count as wrong.
+
+        A verdict without a usable reply counts once.
+        """
         if self.lost != "wrong":
             return 0
         votes = sum(bool(vote.get(UNREADABLE)) for vote in self.verdict.votes)
@@ -191,8 +193,10 @@ def letter(
     *,
     stated: bool = True,
 ) -> PreparedQuestion:
-    """Returns a choice between lettered options. ``options`` maps letters to
-    meanings."""
+    """Returns a choice between lettered options.
+
+    ``options`` maps letters to meanings.
+    """
     listed = [{"name": name, "meaning": meaning} for name, meaning in options.items()]
     values = {**subject.values, "options": listed}
     form = letter_form(judge.reading, tuple(options), stated=stated)

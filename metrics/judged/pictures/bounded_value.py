@@ -27,8 +27,10 @@ class BoundedValue:
         return self.low == self.high
 
     def scored(self, evidence: Mapping[str, Any]) -> Score:
-        """Returns the value as a score; unscored with bounds if the value is
-        unknown."""
+        """Returns the value as a score.
+
+        It is unscored, with bounds, if the value is unknown.
+        """
         if self.is_known:
             return Score(self.low, evidence=evidence)
         return Score(
@@ -50,8 +52,10 @@ def unknown_value(reason: str, cause: Cause) -> BoundedValue:
 
 
 def product(factors: Sequence[BoundedValue]) -> BoundedValue:
-    """Returns the product; 1 without factors. It is known if a factor is known to be
-    0."""
+    """Returns the product; 1 without factors.
+
+    It is known if a factor is known to be 0.
+    """
     low = math.prod(factor.low for factor in factors)
     high = math.prod(factor.high for factor in factors)
     return _combined(low, high, factors)

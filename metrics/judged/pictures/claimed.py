@@ -62,7 +62,7 @@ MANY_COLORED = (
     "tennis racket",
     "camera",
 )
-"""Objects that have a second colour by nature, such as a screen or a handle."""
+"""Objects that usually have a second colour, for example on a screen or a handle."""
 MORE: Mapping[str, str] = {
     "size": "larger",
     "area": "larger",
@@ -339,8 +339,7 @@ def judge_self_text(
     most: int = MOST_WORDS,
     prompt: PlacePrompt = "picture_words",
 ) -> Program[Score]:
-    """The word accuracy of the text that the judge reads, compared with the claimed
-    text.
+    """The word accuracy of the text that the judge reads against the claimed text.
 
     Range 0 to 1, higher is better. The answer states its claim as ``<text>...</text>``
     with ``least`` to ``most`` words on one line. The score is 0 without a judge call if

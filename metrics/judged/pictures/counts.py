@@ -19,8 +19,7 @@ FEWEST, MOST = 3, 6
 
 
 class CountOptions(NamedTuple):
-    """The options of a judge: each count from ``fewest`` to ``most``, fewer, or
-    more."""
+    """The options of a judge: ``fewest`` to ``most``, fewer, or more."""
 
     fewest: int
     most: int
@@ -57,8 +56,7 @@ def ask_count(
     expected: int,
     **evidence: Any,
 ) -> Program[Score]:
-    """Scores 1 if the judge's count of the described objects is the expected count,
-    else 0.
+    """Scores 1 if the judge's count of the described objects is as expected, else 0.
 
     The judge answers with a letter. The evidence contains the count of this letter.
     """

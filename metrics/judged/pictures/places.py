@@ -127,7 +127,7 @@ def ask_places(
 
     The first step asks if the objects are present. The second step asks where they are,
     and skips places with missing objects. If the objects of any place are known to be
-    absent, there is no second step.
+    absent, the second step is skipped.
     """
     subjects: list[QuestionSubject] = []
     for place in places:
@@ -159,8 +159,10 @@ def ask_places(
 
 
 def places_of(label: Any) -> list[ExpectedPlace]:
-    """Reads the places that a label lists. Raises ValueError if the label is
-    invalid."""
+    """Reads the places that a label lists.
+
+    Raises ValueError if the label is invalid.
+    """
     if not isinstance(label, list | tuple):
         raise ValueError("it is not a list")
     places: list[ExpectedPlace] = []

@@ -277,7 +277,7 @@ def plain_yes_no(text: str) -> str:
 
 
 def plain_letter(text: str, letters: Sequence[str]) -> str:
-    """Returns the letter that is stated (``Answer: B``) or stands alone.
+    """Returns the letter that is stated (``Answer: B``) or is the whole reply.
 
     Raises ReplyError if there is no such letter, or if several are stated.
     """
@@ -300,7 +300,7 @@ def plain_texts(text: str) -> str:
     """
     start, end = text.find("["), text.rfind("]")
     if not 0 <= start < end:
-        raise ReplyError("the reply does not hold a list of texts")
+        raise ReplyError("the reply does not contain a list of texts")
     as_object = f'{{"{ANSWER}": {text[start : end + 1]}}}'
     return _TextField(True).read(read_object(as_object, [ANSWER])[ANSWER])
 

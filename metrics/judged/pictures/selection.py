@@ -46,8 +46,10 @@ def only_picture(trial: Trial) -> Media:
 
 
 def last_picture(trial: Trial, statements: Statements = "standard") -> Media:
-    """Returns the last picture of an answer. It must have a place in the answer's
-    text."""
+    """Returns the last picture of an answer.
+
+    It must have a place in the answer's text.
+    """
     answer = answer_of(trial)
     pictures = media_of(answer, "image")
     if not pictures or not said_by(answer, statements).places:

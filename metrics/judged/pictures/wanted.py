@@ -333,8 +333,7 @@ def judge_ocr_multilingual(
     anywhere_prompt: BarePrompt = "picture_words_anywhere",
     chinese_prompt: BarePrompt = "picture_characters",
 ) -> Program[Score]:
-    """The accuracy of a text in the picture; two judges must agree on Chinese
-    characters.
+    """The accuracy of the text in a picture, with two judges for Chinese characters.
 
     Range 0 to 1, higher is better. If the label ``text_key`` contains Chinese
     characters, both judges read the picture. Only the characters that both read count,

@@ -42,8 +42,10 @@ _STRAY = re.compile(r'(?<!\\)\\(?!["\\/bfnrtu])')
 
 @dataclass(frozen=True)
 class CriterionField:
-    """The field of the reply. It is true if the criterion is met. "Not sure" is
-    false."""
+    """The field of the reply.
+
+    It is true if the criterion is met. "Not sure" is false.
+    """
 
     name: str = KEY
     unsure: bool = False  # with True the form would read "not sure" as None
@@ -138,7 +140,7 @@ def official_object(text: str) -> Mapping[str, Any]:
         reply = strict_json(candidate)
         if isinstance(reply, dict):
             return reply
-    raise ReplyError("the reply does not hold a JSON object")
+    raise ReplyError("the reply does not contain a JSON object")
 
 
 def _between(

@@ -151,8 +151,7 @@ class AnswerSide:
 def _sides(
     trial: Trial, output: Interleaved, kind: Kind, prompts: Mapping[str, PromptValue]
 ) -> tuple[AnswerSide, AnswerSide]:
-    """Returns the text side and the picture side, each with the values of its
-    prompt."""
+    """Returns the text side and the picture side, with the values of their prompts."""
     labels, words = trial.sample.metadata, output.words
     pictures: list[Part] = []
     for part in output.parts:

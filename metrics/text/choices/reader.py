@@ -34,8 +34,10 @@ NAMES_NONE = "names no option"
 
 
 class ChosenOption(NamedTuple):
-    """The option that an answer chooses, and the rule that found it. The option is None
-    if there is not exactly one."""
+    """The option that an answer chooses, and the rule that found it.
+
+    The option is None if there is not exactly one.
+    """
 
     letter: str | None
     rule: str
@@ -65,8 +67,10 @@ def find_choice(answer: str, options: Options) -> ChosenOption:
 
 
 def named_option(label: str, options: Options) -> str | None:
-    """Returns the letter of the option that a label names by letter or text, or
-    None."""
+    """Returns the letter of the option that a label names, or None.
+
+    The label is a letter or the text of an option.
+    """
     reader = _OptionReader(options)
     letters = reader.whole(reader.with_characters(plain_characters(label)))
     return _chosen("whole", letters).letter
@@ -294,8 +298,10 @@ class _OptionReader:
         return letters
 
     def _is_next(self, line: str, letters: list[str]) -> bool:
-        """Returns True if a line has the option before these, so that both repeat the
-        list."""
+        """Returns True if a line names the option before these options.
+
+        Both lines then only repeat the list of options.
+        """
         before = self.whole(line)
         if not before or not letters:
             return False
@@ -392,8 +398,7 @@ class _OptionReader:
         written: str,
         end: int,
     ) -> list[str]:
-        """Returns the letters of an option that ends at a position, and of later
-        options."""
+        """Returns the letters of an option that ends here, and of later options."""
         letters = self._named(written)
         further = _FURTHER.match(text, end)
         while letters and further:

@@ -22,8 +22,10 @@ if TYPE_CHECKING:  # Jinja is slow to import
 
 @dataclass(frozen=True)
 class AgentContext:
-    """The roles and tools for one answer. ``roles`` contains the roles that reply with
-    text, by the title of their step."""
+    """The roles and tools for one answer.
+
+    ``roles`` contains the roles that reply with text, by the title of their step.
+    """
 
     request: Request
     planner: Role

@@ -29,8 +29,11 @@ class ToolRequest(NamedTuple):
 
 
 class ToolKind(NamedTuple):
-    """A tool of plans: its name in plans, its role, the number of input pictures, and
-    an example of its arguments as JSON."""
+    """A tool of plans.
+
+    ``name`` is its name in plans, ``role`` is its role, and ``pictures`` is the number
+    of its input pictures. ``form`` is an example of its arguments as JSON.
+    """
 
     name: str
     role: str

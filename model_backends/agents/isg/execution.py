@@ -49,8 +49,10 @@ class ToolStep(NamedTuple):
 
 @dataclass
 class Execution:
-    """Carries out a plan. ``made_pictures`` maps the k of ``<GEN_k>`` to its
-    picture."""
+    """Carries out a plan.
+
+    ``made_pictures`` maps the k of ``<GEN_k>`` to its picture.
+    """
 
     context: AgentContext
     steps: Sequence[PlanStep]

@@ -1,5 +1,4 @@
-"""A plan consists of steps that call a tool, write a text or add pictures to the
-answer.
+"""Plans, with steps that call a tool, write a text or add pictures to the answer.
 
     [{"Step": 1, "Task": "Call_tool", "Input_text": "Use ImageEdit tool: ...", "Input_images": ["#image1#"]},
      {"Step": 2, "Task": "Caption", "Input_text": "Describe ...", "Input_images": ["<GEN_0>"]},
@@ -25,8 +24,10 @@ _MADE_NAME = re.compile(r"<GEN_(\d{1,4})>")
 
 
 class PlanStep(NamedTuple):
-    """A step as written. Its label may not be in ``LABELS``, and its pictures may not
-    exist."""
+    """A step as written.
+
+    Its label may not be in ``LABELS``, and its pictures may not exist.
+    """
 
     label: str
     text: str = ""

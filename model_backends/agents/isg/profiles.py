@@ -27,8 +27,7 @@ _BRACKET = re.compile(r"[][]")
 
 @dataclass(frozen=True)
 class Profile:
-    """The agent's behaviour, by its definition or like the released agent
-    (``official``).
+    """The agent's behaviour: as defined, or like the released agent (``official``).
 
     A method that returns a problem returns an empty string if there is no problem.
     """
@@ -79,8 +78,9 @@ class Profile:
         self,
         needs: Sequence[Collection[int]],
     ) -> list[list[list[int]]]:
-        """Orders the steps that call tools, in waves. The tools of a wave are chosen
-        together.
+        """Orders the steps that call tools, in waves.
+
+        The tools of a wave are chosen together.
 
         There is one wave with all steps, because a choice depends only on a step's
         text. Official: each step is its own wave.
@@ -102,8 +102,7 @@ class Profile:
         selected: SelectedTool,
         first: SelectedTool | None,
     ) -> str:
-        """Returns the problem if this tool and the plan's ``first`` tool cannot both
-        run.
+        """Returns the problem if this tool and the ``first`` tool cannot both run.
 
         This is the case if either makes several pictures. The tool is then not called.
         Official: there is no problem.
@@ -172,8 +171,7 @@ class Profile:
         return "\n\n".join(filter(None, map(str.strip, texts)))
 
     def result(self, reply: str) -> str:
-        """Returns the answer in a smoother's reply: the text after the first
-        ``Result:``.
+        """Returns the text after the first ``Result:`` in a smoother's reply.
 
         Official: the text ends at the next ``Result:``.
         """

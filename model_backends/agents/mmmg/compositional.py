@@ -42,8 +42,7 @@ def compositional(
     profile: Profile = "standard",
     max_items: OneOrMore = 32,
 ) -> AgentProgram:
-    """Requests one answer in text, in which ``<image>...</image>`` describes each
-    picture.
+    """Requests a text in which ``<image>...</image>`` describes each picture.
 
     All pictures are drawn at the same time. The answer consists of pictures and
     stripped texts, without blank texts. A picture that is not drawn is a part without a

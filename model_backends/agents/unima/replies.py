@@ -1,5 +1,7 @@
-"""Reads the planner's JSON replies of each step. An unusable reply raises
-ReplyError."""
+"""Reads the planner's JSON replies of each step.
+
+An unusable reply raises ReplyError.
+"""
 
 from __future__ import annotations
 

@@ -23,8 +23,7 @@ _FILE = Path(__file__).parents[1] / "bundled" / "ISG-Bench.jsonl"
 
 
 class Example(NamedTuple):
-    """An example row: its texts, its query with named blocks, and its replies by
-    stage."""
+    """An example row: its texts, its query with named blocks, its replies by stage."""
 
     subtask: str
     texts: tuple[str, ...]

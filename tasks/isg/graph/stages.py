@@ -157,8 +157,7 @@ def read_tuples(text: str, structure: Structure) -> list[list[str]]:
 def read_image_questions(
     text: str, tuples: Sequence[Sequence[str]]
 ) -> list[dict[str, Any]]:
-    """Reads the fifth stage: a question per tuple, which depends on its entities'
-    questions."""
+    """Reads the fifth stage: a question per tuple, which may depend on others."""
     known_pictures = {row[-1] for row in tuples}
     rows: list[dict[str, Any]] = []
     for row in _rows(text, "questions"):
