@@ -23,7 +23,7 @@ enlarges pictures until the shorter side has 736 pixels."""
 MAX_LINES = 1000
 """Maximum number of lines in a picture. Reading a line takes 25 ms or more."""
 _NETWORKS = 3
-"""The networks that find lines, rotate them, and read them."""
+"""Number of networks: one finds lines, one rotates them, and one reads them."""
 # Lines are read one by one: a batch is padded to its longest line, which takes longer.
 _SETTINGS = {
     "Global.log_level": "critical",

@@ -99,8 +99,8 @@ def code_quality(
     and testability, in any programming language. It does not see the question or the
     other pieces, and the code is not run, so it cannot tell if the code does what was
     asked. Inapplicable to an answer without code. A tag without code, or a file that is
-    not text, scores 0 without a judge call. With ``unreadable: unscored`` it is left
-    out.
+    not text, scores 0 without a judge call. With ``unreadable: unscored`` the answer is
+    unscored instead.
 
     ``rubric: grade`` asks for the paper's single grade with ``prompt``. ``rubric:
     dimensions`` asks for six dimensions and an overall number from 0 to 100 with
@@ -169,6 +169,7 @@ def _beginning(media: Media) -> str:
         raise CorruptMediaError(
             f"{media.label}: a file of type {media.mime} is not code"
         )
+    # The extra character shows that the code is longer than what the judge sees.
     return document_start(media, MAX_SHOWN_CHARS + 1)[0]
 
 

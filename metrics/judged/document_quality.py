@@ -151,20 +151,21 @@ def document_quality(
     and the truth of its content do not count.
 
     A document that is missing, damaged or empty scores 0 without a judge call. With
-    ``unreadable: unscored`` it is left out. A document that exceeds the limits of
-    decoding, or that is in Word's old format, is unscored. Inapplicable to an answer
-    without a document.
+    ``unreadable: unscored`` the answer is unscored instead. A document that exceeds the
+    limits of decoding, or that is in Word's old format, is unscored. Inapplicable to an
+    answer without a document.
 
     ``ocr: none`` does not require an OCR package, and leaves out pictures and scanned
     pages. ``rubric: overall`` and ``rubric: dimensions`` use the requests of the two
     released scripts: the reported number up to 100 counts, clamped to its scale. If a
     reply with all six ``dimensions`` lacks this number, the weighted mean of the
-    dimensions counts. ``extraction: pictures`` reads only pictures, and other files are
-    left out. Each line is a row of one table, and a picture without text is judged as
-    an empty string. The release uses another OCR engine (Tesseract), so words may
-    differ. ``repeats`` is the number of judge calls, and ``combine`` combines them into
-    one grade. Evidence: for each document its grade or numbers and the judge's reason;
-    ``remarks`` has how it was read, its hints and its first words.
+    dimensions counts. ``extraction: pictures`` reads only pictures. An answer with
+    other documents is then unscored. Each line is a row of one table, and a picture
+    without text is judged as an empty string. The release uses another OCR engine
+    (Tesseract), so words may differ. ``repeats`` is the number of judge calls, and
+    ``combine`` combines them into one grade. Evidence: for each document its grade or
+    numbers and the judge's reason; ``remarks`` describes how it was read, with its
+    hints and its first words.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")

@@ -128,6 +128,7 @@ def interleaved_coherence(
     if questions:
         values["input"] = questions[0].text
     lowest = judge_failure == "lowest"
+    # As in the release, an unreadable reply then counts as the lowest grade at once.
     accepts_all = lowest and reading == "official"
     form = grades_form((COHERENCE, STYLE), reading, accepts_all=accepts_all)
     replies = yield from _ask(Question(judge, form, prompt, values), form, repeats)

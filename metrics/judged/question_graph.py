@@ -123,10 +123,10 @@ def question_graph(
     Questions about a kind of part that was not requested from the model are left out.
     With ``dependencies: never_asked`` every question with parents counts as no.
 
-    Unscored if a verdict is lost or the judge is not sure. The bounds count this
-    question and those that depend on it all as no, and all as yes. With ``lost: wrong``
-    a question without a readable reply counts as no. Unscored for a row without a list
-    of questions, inapplicable for an empty list.
+    Unscored if a verdict is lost or the judge is not sure. The bounds are the scores if
+    this question and those that depend on it all count as no, or all as yes. With
+    ``lost: wrong`` a question without a readable reply counts as no. Unscored for a row
+    without a list of questions, inapplicable for an empty list.
 
     Evidence: the ids that were ``asked`` in order, the ``verdicts`` by id, the reasons
     for questions ``not_asked``, the judge's words (``said``), and ``faults`` of the

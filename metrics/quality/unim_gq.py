@@ -59,6 +59,7 @@ def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score
     reasons: list[str] = []
     without: list[str] = []
     modalities: dict[str, Any] = {}
+    # A metric that is listed twice counts once.
     for name in dict.fromkeys(of):
         items = _PieceItems.of(scores[name])
         known += items.known

@@ -51,7 +51,9 @@ def strict_structure(
 
 
 def strict_fraction(structures: Structures) -> Fraction | None:
-    """Returns the mean of ``2 * min(g, r) / (g + r)`` over all modalities, or None.
+    """Returns the mean of ``2 * min(g, r) / (g + r)`` over all modalities.
+
+    None if there is no modality.
 
     >>> strict_fraction(Structures({"image": 3, "audio": 1}, {"image": 1, "audio": 1}))
     Fraction(3, 4)

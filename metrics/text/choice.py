@@ -27,7 +27,8 @@ def choice(
     """1 if the answer names the right option and no other, else 0.
 
     Range 0 to 1, higher is better. An answer that names no option, or several, is
-    wrong. The results count such answers. Unscored if no option is the right answer.
+    wrong. The results report the number of such answers. Unscored if no option is the
+    right answer.
 
     The answer is read by the first of these rules that finds an option:
 
@@ -45,9 +46,9 @@ def choice(
        neither an article nor a pronoun.
     9. ``text``: the text of an option as whole words. Longer texts hide shorter ones.
 
-    Thinking blocks and markup are removed first. A rejected option (``not A but B``) is
-    not read. Options that are listed together (``B or C``) count as several. If two
-    letters are far apart, the first counts.
+    Thinking blocks and markup are removed first. A rejected option (``not A but B``)
+    does not count. Options that are listed together (``B or C``) count as several. If
+    two letters are not listed together, the first counts.
 
     Labels, for example: ``{"options": ["a cat", "a dog"], "answer": "B"}``.
 

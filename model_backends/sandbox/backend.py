@@ -33,6 +33,8 @@ the end, where a traceback names the error."""
 class SandboxBackend:
     """Runs one Python program per request, isolated from the machine and the network.
 
+    Programs are also isolated from each other.
+
     :param python: the interpreter; ours if empty.
     :param packages: true lets programs import the interpreter's installed packages.
     :param seconds: limit of the wall time, and of the processor time of all processes

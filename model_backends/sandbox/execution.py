@@ -23,7 +23,7 @@ _CHUNK = 1 << 16
 _MIN_TICK = TICK / 10
 _MAX_FILL_RATE = 8 * 2**30
 """Maximum rate, in bytes per second, at which a program fills memory on one processor.
-With it, a program is measured again sooner if it is near its limit."""
+It decides how soon a program near its limit is measured again."""
 
 
 class SandboxError(MmevalError):

@@ -44,6 +44,7 @@ def main(channel: str, limits: str, *command: str) -> None:
     child = os.fork()
     if child:
         wait_for(child)
+    # The program must not inherit the socket or the folders' descriptors.
     os.closerange(3, 1 << 20)
     os.chdir("/work")
     os.execv(command[0], command)

@@ -56,6 +56,7 @@ class MemoryGroup:
             # A kernel without swap accounting has no such file.
             with contextlib.suppress(OSError):
                 group._set("memory.swap.max", 0)
+            # At the limit the kernel ends all processes of the group, not only one.
             group._set("memory.oom.group", 1)
             group._set("cgroup.procs", process)
         except ProcessLookupError:

@@ -45,7 +45,7 @@ STATE_NOTES: Mapping[str, str] = {
 State = Literal["known", "lost", "absent", "unavailable", "not asked"]
 """The state of a task. ``known``: it has a value. ``lost``: its value is lost.
 ``absent``: the model does not support it. ``unavailable``: its metric cannot run here.
-``not asked``: it was not run."""
+``not asked``: it was not run, or was left out."""
 
 
 @dataclass(frozen=True)

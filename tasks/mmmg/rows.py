@@ -103,7 +103,7 @@ def medium_file(
     file: str,
     number: int,
 ) -> str:
-    """Returns the path of a numbered medium below the folder of a file's media.
+    """Returns a numbered medium's path below the folder of instructions or answers.
 
     >>> medium_file("image", "i_edit_text", 3)
     'image/i_edit_text_3.png'

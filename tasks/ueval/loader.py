@@ -2,7 +2,7 @@
 
     id                              a text or a number
     prompt                          the question, a text
-    text_ref, image_ref             the reference: a text, and a list of pictures (in JSON: of their paths)
+    text_ref, image_ref             the reference: a text, and a list of pictures (in JSON: a list of paths)
     task, or task_type              one of the eight; question_type for others
     text_rubrics, image_rubrics     the criteria (:mod:`mmeval.metrics.judged.ueval.rows`)
 

@@ -50,7 +50,7 @@ def isg_block(
     ``reading: official``. The score is 1 without a judge call if the order of the
     blocks differs from the golden answer. Inapplicable to a row without questions. A
     question is skipped and left out of the mean if its blocks are missing, or if it is
-    about the whole answer. If all questions are skipped, the score is 1.
+    about the whole answer. If no question has a score, the result is 1.
 
     ``reading: robust`` accepts a number (or a string with a number) from 1 to 10, and
     repeats the question after any other reply. ``reading: official`` reads like the

@@ -61,11 +61,11 @@ def isg_image(
     ``reading: robust`` accepts every reply with the key ``Judge``. A string that begins
     with yes counts as yes. With ``reading: official`` only a string that is exactly yes
     counts as yes. A reply without ``Judge`` counts as no, and a value that is not a
-    string makes the score of the whole sample 0. The score is unscored with bounds if a
-    question has no verdict. ``lost: wrong`` counts unusable replies as no.
-    ``analyze_first`` requests the reason before the verdict. Evidence: the ids of the
-    questions that were ``asked``, the ``verdicts`` by id, and why the other questions
-    were not asked.
+    string makes the score of the whole sample 0. Unscored with bounds if a question has
+    no verdict; the questions that depend on it then have no verdict either. ``lost:
+    wrong`` counts unusable replies as no. ``analyze_first`` requests the reason before
+    the verdict. Evidence: the ids of the questions that were ``asked``, the
+    ``verdicts`` by id, and why the other questions were not asked.
 
     Labels, for example: ``{"predict": {"image_qa": {"questions": [{"image":
     "<gen_img1>", "Question": "Is there a hare in this image?", "id": 0, "Preliminary":

@@ -88,7 +88,7 @@ def tokens_between(query: Interleaved, answer: Interleaved | None) -> dict[str, 
 def is_foreign(part: Part) -> bool:
     """Returns True if a block of an answer file has an unknown type.
 
-    It is a picture part. Its ``raw`` is the type.
+    Such a block is a picture part with the type as ``raw``.
     """
     return part.kind == "image" and part.dangling and bool(part.raw) and not part.label
 

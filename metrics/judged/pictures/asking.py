@@ -44,7 +44,7 @@ DrawnPrompt = Annotated[PromptValue, JudgePrompt("pattern", form=False)]
 
 @dataclass(frozen=True)
 class PictureJudge:
-    """A judge and the settings of its questions.
+    """A judge, and the settings of the questions to it.
 
     The settings are the metrics' switches of the same names. ``media_first`` puts the
     picture before the words.

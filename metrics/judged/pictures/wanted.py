@@ -349,7 +349,7 @@ def judge_ocr_multilingual(
     exactly one picture that can be decoded. Unscored trials, ``lost``, ``reading`` and
     ``repeats`` are as in ``judge_ocr``. ``media_first`` and ``second_media_first`` put
     the picture before the words for each judge. Evidence: ``readings``, the errors, and
-    both texts as compared.
+    both texts in the compared form.
 
     Labels, for example: ``{"text": "三十"}``.
     """

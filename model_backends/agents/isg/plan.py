@@ -1,4 +1,4 @@
-"""Plans, with steps that call a tool, write a text or add pictures to the answer.
+"""Reads plans: steps that call a tool, write a text or add pictures to the answer.
 
     [{"Step": 1, "Task": "Call_tool", "Input_text": "Use ImageEdit tool: ...", "Input_images": ["#image1#"]},
      {"Step": 2, "Task": "Caption", "Input_text": "Describe ...", "Input_images": ["<GEN_0>"]},

@@ -26,7 +26,10 @@ class Placeholder(NamedTuple):
 def find_placeholders(
     reply: str, opening: str, closing: str, *, lines: bool = False
 ) -> list[Placeholder]:
-    """Finds the placeholders of a reply. ``closing`` is a regular expression.
+    """Finds the placeholders of a reply.
+
+    ``closing`` is a regular expression. With ``lines`` a placeholder may span several
+    lines.
 
     >>> find_placeholders("<a>x</a> <a>\\n</a> <a>y", "<a>", "</a>")
     [Placeholder(start=0, end=8, inside='x')]

@@ -2,7 +2,8 @@
 
 1. the blocks of the answer;
 2. the relations between blocks; 3. a question for each relation;
-4. the content of the pictures; 5. a question for each tuple, some below others.
+4. the content of the pictures; 5. a question for each tuple, which may need other
+   questions to be answered with yes first.
 
 Stages 2 and 4 only depend on stage 1, so they are requested at the same time. The same
 applies to stages 3 and 5. The model is asked again after a faulty reply
