@@ -208,7 +208,9 @@ def _row(item: Any, number: int) -> RowQuestion:
     row: Any = {"question": item} if isinstance(item, str) else item
     if not isinstance(row, Mapping) or row.keys() - _KEYS:
         keys = ", ".join(sorted(_KEYS))
-        raise ValueError(f"question {number} is neither a text nor a mapping of {keys}")
+        raise ValueError(
+            f"question {number} is neither a text nor a mapping with keys from {keys}"
+        )
     fields = {key: value for key, value in row.items() if value is not None}
     text, part = fields.get("question"), fields.get("part", "")
     id, parents = fields.get("id", number), fields.get("parents", ())

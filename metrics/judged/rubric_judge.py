@@ -163,7 +163,7 @@ def _criterion(item: Any, number: int) -> Criterion:
     if not isinstance(row, Mapping) or row.keys() - _KEYS:
         keys = ", ".join(sorted(_KEYS))
         raise ValueError(
-            f"criterion {number} is neither a text nor a mapping of {keys}"
+            f"criterion {number} is neither a text nor a mapping with keys from {keys}"
         )
     text, weight = row.get("criterion"), row.get("weight", 1)
     side, kinds = row.get("side", "all"), row.get("kinds", ())
@@ -182,8 +182,8 @@ def _criterion(item: Any, number: int) -> Criterion:
     is_list = isinstance(kinds, list | tuple)
     if not is_list or not all(kind in PART_KINDS for kind in kinds):
         raise ValueError(
-            f"criterion {number} has the kinds {kinds!r:.80}; they must be a list of "
-            "kinds of part"
+            f"criterion {number} has the kinds {kinds!r:.80}; write a list of kinds "
+            "such as image or audio"
         )
     id = str(row.get("id", number))
     return Criterion(id, text, float(weight), side, tuple(kinds))

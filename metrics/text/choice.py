@@ -66,14 +66,14 @@ def choice(
     options = _options(trial.sample.metadata.get(options_key))
     if options is None:
         return Score.unscored(
-            f"metadata {options_key!r} is neither a list of at most 26 options nor a "
-            "mapping from letters"
+            f"the row's label {options_key!r} is neither a list of at most 26 options "
+            "nor a mapping from letters to texts"
         )
     right = _right_letter(trial.sample, answer_key, options)
     if right is None:
         return Score.unscored(
-            f"no option is the right answer: set metadata {answer_key!r} or "
-            "a reference to one of them"
+            f"no option is the right answer: set the row's label {answer_key!r} or a "
+            "reference to one of the options"
         )
     option = find_choice(trial.output.text, options)
     return choice_score(option, right, {"right": right, "rule": option.rule})

@@ -20,7 +20,7 @@ _Tolerance: TypeAlias = Annotated[
 
 def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
     if sample.references and not _reference_values(sample, switches["extract"]):
-        return "no reference holds a number"
+        return "no reference contains a number"
     return ""
 
 
@@ -58,7 +58,7 @@ def numeric(
         return sides
     values = _reference_values(trial.sample, extract)
     if not values:
-        return Score.unscored("no reference holds a number")
+        return Score.unscored("no reference contains a number")
     references = list(map(_shown, values))
     number = last_number(extracted(sides.answer.text, extract) or "")
     if number is None:

@@ -63,7 +63,10 @@ class PairVerdicts(NamedTuple):
 
 
 def is_unfit(verdict: Verdict) -> bool:
-    """Official oddity: true if a value of a wrong type decides the whole sample."""
+    """Returns True if a value of a wrong type decides the score of the whole sample.
+
+    This is an official oddity.
+    """
     return any(vote.get("remark") == "unfit" for vote in verdict.votes)
 
 
