@@ -61,7 +61,7 @@ def cached_vectors(
 
 
 def _read(path: Path, count: int) -> Vectors | None:
-    """The table in a file; None if the file is missing or damaged."""
+    """Returns the table in a file, or None if the file is missing or damaged."""
     import numpy as np
 
     with contextlib.suppress(OSError, ValueError, EOFError):

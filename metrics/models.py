@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def bound(model: str | Mapping[str, Any]) -> Mapping[str, Any]:
-    """The value of a bound model switch. Raises UsageError for a bare name."""
+    """Returns the value of a bound model switch. Raises UsageError for a bare name."""
     if isinstance(model, str):
         raise UsageError(
             f"the model {model!r} is not bound; score with "
@@ -100,7 +100,7 @@ _MOST_WORDS = 300
 
 
 def of_length_one(vectors: Vectors) -> Vectors:
-    """Each row scaled to length 1, so that products are cosines; a row of zeros
+    """Returns each row scaled to length 1, so that products are cosines; a row of zeros
     stays."""
     import numpy as np
 

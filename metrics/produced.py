@@ -15,7 +15,10 @@ Missing = Literal["zero", "dropped"]
 
 
 def media_of(content: Interleaved, kind: PartKind) -> tuple[Media, ...]:
-    """The media of a kind in order. A medium named twice by one number counts once."""
+    """Returns the media of a kind in order.
+
+    A medium named twice by one number counts once.
+    """
     media: list[Media] = []
     for _, part in labelled(content, kind):
         if part.media is not None:
@@ -51,7 +54,7 @@ def the_only_medium(
     kind: PartKind,
     called: str,
 ) -> Media | Score:
-    """An answer's only medium of a kind, not decoded, or a score.
+    """Returns an answer's only medium of a kind, not decoded, or a score.
 
     The score of another number of media is 0, with the reason, in which ``called`` is
     the plural. Without an answer it is unscored.
@@ -65,7 +68,7 @@ def the_only_medium(
 
 
 def decoded(media: Media, decode: Callable[[Media], T]) -> T | Score:
-    """A decoded medium of the answer, or its score.
+    """Returns a decoded medium of the answer, or its score.
 
     A damaged medium is a wrong answer: 0. One that is unsupported, or above the limits,
     is unscored, since its content is unknown.
@@ -90,7 +93,7 @@ def wrong(reason: str, **evidence: object) -> Score:
 
 
 def counted(score: Score, missing: Missing) -> Score:
-    """The score under the switch ``missing``.
+    """Returns the score under the switch ``missing``.
 
     With ``dropped`` the score of an answer at fault (``wrong``) is inapplicable.
     """

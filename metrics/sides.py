@@ -16,7 +16,7 @@ class Sides(NamedTuple):
 
 
 def sides_of(trial: Trial) -> Sides | Score:
-    """Both sides, or an unscored score that names the missing one."""
+    """Returns both sides, or an unscored score that names the missing one."""
     if trial.output is None:
         return Score.unscored("there is no answer to score")
     if not trial.sample.references:

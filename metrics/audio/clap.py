@@ -143,7 +143,7 @@ def _similarity(
 
 
 def _encoder(folder: Path, device: str) -> _Encoder:
-    """The encoder. Raises UsageError for a model with feature fusion."""
+    """Returns the encoder. Raises UsageError for a model with feature fusion."""
     transformers = need("transformers", "hf")
     with opening(folder):
         config = transformers.ClapConfig.from_pretrained(folder, local_files_only=True)

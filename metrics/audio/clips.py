@@ -41,7 +41,7 @@ def clip(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Samples:
 
 
 def one_channel(samples: Samples) -> Samples:
-    """The mean of the channels of samples (n, channels)."""
+    """Returns the mean of the channels of samples (n, channels)."""
     if samples.shape[1] == 1:
         return samples[:, 0]
     mean: Samples = samples.mean(axis=1)
@@ -66,7 +66,10 @@ def answer_clip(sound: Media) -> Samples | Score:
 
 
 def decodable(sound: Media, called: str = "") -> Media | Score:
-    """A decodable sound of the answer, or its score. ``called`` begins the reason."""
+    """Returns a decodable sound of the answer, or its score.
+
+    ``called`` begins the reason.
+    """
     clip_or_score = answer_clip(sound)
     if not isinstance(clip_or_score, Score):
         return sound

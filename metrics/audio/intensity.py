@@ -144,7 +144,7 @@ def line_of_peaks(
 
 
 def _requested_fade(sample: Sample, key: str) -> RequestedFade | None:
-    """The fade that the row requests; None if its label is not valid."""
+    """Returns the fade that the row requests, or None if its label is not valid."""
     label: Any = sample.metadata.get(key)
     if not isinstance(label, (list, tuple)) or len(label) != 2:
         return None

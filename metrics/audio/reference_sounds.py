@@ -40,7 +40,7 @@ REFERENCE_SOUNDS = HubModel(
 
 
 def class_name(label: str) -> str:
-    """A label in the form of tables and folders.
+    """Returns a label in the form of tables and folders.
 
     >>> class_name(" Door wood knock")
     'door_wood_knock'
@@ -49,7 +49,10 @@ def class_name(label: str) -> str:
 
 
 def classes(folder: Path) -> Mapping[str, Sequence[Path]]:
-    """The clips of each class. Raises MissingDataError for a folder of neither form."""
+    """Returns the clips of each class.
+
+    Raises MissingDataError for a folder of neither form.
+    """
     tables = [folder / name for name in TABLES if (folder / name).is_file()]
     clips_by_class = _by_table(folder, tables[0]) if tables else _by_folder(folder)
     if not clips_by_class:

@@ -38,7 +38,7 @@ class Interval(NamedTuple):
 
 
 def trimmed(samples: Samples, top_db: float = TRIM_DB) -> Samples:
-    """A clip without the silence at both ends; empty only if the clip is."""
+    """Returns a clip without the silence at both ends; empty only if the clip is."""
     intervals = sounding(samples, top_db)
     if not intervals:
         return samples[:0]
@@ -48,7 +48,7 @@ def trimmed(samples: Samples, top_db: float = TRIM_DB) -> Samples:
 def sounding(
     samples: Samples, top_db: float = SPLIT_DB, *, frame: int = FRAME, hop: int = HOP
 ) -> list[Interval]:
-    """The intervals with sound, in order; none only for an empty clip."""
+    """Returns the intervals with sound, in order; none only for an empty clip."""
     import numpy
 
     levels = rms(samples, frame=frame, hop=hop)

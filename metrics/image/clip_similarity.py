@@ -178,7 +178,7 @@ def _pictures_and_text(trial: Trial, key: str) -> tuple[Sequence[Media], str] | 
 
 
 def _resized(answer: Media, reference: Media) -> list[Shown]:
-    """Both pictures at the smaller height and width, if their sizes differ."""
+    """Returns both pictures at the smaller height and width, if their sizes differ."""
     try:
         answer_pixels, reference_pixels = rgb(answer), rgb(reference)
     except ContentError:  # reported when the pictures are embedded

@@ -54,7 +54,7 @@ class ColorRule(NamedTuple):
 
 
 def hue(color: Color) -> float:
-    """The hue from 0 to 1; 0 for grey.
+    """Returns the hue from 0 to 1, or 0 for grey.
 
     >>> hue([0, 255, 255])
     0.5
@@ -68,7 +68,7 @@ def color_fault(
     key: str,
     colors: Mapping[str, Any],
 ) -> str:
-    """Why a label does not name a colour of a table; empty if it does."""
+    """Returns why a label does not name a colour of a table; empty if it does."""
     name = sample.metadata.get(key)
     if not isinstance(name, str) or name not in colors:
         return (

@@ -132,7 +132,7 @@ class _PairSwitches(NamedTuple):
     margin: int
 
     def pair(self, trial: Trial) -> _Pair | Score:
-        """Both pictures, or the score of a trial that lacks one."""
+        """Returns both pictures, or the score of a trial that lacks one."""
         if self.region == "bbox":
             edit = edit_of(
                 trial, against=self.against, bbox_key=self.bbox_key, margin=self.margin

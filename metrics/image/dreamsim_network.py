@@ -61,7 +61,7 @@ class DreamSimEnsemble(NamedTuple):
 
 
 def loaded_ensemble(folder: Path, device: str) -> DreamSimEnsemble:
-    """The three corrected transformers of a folder with the released files.
+    """Returns the three corrected transformers of a folder with the released files.
 
     Raises WeightsError for files that are not the complete ensemble.
     """
@@ -166,7 +166,7 @@ def _corrected(
 
 
 def _corrected_layer(name: str) -> tuple[int, str]:
-    """The transformer and the weight that a correction belongs to.
+    """Returns the transformer and the weight that a correction belongs to.
 
     Raises ValueError for a name of another form, since without a correction it would
     be another metric.

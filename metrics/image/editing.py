@@ -135,7 +135,7 @@ def padded_box(
     size: tuple[int, int],
     margin: int = 10,
 ) -> PixelBox:
-    """A box widened on each side and cut at the edges of a picture.
+    """Returns a box widened on each side and cut at the edges of a picture.
 
     ``size`` is the picture's width and height. Each side grows by one in ``margin`` of
     it, rounded down.
@@ -154,7 +154,10 @@ def padded_box(
 
 
 def box_fault(label: Any, key: str) -> str:
-    """Why a label is not a box; empty if it is. A box may begin outside the picture."""
+    """Returns why a label is not a box, or an empty string if it is.
+
+    A box may begin outside the picture.
+    """
     form = (
         f"the row's label {key!r} must be a box [left, top, right, bottom] of whole "
         "numbers"
@@ -180,13 +183,13 @@ _MAX_EDGE = 1e9
 
 
 def cropped(pixels: Pixels, box: PixelBox) -> Image:
-    """The part of a picture inside a box."""
+    """Returns the part of a picture inside a box."""
     part = pixels[box.top : box.bottom, box.left : box.right]
     return picture(part.copy())
 
 
 def blackened(pixels: Pixels, box: PixelBox) -> Pixels:
-    """The picture with the box painted black."""
+    """Returns the picture with the box painted black."""
     painted = pixels.copy()
     painted[box.top : box.bottom, box.left : box.right] = 0
     return painted

@@ -221,7 +221,7 @@ class Bands(NamedTuple):
     beside: Span
 
     def cut(self, pixels: Pixels, span: Span) -> Pixels:
-        """The part of a picture. Coordinates are rounded, half to even."""
+        """Returns the part of a picture. Coordinates are rounded, half to even."""
         height, width = pixels.shape[:2]
         start, end = span
         if self.along == "width":
@@ -234,7 +234,7 @@ _PARTS = ("half", "third", "quarter")
 
 
 def region_fault(sample: Sample, key: str) -> str:
-    """Why a label does not name a region; empty if it does."""
+    """Returns why a label does not name a region, or an empty string if it does."""
     region = sample.metadata.get(key)
     words = region.split() if isinstance(region, str) else []
     if len(words) == 2 and words[0] in _SIDES and words[1] in _PARTS:
@@ -253,7 +253,7 @@ def bands_of(
     thirds: Sequence[float] = (0.33, 0.67),
     quarters: Sequence[float] = (0.25, 0.5, 0.75),
 ) -> Bands:
-    """The bands of a region by its name.
+    """Returns the bands of a region by its name.
 
     >>> bands_of("lower third")
     Bands(along='height', region=(0.67, 1), beside=(0.33, 0.67))
@@ -273,7 +273,7 @@ def bands_of(
 
 
 def border_strip(pixels: Pixels, border: float) -> Pixels:
-    """The four pieces of a picture's border, one below the other.
+    """Returns the four pieces of a picture's border, one below the other.
 
     Each is as wide as the picture's shorter side: above, left and right (turned a
     quarter to the left), below.
@@ -291,7 +291,7 @@ def border_strip(pixels: Pixels, border: float) -> Pixels:
 
 
 def inside(pixels: Pixels, border: float) -> Pixels:
-    """The part inside a border."""
+    """Returns the part inside a border."""
     height, width = pixels.shape[:2]
     top, bottom = round(border * height), round((1 - border) * height)
     left, right = round(border * width), round((1 - border) * width)

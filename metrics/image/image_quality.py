@@ -111,7 +111,7 @@ def image_quality(
 
 
 def quality_of(distance: float, *, worst: float = WORST_NIQE) -> float:
-    """The quality of a picture with a NIQE of ``distance``."""
+    """Returns the quality of a picture with a NIQE of ``distance``."""
     return 1 - min(max(distance, 0.0), worst) / worst
 
 

@@ -132,7 +132,10 @@ def _pair(
 def _distances(
     pairs: Sequence[_Pair], model: str | Mapping[str, Any], *, signed: bool
 ) -> list[float]:
-    """The distance of each pair. Pairs of one size go through the network together."""
+    """Returns the distance of each pair.
+
+    Pairs of one size go through the network together.
+    """
     distances_of_pairs = [0.0] * len(pairs)
     by_size: dict[tuple[int, int], list[int]] = {}
     for index, pair in enumerate(pairs):

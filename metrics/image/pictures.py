@@ -58,7 +58,7 @@ def _read_only(picture: Image) -> Pixels:
 
 
 def the_only(trial: Trial) -> Pixels | Score:
-    """The pixels of an answer's only picture, or its score.
+    """Returns the pixels of an answer's only picture, or its score.
 
     The scores are those of ``the_only_medium`` and of ``produced``.
     """
@@ -69,7 +69,7 @@ def the_only(trial: Trial) -> Pixels | Score:
 
 
 def produced(media: Media) -> Pixels | Score:
-    """The pixels of a picture of the answer, or its score.
+    """Returns the pixels of a picture of the answer, or its score.
 
     A damaged picture is a wrong answer: 0. One above the limits is unscored, since it
     is not decoded.
@@ -86,7 +86,7 @@ def data_pixels(media: Media) -> Pixels | Score:
 
 
 def input_picture(sample: Sample) -> Media | Score:
-    """The first picture of the sample's input."""
+    """Returns the first picture of the sample's input."""
     for message in sample.input:
         for media in media_of(message.content, "image"):
             return media
@@ -94,7 +94,7 @@ def input_picture(sample: Sample) -> Media | Score:
 
 
 def reference_picture(sample: Sample) -> Media | Score:
-    """The first picture of the first reference."""
+    """Returns the first picture of the first reference."""
     if not sample.references:
         return Score.unscored("the sample has no reference to compare with")
     for media in media_of(sample.references[0], "image"):
@@ -139,7 +139,7 @@ def compared(
 
 
 def pairs_of(trial: Trial) -> list[tuple[Media, Media]] | Score:
-    """The pictures of the answer and of the first reference, paired in order.
+    """Returns the pictures of the answer and of the first reference, paired in order.
 
     Or a score: 0 for another number of pictures, unscored without a reference's.
     """
@@ -163,7 +163,7 @@ def resized(
     size: tuple[int, ...],
     filter: str,
 ) -> Pixels:
-    """A picture in another height and width.
+    """Returns a picture in another height and width.
 
     ``filter`` is Pillow's: ``LANCZOS``, ``BICUBIC`` or ``BILINEAR``.
     """

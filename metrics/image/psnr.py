@@ -61,7 +61,7 @@ def psnr(
 
 
 def other_size(answer: Pixels, reference: Pixels) -> str:
-    """Why two pictures cannot be compared pixel by pixel."""
+    """Returns why two pictures cannot be compared pixel by pixel."""
     height, width = answer.shape[:2]
     rows, columns = reference.shape[:2]
     return (

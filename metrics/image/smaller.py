@@ -17,7 +17,7 @@ Size = Literal["own", "smaller"]
 
 
 def smaller_size(first_picture: Pixels, second_picture: Pixels) -> tuple[int, int]:
-    """The smaller height and the smaller width of two pictures."""
+    """Returns the smaller height and the smaller width of two pictures."""
     height, width = first_picture.shape[:2]
     rows, columns = second_picture.shape[:2]
     return min(height, rows), min(width, columns)
@@ -26,7 +26,7 @@ def smaller_size(first_picture: Pixels, second_picture: Pixels) -> tuple[int, in
 def at_smaller_size(
     first_picture: Pixels, second_picture: Pixels
 ) -> tuple[Numbers, Numbers]:
-    """Both pictures with the smaller height and width, as float32 from 0 to 1.
+    """Returns both pictures with the smaller height and width, as float32 from 0 to 1.
 
     Each is resized alone, so its sides may get another ratio. Resizing is bilinear
     between the centres of pixels, without smoothing and rounding.

@@ -52,7 +52,7 @@ def ssim(trial: Trial) -> Score:
 
 
 def ssim_of(answer: Pixels, reference: Pixels) -> float:
-    """The structural similarity of pictures of one size: -1 to 1, 1 when equal.
+    """Returns the structural similarity of pictures of one size: -1 to 1, 1 when equal.
 
     As ``structural_similarity`` of scikit-image for bytes, with the channels last and
     its defaults: uniform windows of 7 x 7, constants .01 and .03 of the range 255,
@@ -117,7 +117,7 @@ def _similarities(
 
 
 def _windows(numbers: Numbers, channels: int) -> Numbers:
-    """The sums over every 7 x 7 window: down, then across."""
+    """Returns the sums over every 7 x 7 window: down, then across."""
     down = _sevens(numbers, 1, axis=0)
     return _sevens(down, channels, axis=1)
 

@@ -77,7 +77,7 @@ def surface_likeness(dimension: Numbers) -> float:
 
 
 def isolated_share(nearest: Numbers) -> float:
-    """The share of points with a nearest distance above the 95th percentile.
+    """Returns the share of points with a nearest distance above the 95th percentile.
 
     By construction it is about .05, or 0 if many distances are equal. It is kept since
     it is part of the definition.

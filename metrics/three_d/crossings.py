@@ -44,7 +44,7 @@ class _Pairs(NamedTuple):
 def crossing_share(
     corners: Numbers, faces: Indices, rng: np.random.Generator
 ) -> Crossings:
-    """The share of faces that cut another face without a common vertex.
+    """Returns the share of faces that cut another face without a common vertex.
 
     ``corners`` are positions (m x 3 x 3), ``faces`` vertices (m x 3). Faces that touch,
     lie in one plane, or meet only at edges do not cut. Faces with a common vertex are
@@ -146,7 +146,7 @@ class _Boxes:
         )
 
     def overlapping(self, pairs: _Pairs) -> _Pairs:
-        """The pairs with overlapping boxes."""
+        """Returns the pairs with overlapping boxes."""
         first, second = pairs.first, pairs.second
         below = self._low[first] <= self._high[second]
         above = self._low[second] <= self._high[first]
@@ -188,7 +188,7 @@ def _cut(corners: Numbers, pairs: _Pairs) -> Flags:
 
 
 def _heights(corners: Numbers, triangle: Numbers) -> Numbers:
-    """The heights of three corners above the plane of a triangle.
+    """Returns the heights of three corners above the plane of a triangle.
 
     They are 0 if the triangle has no direction.
     """

@@ -33,7 +33,7 @@ class Edges(NamedTuple):
 
 
 def edges_of(faces: Indices, vertices: int) -> Edges:
-    """The edges of faces (m x 3) of a mesh with a number of ``vertices``."""
+    """Returns the edges of faces (m x 3) of a mesh with a number of ``vertices``."""
     import numpy as np
 
     begin, end = faces, faces[:, (1, 2, 0)]
@@ -69,7 +69,7 @@ def _in_order(keys: Indices) -> tuple[Indices, Indices]:
 
 
 def component_count(faces: int, neighbours: Indices) -> int:
-    """The number of connected parts of a number of ``faces``, closed or not."""
+    """Returns the number of connected parts of a number of ``faces``, closed or not."""
     import numpy as np
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

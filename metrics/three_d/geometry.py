@@ -71,7 +71,7 @@ def of_size_one(geometry: Geometry) -> Geometry:
 
 
 def most_at_one_place(points: Numbers) -> int:
-    """The largest number of points at one place."""
+    """Returns the largest number of points at one place."""
     import numpy as np
 
     places = merged(Geometry(points, np.arange(len(points)))).faces
@@ -115,7 +115,7 @@ def without_dangling(geometry: Geometry) -> Geometry:
 
 
 def _is_used(geometry: Geometry) -> NDArray[np.bool_]:
-    """Which points a face uses."""
+    """Returns which points a face uses."""
     import numpy as np
 
     is_used = np.zeros(len(geometry.points), bool)

@@ -128,7 +128,7 @@ def _geometry(
 
 
 def _spacing(points: Numbers) -> Numbers:
-    """The mean distance of each point to its eight nearest neighbours."""
+    """Returns the mean distance of each point to its eight nearest neighbours."""
     from scipy.spatial import cKDTree
 
     tree = cKDTree(points, balanced_tree=False)

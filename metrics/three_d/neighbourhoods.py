@@ -43,7 +43,7 @@ class Neighbourhoods(NamedTuple):
 
 
 def neighbourhoods_of(points: Numbers, *, padded: bool) -> Neighbourhoods:
-    """The neighbourhoods of three points or more.
+    """Returns the neighbourhoods of three points or more.
 
     With too few neighbours all of them are used. With ``padded``, the missing
     neighbours of the dimension are infinitely far away, as in the released scorer.

@@ -48,7 +48,7 @@ def plane_normals(covariances: Numbers) -> Numbers:
 
 
 def _off_diagonal(matrices: Numbers) -> Numbers:
-    """The three entries above the diagonal of each matrix (3 x n)."""
+    """Returns the three entries above the diagonal of each matrix (3 x n)."""
     entries: Numbers = matrices[:, (0, 0, 1), (1, 2, 2)]
     return entries.T
 
@@ -60,7 +60,7 @@ def _off_squares(matrices: Numbers) -> Numbers:
 
 
 def _smallest(matrices: Numbers) -> Numbers:
-    """The vector of the smallest value.
+    """Returns the vector of the smallest value.
 
     It is the cross product of the other two if the third value is apart.
     """
@@ -105,7 +105,7 @@ def _eigenvalues(matrices: Numbers) -> Eigenvalues:
 
 
 def _vector_of_single_value(matrices: Numbers, values: Numbers) -> Numbers:
-    """The vector of a value that is apart from the others.
+    """Returns the vector of a value that is apart from the others.
 
     It is the longest vector orthogonal to two rows of (matrix - value).
     """
@@ -156,7 +156,7 @@ def _vector_of_middle_value(
 
 
 def _plane(vectors: Numbers) -> tuple[Numbers, Numbers]:
-    """Two unit vectors orthogonal to each vector and to each other."""
+    """Returns two unit vectors orthogonal to each vector and to each other."""
     import numpy as np
 
     x, y, z = vectors.T

@@ -229,7 +229,7 @@ def _released_fault(
     stored: Geometry,
     switches: _Quality3DSwitches,
 ) -> str:
-    """Why the released scorer has no score for a file; empty otherwise."""
+    """Returns why the released scorer has no score for a file; empty otherwise."""
     if len(stored.faces):
         return ""
     if switches.ply == "cloud" and media.mime != PLY:

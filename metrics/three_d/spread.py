@@ -28,7 +28,7 @@ class Terms:
 
 
 def variation(numbers: Numbers) -> float:
-    """The variation of numbers: 0 (all equal) to 1.
+    """Returns the variation of numbers: 0 (all equal) to 1.
 
     It is 1 less e to the minus ratio of interquartile range and size of the median. If
     the median is zero, the mean absolute value is used. Numbers that are not finite are
@@ -47,7 +47,7 @@ def variation(numbers: Numbers) -> float:
 
 
 def far_share(numbers: Numbers) -> float:
-    """The share of numbers over 2.5 standard deviations from the mean.
+    """Returns the share of numbers over 2.5 standard deviations from the mean.
 
     It is 0 if all numbers are equal.
     """
@@ -61,11 +61,11 @@ def far_share(numbers: Numbers) -> float:
 
 
 def weighted(weights: Sequence[float], *values: float) -> float:
-    """The weighted sum of values, limited to 0 to 1."""
+    """Returns the weighted sum of values, limited to 0 to 1."""
     pairs = zip(weights, values, strict=True)
     return clamp(sum(weight * value for weight, value in pairs))
 
 
 def clamp(value: float) -> float:
-    """The value limited to 0 to 1."""
+    """Returns the value limited to 0 to 1."""
     return min(1.0, max(0.0, float(value)))

@@ -37,7 +37,7 @@ class Faces(NamedTuple):
 
 
 def faces_of(points: Numbers, faces: Indices) -> Faces:
-    """The faces of a mesh with the largest extent 1."""
+    """Returns the faces of a mesh with the largest extent 1."""
     import numpy as np
 
     corners = points[faces]
@@ -65,12 +65,12 @@ def cross(first: Numbers, second: Numbers) -> Numbers:
 
 
 def squared(rows: Numbers) -> Numbers:
-    """The squares of the lengths of rows."""
+    """Returns the squares of the lengths of rows."""
     return dots(rows, rows)
 
 
 def dots(first: Numbers, second: Numbers) -> Numbers:
-    """The dot products of rows of three."""
+    """Returns the dot products of rows of three."""
     products = first * second
     return products[:, 0] + products[:, 1] + products[:, 2]
 
@@ -84,7 +84,7 @@ def angles_between(normals: Numbers, pairs: Indices) -> Numbers:
 
 
 def shape_quality(faces: Faces, constant: float) -> Numbers:
-    """How close each face is to an equilateral triangle, at most 1.
+    """Returns how close each face is to an equilateral triangle, at most 1.
 
     ``constant`` times the area over the squared sides. With four times the root of
     three, an equilateral triangle has 1.
@@ -100,7 +100,7 @@ def points_on(
     count: int,
     rng: np.random.Generator,
 ) -> Numbers:
-    """Random points on the surface, uniformly distributed (count x 3)."""
+    """Returns random points on the surface, uniformly distributed (count x 3)."""
     import numpy as np
 
     cumulative_areas = np.cumsum(faces.areas)

@@ -92,7 +92,7 @@ class Pipeline:
         return str(self._pipe.device)
 
     def unknown(self, arguments: Mapping[str, Any]) -> list[str]:
-        """The arguments that the pipeline's call does not take."""
+        """Returns the arguments that the pipeline's call does not take."""
         return [name for name in arguments if name not in self._parameters]
 
     def read(self, text: str) -> Prompt:
@@ -249,7 +249,7 @@ def _on_device(pipe: Any, settings: Settings) -> Any:
 
 
 def saved_dtype(folder: Path) -> str:
-    """The dtype of the largest safetensors file; ``float32`` without any."""
+    """Returns the dtype of the largest safetensors file; ``float32`` without any."""
     files = list(folder.glob("*/*.safetensors"))
     if not files:
         return "float32"

@@ -176,7 +176,7 @@ class ProcessBackend:
     def _row(
         self, request: Request, prompts: SharedFolder
     ) -> Mapping[str, Any] | Response:
-        """A request as a row, or a response with the error."""
+        """Returns a request as a row, or a response with the error."""
         gaps = self._capabilities.missing(request)
         if gaps:
             return Response.failed("unsupported", f"the worker {'; '.join(gaps)}")
@@ -248,7 +248,7 @@ class ProcessBackend:
         yield 0, Response.failed(kind, reason)
 
     def _loaded(self) -> WorkerProgram:
-        """The worker with its model; started again if it has ended."""
+        """Returns the worker with its model; started again if it has ended."""
         if self._program is None:
             self._program = WorkerProgram(self._settings, self._devices[0])
             self._is_loaded = False

@@ -133,7 +133,10 @@ class SharedFolder:
 
     @contextlib.contextmanager
     def _folder_of(self, file: PurePath) -> Iterator[int]:
-        """The open parent folder of a file in this folder. Links are not followed."""
+        """Returns the open parent folder of a file in this folder.
+
+        Links are not followed.
+        """
         handle = os.dup(self._handle)
         try:
             for name in file.parent.parts:

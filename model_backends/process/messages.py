@@ -98,7 +98,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def shown(value: object) -> str:
-    """A worker's value for a message: short, however large or nested it is."""
+    """Returns a worker's value for a message: short, however large or nested it is."""
     return _SHORT.repr(value)
 
 
@@ -200,7 +200,7 @@ def _is_short(value: object) -> bool:
 
 
 def _can_be_recorded(identity: object) -> bool:
-    """True if an identity is short and its numbers survive a round trip."""
+    """Returns True if an identity is short and its numbers survive a round trip."""
     try:
         return _is_short(identity) and _has_plain_numbers(identity)
     except (TypeError, ValueError, RecursionError):
@@ -259,7 +259,7 @@ class WorkerAnswers:
         self._out = out
 
     def response(self, row: Mapping[str, Any]) -> Response:
-        """The response of an ``answer``, or a failed response if its parts are
+        """Returns the response of an ``answer``, or a failed response if its parts are
         invalid."""
         tokens = row.get("tokens")
         try:
@@ -288,7 +288,7 @@ class WorkerAnswers:
         return parts
 
     def _parts(self, row: object, max_bytes: int) -> Sequence[Part]:
-        """The parts of a row. A medium may have at most ``max_bytes`` bytes."""
+        """Returns the parts of a row. A medium may have at most ``max_bytes`` bytes."""
         if not isinstance(row, dict):
             raise MediaFaultError(f"{shown(row)} is not a part")
         stated_kind = row.get("kind")
@@ -345,7 +345,10 @@ def _too_many_parts() -> MediaFaultError:
 
 
 def failure(row: Mapping[str, Any]) -> tuple[ErrorKind, str]:
-    """The kind and message of a ``failed``. An unknown kind becomes ``internal``."""
+    """Returns the kind and message of a ``failed``.
+
+    An unknown kind becomes ``internal``.
+    """
     kind: ErrorKind = "internal"
     stated_kind = row.get("error")
     if stated_kind in _KINDS:

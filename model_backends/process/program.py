@@ -267,7 +267,7 @@ class WorkerProgram:
     # --- its end ----------------------------------------------------------------------
 
     def _death(self) -> ModelDiedError:
-        """The error that describes how the program ended."""
+        """Returns the error that describes how the program ended."""
         cut = ""
         if self._buffer:
             cut = f" in the middle of a line ({self._shown(self._buffer)})"
@@ -279,7 +279,7 @@ class WorkerProgram:
         )
 
     def _last_error_lines(self) -> str:
-        """The last lines of the program's error stream."""
+        """Returns the last lines of the program's error stream."""
         handle = self._errors
         if not isinstance(handle, int):
             handle = handle.fileno()
@@ -301,7 +301,7 @@ class WorkerProgram:
 
 
 def _is_log(handle: int) -> bool:
-    """True if a handle is a regular file that can also be read."""
+    """Returns True if a handle is a regular file that can also be read."""
     import fcntl
 
     try:

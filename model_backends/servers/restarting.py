@@ -84,7 +84,7 @@ class RestartingServer:
             await asyncio.to_thread(server.end)
 
     async def _is_end_of(self, server: Server | None, response: Response) -> bool:
-        """True if a call has failed because its server is dead."""
+        """Returns True if a call has failed because its server is dead."""
         if response.error is None:
             self._deaths = 0
             return False

@@ -91,7 +91,7 @@ class Server:
             time.sleep(CHECK_SECONDS)
 
     def version(self, path: str) -> str:
-        """The server's version; empty if it cannot be read."""
+        """Returns the server's version, or an empty string if it cannot be read."""
         try:
             version = json.loads(self._get(path)[1])["version"]
         except (OSError, HTTPException, LookupError):
@@ -110,7 +110,7 @@ class Server:
             return isinstance(error, ConnectionError)
 
     def death(self) -> str:
-        """A description of how the server ended. A dead but existing process is
+        """Returns a description of how the server ended. A dead but existing process is
         ended."""
         deadline = time.monotonic() + DEATH_SECONDS
         while not self._leash.has_ended and time.monotonic() < deadline:

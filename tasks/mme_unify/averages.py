@@ -26,7 +26,7 @@ class PartAverages(TypedDict):
 
 
 def roll_up(scores: Mapping[str, float | None]) -> PartAverages:
-    """The averages of the scores of tasks, in the same unit.
+    """Returns the averages of the scores of tasks, in the same unit.
 
     A missing score counts 0. The tasks of a part weigh the same, and so do the parts.
     Raises UnknownNameError for an unknown task.

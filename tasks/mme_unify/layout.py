@@ -100,7 +100,7 @@ class _TaskNumbers:
         return None
 
     def score(self, *, strict: bool) -> float | None:
-        """The score in percent: 0 if unsupported, None if unknown."""
+        """Returns the score in percent: 0 if unsupported, None if unknown."""
         if self.is_unsupported:
             return 0.0
         cell = self.cell((SCORE,), strict=strict)
@@ -174,7 +174,7 @@ def _task(
 def _strict_value(
     run: StoredRun, task: StoredTask, number: str, name: str, *, official: bool
 ) -> float | None:
-    """The mean in which missing answers count 0; None if it is unknown."""
+    """Returns the mean in which missing answers count 0, or None if it is unknown."""
     scores = scores_of(run, task, number)
     lost = scores.count("failed") + scores.count("unscored")
     if scores.count("unavailable") or lost == len(scores):
@@ -227,7 +227,7 @@ def _scores_table(run: StoredRun, tasks: Mapping[str, _TaskNumbers]) -> Table:
 
 
 def _score_cells(tasks: Mapping[str, _TaskNumbers], *, strict: bool) -> list[Cell]:
-    """The scores and the average of each part, and the average of all parts."""
+    """Returns the scores and the average of each part, and the average of all parts."""
     known = {}
     for name, task in tasks.items():
         score = task.score(strict=strict)
@@ -266,7 +266,7 @@ def _table(
 
 
 def _settings(run: StoredRun) -> str:
-    """The switches of the metrics that change the numbers."""
+    """Returns the switches of the metrics that change the numbers."""
     values_of: dict[str, set[str]] = {}
     for task, metrics in run.ours.get("metrics", {}).items():
         if not task.startswith("mme_unify_"):

@@ -197,7 +197,7 @@ class MmeUnifyRowReader:
         )
 
     def known_labels(self, row: Mapping[str, Any]) -> dict[str, str]:
-        """The label by which tasks select rows; none for an unknown task."""
+        """Returns the label by which tasks select rows; none for an unknown task."""
         task = self._task(row)
         return {TASK: task} if task else {}
 

@@ -49,7 +49,7 @@ def maze(
 
 
 def turn_in(reply: Interleaved, step: int) -> MazeTurn:
-    """The turn in a reply.
+    """Returns the turn in a reply.
 
     If the reply lists steps in the form of earlier turns, the one of this step counts.
     """

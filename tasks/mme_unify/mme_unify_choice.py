@@ -19,7 +19,7 @@ _PREFIX = re.compile(r"\A\s*(?:\([A-Z]\)|[A-Z][.:)])\s*")
 
 
 def _fault(sample: Sample, _switches: object = None) -> str:
-    """Why a sample cannot be scored; empty if it can."""
+    """Returns why a sample cannot be scored, or an empty string if it can."""
     options, right = sample.metadata.get(CHOICE), sample.metadata.get(ANSWER)
     if not are_texts(options):
         return f"metadata {CHOICE!r} is not a list of texts"
@@ -29,7 +29,7 @@ def _fault(sample: Sample, _switches: object = None) -> str:
 
 
 def are_texts(options: Any) -> TypeGuard[list[str]]:
-    """True if the options are a list of texts."""
+    """Returns True if the options are a list of texts."""
     return isinstance(options, list) and all(isinstance(text, str) for text in options)
 
 
@@ -83,7 +83,10 @@ def letter_of(answer: str, options: Sequence[str]) -> str | None:
 
 
 def _by_letter(options: Sequence[str]) -> dict[str, str]:
-    """The options' texts by letter. Letters are counted from A, not read from texts."""
+    """Returns the options' texts by letter.
+
+    Letters are counted from A, not read from texts.
+    """
     texts = {}
     for letter, option in zip(_letters(len(options)), options, strict=False):
         text = unicodedata.normalize("NFKC", option)

@@ -31,7 +31,7 @@ def cell_of(value: Any) -> tuple[int, int] | None:
 
 
 def maze_fault(labels: Mapping[str, Any]) -> str:
-    """Why a maze cannot be scored; empty if it can."""
+    """Returns why a maze cannot be scored, or an empty string if it can."""
     actions, cells = labels.get(ACTION), labels.get(COORDINATE)
     if not are_texts(actions) or not actions:
         return f"{ACTION!r} is not a list of words"

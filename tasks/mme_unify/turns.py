@@ -37,7 +37,7 @@ class MazeTurn(NamedTuple):
 
 
 def turns_of(answer: Interleaved | None) -> Mapping[int, MazeTurn]:
-    """The turns of an answer by step, counted from 0.
+    """Returns the turns of an answer by step, counted from 0.
 
     If a step occurs twice, the later one counts. The first picture of a turn counts.
     Everything before the first step is skipped.
@@ -65,7 +65,7 @@ def turns_of(answer: Interleaved | None) -> Mapping[int, MazeTurn]:
 
 
 def turn_parts(turn: MazeTurn) -> tuple[Part, ...]:
-    """A turn as parts of an answer, which :func:`turns_of` can read.
+    """Returns a turn as parts of an answer, which :func:`turns_of` can read.
 
     Line breaks in an action become blanks.
     """
@@ -79,7 +79,7 @@ def turn_parts(turn: MazeTurn) -> tuple[Part, ...]:
 
 
 def answer_of(turns: Iterable[MazeTurn]) -> Interleaved:
-    """The answer that consists of the turns."""
+    """Returns the answer that consists of the turns."""
     parts: list[Part] = []
     for turn in turns:
         parts += turn_parts(turn)

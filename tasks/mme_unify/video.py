@@ -22,7 +22,7 @@ _OF_TEXT = ("tvg", "t2v")
 
 
 def video_score(raw: Sequence[float], *, equal_means_100: bool = False) -> list[float]:
-    """The score of each distance: 1 at 1, 0 at 1000, linear and not clamped.
+    """Returns the score of each distance: 1 at 1, 0 at 1000, linear and not clamped.
 
     ``equal_means_100``: if all distances are equal, each score is 1. In the released
     scripts a run of one item therefore always has the best score.
@@ -64,7 +64,7 @@ def feature_distance(first_table: Table, second_table: Table) -> float:
 
 
 def even_indices(frames: int, count: int) -> list[int]:
-    """Evenly spaced indices from the first frame to the last, rounded down.
+    """Returns evenly spaced indices from the first frame to the last, rounded down.
 
     An index may occur twice if there are few frames.
 

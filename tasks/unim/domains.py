@@ -41,7 +41,7 @@ class Domain:
 
 
 def domain_of(word: str) -> Domain | None:
-    """The domain of a word of the data; None for an unknown word."""
+    """Returns the domain of a word of the data, or None for an unknown word."""
     return _by_word().get(word)
 
 

@@ -70,7 +70,7 @@ def field_of(name: object) -> str:
 
 
 def field_words(field: str) -> tuple[str, ...]:
-    """The spellings of a field in data and folder names."""
+    """Returns the spellings of a field in data and folder names."""
     aliases = [alias for alias, name in _FIELD_ALIASES.items() if name == field]
     return (field, *aliases)
 
@@ -78,7 +78,7 @@ def field_words(field: str) -> tuple[str, ...]:
 def names_of(
     row: Mapping[str, Any], folders: Sequence[str], faults: list[str]
 ) -> FieldDomain:
-    """Field and domain of a record, from the record or from its folders."""
+    """Returns field and domain of a record, from the record or from its folders."""
     value = row.get("domain") or (folders[0] if folders else "")
     field = field_of(value)
     if not field:
@@ -97,7 +97,7 @@ def names_of(
 
 
 def number_of(row: Mapping[str, Any], faults: list[str]) -> str:
-    """The id of a record; empty if it is missing."""
+    """Returns the id of a record, or an empty string if it is missing."""
     number = row.get("id")
     text = ""
     if isinstance(number, str | int) and not isinstance(number, bool):

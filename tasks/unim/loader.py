@@ -72,7 +72,7 @@ class UnimDataset:
         return sum(count for _, count in self._counts())
 
     def label_counts(self) -> Iterator[tuple[dict[str, str], int]]:
-        """The number of samples for each field, domain and difficulty."""
+        """Returns the number of samples for each field, domain and difficulty."""
         for kind, count in self._counts():
             labels = {
                 "field": kind.names.field,
@@ -176,5 +176,5 @@ def _selected_files(
     files: Sequence[Path],
     selected: FieldDomain,
 ) -> tuple[Path, ...]:
-    """The files that may have records of a field and domain."""
+    """Returns the files that may have records of a field and domain."""
     return tuple(file for file in files if may_hold(file.relative_to(folder), selected))

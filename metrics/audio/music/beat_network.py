@@ -47,7 +47,10 @@ class BeatNetwork(NamedTuple):
 
 
 def loaded_network(folder: Path, device: str) -> BeatNetwork:
-    """The network of a folder's checkpoint. Raises WeightsError if incomplete."""
+    """Returns the network of a folder's checkpoint.
+
+    Raises WeightsError if incomplete.
+    """
     torch = need("torch", "hf")
     names = [name for name in CHECKPOINTS if (folder / name).is_file()]
     path = folder / (names or CHECKPOINTS)[0]
@@ -79,7 +82,10 @@ _ADVICE = (
 
 
 def _gaps(network: BeatNetwork, settings: Mapping[str, Any]) -> str:
-    """The weights that the checkpoint lacks. Raises KeyError outside of the blocks."""
+    """Returns the weights that the checkpoint lacks.
+
+    Raises KeyError outside of the blocks.
+    """
     layers = _layer_count(network.weights)
     expected = settings.get("n_layers", layers)
     if not layers or layers != expected:
@@ -228,7 +234,7 @@ def _attention(
 
 
 def _rotated(x: Any, frequencies: Any) -> Any:
-    """Pairs of channels rotated by an angle that grows with the position."""
+    """Returns pairs of channels rotated by an angle that grows with the position."""
     torch = need("torch", "hf")
     count, kind = x.shape[-2], frequencies.dtype
     places = torch.arange(count, device=x.device, dtype=kind)

@@ -38,7 +38,7 @@ NEAR = 3
 
 
 def beats(clip: Samples, model: Mapping[str, Any]) -> list[float]:
-    """The times of beats, in seconds, rising.
+    """Returns the times of beats, in seconds, rising.
 
     ``clip`` is mono at 22050 Hz. ``model`` is the value of a switch with the mark
     ``BEAT_THIS``. A beat is a frame with a logit above 0 that no near frame exceeds; of
@@ -53,7 +53,7 @@ def beats(clip: Samples, model: Mapping[str, Any]) -> list[float]:
 
 
 def librosa_beats(clip: Samples) -> list[float]:
-    """The times of beats, in seconds, rising, by librosa (Ellis, 2007).
+    """Returns the times of beats, in seconds, rising, by librosa (Ellis, 2007).
 
     ``clip`` is mono at 22050 Hz. The times are those of frames, 23 milliseconds apart.
     A fast tempo may be detected as half of it, and a slow one as twice.

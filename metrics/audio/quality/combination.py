@@ -102,7 +102,7 @@ def chroma_score(variance: float) -> float:
 
 
 def is_music(contrast: float, chroma: float) -> bool:
-    """Whether a recording is music, by these scores."""
+    """Returns whether a recording is music, by these scores."""
     return contrast >= MUSIC_CONTRAST or chroma >= MUSIC_CHROMA
 
 
@@ -119,7 +119,7 @@ def base_of(scores: Mapping[str, float], combination: Combination) -> float:
 
 
 def scores_of(terms: SoundTerms) -> dict[str, Any]:
-    """The scores from 0 to 1, and ``is_music``, by their released names."""
+    """Returns the scores from 0 to 1, and ``is_music``, by their released names."""
     contrast, chroma = contrast_score(terms.contrast_db), chroma_score(terms.chroma_var)
     music = is_music(contrast, chroma)
     periodic = (terms.periodic_peak - PERIODIC_FROM) / PERIODIC_SPAN
@@ -139,7 +139,7 @@ def scores_of(terms: SoundTerms) -> dict[str, Any]:
 
 
 def factors_of(terms: SoundTerms, scores: Mapping[str, Any]) -> dict[str, float]:
-    """The penalties as factors below 1, the bonuses as factors above 1.
+    """Returns the penalties as factors below 1, the bonuses as factors above 1.
 
     High frequencies lower the quality only with little structure, low contrast only
     with much noise. The bonus of music is for structure despite noise; with

@@ -38,7 +38,7 @@ def framed(
 
 
 def rms(frames: Samples) -> Samples:
-    """The root mean square of each frame, slightly above zero."""
+    """Returns the root mean square of each frame, slightly above zero."""
     import numpy
 
     powers: Samples = numpy.einsum("ij,ij->i", frames, frames) / numpy.float32(
@@ -59,7 +59,7 @@ def clipped(
     low: float = 0.0,
     high: float = 1.0,
 ) -> float:
-    """A number limited to a range."""
+    """Returns a number limited to a range."""
     return min(max(float(value), low), high)
 
 

@@ -47,7 +47,7 @@ class Gaps(NamedTuple):
 
 
 def gaps_of(samples: Samples) -> Gaps:
-    """The gaps of a recording. Without a middle there are none."""
+    """Returns the gaps of a recording. Without a middle there are none."""
     import numpy
 
     around = int(KEPT * RATE)
@@ -64,7 +64,7 @@ def gaps_of(samples: Samples) -> Gaps:
 
 
 def silent_frames(frames: Samples) -> Flags:
-    """Which frames are silent, compared with the loudest ones."""
+    """Returns which frames are silent, compared with the loudest ones."""
     import numpy
 
     levels = decibels(rms(frames))
@@ -87,7 +87,7 @@ def gap_factor(
     *,
     seconds: float,
 ) -> float:
-    """The factor, 0 to 1, for the longest silence and the silent share.
+    """Returns the factor, 0 to 1, for the longest silence and the silent share.
 
     ``seconds`` is the length of the recording's middle.
     """

@@ -55,7 +55,7 @@ def dynamic_range(samples: Samples) -> float:
 
 
 def level_terms(samples: Samples) -> LevelTerms:
-    """The faults in the level of a recording."""
+    """Returns the faults in the level of a recording."""
     levels = decibels(rms(framed(samples)))
     silent = 0.0
     if len(levels):
@@ -83,7 +83,7 @@ def level_score(terms: LevelTerms) -> float:
 
 
 def transient_score(samples: Samples) -> float:
-    """How few jumps the envelope has: about 0.75, and 1 if all steps are equal.
+    """Returns how few jumps the envelope has: about 0.75, and 1 if all steps are equal.
 
     By definition a twentieth of the steps are jumps, so it says nothing. It is kept as
     released. Steps that differ only by rounding are equal here; as released, the score
@@ -98,7 +98,7 @@ def transient_score(samples: Samples) -> float:
 
 
 def envelope_steps(samples: Samples) -> Samples:
-    """The change of the envelope from each sample to the next: n - 1 steps.
+    """Returns the change of the envelope from each sample to the next: n - 1 steps.
 
     The envelope is the running mean of absolute samples, with zeros beyond both ends.
     It is computed in double precision and stored in single precision.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def sound_terms_of(samples: Samples, margin: float | None) -> SoundTerms:
-    """The terms of a sound of 0.4 seconds or more.
+    """Returns the terms of a sound of 0.4 seconds or more.
 
     ``margin`` separates music; None leaves that estimate out.
     """

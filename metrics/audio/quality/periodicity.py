@@ -19,7 +19,7 @@ _AT_ONCE = 256
 
 
 def periodicity(samples: Samples) -> float:
-    """The median over frames of the highest autocorrelation; about 0 for noise.
+    """Returns the median over frames of the highest autocorrelation; about 0 for noise.
 
     It falls with the length of the period, since less of the frame overlaps.
     """

@@ -25,7 +25,7 @@ LIMITS = replace(DEFAULT_LIMITS, max_audio_seconds=LONGEST)
 
 
 def recording(media: Media) -> Samples:
-    """The sound of a medium as float32 of shape (n,), n at least 1.
+    """Returns the sound of a medium as float32 of shape (n,), n at least 1.
 
     Raises the errors of ``mmeval.media.decode``. A sound of more than a quarter of an
     hour is above the limits.
@@ -42,7 +42,7 @@ def recording(media: Media) -> Samples:
 
 
 def audible(samples: Samples) -> Samples:
-    """Samples without the silence at both ends, except for a fifth of a second.
+    """Returns samples without the silence at both ends, except for a fifth of a second.
 
     A sound that is silent throughout stays whole.
     """

@@ -56,13 +56,13 @@ def noise_terms(samples: Samples, flatness: Samples) -> NoiseTerms:
 
 
 def effective(*ratios: float | None) -> float:
-    """The highest estimate, within limits."""
+    """Returns the highest estimate, within limits."""
     known = [ratio for ratio in ratios if ratio is not None]
     return clipped(max(known), LOWEST_DB, HIGHEST_DB)
 
 
 def snr_score(ratio: float, *, music: bool) -> float:
-    """The score of a ratio, 0 to 1. Music needs a lower ratio."""
+    """Returns the score of a ratio, 0 to 1. Music needs a lower ratio."""
     middle = MIDDLE_MUSIC_DB if music else MIDDLE_DB
     return 1 / (1 + math.exp(-STEEPNESS * (ratio - middle)))
 

@@ -12,7 +12,7 @@ RequestedLevel: TypeAlias = Literal["high", "low"]
 
 
 def requested_level(sample: Sample, key: str) -> RequestedLevel | None:
-    """The label of a row; None if it is missing or another one."""
+    """Returns the label of a row, or None if it is missing or another one."""
     label = sample.metadata.get(key)
     if label == "high":
         return "high"
@@ -22,7 +22,7 @@ def requested_level(sample: Sample, key: str) -> RequestedLevel | None:
 
 
 def level_fault(sample: Sample, key: str) -> str:
-    """What is wrong with a row's label; empty if it is valid or missing."""
+    """Returns what is wrong with a row's label; empty if it is valid or missing."""
     label = sample.metadata.get(key)
     if label in (None, "high", "low"):
         return ""

@@ -208,7 +208,7 @@ def _pairs_of_turns(
 
 
 def _data_sound(sample: Sample, against: str) -> Media | Score:
-    """The data's sound with the right voice, or an unscored score."""
+    """Returns the data's sound with the right voice, or an unscored score."""
     contents = list(sample.references[:1])
     if against == "input":
         contents = [message.content for message in sample.input]

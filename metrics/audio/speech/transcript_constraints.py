@@ -36,7 +36,7 @@ def _constraints_of_row(
     constraint_key: str,
     order_key: str,
 ) -> _TurnConstraints:
-    """The constraints of a row. Raises UsageError for labels without any."""
+    """Returns the constraints of a row. Raises UsageError for labels without any."""
     label = sample.metadata.get(constraint_key)
     if not isinstance(label, Mapping):
         return _TurnConstraints(1, {ONLY: constraints_of(label)})

@@ -61,7 +61,7 @@ def transcripts(
     processor: Mapping[str, Any],
     language: str = "english",
 ) -> list[str]:
-    """The words of each clip, normalised as Whisper normalises English.
+    """Returns the words of each clip, normalised as Whisper normalises English.
 
     Small letters, no punctuation, nothing in brackets. Empty without words, and for a
     clip without samples.
@@ -184,7 +184,7 @@ def _written(
     processor: Mapping[str, Any],
     language: str,
 ) -> list[str]:
-    """The transcripts of clips that fit one window, or of one longer clip."""
+    """Returns the transcripts of clips that fit one window, or of one longer clip."""
     torch = need("torch", "hf")
     network = loaded(model, _network)
     whisper = loaded(processor, _whisper_processor)

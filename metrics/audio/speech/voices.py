@@ -104,7 +104,7 @@ def voice_vectors(
     *,
     seconds: float = LONGEST_SECONDS,
 ) -> Vectors:
-    """The voice of each clip's first ``seconds``, as a vector of length 1.
+    """Returns the voice of each clip's first ``seconds``, as a vector of length 1.
 
     float32 of shape (clips, width). The cosine of two is their similarity.
 
@@ -148,7 +148,7 @@ def voices_of(
 
 
 def same_speaker_pairs(order: Sequence[Any]) -> list[tuple[int, int]]:
-    """The pairs of turns of one speaker.
+    """Returns the pairs of turns of one speaker.
 
     >>> same_speaker_pairs([0, 1, 2, 0, 1])
     [(0, 3), (1, 4)]
@@ -158,7 +158,7 @@ def same_speaker_pairs(order: Sequence[Any]) -> list[tuple[int, int]]:
 
 
 def _exactly(samples: Samples, length: int) -> Samples:
-    """The samples cut or padded with silence to a length."""
+    """Returns the samples cut or padded with silence to a length."""
     import numpy as np
 
     missing = max(0, length - len(samples))

@@ -66,10 +66,10 @@ class Embedder(Protocol):
     """Computes embeddings of any length; ``cosines`` compares them."""
 
     def pictures(self, shown: Sequence[Shown]) -> list[Vector | ContentError]:
-        """The embedding of each picture, or why it cannot be decoded."""
+        """Returns the embedding of each picture, or why it cannot be decoded."""
 
     def texts(self, texts: Sequence[str]) -> list[Vector]:
-        """The embedding of each text, of which the first 77 tokens count."""
+        """Returns the embedding of each text, of which the first 77 tokens count."""
 
 
 def embedder(model: Model, vectors: str = "") -> Embedder:
@@ -204,7 +204,10 @@ def _text_vectors(clip: _Clip, texts: Sequence[str]) -> list[Vector]:
 
 
 def _rows(found: Any) -> list[Vector]:
-    """A vector for each picture or text. Newer versions of transformers wrap them."""
+    """Returns a vector for each picture or text.
+
+    Newer versions of transformers wrap them.
+    """
     return list(getattr(found, "pooler_output", found).float().cpu().numpy())
 
 
@@ -261,5 +264,5 @@ class _FileEmbedder:
 
 @lru_cache(maxsize=4)
 def _table(path: Path, _changed_ns: int) -> _FileEmbedder:
-    """The embeddings of a file, read again if the file has changed."""
+    """Returns the embeddings of a file, read again if the file has changed."""
     return _FileEmbedder(path)

@@ -52,14 +52,17 @@ class Layers:
 
 
 def read_weights(path: Path) -> dict[str, Any]:
-    """The tensors of a file of safetensors or torch, by name. No code in it is run."""
+    """Returns the tensors of a file of safetensors or torch, by name.
+
+    No code in it is run.
+    """
     if path.suffix == ".safetensors":
         return dict(need("safetensors.torch", "hf").load_file(path))
     return dict(need("torch", "hf").load(path, map_location="cpu", weights_only=True))
 
 
 def hub_weights(folder: Path) -> dict[str, Any]:
-    """The tensors of a folder with ``HUB_FILES``."""
+    """Returns the tensors of a folder with ``HUB_FILES``."""
     path = folder / "model.safetensors"
     if not path.is_file():
         path = folder / "pytorch_model.bin"
@@ -69,7 +72,7 @@ def hub_weights(folder: Path) -> dict[str, Any]:
 def normalised(
     weights: Weights, convolution: str, normalisation: str, epsilon: float, device: str
 ) -> Convolution:
-    """A convolution without bias, and the batch normalisation after it, as one.
+    """Returns a convolution without bias, and the batch normalisation after it, as one.
 
     Raises KeyError if one of them is missing.
     """

@@ -99,7 +99,10 @@ _MIXED = {
 
 
 def inception_v3(folder: Path, device: str) -> Layers:
-    """The network of a folder with ``HUB_FILES``. Raises WeightsError for others."""
+    """Returns the network of a folder with ``HUB_FILES``.
+
+    Raises WeightsError for others.
+    """
     with opening(folder, "does not have the weights of Inception-v3"):
         weights = hub_weights(folder)
         names = list(_STEM)
@@ -117,13 +120,13 @@ def inception_v3(folder: Path, device: str) -> Layers:
 
 
 def _names(block: str, step: str) -> list[str]:
-    """The names of the convolutions of a step, which are side by side."""
+    """Returns the names of the convolutions of a step, which are side by side."""
     names = step.removesuffix(_STRIDE_2).split("+")
     return [f"{block}.{name}" for name in names]
 
 
 def inception_v3_features(layers: Layers, pictures: Sequence[Pixels]) -> list[Vector]:
-    """The 2048 features of each picture, all of ``SIDE`` pixels a side."""
+    """Returns the 2048 features of each picture, all of ``SIDE`` pixels a side."""
     torch = need("torch", "hf")
     pool = torch.nn.functional.max_pool2d
     with torch.inference_mode():
@@ -167,7 +170,7 @@ def _mixed(
 def _stepped(
     layers: Layers, name: str, x: Any, stride: int = 1, *, padded: bool = True
 ) -> Any:
-    """A convolution and its threshold. Padding keeps the size."""
+    """Returns a convolution and its threshold. Padding keeps the size."""
     height, width = layers[name].weight.shape[2:]
     padding = (height // 2, width // 2) if padded else 0
     return need("torch.nn.functional", "hf").relu_(layers[name](x, stride, padding))

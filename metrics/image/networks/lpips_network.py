@@ -44,7 +44,10 @@ class LpipsNetwork(NamedTuple):
 
 
 def lpips_network(folder: Path, device: str) -> LpipsNetwork:
-    """The network of the released files. Raises WeightsError for other files."""
+    """Returns the network of the released files.
+
+    Raises WeightsError for other files.
+    """
     with opening(folder, "does not have AlexNet and the heads of LPIPS"):
         trunk_file, *_ = [name for name in TRUNKS if (folder / name).is_file()]
         trunk = read_weights(folder / trunk_file)
@@ -62,7 +65,7 @@ def lpips_network(folder: Path, device: str) -> LpipsNetwork:
 def lpips_distances(
     network: LpipsNetwork, pairs: Sequence[tuple[Numbers, Numbers]], *, signed: bool
 ) -> list[float]:
-    """The distance of each pair of pictures, from 0 upwards.
+    """Returns the distance of each pair of pictures, from 0 upwards.
 
     All pictures have one size, of at least ``SMALLEST`` pixels a side. With ``signed``
     the network gets numbers from -1 to 1, as it expects, else from 0 to 1.

@@ -34,7 +34,10 @@ _BLOCKS = (3, 4, 6, 3)
 
 
 def resnet50(folder: Path, device: str) -> Layers:
-    """The network of a folder with ``HUB_FILES``. Raises WeightsError for others."""
+    """Returns the network of a folder with ``HUB_FILES``.
+
+    Raises WeightsError for others.
+    """
     with opening(folder, "does not have the weights of ResNet-50"):
         weights = hub_weights(folder)
         names = {"conv1": "bn1"}
@@ -51,7 +54,7 @@ def resnet50(folder: Path, device: str) -> Layers:
 
 
 def resnet50_features(layers: Layers, pictures: Sequence[Pixels]) -> list[Vector]:
-    """The 2048 features of each picture, all of ``SIDE`` pixels a side."""
+    """Returns the 2048 features of each picture, all of ``SIDE`` pixels a side."""
     torch = need("torch", "hf")
     functional = torch.nn.functional
     with torch.inference_mode():

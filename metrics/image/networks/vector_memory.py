@@ -22,7 +22,7 @@ _KEPT: OrderedDict[Hashable, Any] = OrderedDict()
 def embedded_once(
     keys: Sequence[Hashable], compute: Callable[[Sequence[int]], Sequence[T]]
 ) -> list[T]:
-    """The result of ``compute`` for each key, kept for the process.
+    """Returns the result of ``compute`` for each key, kept for the process.
 
     ``compute`` is called once, with the places of distinct keys without a result, and
     not at all if there are none. An exception among its results is returned, but not

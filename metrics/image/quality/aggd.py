@@ -51,7 +51,7 @@ class Shapes(NamedTuple):
 
 @functools.cache
 def shapes() -> Shapes:
-    """The table of all shapes that are tried."""
+    """Returns the table of all shapes that are tried."""
     import numpy
     from scipy.special import gamma
 
@@ -76,7 +76,7 @@ class Moments(NamedTuple):
 
 
 def moments_of(sets: Numbers) -> Moments:
-    """The moments of sets, of shape (sets, numbers)."""
+    """Returns the moments of sets, of shape (sets, numbers)."""
     import numpy
 
     low, high = numpy.minimum(sets, 0), numpy.maximum(sets, 0)
@@ -91,13 +91,13 @@ def moments_of(sets: Numbers) -> Moments:
 
 
 def _squares(sets: Numbers) -> Numbers:
-    """The sum of squares of each set."""
+    """Returns the sum of squares of each set."""
     products: Numbers = sets[:, None] @ sets[:, :, None]
     return products[:, 0, 0]
 
 
 def fitted(moments: Moments) -> Fit:
-    """The distribution of each set, by matching moments (Lasmar et al., 2009).
+    """Returns the distribution of each set, by matching moments (Lasmar et al., 2009).
 
     All three numbers are NaN for a set with an empty side.
     """

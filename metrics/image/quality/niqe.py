@@ -104,7 +104,7 @@ def niqe(trial: Trial) -> Score:
 
 
 def _evidence_of(item: AnswerItem) -> dict[str, Any]:
-    """A picture as an entry of the evidence."""
+    """Returns a picture as an entry of the evidence."""
     entry: dict[str, Any] = {LABEL: item.label, "niqe": None}
     if item.media is None:
         return {**entry, REASON: UNSEEN}
@@ -120,7 +120,7 @@ def _evidence_of(item: AnswerItem) -> dict[str, Any]:
 
 
 def niqe_of(pixels: Pixels) -> NiqeDistance:
-    """The NIQE of a picture, of shape (height, width, 3)."""
+    """Returns the NIQE of a picture, of shape (height, width, 3)."""
     import numpy
 
     patches = features(luma(cropped(pixels)))

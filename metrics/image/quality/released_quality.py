@@ -62,7 +62,7 @@ class ReleasedScores(NamedTuple):
         return round(100.0 - self.brisque, 2)
 
     def to_json(self) -> dict[str, Any]:
-        """The numbers for the evidence."""
+        """Returns the numbers for the evidence."""
         return {
             **self._asdict(),
             "features_scale1": list(self.features_scale1),
@@ -92,7 +92,7 @@ def released_quality(pixels: Pixels) -> ReleasedScores | None:
 
 
 def brisque_stand_in(features: tuple[float, ...]) -> float:
-    """The mean distance of the features from 1, scaled."""
+    """Returns the mean distance of the features from 1, scaled."""
     distance = sum(abs(feature - 1) for feature in features) / len(features)
     return min(max(PER_FEATURE * distance, 0.0), WORST_BRISQUE)
 
@@ -146,7 +146,7 @@ class _Sums(NamedTuple):
 
 
 def niqe_stand_in(picture: Pixels) -> float:
-    """The distance of seven statistics of the patches from fixed ones.
+    """Returns the distance of seven statistics of the patches from fixed ones.
 
     It is the worst value without a patch.
     """
@@ -173,7 +173,7 @@ def patch_starts(side: int) -> range:
 
 
 def _patch_statistics(patch: Pixels) -> list[float]:
-    """Seven statistics of a patch, which is normalised alone."""
+    """Returns seven statistics of a patch, which is normalised alone."""
     import numpy
 
     values = _normalised(patch, NIQE_SIGMA, _not_negative)
@@ -240,7 +240,7 @@ def _shape_and_spread(values: _Sums) -> tuple[float, float]:
 
 @functools.cache
 def _tables() -> tuple[Numbers, Numbers, Numbers]:
-    """The shapes that are tried, the script's ratio of each, and the spread."""
+    """Returns the shapes that are tried, the script's ratio of each, and the spread."""
     import numpy
     from scipy.special import gamma
 

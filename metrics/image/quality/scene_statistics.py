@@ -89,7 +89,7 @@ def normalised(
     rows: range,
     columns: range,
 ) -> Numbers:
-    """A piece minus its local mean, over its local deviation plus one (MSCN).
+    """Returns a piece minus its local mean, over its local deviation plus one (MSCN).
 
     The outermost pixels are repeated beyond the picture's borders.
     """
@@ -109,7 +109,7 @@ def normalised(
 
 
 def halved(picture: Luma) -> Numbers:
-    """A picture of even sides in half its size, as by MATLAB's ``imresize``.
+    """Returns a picture of even sides in half its size, as by MATLAB's ``imresize``.
 
     The cubic kernel has twice the width and is mirrored at the borders. Values are
     neither rounded nor clipped.
@@ -159,7 +159,7 @@ def _patch_features(picture: Luma, side: int) -> Numbers:
 
 
 def _patches(picture: Luma, side: int) -> Iterator[Numbers]:
-    """The normalised patches of some rows and columns at a time.
+    """Returns the normalised patches of some rows and columns at a time.
 
     The shape is (patches, side, side).
     """

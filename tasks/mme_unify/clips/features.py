@@ -53,7 +53,7 @@ class Features(NamedTuple):
     pictures: int
 
     def distance(self, other: Vector) -> float:
-        """The squared distance between the mean and other features."""
+        """Returns the squared distance between the mean and other features."""
         import numpy as np
 
         return float(np.square(self.mean - other).sum())
@@ -93,7 +93,7 @@ def key_features(
     model: Model,
     clip: Media,
 ) -> Features:
-    """The features of the key frames of a clip."""
+    """Returns the features of the key frames of a clip."""
     return features_of(
         network,
         model,
@@ -113,7 +113,7 @@ def reference_clip(sample: Sample) -> Media | Score:
 def scored_clip(
     trial: Trial, missing: Missing, score: Callable[[Media], Score]
 ) -> Score:
-    """The score of an answer's only clip.
+    """Returns the score of an answer's only clip.
 
     The switch ``missing`` decides the score of an answer without exactly one clip.
     """

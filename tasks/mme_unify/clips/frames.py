@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 def key_frames(clip: Media) -> list[bytes]:
-    """Up to 16 key frames of a clip in order, as JPEG files.
+    """Returns up to 16 key frames of a clip in order, as JPEG files.
 
     Candidates are the first frame and the frames that differ from the previous one. If
     there are fewer than 16 candidates, 16 evenly spaced frames replace them; if there
@@ -48,7 +48,7 @@ def even_frames(
     count: int,
     make: Callable[[Pixels], T],
 ) -> list[T]:
-    """The results of ``make`` for evenly spaced frames of a clip.
+    """Returns the results of ``make`` for evenly spaced frames of a clip.
 
     A frame may occur twice if the clip has fewer frames.
     """
@@ -62,7 +62,7 @@ def even_frames(
 
 
 def pixels_of(jpeg: bytes) -> Pixels:
-    """A key frame as pixels."""
+    """Returns a key frame as pixels."""
     import numpy
     from PIL import Image
 
@@ -70,7 +70,7 @@ def pixels_of(jpeg: bytes) -> Pixels:
 
 
 def key_frame_indices(changed: Sequence[int], count: int) -> list[int]:
-    """The indices of the key frames of a clip with ``count`` frames.
+    """Returns the indices of the key frames of a clip with ``count`` frames.
 
     ``changed`` are the indices of the candidates.
     """
@@ -109,7 +109,7 @@ def _chosen(
     choose: Callable[[int], Sequence[int]],
     make: Callable[[Pixels], T],
 ) -> list[T]:
-    """The results of ``make`` for chosen frames of a clip.
+    """Returns the results of ``make`` for chosen frames of a clip.
 
     ``choose`` gives their indices once the number of frames is known. Likely frames and
     candidates are kept until then, so that most clips are decoded once.
@@ -131,6 +131,6 @@ def _chosen(
 
 
 def _declared(clip: Media) -> int:
-    """The number of frames by the clip's frame rate and duration."""
+    """Returns the number of frames by the clip's frame rate and duration."""
     info = video_info(clip)
     return round(info.rate * info.seconds)

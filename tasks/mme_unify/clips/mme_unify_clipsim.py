@@ -91,7 +91,7 @@ def mme_unify_clipsim(
 
 
 def shortened(text: str) -> str:
-    """The first 70 words of a text. A shorter text is unchanged.
+    """Returns the first 70 words of a text. A shorter text is unchanged.
 
     >>> shortened("a  b"), len(shortened("word " * 71).split())
     ('a  b', 70)

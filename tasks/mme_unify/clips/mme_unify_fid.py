@@ -94,7 +94,7 @@ def mme_unify_fid(
 
 
 def first_frame(clip: Media) -> Pixels:
-    """The first frame of a clip. Raises CorruptMediaError if there is none."""
+    """Returns the first frame of a clip. Raises CorruptMediaError if there is none."""
     for frame in frames_at(clip, [0]):
         return frame.rgb
     raise CorruptMediaError(f"{clip.label}: no frame can be decoded")

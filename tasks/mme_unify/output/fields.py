@@ -35,7 +35,7 @@ def parts_in(
     row: Mapping[str, Any],
     find: FindMedium,
 ) -> Iterator[Part]:
-    """The parts of the answer in a row.
+    """Returns the parts of the answer in a row.
 
     A missing file is a part without a medium. Values of a type that the scripts do not
     write are ignored.
@@ -95,7 +95,7 @@ def _medium(
 def fields_of(
     task: str, output: Interleaved, files: Mapping[str, str], options: Sequence[str]
 ) -> dict[str, Any]:
-    """The fields of an answer. ``files`` are the files of its media by digest.
+    """Returns the fields of an answer. ``files`` are the files of its media by digest.
 
     A choice is a bare letter, since the scripts do not read other texts; it is empty if
     the answer has no letter.

@@ -50,7 +50,7 @@ def result_files(path: Path) -> list[AnswerFile]:
 
 
 def task_in(row: Row) -> str:
-    """The task of a row by its keys; empty if it is unknown."""
+    """Returns the task of a row by its keys, or an empty string if it is unknown."""
     row_data = row.get("data")
     data: Mapping[str, Any] = row_data if isinstance(row_data, dict) else {}
     for field, task in _TASK_BY_FIELD.items():
@@ -63,13 +63,13 @@ def task_in(row: Row) -> str:
 
 
 def question_in(row: Row) -> QuestionKey | None:
-    """The question of a row; None if its task is unknown."""
+    """Returns the question of a row, or None if its task is unknown."""
     task = task_in(row)
     return _key(task, row) if task else None
 
 
 def questions_of(sample: Sample) -> Iterator[QuestionKey]:
-    """The key of a sample's question, then keys with fewer fields."""
+    """Returns the key of a sample's question, then keys with fewer fields."""
     if TASK not in sample.metadata:
         return
     key = _key(sample.metadata[TASK], question_of(sample.metadata))

@@ -20,7 +20,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def _fault(sample: Sample, _switches: object = None) -> str:
-    """Why a sample cannot be scored; empty if it can."""
+    """Returns why a sample cannot be scored, or an empty string if it can."""
     options, right = sample.metadata.get(CHOICE), sample.metadata.get(ANSWER)
     if not are_texts(options):
         return f"metadata {CHOICE!r} is not a list of texts"
@@ -86,7 +86,7 @@ def mme_unify_explanation(
 
 
 def _letters_of(options: Sequence[str]) -> list[str]:
-    """The letter before each option; empty without one."""
+    """Returns the letter before each option, or an empty string without one."""
     letters = []
     for option in options:
         letter = _LETTER.match(option)
@@ -95,7 +95,7 @@ def _letters_of(options: Sequence[str]) -> list[str]:
 
 
 def _words(trial: Trial, *, both: bool) -> str | Score:
-    """The text of the answer, or the score of a trial without a text."""
+    """Returns the text of the answer, or the score of a trial without a text."""
     if fault := _fault(trial.sample):
         return Score.unscored(fault)
     if trial.output is None:

@@ -101,7 +101,7 @@ def _comparison(
     *,
     released: bool,
 ) -> _Comparison | Score:
-    """The pictures to compare, or the score of a trial without them."""
+    """Returns the pictures to compare, or the score of a trial without them."""
     fault = _fault(trial.sample)
     if trial.output is None or fault:
         return Score.unscored(fault or "there is no answer to score")

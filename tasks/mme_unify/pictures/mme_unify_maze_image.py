@@ -29,7 +29,7 @@ StepImages: TypeAlias = Literal["before", "after"]
 
 
 def _fault(sample: Sample, _switches: object = None) -> str:
-    """Why a maze cannot be scored; empty if it can."""
+    """Returns why a maze cannot be scored, or an empty string if it can."""
     actions = sample.metadata.get(ACTION)
     if not isinstance(actions, list) or not actions:
         return f"{ACTION!r} is not a list of words"

@@ -26,7 +26,7 @@ def wins(
     right: int,
     tie: Tie,
 ) -> bool:
-    """True if the right candidate is the nearest one."""
+    """Returns True if the right candidate is the nearest one."""
     top = max(similarities)
     if tie == "wrong" and similarities.count(top) > 1:
         return False
@@ -34,12 +34,12 @@ def wins(
 
 
 def pictures_in(parts: Sequence[Part]) -> list[Part]:
-    """The picture parts, including those whose file is missing."""
+    """Returns the picture parts, including those whose file is missing."""
     return [part for part in parts if part.kind == "image"]
 
 
 def candidates_of(sample: Sample) -> list[Media | None]:
-    """The picture of each candidate; None if its file is missing."""
+    """Returns the picture of each candidate, or None if its file is missing."""
     media = []
     for content in sample.candidates:
         pictures = pictures_in(content.parts)
@@ -50,7 +50,7 @@ def candidates_of(sample: Sample) -> list[Media | None]:
 def embedded_together(
     embed: Embedder, groups: Sequence[Sequence[Media]]
 ) -> list[list[VectorOrError]]:
-    """The embeddings of groups of pictures, computed together."""
+    """Returns the embeddings of groups of pictures, computed together."""
     shown: list[Shown] = []
     for group in groups:
         shown += map(Shown.of, group)

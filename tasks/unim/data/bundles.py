@@ -12,7 +12,7 @@ _MESH = "model/obj"
 
 
 def bundles_of(shapes: Mapping[str, Media]) -> dict[str, list[str]]:
-    """The tags of each OBJ's files, by the tag of the OBJ.
+    """Returns the tags of each OBJ's files, by the tag of the OBJ.
 
     ``shapes`` are the 3D media of one side. Materials and pictures belong to the OBJ
     with the same file stem, else to the previous OBJ, else to the first one. Without an

@@ -98,7 +98,7 @@ class Captions:
 
 
 def caption_of(record: Record) -> CaptionedTexts | None:
-    """The texts of a caption record; None if it has none."""
+    """Returns the texts of a caption record, or None if it has none."""
     return None if record.fault else _texts_of(record)
 
 

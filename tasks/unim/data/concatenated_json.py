@@ -43,7 +43,7 @@ class Record(NamedTuple):
 
 
 def read_records(file: Path) -> Iterator[Record]:
-    """The objects of a file in order, decoded one by one, also from a list.
+    """Returns the objects of a file in order, decoded one by one, also from a list.
 
     An unreadable object has a fault, and reading continues with the next object, in
     linear time. Raises MissingDataError if the file cannot be opened or is a pointer,
@@ -83,7 +83,7 @@ class _Unreadable(Exception):
 
 
 def _objects(text: str) -> Iterator[_ObjectAt]:
-    """The objects of a text.
+    """Returns the objects of a text.
 
     Without errors the decoder finds the end of an object. After a bad object it would
     read through the text again and again, so from then on the end of each stretch is
@@ -132,7 +132,7 @@ def _in_stretch(
 
 
 def _after(text: str, position: int) -> int:
-    """The position after the text between two objects."""
+    """Returns the position after the text between two objects."""
     match = _BETWEEN.match(text, position)
     return match.end() if match else position
 
@@ -174,7 +174,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _decoded(text: str, start: int) -> tuple[dict[str, Any], int]:
-    """The object that begins at ``start``, and its end. Raises _Unreadable."""
+    """Returns the object that begins at ``start``, and its end. Raises _Unreadable."""
     try:
         row, end = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:

@@ -62,7 +62,7 @@ def find_medium(
     root: Path,
     folders: Sequence[str],
 ) -> Media | None:
-    """The file that a value names; None for a caption, as in early records.
+    """Returns the file that a value names, or None for a caption, as in early records.
 
     A value with white space between words is a caption, unless it is a file of the data
     set or looks like a path. Raises MissingDataError for a missing file and for a web
@@ -91,7 +91,7 @@ def find_medium(
 
 
 def kind_fault(medium: Media, kind: str) -> str:
-    """Why a file is not of its tag's kind, by its first bytes; empty if it is.
+    """Returns why a file is not of its tag's kind, by its first bytes; empty if it is.
 
     Raises MissingDataError if the file cannot be opened.
     """
@@ -129,7 +129,10 @@ def _locate(
     root: Path,
     folders: Sequence[str],
 ) -> Media | None:
-    """The first file with this name. Raises UsageError for a file outside ``root``."""
+    """Returns the first file with this name.
+
+    Raises UsageError for a file outside ``root``.
+    """
     if not value or len(value) > _LONGEST_PATH or not value.isprintable():
         return None
     if value.startswith("/") or ".." in PurePosixPath(value).parts:

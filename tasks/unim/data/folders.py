@@ -31,7 +31,7 @@ stamp."""
 
 
 def record_files(folder: Path) -> list[Path]:
-    """The record files under a folder, ordered by path.
+    """Returns the record files under a folder, ordered by path.
 
     Hidden files, media and the other variant are left out. Raises UsageError for a link
     that leads out of the folder.
@@ -51,7 +51,7 @@ def record_files(folder: Path) -> list[Path]:
 
 
 def selected_names(name: str) -> FieldDomain:
-    """The field or the domain of a ``dataset_name``; empty for all records."""
+    """Returns the field or the domain of a ``dataset_name``; empty for all records."""
     field = field_of(name) if name else ""
     return FieldDomain(field, "" if field or not name else word(name))
 
@@ -70,7 +70,7 @@ def may_hold(file: PurePath, selected: FieldDomain) -> bool:
 
 
 def belongs(names: FieldDomain, selected: FieldDomain) -> bool:
-    """True if a record has the selected field and domain, or an unknown one."""
+    """Returns True if a record has the selected field and domain, or an unknown one."""
     if selected.field and names.field and names.field != selected.field:
         return False
     if not selected.domain or not names.domain or names.domain == selected.domain:
@@ -80,7 +80,7 @@ def belongs(names: FieldDomain, selected: FieldDomain) -> bool:
 
 
 def sha256_of(file: Path) -> str:
-    """The SHA-256 of a file. Raises MissingDataError if it cannot be read."""
+    """Returns the SHA-256 of a file. Raises MissingDataError if it cannot be read."""
     return _read_once(_sha256, file, file)
 
 
@@ -92,7 +92,7 @@ class RecordKind(NamedTuple):
 
 
 def counts_of(record_file: RecordFile) -> Mapping[RecordKind, int]:
-    """The number of records in a file by field, domain and difficulty.
+    """Returns the number of records in a file by field, domain and difficulty.
 
     Raises MissingDataError if the file cannot be read.
     """

@@ -10,5 +10,5 @@ POINTER_FAULT = "is a git-lfs pointer; fetch the file with `git lfs pull`"
 
 
 def is_pointer(data: bytes) -> bool:
-    """True if the bytes of a file are a pointer."""
+    """Returns True if the bytes of a file are a pointer."""
     return len(data) <= MAX_BYTES and data.startswith(_BEGINNING)

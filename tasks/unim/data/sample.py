@@ -54,12 +54,15 @@ class Identity:
         return bool(self.names.field and self.names.domain and self.number)
 
     def __str__(self) -> str:
-        """The id of the sample. It has field and domain, since numbers repeat."""
+        """Returns the id of the sample.
+
+        It has field and domain, since numbers repeat.
+        """
         return f"{self.names.field}/{self.names.domain}/{self.number}"
 
 
 def identity_of(record: Record, record_file: RecordFile) -> Identity:
-    """The identity by the record's field and domain, or by its folders."""
+    """Returns the identity by the record's field and domain, or by its folders."""
     faults: list[str] = []
     names = names_of(record.row, record_file.folders, faults)
     return Identity(names, number_of(record.row, faults), tuple(faults))
@@ -128,7 +131,7 @@ def sample_of(
 
 
 def _side_labels(input: SideContent, answer: SideContent) -> dict[str, Any]:
-    """The labels of the modalities and bundles of both sides."""
+    """Returns the labels of the modalities and bundles of both sides."""
     kinds = {part.kind for part in answer.content.parts} - {"text"}
     labels: dict[str, Any] = {
         "combination": f"{_letters(input.content)}->{_letters(answer.content)}",

@@ -24,7 +24,7 @@ _WIDEST_INDENT = 64
 
 
 def stretch_end(text: str, start: int) -> int:
-    """The end of the stretch that begins at ``start``.
+    """Returns the end of the stretch that begins at ``start``.
 
     An object ends where its brackets are closed (brackets in strings do not count), or
     before a line with another object that is not indented further. Other text ends
@@ -66,7 +66,7 @@ def pieces(
 
 
 def legible_keys(text: str) -> dict[str, Any]:
-    """The readable values of the keys of a record."""
+    """Returns the readable values of the keys of a record."""
     values = {}
     for key, pattern in _VALUES.items():
         match = pattern.search(text)

@@ -81,14 +81,14 @@ class AnswerKey(NamedTuple):
 
 
 def key_of(names: FieldDomain, number: str) -> AnswerKey:
-    """The key of a question. Known spellings of a domain are equal."""
+    """Returns the key of a question. Known spellings of a domain are equal."""
     known = domain_of(names.domain)
     domain = names.domain if known is None else known.name
     return AnswerKey(names.field, domain, number)
 
 
 def key_of_sample(sample: Sample) -> AnswerKey | None:
-    """The key of a sample; None for a sample of another benchmark."""
+    """Returns the key of a sample, or None for a sample of another benchmark."""
     names = names_of_sample(sample)
     if names is None:
         return None
@@ -112,7 +112,7 @@ def same_question(question: str, sample: Sample) -> bool:
 
 
 def to_text(row: Mapping[str, Any]) -> bytes:
-    """A record as one line of ASCII, with escaped braces in strings."""
+    """Returns a record as one line of ASCII, with escaped braces in strings."""
 
     def escaped(string: re.Match[str]) -> str:
         return string[0].replace("{", "\\u007b").replace("}", "\\u007d")
@@ -122,7 +122,10 @@ def to_text(row: Mapping[str, Any]) -> bytes:
 
 
 def seal(content: object, modal: object) -> str:
-    """The digest of a record. It ties the exact parts of an answer to this record."""
+    """Returns the digest of a record.
+
+    It ties the exact parts of an answer to this record.
+    """
     return digest([content, modal])
 
 
@@ -149,7 +152,7 @@ class RecordAnswer:
 def read_record_answer(
     record_answer: RecordAnswer, missing: Mapping[str, PartKind] | None = None
 ) -> Interleaved:
-    """The answer that a record expresses, without exact parts.
+    """Returns the answer that a record expresses, without exact parts.
 
     ``missing`` are the kinds of missing media by label. Those without a tag follow the
     text as parts without a medium.
@@ -166,7 +169,7 @@ def read_record_answer(
 
 
 def record_answer_of(output: Interleaved, question: str = "") -> RecordAnswer:
-    """An answer in the form of a record, without hidden reasoning.
+    """Returns an answer in the form of a record, without hidden reasoning.
 
     Keys without a tag continue the numbers of the question, as in the data set.
     """
@@ -193,7 +196,7 @@ def record_answer_of(output: Interleaved, question: str = "") -> RecordAnswer:
 
 
 def _item(part: Part) -> Media | str | None:
-    """The item of a part: a medium, or code with a tag."""
+    """Returns the item of a part: a medium, or code with a tag."""
     if part.media is not None:
         return part.media
     return part.text if part.kind == "code" and part.raw != part.text else None
@@ -206,7 +209,7 @@ def _kind(part: Part) -> str:
 
 
 def _keys(parts: list[Part], question: str) -> dict[int, str]:
-    """The key of each part with an item, by position.
+    """Returns the key of each part with an item, by position.
 
     A part keeps the number of its tag unless another part, also one without a medium,
     has it. Media without a tag get free numbers.
@@ -248,7 +251,7 @@ class _KeyAssigner:
         self._last: dict[str, int] = {}
 
     def from_label(self, part: Part) -> str:
-        """The key by a part's label; empty if another item has it."""
+        """Returns the key by a part's label; empty if another item has it."""
         label, kind = _LABEL.fullmatch(part.label), _kind(part)
         if label is None or label["kind"] != kind:
             return ""
@@ -261,7 +264,7 @@ class _KeyAssigner:
         return name
 
     def free(self, part: Part) -> str:
-        """The next free key."""
+        """Returns the next free key."""
         kind = WORDS[_kind(part)]
         number = self._last.get(kind, 0) + 1
         while f"{kind}{number}" in self.taken or f"{kind}{number}" in self._items:

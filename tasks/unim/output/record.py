@@ -92,7 +92,10 @@ class AnswerRecord:
         return cls(fault, question, content, entries, paths, parts, tuple(left_out))
 
     def response(self, root: Path, media: MediaPaths) -> Response:
-        """The answer. Raises UsageError or MissingDataError for changed data."""
+        """Returns the answer.
+
+        Raises UsageError or MissingDataError for changed data.
+        """
 
         def find(name: str) -> Media | None:
             path = self.paths.get(name)
@@ -122,7 +125,7 @@ class AnswerRecord:
 
 
 def read_key(record: Record, record_file: RecordFile) -> tuple[AnswerKey, int] | None:
-    """A record's question and its repeat, from 0; None if either is missing."""
+    """Returns a record's question and its repeat, from 0; None if either is missing."""
     faults: list[str] = []
     names = names_of(record.row, record_file.folders, faults)
     number, repeat = number_of(record.row, faults), record.row.get("repeat", 0)
@@ -136,7 +139,7 @@ def read_answer(
     record_file: RecordFile,
     media: MediaPaths,
 ) -> AnswerRecord:
-    """The answer of a record, with a fault if it is invalid."""
+    """Returns the answer of a record, with a fault if it is invalid."""
     try:
         return _read(record, record_file, media)
     except UsageError as error:
@@ -144,7 +147,7 @@ def read_answer(
 
 
 def record_file_in(root: Path, file: Path) -> RecordFile:
-    """An answer file with the folder of the records, for its field and domain.
+    """Returns an answer file with the folder of the records, for its field and domain.
 
     The field is the nearest folder with the name of a field, and the domain is the
     folder below. Both may be above the folder of the answers.
@@ -160,7 +163,7 @@ def _read(
     record_file: RecordFile,
     media: MediaPaths,
 ) -> AnswerRecord:
-    """The answer of a record. Raises UsageError if it is missing or invalid."""
+    """Returns the answer of a record. Raises UsageError if it is missing or invalid."""
     if record.fault:
         raise UsageError(record.fault)
     block = record.row.get("output")
@@ -225,7 +228,7 @@ class _Search(NamedTuple):
     media: MediaPaths
 
     def path(self, name: str, label: str) -> str | None:
-        """The path of a file below the folder of the answers.
+        """Returns the path of a file below the folder of the answers.
 
         None if the file is missing or outside of the folder. Raises UsageError if it is
         too large.
@@ -250,7 +253,7 @@ class _Search(NamedTuple):
 
 
 def _rows(parts: str) -> list[dict[str, Any]]:
-    """The parts under our key. Raises UsageError if they are invalid."""
+    """Returns the parts under our key. Raises UsageError if they are invalid."""
     try:
         rows = json.loads(parts)
     except (ValueError, RecursionError):

@@ -49,7 +49,7 @@ class SliceMeans(NamedTuple):
 
 
 def micro(sums: Sums) -> SliceMeans:
-    """The means over instances.
+    """Returns the means over instances.
 
     Without supported instances the absolute mean is None, and the relative mean is 0.
     If all values are lost, both are None.
@@ -64,7 +64,7 @@ def micro(sums: Sums) -> SliceMeans:
 
 
 def macro(parts: Iterable[Sums]) -> SliceMeans:
-    """The unweighted means over the parts with instances.
+    """Returns the unweighted means over the parts with instances.
 
     The absolute mean is over the parts with a value. ``tau`` and the relative mean are
     also over parts without supported instances, so the relative mean is not the product
@@ -89,7 +89,7 @@ def unim(
     kind: Literal["absolute", "relative"] = "absolute",
     by: str = "domain",
 ) -> Estimate:
-    """The absolute or relative mean of UniM's tables.
+    """Returns the absolute or relative mean of UniM's tables.
 
     ``macro`` weighs each value of the label ``by`` the same; the task's ``breakdown``
     must name this label. Trials without the label are left out, unless none has it.
@@ -150,7 +150,7 @@ class _ClusteredPart(NamedTuple):
     def term(
         self, kind: Literal["absolute", "relative"], range: tuple[float, float]
     ) -> Term:
-        """The linear term of the mean, by cluster, for its standard error.
+        """Returns the linear term of the mean, by cluster, for its standard error.
 
         The part must have scored instances. Without losses, unsupported instances are 0
         in the relative mean. Without supported instances the relative mean is 0 by

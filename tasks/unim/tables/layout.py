@@ -227,7 +227,7 @@ class _Tables:
         ]
 
     def by_modality(self) -> Table:
-        """The mean quality of the items of each modality."""
+        """Returns the mean quality of the items of each modality."""
         groups = []
         for code in self._pool.codes["place"]:
             groups.append(-1 if code < 0 else self._field_codes[code])

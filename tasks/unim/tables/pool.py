@@ -182,7 +182,7 @@ class Pool:
     def _read(
         self, name: str, scores: Mapping[str, Any], fault: str | None
     ) -> tuple[int, float]:
-        """The state and the value of a number.
+        """Returns the state and the value of a number.
 
         ``fault`` is the reason why it does not count (None: the task does not have it).
         """
@@ -208,7 +208,7 @@ class Pool:
 
 
 def pooled(run: StoredRun) -> Pool:
-    """The trials of a run's UniM tasks.
+    """Returns the trials of a run's UniM tasks.
 
     Bad trials are last: if another task has the sample without a fault, its labels are
     complete there.
@@ -240,7 +240,7 @@ def _is_bad(row: Mapping[str, Any]) -> bool:
 
 
 def unim_tasks(run: StoredRun) -> list[StoredTask]:
-    """The tasks of a run with UniM's samples or UniM's layout."""
+    """Returns the tasks of a run with UniM's samples or UniM's layout."""
     return [
         task
         for task in run.tasks

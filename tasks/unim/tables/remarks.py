@@ -52,7 +52,7 @@ def remarks(
     abbreviations: Mapping[str, str],
     numbers: Collection[str],
 ) -> tuple[str, ...]:
-    """The notes of a run.
+    """Returns the notes of a run.
 
     ``abbreviations`` are the paper's names of the numbers. ``numbers`` are those that
     some trial has.
@@ -79,7 +79,7 @@ def remarks(
 def _about_numbers(
     pool: Pool, abbreviations: Mapping[str, str], numbers: Collection[str]
 ) -> Iterator[str]:
-    """The numbers without a value, grouped by their most frequent reason."""
+    """Returns the numbers without a value, grouped by their most frequent reason."""
     numbers_by_reason: dict[str, list[str]] = {}
     for number, abbreviation in abbreviations.items():
         reasons = Counter[str]()

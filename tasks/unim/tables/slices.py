@@ -68,7 +68,7 @@ class Columns:
         self._pool = pool
 
     def scored_numbers(self) -> list[str]:
-        """The numbers that some trial of the run has."""
+        """Returns the numbers that some trial of the run has."""
         numbers = []
         for place, name in enumerate(NUMBERS):
             states = self._pool.states[place :: len(NUMBERS)]
@@ -77,11 +77,11 @@ class Columns:
         return numbers
 
     def everything(self) -> SliceCodes:
-        """All trials as one slice."""
+        """Returns all trials as one slice."""
         return SliceCodes.of(array("q", [0]) * len(self._pool))
 
     def by_label(self, label: str) -> SliceCodes:
-        """The trials by place, difficulty or combination."""
+        """Returns the trials by place, difficulty or combination."""
         return SliceCodes.of(self._pool.codes[label])
 
     def by_difficulty_and(self, fields: Sequence[int]) -> SliceCodes:
@@ -99,7 +99,7 @@ class Columns:
         return SliceCodes.of(codes)
 
     def by_capability(self, *, soft: bool) -> SliceCodes:
-        """The trials by capability, with weight 1.
+        """Returns the trials by capability, with weight 1.
 
         With ``soft`` the weight is that of the label.
         """

@@ -40,7 +40,7 @@ class Band(NamedTuple):
 
 
 def extremes(amplitude: Samples) -> tuple[Samples, Samples]:
-    """The valleys and the peaks of frames, each of shape (frames, bands)."""
+    """Returns the valleys and the peaks of frames, each of shape (frames, bands)."""
     import numpy
 
     shape = (len(amplitude), OCTAVES + 1)
@@ -64,7 +64,7 @@ def contrast_of(valleys: Samples, peaks: Samples) -> float:
 
 @functools.cache
 def bands(bins: int) -> tuple[Band, ...]:
-    """The bands of a spectrum up to half the rate.
+    """Returns the bands of a spectrum up to half the rate.
 
     As in librosa, a band begins with the bin before its range. Each but the last ends
     before the last bin of its range, which its size counts.

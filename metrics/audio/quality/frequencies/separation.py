@@ -75,7 +75,7 @@ def soft_mask(
     other: Samples,
     margin: float,
 ) -> Samples:
-    """The share of each bin that belongs to ``target``.
+    """Returns the share of each bin that belongs to ``target``.
 
     That is its square over the sum of both squares, with ``other`` times the margin. An
     empty bin is 0, or a half at margin 1.

@@ -106,7 +106,7 @@ def spectrum_of(samples: Samples) -> Spectrum:
 
 
 def blocks(count: int, at_once: int = _AT_ONCE) -> Iterator[tuple[int, int]]:
-    """The first frame of each block, and the one after its last."""
+    """Returns the first frame of each block, and the one after its last."""
     for first in range(0, count, at_once):
         yield first, min(first + at_once, count)
 
@@ -134,7 +134,7 @@ def band_end(power: Doubles) -> float:
 
 
 def bandwidth(power: Doubles) -> float:
-    """The filled share of the band, 0 to 1."""
+    """Returns the filled share of the band, 0 to 1."""
     return clipped(band_end(power) / (FULL_BAND * RATE / 2))
 
 
@@ -150,14 +150,14 @@ def hiss_slope(power: Doubles) -> float:
 
 
 def high_share(power: Doubles) -> float:
-    """The share of the energy that lies in high frequencies."""
+    """Returns the share of the energy that lies in high frequencies."""
     high = power[_between(HIGH_LOW, HIGH_HIGH)]
     return float(high.sum() / (power.sum() + TINY))
 
 
 @functools.cache
 def _window() -> Doubles:
-    """A periodic Hann window over its sum, which is a power of two.
+    """Returns a periodic Hann window over its sum, which is a power of two.
 
     It is rounded as scipy rounds it for samples of single precision.
     """
@@ -169,7 +169,7 @@ def _window() -> Doubles:
 
 
 def _between(low: float, high: float) -> slice:
-    """The bins of a range, both ends included."""
+    """Returns the bins of a range, both ends included."""
     first = math.ceil(low * FRAME / RATE)
     last = math.floor(high * FRAME / RATE)
     return slice(first, last + 1)
