@@ -1,1 +1,1 @@
-"""Metrics of the sounds of an answer."""
+"""Metrics for the sounds in an answer."""

@@ -1,4 +1,4 @@
-"""Quality of sounds without a reference, by their signal."""
+"""Quality of sounds without a reference, measured from their signal."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from mmeval.records import Score, Trial
 from mmeval.system import Checked
 
 WIDEST_MARGIN = 1000.0
-"""The widest margin of the separation of music. A wider one leaves no harmonic or
+"""The widest margin for the separation of music. A wider margin leaves no harmonic or
 percussive sound."""
 
 
 class CombinationSwitches(NamedTuple):
-    """The switches that combine the measured terms into one number."""
+    """The switches that control how the measured terms become one number."""
 
     combination: Combination
     apply_b_per: bool
@@ -81,45 +81,47 @@ def audio_quality(
     rounding: Rounding = "none",
     unreadable: Unreadable = "zero",
 ) -> Score:
-    """Mean quality of the answer's sounds, by the signal alone.
+    """Mean quality of the answer's sounds, measured from the signal alone.
 
-    Range 0 to 1, higher is better. A sound is used in one channel at 48 kHz, without
-    the silence around it. Ten scores are taken: signal to noise, structure of the
+    Range 0 to 1, higher is better. A sound is reduced to one channel at 48 kHz, without
+    the silence around it. Ten scores are computed: signal to noise, structure of the
     spectrum, dynamic range, loudness (best at -22 to -14 LUFS), level (no clipping, no
-    offset, little silence), transients, crest, bandwidth, spectral contrast, movement
-    of chroma. Their geometric mean is multiplied by factors for clipping, gaps, noise,
-    hiss, high frequencies without structure and low contrast, and by bonuses for music
-    in noise and for periodicity. The product is limited to 0..1 and raised to a power.
-    Silence is about
-    0. The items are sound files, and videos that the answer names as sound.
+    offset, little silence), transients, crest, bandwidth, spectral contrast, and
+    movement of chroma. Their geometric mean is multiplied by penalties for clipping,
+    gaps, noise, hiss, high frequencies without structure and low contrast, and by
+    bonuses for music in noise and for periodicity. The product is limited to 0..1 and
+    raised to a power. Silence scores about 0. The items are sound files, and videos
+    that the answer labels as sound.
 
-    A file that is missing or damaged is 0. A sound shorter than 0.4 seconds (its
-    loudness is undefined), longer than 15 minutes, or above another limit of decoding
-    leaves the answer unscored. Inapplicable without a sound.
+    A missing or damaged file scores 0. The answer is unscored if a sound is shorter
+    than 0.4 seconds (its loudness is undefined), is longer than 15 minutes, or exceeds
+    another limit of decoding. Inapplicable without a sound.
 
-    It does not know what a sound is, or whether it was requested. Loud, tonal sound
-    scores high; steady tones and noise of any colour score low. White noise 40 dB below
-    the sound, or one clipped sample in a hundred, costs more than half. A short pause
-    raises the number; from half a second on it is a gap. ``transient_score`` is about
-    0.75 for every sound, by its definition.
+    The metric does not recognise what a sound is, or whether it was requested. Loud,
+    tonal sound scores high. Steady tones and noise of any colour score low. White noise
+    40 dB below the sound, or one clipped sample in a hundred, costs more than half of
+    the score. A short pause raises the score. A pause from half a second on counts as a
+    gap. ``transient_score`` is about 0.75 for every sound, by its definition.
 
     Switches:
 
-    - ``combination``: ``released``, with weights, or ``paper``, where all scores weigh
-      the same.
-    - ``hpss_margin``: the margin, 1 to 1000, that separates harmonic and percussive
-      sound from the rest. Their ratio is the signal to noise of music. With 1 there is
-      no rest, so all music counts as free of noise. Null leaves this estimate out.
-    - ``apply_b_per``: whether the bonus for periodicity counts.
-    - ``final_power``: null for the power of the combination, 0.7 or 1.
-    - ``rounding``: ``none``, or hundredths of a percent as ``released``.
-    - ``unreadable``: a missing or damaged file is 0 (``zero``) or has no quality
+    - ``combination``: ``released`` weights the scores as the released scorer does.
+      ``paper`` weights all scores equally.
+    - ``hpss_margin``: the margin, from 1 to 1000, that separates harmonic and
+      percussive sound from the rest. Their ratio is the signal to noise of music. With
+      1 there is no rest, so all music counts as noiseless. Null omits this estimate.
+    - ``apply_b_per``: whether the bonus for periodicity is applied.
+    - ``final_power``: the power. Null uses the default of the combination: 0.7 for
+      ``released``, 1 for ``paper``.
+    - ``rounding``: ``none``, or ``released``, which rounds to hundredths of a percent.
+    - ``unreadable``: a missing or damaged file scores 0 (``zero``) or has no quality
       (``unscored``).
 
-    Evidence: for each sound all terms, under the names of the released report: levels
-    in decibels, shares from 0 to 1, scores, penalties and bonuses; ``q01`` before the
-    power, ``quality_0_100`` after it. ``snr_db_hpss`` with a margin of 1 is rounding
-    noise. ``lufs`` is null for silence.
+    Evidence: for each sound, all terms under the names of the released report: levels
+    in decibels, shares from 0 to 1, scores, penalties and bonuses. ``q01`` is the
+    product before the power, and ``quality_0_100`` is the quality in percent after it.
+    ``snr_db_hpss`` is only rounding noise with a margin of 1. ``lufs`` is null for
+    silence.
     """
     switches = CombinationSwitches(combination, apply_b_per, final_power, rounding)
 
@@ -128,8 +130,8 @@ def audio_quality(
         seconds = len(samples) / RATE
         if seconds < SHORTEST:
             return ItemScore.none(
-                f"{math.floor(1000 * seconds) / 1000:g} seconds of sound without the "
-                f"silence around it: its loudness needs at least {SHORTEST:g}"
+                f"the sound has {math.floor(1000 * seconds) / 1000:g} seconds without "
+                f"the silence around it; loudness needs at least {SHORTEST:g} seconds"
             )
         return quality_of(sound_terms_of(samples, hpss_margin), switches)
 
@@ -137,7 +139,7 @@ def audio_quality(
 
 
 def quality_of(terms: SoundTerms, switches: CombinationSwitches) -> ItemScore:
-    """The quality of a recording from its measured terms, which are the evidence."""
+    """Computes the quality of a recording from its terms, and reports them."""
     scores = scores_of(terms)
     factors = factors_of(terms, scores)
     unpowered = combined(

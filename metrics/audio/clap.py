@@ -1,4 +1,4 @@
-"""CLAP: similarity of sounds by its audio encoder."""
+"""CLAP similarity: how similar sounds are, by CLAP's audio encoder."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ CLAP = HubModel(
 CLAP_NAME = "laion/clap-htsat-unfused"
 NEAREST = 10
 _AT_ONCE = 16
-"""Clips in one batch of the encoder."""
+"""Number of clips in one batch of the encoder."""
 
 
 class _Encoder(NamedTuple):
-    """Objects of transformers, which are untyped here."""
+    """Objects of the transformers library. They are untyped here."""
 
     network: Any
     features: Any
@@ -38,12 +38,12 @@ class _Encoder(NamedTuple):
 
 
 def embeddings(clips: Sequence[Samples], model: Mapping[str, Any]) -> Vectors:
-    """The embedding of each clip, of length 1, as float32 of shape (clips, width).
+    """Returns each clip's embedding of length 1, as float32 of shape (clips, width).
 
-    Clips are mono at 22050 Hz; one without samples is silence. A random part of a clip
-    longer than the encoder's window (ten seconds) is used, always the same for the same
-    clip. A shorter clip is padded with silence, explicitly, since newer versions of
-    transformers would repeat it, unlike the released scorer's version.
+    Clips are mono at 22050 Hz. A clip without samples counts as silence. A clip longer
+    than the encoder's window (ten seconds) is cut to a random part, always the same for
+    the same clip. A shorter clip is explicitly padded with silence. By default, newer
+    versions of transformers would repeat it, unlike the released scorer's version.
     """
     import numpy as np
 
@@ -75,7 +75,7 @@ def nearest_mean(
     references: Vectors,
     nearest: int = NEAREST,
 ) -> float:
-    """The mean of the largest cosines of one embedding with those of references."""
+    """Returns the mean of the largest cosines between an embedding and references."""
     import numpy as np
 
     cosines = references.astype(np.float64) @ clip.astype(np.float64)
@@ -101,16 +101,16 @@ def clap_similarity(
 
     Range -1 to 1, higher is better: 1 for the same sound. It is the mean of the largest
     cosines between CLAP's embeddings, over all sounds of all references. An answer
-    without exactly one sound, or with a damaged one, is 0, with the ``reason`` as
-    evidence. Unscored without an answer, or without a reference's sound that can be
-    decoded. Of a sound of more than ten seconds a random part of ten seconds counts,
-    always the same.
+    scores 0, with the ``reason`` as evidence, unless it has exactly one sound that can
+    be decoded. Unscored without an answer, without a sound in the references, or if one
+    of these sounds cannot be decoded. A sound longer than ten seconds is cut to a
+    random part of ten seconds, always the same for the same sound.
 
     Switches:
 
     - ``model``: a CLAP model without feature fusion, by its name on the hub (about 0.6
       GB) or as a folder.
-    - ``nearest``: how many of the largest cosines are averaged.
+    - ``nearest``: the number of largest cosines that are averaged.
 
     Evidence: every cosine.
     """
@@ -143,7 +143,7 @@ def _similarity(
 
 
 def _encoder(folder: Path, device: str) -> _Encoder:
-    """Returns the encoder. Raises UsageError for a model with feature fusion."""
+    """Loads the encoder. Raises UsageError for a model with feature fusion."""
     transformers = need("transformers", "hf")
     with opening(folder):
         config = transformers.ClapConfig.from_pretrained(folder, local_files_only=True)
@@ -152,15 +152,15 @@ def _encoder(folder: Path, device: str) -> _Encoder:
         )
     if config.audio_config.enable_fusion:
         raise UsageError(
-            f"{folder}: this CLAP model has feature fusion; name a model without it, "
-            f"such as {CLAP_NAME}"
+            f"{folder}: this CLAP model has feature fusion, which is unsupported. Use "
+            f"a model without it, such as {CLAP_NAME}"
         )
     network = network_of("ClapModel", folder, device)
     return _Encoder(network, features, device)
 
 
 def _cropped(samples: Samples, encoder: _Encoder) -> Samples:
-    """The part of a clip that fits the encoder; the clip seeds its random start."""
+    """Cuts a clip to a part that fits the encoder. The clip seeds its random start."""
     import numpy as np
 
     max_samples = int(encoder.features.nb_max_samples)

@@ -1,4 +1,4 @@
-"""Clips: the sound of an answer as metrics use it, mono at one rate."""
+"""Clips: the sound of an answer as metrics use it, in mono at one rate."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     Samples: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
 
 RATE = 22050
-"""Hz."""
+"""Sampling rate of clips in Hz."""
 MODEL_NEEDS = ("torch:hf", "transformers:hf")
-"""``@metric(needs=...)`` of a metric that passes clips to a model."""
+"""The ``needs`` of ``@metric`` for a metric that passes clips to a model."""
 
 
 def _size(samples: Samples) -> int:
@@ -27,12 +27,13 @@ def _size(samples: Samples) -> int:
 
 @decoded_once(size=_size)
 def clip(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Samples:
-    """A medium's whole sound: mono float32 (n,), n at least 1, at ``RATE``, read-only.
+    """Returns a medium's whole sound in mono at ``RATE``.
 
-    Channels are averaged, then resampled as librosa loads a file by default (soxr, high
-    quality, n rounded up). Kept with the medium if it is at most 12 minutes long
-    (``mmeval.media.decode.memo``). Raises the errors of ``mmeval.media.decode``, whose
-    limits allow an hour.
+    It is a read-only float32 array of shape (n,), with n at least 1. Channels are
+    averaged, then resampled as librosa does by default when it loads a file (soxr, high
+    quality, n rounded up). A clip of at most 12 minutes is kept with the medium
+    (``mmeval.media.decode.memo``). Raises the errors of ``mmeval.media.decode``. Its
+    default limits allow an hour.
     """
     sound = audio(media, limits=limits)
     samples = resampled(one_channel(sound.samples), sound.rate, RATE)
@@ -41,7 +42,7 @@ def clip(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Samples:
 
 
 def one_channel(samples: Samples) -> Samples:
-    """Returns the mean of the channels of samples (n, channels)."""
+    """Averages the channels of samples of shape (n, channels)."""
     if samples.shape[1] == 1:
         return samples[:, 0]
     mean: Samples = samples.mean(axis=1)
@@ -49,10 +50,11 @@ def one_channel(samples: Samples) -> Samples:
 
 
 def the_only_clip(trial: Trial) -> Samples | Score:
-    """The clip of an answer with exactly one sound, or the score of any other answer.
+    """Returns the clip of an answer with exactly one sound, or else the answer's score.
 
-    Without exactly one sound, or with a damaged one, it is 0 with the reason. Without
-    an answer, or above the limits of decoding, it is unscored.
+    An answer without exactly one sound, or with a damaged sound, scores 0 and gives the
+    reason. It is unscored if there is no answer, or if the sound exceeds the limits of
+    decoding.
     """
     sound = the_only_medium(trial, "audio", "sounds")
     if isinstance(sound, Score):
@@ -61,14 +63,17 @@ def the_only_clip(trial: Trial) -> Samples | Score:
 
 
 def answer_clip(sound: Media) -> Samples | Score:
-    """The clip of an answer's sound; 0 if it is damaged, unscored beyond the limits."""
+    """Returns the clip of an answer's sound, or the score if it cannot be decoded.
+
+    The score is 0 for a damaged sound, and unscored beyond the limits of decoding.
+    """
     return decoded(sound, clip)
 
 
 def decodable(sound: Media, called: str = "") -> Media | Score:
-    """Returns a decodable sound of the answer, or its score.
+    """Returns a sound of the answer if it can be decoded, or else its score.
 
-    ``called`` begins the reason.
+    The reason of the score begins with ``called``.
     """
     clip_or_score = answer_clip(sound)
     if not isinstance(clip_or_score, Score):
@@ -80,7 +85,7 @@ def decodable(sound: Media, called: str = "") -> Media | Score:
 
 
 def the_only_decodable(trial: Trial) -> Media | Score:
-    """The answer's only sound, if decodable, else the score of ``the_only_clip``."""
+    """Returns the answer's only sound, or else the score of ``the_only_clip``."""
     sound = the_only_medium(trial, "audio", "sounds")
     if isinstance(sound, Score):
         return sound
@@ -92,7 +97,7 @@ def resampled(
     rate: int,
     target_rate: int,
 ) -> Samples:
-    """One channel at another rate, as librosa resamples: the length is rounded up."""
+    """Resamples one channel as librosa does, with the length rounded up."""
     if rate == target_rate:
         return samples
     import numpy

@@ -22,7 +22,7 @@ TRENDS: tuple[Trend, ...] = ("fade in", "fade out")
 
 
 class FittedLine(NamedTuple):
-    """A straight line through points: its slope, and the slope's standard error."""
+    """A straight line fitted to points: its slope, and the slope's standard error."""
 
     slope: float
     stderr: float
@@ -65,30 +65,34 @@ def intensity(
 
     Range 0 to 1, higher is better. Silence at both ends is cut off, and the first or
     last seconds are measured. A straight line is fitted to the peaks of their loudness
-    (root mean square, scaled to 0..1) over the time in seconds. A sound without such a
-    line (no peak, one point, constant loudness, less than two seconds) does not fade.
-    An answer without exactly one sound, or with a damaged one, is 0, with the
-    ``reason`` as evidence. Unscored without an answer or a label.
+    (root mean square, scaled to 0..1) over the time in seconds. If no line can be
+    fitted (no peak, one point, constant loudness, less than two seconds), the sound
+    does not fade. An answer scores 0, with the ``reason`` as evidence, unless it has
+    exactly one sound that can be decoded. Unscored without an answer or a label.
 
     Labels, for example: ``{"intensity": ["start", "fade in"]}``.
 
     Switches:
 
-    - ``intensity_key``: the label: ``start`` or ``end``, and ``fade in`` or ``fade
-      out``.
-    - ``steepness``, ``error``: it fades in if the slope is above the first, and its
-      standard error below the second. It fades out if it falls as clearly.
-    - ``seconds``: how many seconds are measured. It is at most half of the sound, in
-      whole seconds.
-    - ``distance``: the least distance between peaks, in frames.
-    - ``margin``: the first and the last frame count as peaks if the nearest peak is
-      this many frames away, or more.
-    - ``top_db``: decibels below the loudest frame from which a frame is silent.
-    - ``frame``, ``hop``: samples of a frame, and between two, at 22050 Hz.
-    - ``short_end``: what is measured at the end of a sound below two seconds:
-      ``nothing``, or the ``whole``.
+    - ``intensity_key``: the label, a pair of ``start`` or ``end``, and ``fade in`` or
+      ``fade out``.
+    - ``steepness``, ``error``: a sound fades in if its slope is above ``steepness`` and
+      the slope's standard error is below ``error``. It fades out if the slope is below
+      minus ``steepness``, with the same limit for the error.
+    - ``seconds``: how many seconds are measured, at most half of the sound in whole
+      seconds.
+    - ``distance``: the smallest distance between peaks, in frames.
+    - ``margin``: the first and the last frame count as peaks if the nearest peak is at
+      least this number of frames away.
+    - ``top_db``: a frame is silent if it is at least this number of decibels below the
+      loudest frame.
+    - ``frame``, ``hop``: the length of a frame, and the distance between the starts of
+      two frames, in samples at 22050 Hz.
+    - ``short_end``: what is measured at the end of a sound shorter than two seconds:
+      ``nothing``, or the ``whole`` sound.
 
-    Evidence: ``slope``, ``stderr`` and ``trend``, and a ``reason`` if there is no line.
+    Evidence: ``slope``, ``stderr`` and ``trend``, and a ``reason`` if no line is
+    fitted.
     """
     clip = the_only_clip(trial)
     if isinstance(clip, Score):
@@ -104,11 +108,11 @@ def intensity(
     line = line_of_peaks(levels, distance=distance, margin=margin, hop=hop)
     if line is None:
         if not len(part):
-            reason = "less than two seconds are left without the silence at both ends"
+            reason = "the sound is shorter than two seconds without silence at its ends"
         elif levels.min() == levels.max():
-            reason = "it is equally loud throughout, so its loudness has no peaks"
+            reason = "the sound's loudness is constant, so it has no peaks"
         else:
-            reason = "its loudness has fewer than two peaks, too few to fit a line"
+            reason = "the sound's loudness has fewer than two peaks to fit a line to"
         return wrong(reason, slope=None, stderr=None, trend="<none>")
     trend: Trend = "<none>"
     if abs(line.slope) > steepness and line.stderr < error:
@@ -120,7 +124,10 @@ def intensity(
 def line_of_peaks(
     levels: Samples, *, distance: int = 4, margin: int = 5, hop: int = HOP
 ) -> FittedLine | None:
-    """The line through the peaks of levels scaled to 0..1, over seconds, or None."""
+    """Fits a line to the peaks of levels scaled to 0..1, over the time in seconds.
+
+    Returns None if there are fewer than two points.
+    """
     import numpy
     from scipy.signal import find_peaks
     from scipy.stats import linregress

@@ -2,8 +2,8 @@
 
 A folder has one of two forms:
 
-    audio/*.wav with a table        the table is meta/esc50.csv, esc50.csv or dataset.csv: columns filename, category
-    <class>/*.mp3 (or wav, ...)     the files 0, 1, 2 ... of a class; the first hundred of them count
+    audio/*.wav with a table        the table is meta/esc50.csv, esc50.csv or dataset.csv with the columns filename, category
+    <class>/*.mp3 (or wav, ...)     the files 0, 1, 2 ... of a class; only the first hundred are used
 """  # noqa: E501
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 TABLES = ("meta/esc50.csv", "esc50.csv", "dataset.csv")
 MOST = 100
-"""The most clips of a class in a folder of classes."""
+"""Maximum number of clips of a class in a folder of classes."""
 _SOUNDS = (".wav", ".mp3", ".ogg", ".flac")
 _RECIPE = "clap clips 2"
-"""Part of the cache key. Raise it if clips and model give other embeddings."""
+"""Part of the cache key. Change it when clips and model give other embeddings."""
 
 REFERENCE_SOUNDS = HubModel(
     ("|".join((*TABLES, "")), "audio/*.wav|*/*.mp3|*/*.wav|*/*.ogg|*/*.flac"),
@@ -40,7 +40,7 @@ REFERENCE_SOUNDS = HubModel(
 
 
 def class_name(label: str) -> str:
-    """Returns a label in the form of tables and folders.
+    """Converts a label to the form used in tables and folder names.
 
     >>> class_name(" Door wood knock")
     'door_wood_knock'
@@ -51,14 +51,14 @@ def class_name(label: str) -> str:
 def classes(folder: Path) -> Mapping[str, Sequence[Path]]:
     """Returns the clips of each class.
 
-    Raises MissingDataError for a folder of neither form.
+    Raises MissingDataError for a folder that has neither form.
     """
     tables = [folder / name for name in TABLES if (folder / name).is_file()]
     clips_by_class = _by_table(folder, tables[0]) if tables else _by_folder(folder)
     if not clips_by_class:
         raise MissingDataError(
-            f"{folder} has no clips by class; mmeval ls metrics sound_class describes "
-            "the folder"
+            f"{folder} has no clips by class; mmeval ls metrics sound_class "
+            "describes the folder"
         )
     return clips_by_class
 
@@ -69,8 +69,8 @@ def _by_table(folder: Path, table: Path) -> dict[str, list[Path]]:
         for row in csv.DictReader(file):
             name, category = row.get("filename"), row.get("category")
             if not name or not category:
-                raise UsageError(f"{table}: it needs the columns filename and category")
-            # only the name, so that a table cannot lead out of its folder
+                raise UsageError(f"{table} needs the columns filename and category")
+            # Only the file's name is used: a table must not name files elsewhere.
             path = folder / "audio" / Path(name).name
             clips_by_class.setdefault(class_name(category), []).append(path)
     return {name: sorted(paths) for name, paths in clips_by_class.items()}
@@ -78,7 +78,7 @@ def _by_table(folder: Path, table: Path) -> dict[str, list[Path]]:
 
 def _by_folder(folder: Path) -> dict[str, list[Path]]:
     def place(path: Path) -> tuple[int, str]:
-        """Order by number; files without a number come last."""
+        """Orders files by number. Files without a number come last."""
         number = int(path.stem) if path.stem.isdecimal() else 10**9
         return number, path.name
 
@@ -96,10 +96,11 @@ def _by_folder(folder: Path) -> dict[str, list[Path]]:
 def class_embeddings(
     references: Mapping[str, Any], label: str, model: Mapping[str, Any]
 ) -> Vectors:
-    """The embeddings of a class, in mmeval's cache by the content of model and clips.
+    """Returns the embeddings of a class, and caches them.
 
-    Raises UnknownNameError for a class that the folder does not have, and the errors of
-    ``mmeval.media.decode`` for a clip that cannot be decoded.
+    The cache key is the content of the model and of the clips. Raises UnknownNameError
+    for a class that is not in the folder, and the errors of ``mmeval.media.decode`` for
+    a clip that cannot be decoded.
     """
     folder = str(model_folder(references))
     clips_by_class = _classes_once(folder, references.get("fingerprint", ""))
@@ -115,7 +116,7 @@ def _classes_once(folder: str, _fingerprint: str) -> Mapping[str, Sequence[Path]
 
 
 class _Hashed(dict[str, Any]):
-    """A model's value as a cache key: only its files count."""
+    """A model's value as a cache key. Two values are equal if their files are equal."""
 
     def __hash__(self) -> int:  # type: ignore[override]  # a dict has none
         return hash(self["fingerprint"])

@@ -1,9 +1,9 @@
 """Silence: which parts of a clip are silent, by energy.
 
-The definition is that of librosa 0.11 (``effects.trim``, ``effects.split``): the root
-mean square of overlapping frames, centred on multiples of the hop, lies some decibels
-below that of the loudest frame. A clip that is silent throughout therefore counts as
-sound.
+The definition is librosa 0.11's (``effects.trim``, ``effects.split``). Frames overlap
+and are centred on multiples of the hop. A frame is silent if its root mean square is
+some decibels below that of the loudest frame. A clip that is silent throughout
+therefore counts as sound.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples
 
 FRAME, HOP = 2048, 512
-"""Samples."""
+"""Length of a frame and distance between the starts of two, in samples."""
 TRIM_DB, SPLIT_DB = 60.0, 40.0
-"""Decibels below the loudest frame, for silence at both ends and for pauses."""
+"""Decibels below the loudest frame that count as silence: at both ends, in pauses."""
 _FAINTEST_POWER = 1e-10
-"""The lowest mean square, which gives digital silence a level."""
+"""The lowest mean square. Digital silence has no level in decibels without it."""
 _AT_ONCE = 1024
-"""Frames in one step. Overlapping frames take several times the memory of their
-clip."""
+"""Number of frames in one step. Overlapping frames take several times the memory of
+their clip."""
 
 
 class Interval(NamedTuple):
-    """Samples from ``start`` up to ``end``, which is exclusive."""
+    """The samples from ``start`` up to, but not including, ``end``."""
 
     start: int
     end: int
@@ -38,7 +38,7 @@ class Interval(NamedTuple):
 
 
 def trimmed(samples: Samples, top_db: float = TRIM_DB) -> Samples:
-    """Returns a clip without the silence at both ends; empty only if the clip is."""
+    """Removes the silence at both ends. The result is empty only if the clip is."""
     intervals = sounding(samples, top_db)
     if not intervals:
         return samples[:0]
@@ -48,12 +48,12 @@ def trimmed(samples: Samples, top_db: float = TRIM_DB) -> Samples:
 def sounding(
     samples: Samples, top_db: float = SPLIT_DB, *, frame: int = FRAME, hop: int = HOP
 ) -> list[Interval]:
-    """Returns the intervals with sound, in order; none only for an empty clip."""
+    """Returns the intervals with sound, in order. Only an empty clip has none."""
     import numpy
 
     levels = rms(samples, frame=frame, hop=hop)
-    # Decibels relative to the loudest frame, in single precision and as a difference of
-    # two logarithms: so a sound exactly at the threshold counts as in librosa.
+    # Single precision and a difference of two logarithms, as in librosa: otherwise a
+    # sound exactly at the threshold could be classified differently.
     powers = numpy.maximum(numpy.square(levels), numpy.float32(_FAINTEST_POWER))
     decibels = numpy.log10(powers) * numpy.float32(10.0)
     is_sounding = decibels - decibels.max(initial=-numpy.inf) > -top_db
@@ -72,11 +72,12 @@ def segments(
     frame: int = FRAME,
     hop: int = HOP,
 ) -> list[Interval]:
-    """Parts of a clip between pauses: silences over ``gap`` seconds between sounds.
+    """Splits a clip at its pauses.
 
-    The first part begins with the first sound, each other one with the sound after a
-    pause. Each ends with the last sound before the next pause, the last one with the
-    clip. An empty clip has none.
+    A pause is a silence of more than ``gap`` seconds between two sounds. The first part
+    begins with the first sound. Each further part begins with the sound after a pause.
+    A part ends with the last sound before the next pause, and the last part ends with
+    the clip. An empty clip has no parts.
     """
     intervals: list[Interval] = []
     for interval in sounding(samples, top_db, frame=frame, hop=hop):
@@ -95,9 +96,10 @@ def rms(
     frame: int = FRAME,
     hop: int = HOP,
 ) -> Samples:
-    """The RMS of frames centred on multiples of the hop; a clip is zero past its ends.
+    """Returns the root mean square of frames centred on multiples of the hop.
 
-    There are ``n // hop + 1`` of them, and none for an empty clip.
+    There are ``n // hop + 1`` frames, and none for an empty clip. A clip is padded with
+    zeros at both ends.
     """
     import numpy
 

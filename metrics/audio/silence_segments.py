@@ -27,16 +27,19 @@ def silence_segments(
     """1 if pauses divide the answer's sound into the requested segments, else 0.
 
     Range 0 to 1, higher is better. Silence at the beginning and at the end is not a
-    pause. A sound that is silent throughout is one segment. An answer without exactly
-    one sound, or with a damaged one, is 0, with the ``reason`` as evidence. Unscored
-    without an answer.
+    pause. A sound that is silent throughout is one segment. An answer scores 0, with
+    the ``reason`` as evidence, unless it has exactly one sound that can be decoded.
+    Unscored without an answer.
 
     Switches:
 
-    - ``segments``: the requested number.
-    - ``gap``: a silence of more seconds, between two sounds, is a pause.
-    - ``top_db``: decibels below the loudest frame from which a frame is silent.
-    - ``frame``, ``hop``: samples of a frame, and between two, at 22050 Hz.
+    - ``segments``: the requested number of segments.
+    - ``gap``: a silence between two sounds is a pause if it is longer than this, in
+      seconds.
+    - ``top_db``: a frame is silent if it is at least this number of decibels below the
+      loudest frame.
+    - ``frame``, ``hop``: the length of a frame, and the distance between the starts of
+      two frames, in samples at 22050 Hz.
 
     Evidence: the lengths of the segments in samples.
     """

@@ -1,4 +1,4 @@
-"""Sound class: whether the answer's sound, or a part of it, is of a requested class."""
+"""Sound class: whether the answer's sound, or a part of it, has a requested class."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Window = Literal["whole", "begin_end", "range", "silence_segments"]
 Short = Literal["whole", "empty_begin"]
-"""The windows of a clip below two seconds: the whole clip, or the released scorer's."""
+"""The windows of a clip shorter than two seconds: the whole clip, or an empty begin."""
 
 
 class _ClassPart(NamedTuple):
@@ -33,21 +33,21 @@ class _ClassPart(NamedTuple):
 
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Why a sample cannot be scored, whatever the answer is; empty if it can."""
+    """Returns why no answer to a sample can be scored, or an empty string if it can."""
     labels, keys = sample.metadata, _keys(switches)
     used_keys = [key for key in keys if labels.get(key)]
     if not used_keys:
         names = " or ".join(map(repr, keys))
-        return f"the sample has no label {names} with a class"
+        return f"the sample needs a label {names} with the name of a class"
     for key in used_keys:
         if not isinstance(labels[key], str):
             return (
-                f"its label {key!r} must be the name of a class, not "
+                f"the label {key!r} must be the name of a class, not "
                 f"{labels[key]!r:.40}"
             )
     range_key = switches["range_key"]
     if switches["window"] == "range" and not _fractions(labels.get(range_key)):
-        return f"its label {range_key!r} must be a range, such as [0, 0.5]"
+        return f"the label {range_key!r} must be a range, such as [0, 0.5]"
     return ""
 
 
@@ -58,7 +58,10 @@ def _keys(switches: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _fractions(value: Any) -> tuple[float, float] | None:
-    """The start and end of a part as fractions of the whole; None for another label."""
+    """Returns the start and end of a part as fractions of the sound.
+
+    Returns None if the label is not such a pair.
+    """
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         return None
     start, end = value
@@ -103,10 +106,10 @@ def sound_class(
     """The share of the requested classes of sound that CLAP finds where they should be.
 
     Range 0 to 1, higher is better. The similarity of a part to a class is the mean of
-    the largest cosines with the class's reference clips. An answer without exactly one
-    sound, or with a damaged one, is 0, with the ``reason`` as evidence, also with
-    ``exclude``. Unscored without an answer or its labels, for a class without reference
-    sounds, and if one of these cannot be decoded.
+    the largest cosines with the class's reference clips. An answer scores 0, with the
+    ``reason`` as evidence, unless it has exactly one sound that can be decoded. This
+    also holds with ``exclude``. Unscored without an answer or its labels, for a class
+    without reference sounds, and if a reference sound cannot be decoded.
 
     Labels, for example: ``{"target": "siren"}``.
 
@@ -116,33 +119,35 @@ def sound_class(
       GB) or as a folder.
     - ``references``: a folder of reference sounds, such as ESC-50 (0.9 GB,
       github.com/karolpiczak/ESC-50) or OpenMIC-2018 (0.2 GB,
-      zenodo.org/records/1432913). It has ``audio/*.wav`` and a table with the columns
-      ``filename`` and ``category`` (``meta/esc50.csv``, ``esc50.csv`` or
-      ``dataset.csv``), or a folder for each class with ``0.mp3``, ``1.mp3`` and so on
-      (or wav, ogg, flac), of which the first hundred count. For OpenMIC make folders of
-      the clips with one label alone, with relevance 1.
+      zenodo.org/records/1432913). It contains ``audio/*.wav`` and a table with the
+      columns ``filename`` and ``category`` (``meta/esc50.csv``, ``esc50.csv`` or
+      ``dataset.csv``). Or it contains a folder for each class with the files ``0.mp3``,
+      ``1.mp3`` and so on (or wav, ogg, flac), of which the first hundred are used. For
+      OpenMIC, make these folders from the clips that have only one label, with
+      relevance 1.
     - ``window``: the part of the sound that is scored.
 
-      - ``whole``: all of it, for the class of ``target_key``.
-      - ``range``: the part between the two fractions of ``range_key``, for the same
-        class.
+      - ``whole``: the whole sound, for the class of ``target_key``.
+      - ``range``: the part between the two fractions of ``range_key``, for the class of
+        ``target_key``.
       - ``begin_end``: the first and the last seconds, for the classes of ``start_key``
-        and ``end_key``. A row may have one of them.
-      - ``silence_segments``: both segments around a pause, for the same classes; 0
-        unless there are exactly two.
+        and ``end_key``. One of the two labels suffices.
+      - ``silence_segments``: the segments before and after a pause, for the classes of
+        ``start_key`` and ``end_key``. The score is 0 unless there are exactly two
+        segments.
 
     - ``threshold``: a class is found if its similarity is above this. MMMG's
       instruments use 0.62.
     - ``exclude``: a class passes if its similarity is below the threshold.
-    - ``nearest``: how many of the largest cosines are averaged.
-    - ``seconds``: the length of both parts of ``begin_end``; at most half of the sound,
+    - ``nearest``: the number of largest cosines that are averaged.
+    - ``seconds``: the length of both parts of ``begin_end``, at most half of the sound
       in whole seconds.
-    - ``short``: for a sound below two seconds both parts are the ``whole`` sound, or
-      the beginning is silence (``empty_begin``), as in the released scorer.
-    - ``gap``, ``top_db``: those of ``silence_segments``.
+    - ``short``: for a sound shorter than two seconds, both parts are the ``whole``
+      sound, or the beginning is silence (``empty_begin``), as in the released scorer.
+    - ``gap``, ``top_db``: as in ``silence_segments``.
     - ``target_key``, ``start_key``, ``end_key``, ``range_key``: the labels.
 
-    Evidence: for each label its class, the similarity, and whether it passes.
+    Evidence: for each label its class, the similarity, and whether the class passes.
     """
     switches: dict[str, Any] = {
         "window": window,
@@ -212,7 +217,10 @@ def _class_parts(trial: Trial, switches: Mapping[str, Any]) -> list[_ClassPart] 
 def _parts(
     clip: Samples, switches: Mapping[str, Any], labels: Mapping[str, Any]
 ) -> tuple[Samples, ...] | Score:
-    """The parts of a clip in the order of their labels, or 0 if one is missing."""
+    """Returns the parts of a clip in the order of their labels.
+
+    Returns the score 0 if a pause does not divide the clip into two segments.
+    """
     window: Window = switches["window"]
     if window == "begin_end":
         max_seconds = switches["seconds"]

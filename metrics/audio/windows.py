@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 Edge = Literal["start", "end"]
 ShortEnd = Literal["nothing", "whole"]
 LONGEST = 4
-"""Seconds."""
+"""Longest window in seconds."""
 
 
 def window(
@@ -22,16 +22,16 @@ def window(
     longest: int = LONGEST,
     short_end: ShortEnd = "nothing",
 ) -> Samples:
-    """The first or last ``longest`` seconds, at most half the clip, in whole seconds.
+    """Returns the first or last ``longest`` seconds of a clip.
 
-    For a clip shorter than two seconds it is empty, or with ``short_end="whole"`` its
-    end is the whole clip.
+    The window is at most half the clip, in whole seconds. A clip shorter than two
+    seconds has empty windows, but with ``short_end="whole"`` its end is the whole clip.
     """
     count = min(longest, len(samples) // (2 * RATE)) * RATE
     if edge == "start":
         return samples[:count]
     if not count and short_end == "whole":
-        # Official oddity (audio evaluators 54527db8): the end is cut by a negative
-        # position, and minus zero gives the whole clip.
+        # Official oddity (audio evaluators 54527db8): the end is cut with a negative
+        # index, and an index of minus zero gives the whole clip.
         return samples
     return samples[len(samples) - count :]

@@ -1,1 +1,1 @@
-"""Music in the sounds of an answer: its beats and its tempo."""
+"""Metrics for music in the sounds of an answer: beats and tempo."""

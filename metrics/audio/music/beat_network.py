@@ -2,9 +2,9 @@
 
 Foscarin, Schlüter and Widmer, "Beat This! Accurate beat tracking without DBN
 postprocessing", ISMIR 2024. The released package needs torchaudio, which does not work
-with a current torch and then breaks transformers. So the network is computed here from
-the released weights, by their names. Functions take weights and return logits. Tensors
-are ``Any``, since types are checked without torch.
+with a current torch and then breaks transformers. The network is therefore computed
+here from the released weights, which are found by their names. Functions take weights
+and return logits. Tensors have the type ``Any``, since types are checked without torch.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _WINDOW = 1024
 _HOP = RATE // FRAMES_A_SECOND
 _LOUDNESS = 1000.0
 CHUNK = 1500
-"""Frames of a chunk: half a minute, as in training."""
+"""Number of frames in a chunk: half a minute, as in training."""
 BORDER = 6
-"""Frames at both ends of a chunk whose predictions are not used."""
+"""Number of frames at each end of a chunk. Their predictions are not used."""
 _FRONT_BLOCKS = 3
 _LAYERS = "transformer_blocks.layers"
 _NEVER = -1000.0
@@ -39,7 +39,10 @@ _NEVER = -1000.0
 
 
 class BeatNetwork(NamedTuple):
-    """A network. ``beat_is_sum``: the outputs of beats and of downbeats are added."""
+    """A loaded network.
+
+    If ``beat_is_sum``, the outputs for beats and downbeats are added.
+    """
 
     weights: Weights
     beat_is_sum: bool
@@ -47,9 +50,9 @@ class BeatNetwork(NamedTuple):
 
 
 def loaded_network(folder: Path, device: str) -> BeatNetwork:
-    """Returns the network of a folder's checkpoint.
+    """Loads the network from a folder's checkpoint.
 
-    Raises WeightsError if incomplete.
+    Raises WeightsError if the checkpoint is incomplete.
     """
     torch = need("torch", "hf")
     names = [name for name in CHECKPOINTS if (folder / name).is_file()]
@@ -60,7 +63,7 @@ def loaded_network(folder: Path, device: str) -> BeatNetwork:
         OSError,
         how_to_fix=_ADVICE,
     ):
-        # weights_only: a checkpoint is a pickle, which could run code.
+        # weights_only: a checkpoint is a pickle, and a pickle can run code.
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)
         weights: dict[str, Any] = {}
         for name, tensor in checkpoint["state_dict"].items():
@@ -76,21 +79,21 @@ def loaded_network(folder: Path, device: str) -> BeatNetwork:
 
 
 _ADVICE = (
-    "put the released checkpoint final0.ckpt there again, or name another folder with "
-    "the switch"
+    "copy the released checkpoint final0.ckpt to this folder again, or name another "
+    "folder with the switch"
 )
 
 
 def _gaps(network: BeatNetwork, settings: Mapping[str, Any]) -> str:
-    """Returns the weights that the checkpoint lacks.
+    """Describes the weights that the checkpoint lacks, or returns an empty string.
 
-    Raises KeyError outside of the blocks.
+    Raises KeyError for a missing weight outside of the blocks.
     """
     layers = _layer_count(network.weights)
     expected = settings.get("n_layers", layers)
     if not layers or layers != expected:
         return f"it has {layers} of {expected} layers"
-    # positions are computed here, and blocks may share them
+    # Rotary positions are computed in this module, and blocks may share them.
     names = [name for name in network.weights if ".rotary" not in name]
     uneven = uneven_blocks(names, _LAYERS) or uneven_blocks(names, "frontend.blocks")
     if uneven:
@@ -107,18 +110,21 @@ def _layer_count(weights: Weights) -> int:
 
 
 def beat_logits(network: BeatNetwork, samples: Any) -> Any:
-    """Beat logits, 50 a second, of a mono sound at ``RATE``, at least a window long."""
+    """Returns 50 beat logits per second of sound.
+
+    The sound is mono at ``RATE`` and at least one window long.
+    """
     torch = need("torch", "hf")
     with torch.inference_mode():
-        # A copy: clips are read-only, which torch refuses.
+        # Copied, since clips are read-only and torch does not accept such arrays.
         spectrum = log_mel(torch.from_numpy(samples.copy()).to(network.device))
         whole = torch.full((len(spectrum),), _NEVER)
-        # where chunks overlap, the earlier one counts: it is written last
+        # Written in reverse: where chunks overlap, the earlier chunk counts.
         for start in reversed(chunk_starts(len(spectrum))):
             before = max(0, -start)
             after = max(0, min(BORDER, start + CHUNK - len(spectrum)))
             part = spectrum[max(start, 0) : start + CHUNK]
-            # silence at the borders
+            # The borders are filled with silence.
             chunk = torch.nn.functional.pad(part, (0, 0, before, after))
             logits = _chunk_logits(network, chunk).cpu()
             whole[start + BORDER : start + CHUNK - BORDER] = logits[BORDER:-BORDER]
@@ -126,7 +132,9 @@ def beat_logits(network: BeatNetwork, samples: Any) -> Any:
 
 
 def chunk_starts(frames: int) -> list[int]:
-    """The starts of chunks that cover all frames. The last one ends with the sound.
+    """Returns the starts of chunks that cover all frames.
+
+    The last chunk ends with the sound.
 
     >>> chunk_starts(500), chunk_starts(3000)
     ([-6], [-6, 1482, 1506])
@@ -139,7 +147,10 @@ def chunk_starts(frames: int) -> list[int]:
 
 
 def log_mel(samples: Any) -> Any:
-    """The loudness of 128 bands between 30 and 11,000 Hz, as (frames, bands)."""
+    """Returns the loudness in 128 bands between 30 and 11,000 Hz.
+
+    The shape is (frames, bands).
+    """
     torch = need("torch", "hf")
     window = torch.hann_window(_WINDOW, device=samples.device)
     spectrum = torch.stft(
@@ -151,7 +162,7 @@ def log_mel(samples: Any) -> Any:
 
 @cache
 def _bands() -> Any:
-    """Slaney's mel scale without its normalisation, as (frequencies, bands)."""
+    """Returns Slaney's mel filters, not normalised, of shape (frequencies, bands)."""
     audio_utils = need("transformers.audio_utils", "hf")
     return audio_utils.mel_filter_bank(
         _WINDOW // 2 + 1, 128, 30.0, 11000.0, RATE, norm=None, mel_scale="slaney"
@@ -186,7 +197,10 @@ def _front_block(
     name: str,
     x: Any,
 ) -> Any:
-    """Attention along bands, then along time, then a convolution that halves bands."""
+    """Applies attention along bands, attention along time, and a convolution.
+
+    The convolution halves the number of bands.
+    """
     functional = need("torch.nn.functional", "hf")
     if f"{name}.partial.attnF.to_qkv.weight" in w:
         x = x.permute(0, 3, 2, 1)[0]  # (frames, bands, channels)
@@ -213,7 +227,7 @@ def _attention(
     name: str,
     x: Any,
 ) -> Any:
-    """Gated attention with rotary positions, of (batch, length, channels)."""
+    """Applies gated attention with rotary positions to (batch, length, channels)."""
     functional = need("torch.nn.functional", "hf")
     x = _rms_norm(x, w[f"{name}.norm.gamma"])
     heads = len(w[f"{name}.to_gates.bias"])
@@ -234,7 +248,7 @@ def _attention(
 
 
 def _rotated(x: Any, frequencies: Any) -> Any:
-    """Returns pairs of channels rotated by an angle that grows with the position."""
+    """Rotates pairs of channels by an angle that grows with the position."""
     torch = need("torch", "hf")
     count, kind = x.shape[-2], frequencies.dtype
     places = torch.arange(count, device=x.device, dtype=kind)

@@ -1,4 +1,4 @@
-"""The times of beats in music: by Beat This without a tempo model, or by librosa."""
+"""Finds the beats in music, with Beat This (without a tempo model) or librosa."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ BEAT_THIS = HubModel(
     by_hand="mmeval ls metrics tempo says how to get it",
 )
 BEAT_THIS_NAME = "CPJKU/beat_this"
-"""The authors' name. It is not a model of the hub."""
+"""The name that the authors use. It is not a model on the hub."""
 
 SHORTEST = 1024
-"""Samples. A shorter sound has no beat, since no window fits into it."""
+"""Samples in one window. A shorter sound has no beat, since no window fits into it."""
 NEAR = 3
-"""Frames on both sides that may not exceed a beat: 60 milliseconds."""
+"""A beat is the highest of this number of frames on each side: 60 milliseconds."""
 
 
 def beats(clip: Samples, model: Mapping[str, Any]) -> list[float]:
-    """Returns the times of beats, in seconds, rising.
+    """Returns the times of beats, in seconds and in rising order.
 
-    ``clip`` is mono at 22050 Hz. ``model`` is the value of a switch with the mark
-    ``BEAT_THIS``. A beat is a frame with a logit above 0 that no near frame exceeds; of
-    equal neighbours the middle is taken.
+    ``clip`` is mono at 22050 Hz. ``model`` is the value of a switch annotated with
+    ``BEAT_THIS``. A beat is a frame with a logit above 0 that no near frame exceeds.
+    Equal neighbours count as one beat in their middle.
     """
     import numpy as np
 
@@ -53,12 +53,13 @@ def beats(clip: Samples, model: Mapping[str, Any]) -> list[float]:
 
 
 def librosa_beats(clip: Samples) -> list[float]:
-    """Returns the times of beats, in seconds, rising, by librosa (Ellis, 2007).
+    """Returns the times of beats by librosa, in seconds and in rising order.
 
-    ``clip`` is mono at 22050 Hz. The times are those of frames, 23 milliseconds apart.
-    A fast tempo may be detected as half of it, and a slow one as twice.
+    The method is that of Ellis (2007). ``clip`` is mono at 22050 Hz. The times are
+    multiples of a frame of 23 milliseconds. A fast tempo may be detected as half of
+    it, and a slow tempo as twice.
     """
-    if len(clip) < 2 * SHORTEST:  # a frame of librosa
+    if len(clip) < 2 * SHORTEST:  # shorter than a frame of librosa
         return []
     _, times = need("librosa", "librosa").beat.beat_track(
         y=clip, sr=RATE, units="time", trim=False
@@ -76,7 +77,9 @@ def _peaks(logits: Logits) -> list[int]:
 
 
 def _middles(frames: list[int]) -> list[float]:
-    """The running mean of each run of frames, while the next is at most one away.
+    """Returns the mean of each run of frames.
+
+    A frame belongs to a run if it is at most one frame after the run's mean so far.
 
     >>> _middles([3, 10, 11, 40])
     [3.0, 10.5, 40.0]

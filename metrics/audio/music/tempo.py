@@ -1,4 +1,4 @@
-"""Tempo: whether the answer's music has the requested beats a minute."""
+"""Tempo: whether the answer's music has the requested beats per minute."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     key = switches["tempo_key"]
     if _beats_a_minute(sample, key):
         return ""
-    return f"the label {key!r} must be a number of beats a minute"
+    return f"the label {key!r} must be a number of beats per minute"
 
 
 @metric(
@@ -49,25 +49,28 @@ def tempo(
 ) -> list[Score]:
     """1 if the music's tempo differs from the requested one by less than ``tolerance``.
 
-    Range 0 to 1, higher is better; 0 otherwise. Silence at both ends is cut off. The
-    beats that Beat This finds in the rest are divided by its minutes. Twice or half the
-    tempo is wrong. An answer without exactly one sound, or with a damaged one, is 0,
-    with the ``reason`` as evidence. Unscored without an answer or a label.
+    Range 0 to 1, higher is better. The value is 0 otherwise. Silence at both ends is
+    cut off. The tempo is the number of beats that Beat This finds in the rest, divided
+    by the minutes of the rest. Twice or half the tempo is wrong. An answer scores 0,
+    with the ``reason`` as evidence, unless it has exactly one sound that can be
+    decoded. Unscored without an answer or a label.
 
     Labels, for example: ``{"tempo": 120}``.
 
     Switches:
 
-    - ``tempo_key``: the label with the beats a minute.
-    - ``tolerance``: in beats a minute.
+    - ``tempo_key``: the label with the beats per minute.
+    - ``tolerance``: the allowed difference in beats per minute.
     - ``tracker``: ``beat_this``, or ``librosa`` (extra ``librosa``), which needs no
-      model. Its tempo is that of the mean time between beats, and from about 170 it may
-      be half. It is not comparable with published numbers.
+      model. With ``librosa`` the tempo follows from the mean time between beats, and a
+      tempo from about 170 may be detected as half. Such scores are not comparable with
+      published numbers.
     - ``model``: a folder with the checkpoint ``final0.ckpt`` of Beat This (about 0.1
-      GB; github.com/CPJKU/beat_this names its source). The package is not needed.
-    - ``top_db``: decibels below the loudest frame from which a frame is silent.
+      GB). The page github.com/CPJKU/beat_this links to it. The package is not needed.
+    - ``top_db``: a frame is silent if it is at least this number of decibels below the
+      loudest frame.
 
-    Evidence: ``bpm``, the number of ``beats``, and the ``seconds``.
+    Evidence: ``bpm``, the number of ``beats``, and the length in ``seconds``.
     """
     network = bound(model) if tracker == "beat_this" else None
     scores: list[Score] = []

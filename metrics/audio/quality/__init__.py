@@ -1,1 +1,1 @@
-"""The terms of a sound's quality: a module measures each, and one combines them."""
+"""Measures the terms of a sound's quality in separate modules, and combines them."""

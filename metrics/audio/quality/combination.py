@@ -1,4 +1,4 @@
-"""Combines a recording's measured terms into scores, their mean, and factors."""
+"""Combines a recording's measured terms into scores, a mean and factors."""
 
 from __future__ import annotations
 
@@ -22,46 +22,49 @@ WEIGHTS: Mapping[str, float] = {
     "contrast": 2.4,
     "chroma": 1.2,
 }
-"""The weights of the scores in the released mean. In the paper all weigh the same."""
+"""The weights of the scores in the released mean. The paper weights them equally."""
 LEAST_SCORE = 1e-9
-"""The smallest score, so that a single score cannot make the mean 0."""
+"""The lowest score that enters the mean. A score of 0 would make the mean 0."""
 LEAST_FEATURE = 0.01
-"""The smallest score of bandwidth, contrast and chroma."""
+"""The lowest score of bandwidth, contrast and chroma."""
 NARROW, WIDE = 0.8, 0.2
-"""The score of an empty band, and how much a full band adds."""
+"""The score of an empty band, and what a full band adds to it."""
 CONTRAST_FROM, CONTRAST_SPAN = 15.0, 25.0
-"""Decibels with the score 0, and how many more have the score 1."""
+"""Contrast in decibels that scores 0, and the increase from there that scores 1."""
 CHROMA_FROM, CHROMA_SPAN = 0.005, 0.045
 PERIODIC_FROM, PERIODIC_SPAN = 0.25, 0.55
 MUSIC_CONTRAST, MUSIC_CHROMA = 0.22, 0.6
 """A recording with at least one of these scores is music."""
 RANGE_MIDDLE, RANGE_SOFTNESS = 8.0, 2.0
-"""Decibels of dynamic range with the score 0.5, and the softness of its fall."""
+"""Dynamic range in decibels that scores 0.5, and the softness of the curve."""
 LOUDNESS = (-22.0, -14.0, 2.0)
-"""LUFS between which loudness has the score 1, and the softness of its fall."""
+"""The range in LUFS that scores 1, and the softness of the fall outside it."""
 CREST = (10.0, 18.0, 1.0)
-"""The same for the crest, in decibels."""
+"""The range of the crest in decibels that scores 1, and the softness of its fall."""
 CLIP_COST, NOISE_COST = 400.0, 10.0
 HISS_FROM, HISS_COST, HISS_SPAN, HISS_LEAST = -0.5, 6.0, 0.65, 0.25
-"""The slope of the spectrum above which it has hiss, the penalty, its span, and the
+"""Slope of the spectrum above which hiss is penalised, the penalty, its span, and the
 lowest factor."""
 HIGH_UNSTRUCTURED, HIGH_FROM, HIGH_COST = 0.4, 0.22, 8.0
-"""Below this structure, a share of high frequencies above the second number costs
-quality."""
+"""If structure is below the first number, a share of high frequencies above the second
+lowers the quality. The third is the penalty."""
 CONTRAST_BELOW_DB, CONTRAST_LOW, CONTRAST_COST = 18.0, 0.12, 3.2
-"""With less signal to noise, a contrast below the second number costs quality."""
+"""If signal to noise is below the first number, a contrast below the second lowers the
+quality. The third is the penalty."""
 STRUCTURE_BELOW_DB, BONUS_CONTRAST, BONUS_CHROMA = 18.0, 0.12, 0.08
-"""With less signal to noise, the structure of music raises the quality."""
+"""If signal to noise is below the first number, music gets a bonus. The others are the
+bonuses for contrast and chroma."""
 PERIODIC_STRUCTURE, PERIODIC_DB, BONUS_PERIODIC = 0.5, 15.0, 0.15
-"""With this structure and signal to noise, periodicity raises the quality."""
+"""From this structure and signal to noise on, periodicity raises the quality. The third
+is the bonus."""
 FINAL_POWER: Mapping[Combination, float] = {"released": 0.7, "paper": 1.0}
 
 
 class SoundTerms(NamedTuple):
     """The measured terms of a recording, in the units of their modules.
 
-    Reported terms have the names of the released report. ``snr_db_hpss`` is None
-    without music, ``snr_db_sf`` if flatness gives no estimate.
+    Reported terms have the names of the released report. ``snr_db_hpss`` is None if the
+    recording is not music. ``snr_db_sf`` is None if flatness gives no estimate.
     """
 
     bandwidth_raw: float
@@ -102,12 +105,12 @@ def chroma_score(variance: float) -> float:
 
 
 def is_music(contrast: float, chroma: float) -> bool:
-    """Returns whether a recording is music, by these scores."""
+    """Returns True if either score is high enough for music."""
     return contrast >= MUSIC_CONTRAST or chroma >= MUSIC_CHROMA
 
 
 def base_of(scores: Mapping[str, float], combination: Combination) -> float:
-    """The geometric mean of the scores, weighted as released or not as in the paper."""
+    """Returns the geometric mean of the scores, with the weights of ``combination``."""
     weights = WEIGHTS
     if combination == "paper":
         weights = dict.fromkeys(WEIGHTS, 1.0)
@@ -119,7 +122,7 @@ def base_of(scores: Mapping[str, float], combination: Combination) -> float:
 
 
 def scores_of(terms: SoundTerms) -> dict[str, Any]:
-    """Returns the scores from 0 to 1, and ``is_music``, by their released names."""
+    """Returns the scores from 0 to 1, and ``is_music``, under their released names."""
     contrast, chroma = contrast_score(terms.contrast_db), chroma_score(terms.chroma_var)
     music = is_music(contrast, chroma)
     periodic = (terms.periodic_peak - PERIODIC_FROM) / PERIODIC_SPAN
@@ -139,11 +142,11 @@ def scores_of(terms: SoundTerms) -> dict[str, Any]:
 
 
 def factors_of(terms: SoundTerms, scores: Mapping[str, Any]) -> dict[str, float]:
-    """Returns the penalties as factors below 1, the bonuses as factors above 1.
+    """Returns the penalties as factors up to 1 and the bonuses as factors from 1.
 
-    High frequencies lower the quality only with little structure, low contrast only
-    with much noise. The bonus of music is for structure despite noise; with
-    ``hpss_margin`` 1 there is none, since music has no noise then.
+    High frequencies lower the quality only if there is little structure, and low
+    contrast only if there is much noise. Music gets its bonus for structure despite
+    noise. With ``hpss_margin`` 1 it gets none, since music then counts as noiseless.
     """
     structure = scores["structure(1-SF)"]
     contrast = scores["contrast_score"]
@@ -179,7 +182,10 @@ def combined(
     combination: Combination,
     apply_b_per: bool,
 ) -> float:
-    """The mean of the scores times the factors, before the final power: 0 to 1."""
+    """Multiplies the mean of the scores by the factors, before the final power.
+
+    The result is limited to 0..1.
+    """
     parts = {
         **scores,
         "bandwidth": max(LEAST_FEATURE, NARROW + WIDE * terms.bandwidth_raw),

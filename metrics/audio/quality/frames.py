@@ -1,4 +1,4 @@
-"""Frames of a recording, and their levels."""
+"""Cuts a recording into frames and measures their levels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 TINY = 1e-12
 """Added to a level that may be zero before a division or a logarithm."""
 SHORT, SHORT_HOP = 0.02, 0.01
-"""Seconds of a frame, and between the starts of two, for noise, silence and gaps."""
+"""Length of a frame and distance between the starts of two, in seconds. Used for noise,
+silence and gaps."""
 
 
 def framed(
@@ -25,7 +26,7 @@ def framed(
     seconds: float = SHORT,
     hop: float = SHORT_HOP,
 ) -> Samples:
-    """Views of the frames, of shape (n, length).
+    """Returns views of the frames, of shape (n, length).
 
     The last frame that fits is left out, as in the released code.
     """
@@ -38,7 +39,7 @@ def framed(
 
 
 def rms(frames: Samples) -> Samples:
-    """Returns the root mean square of each frame, slightly above zero."""
+    """Returns the root mean square of each frame, plus a tiny amount."""
     import numpy
 
     powers: Samples = numpy.einsum("ij,ij->i", frames, frames) / numpy.float32(
@@ -48,7 +49,7 @@ def rms(frames: Samples) -> Samples:
 
 
 def decibels(levels: Samples) -> Samples:
-    """Amplitudes as decibels below full scale."""
+    """Converts amplitudes to decibels relative to full scale."""
     import numpy
 
     return 20 * numpy.log10(levels)
@@ -59,7 +60,7 @@ def clipped(
     low: float = 0.0,
     high: float = 1.0,
 ) -> float:
-    """Returns a number limited to a range."""
+    """Limits a number to a range."""
     return min(max(float(value), low), high)
 
 
@@ -69,5 +70,8 @@ def band(
     high: float,
     softness: float,
 ) -> float:
-    """1 inside a range, falling exponentially outside: the softer, the slower."""
+    """Returns 1 inside a range, and falls exponentially outside.
+
+    It falls more slowly with more ``softness``.
+    """
     return math.exp(-max(low - value, value - high, 0.0) / softness)

@@ -1,4 +1,4 @@
-"""Gaps: silence in the middle of a recording, and its penalty."""
+"""Measures gaps, the silence in the middle of a recording, and their penalty."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ if TYPE_CHECKING:
     from mmeval.metrics.audio.quality.frames import Flags
 
 LOUDEST = 0.3
-"""The share of loudest frames. Their median is the reference level."""
+"""The share of the loudest frames whose median level is the reference level."""
 BELOW_DB = 20.0
 """A frame this far below the reference level is silent."""
 LOWEST_DB, HIGHEST_DB = -55.0, -30.0
-"""A frame below the first level is always silent, one above the second never."""
+"""A frame below the first level is always silent. A frame above the second level is
+silent only if its samples are."""
 SILENT_SHARE = 0.97
-"""A frame with a larger share of silent samples is silent."""
+"""A frame is silent if its share of silent samples is larger than this."""
 SHORT_GAP = 0.1
-"""Seconds of silence without a penalty."""
+"""Seconds of silence that are not penalised."""
 GAP_SPAN, MOST_COST = 0.8, 0.98
-"""The silent share of the middle with the full penalty, and that penalty."""
+"""The share of the middle over which the penalty would grow to 1, and its limit."""
 ENOUGH_ACTIVE, COST_OF_ABSENCE, LEAST = 0.85, 2.0, 0.1
-"""The share of active frames without a penalty, the penalty below it, and the lowest
-factor."""
+"""From this share of active frames on there is no penalty. The others are the penalty
+below it and the lowest factor."""
 MUCH_SILENCE, STEEPNESS = 0.35, 4.0
-"""The share of silent frames above which the penalty grows, and how fast."""
+"""The share of silent frames above which the penalty grows, and how steeply."""
 _AT_ONCE = 1024
-"""Frames."""
+"""Number of frames inspected in one step."""
 
 
 class Gaps(NamedTuple):
-    """Seconds of the longest silence, silent share of frames, and the factor."""
+    """The longest silence in seconds, the share of silent frames, and the factor."""
 
     longest: float
     silent: float
@@ -47,7 +48,7 @@ class Gaps(NamedTuple):
 
 
 def gaps_of(samples: Samples) -> Gaps:
-    """Returns the gaps of a recording. Without a middle there are none."""
+    """Measures the gaps of a recording. A recording too short for a middle has none."""
     import numpy
 
     around = int(KEPT * RATE)
@@ -71,7 +72,7 @@ def silent_frames(frames: Samples) -> Flags:
     count = max(1, int(LOUDEST * len(levels)))
     loudest = float(numpy.median(numpy.sort(levels)[-count:]))
     threshold = clipped(loudest - BELOW_DB, LOWEST_DB, HIGHEST_DB)
-    # in parts, since overlapping frames take several times a recording's memory
+    # In parts, since overlapping frames take several times a recording's memory.
     shares = numpy.empty(len(frames))
     for first in range(0, len(frames), _AT_ONCE):
         part = frames[first : first + _AT_ONCE]
@@ -87,7 +88,7 @@ def gap_factor(
     *,
     seconds: float,
 ) -> float:
-    """Returns the factor, 0 to 1, for the longest silence and the silent share.
+    """Returns the factor, from 0 to 1, for the longest silence and the silent share.
 
     ``seconds`` is the length of the recording's middle.
     """

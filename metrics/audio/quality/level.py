@@ -1,4 +1,4 @@
-"""The level of a recording: dynamics, clipping, silence, transients and crest."""
+"""Measures a recording's level: dynamics, clipping, silence, transients and crest."""
 
 from __future__ import annotations
 
@@ -12,31 +12,33 @@ if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples
 
 RANGE, RANGE_HOP = 0.05, 0.025
-"""Seconds of a frame for the dynamic range, and between the starts of two."""
+"""Length of a frame for the dynamic range, and distance between the starts of two, in
+seconds."""
 LOUD_PERCENTILE, QUIET_PERCENTILE = 95, 5
 FULL_SCALE = 0.995
-"""A higher sample may be clipped."""
+"""A sample from this amplitude on may be clipped."""
 RUN = 4
-"""Consecutive samples at full scale that count as clipped."""
+"""Number of consecutive samples at full scale that count as clipped."""
 SILENT_DB = -60.0
 """A quieter frame is silent."""
 MOST_CLIPPED, MOST_OFFSET, MOST_SILENT = 0.02, 1e-3, 0.4
-"""The values at which the score of the level is 0."""
+"""The clipped share, offset and silent share at which each loses its full third of the
+score."""
 ENVELOPE = RATE // 100
-"""Samples over which the envelope is averaged."""
+"""Number of samples over which the envelope is averaged."""
 JUMP_PERCENTILE = 95
 """A step of the envelope above this percentile is a jump."""
 STEP_TOLERANCE = 1e-9
-"""How much higher a jump must be. It is far below the smallest step of 16-bit sound
-(6e-8), and far above rounding errors (1e-10)."""
+"""A jump must exceed the percentile by more than this. It is far below the smallest
+step of 16-bit sound (6e-8) and above rounding errors (1e-10)."""
 MOST_JUMPS = 0.2
 """The share of jumps at which the score of transients is 0."""
 _AT_ONCE = 2**16
-"""Samples."""
+"""Number of samples processed in one step."""
 
 
 class LevelTerms(NamedTuple):
-    """Clipped share of groups, distance of the mean from 0, silent share of frames."""
+    """The share of clipped runs, the mean's distance from 0, and the silent share."""
 
     clipped: float
     offset: float
@@ -44,7 +46,7 @@ class LevelTerms(NamedTuple):
 
 
 def dynamic_range(samples: Samples) -> float:
-    """Decibels between loud and quiet frames."""
+    """Returns the difference between loud and quiet frames in decibels."""
     import numpy
 
     levels = decibels(rms(framed(samples, RANGE, RANGE_HOP)))
@@ -55,7 +57,7 @@ def dynamic_range(samples: Samples) -> float:
 
 
 def level_terms(samples: Samples) -> LevelTerms:
-    """Returns the faults in the level of a recording."""
+    """Measures the faults in the level of a recording."""
     levels = decibels(rms(framed(samples)))
     silent = 0.0
     if len(levels):
@@ -64,7 +66,10 @@ def level_terms(samples: Samples) -> LevelTerms:
 
 
 def clip_share(samples: Samples) -> float:
-    """The share of runs of four samples at full scale; eight in a row are two runs."""
+    """Returns the share of runs of four samples that are at full scale.
+
+    Eight such samples in a row are two runs.
+    """
     import numpy
 
     full = (samples >= FULL_SCALE) | (samples <= -FULL_SCALE)
@@ -76,29 +81,30 @@ def clip_share(samples: Samples) -> float:
 
 
 def level_score(terms: LevelTerms) -> float:
-    """1 without faults, less a third for each fault at its limit."""
+    """Returns 1 without faults. Each fault at its limit lowers it by a third."""
     limits = (MOST_CLIPPED, MOST_OFFSET, MOST_SILENT)
     pairs = zip(terms, limits, strict=True)
     return sum(clipped(1 - share / most) for share, most in pairs) / len(limits)
 
 
 def transient_score(samples: Samples) -> float:
-    """Returns how few jumps the envelope has: about 0.75, and 1 if all steps are equal.
+    """Scores how few jumps the envelope has.
 
-    By definition a twentieth of the steps are jumps, so it says nothing. It is kept as
-    released. Steps that differ only by rounding are equal here; as released, the score
-    of a steady tone depends on the processor.
+    By definition a twentieth of the steps are jumps, so the score is about 0.75 for any
+    sound, and 1 if all steps are equal. It carries no information and is kept only to
+    match the released scorer. Steps that differ only by rounding count as equal here.
+    In the released scorer the score of a steady tone depends on the processor.
     """
     import numpy
 
     steps = envelope_steps(samples)
-    # overwrite_input only reorders the steps
+    # overwrite_input saves a copy and only reorders the steps.
     jump = numpy.percentile(steps, JUMP_PERCENTILE, overwrite_input=True)
     return clipped(1 - float((steps > jump + STEP_TOLERANCE).mean()) / MOST_JUMPS)
 
 
 def envelope_steps(samples: Samples) -> Samples:
-    """Returns the change of the envelope from each sample to the next: n - 1 steps.
+    """Returns the n - 1 changes of the envelope from each sample to the next.
 
     The envelope is the running mean of absolute samples, with zeros beyond both ends.
     It is computed in double precision and stored in single precision.
@@ -119,7 +125,7 @@ def envelope_steps(samples: Samples) -> Samples:
 
 
 def crest(samples: Samples) -> float:
-    """Decibels from the root mean square to the highest sample."""
+    """Returns the decibels from the root mean square to the highest sample."""
     import numpy
 
     peak = max(float(samples.max()), -float(samples.min()))

@@ -1,7 +1,7 @@
 """Loudness of a whole recording, in LUFS (ITU-R BS.1770-4, one channel), by pyloudnorm.
 
-Its meter takes about twenty bytes a sample. So a recording is measured in pieces, and
-the blocks are gated here.
+Its meter needs about twenty bytes of memory per sample. A recording is therefore
+measured in pieces, and the blocks are gated here.
 """
 
 from __future__ import annotations
@@ -15,22 +15,25 @@ if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples
 
 BLOCK, STEP = 0.4, 0.1
-"""Seconds of a block, and between the starts of two."""
+"""Length of a block and distance between the starts of two, in seconds."""
 ABSOLUTE_GATE, RELATIVE_GATE = -70.0, -10.0
-"""LUFS below which a block does not count, and the same relative to the mean of the
-other blocks."""
+"""A block below the first level, in LUFS, does not count. The second level is relative
+to the mean of the blocks above the first."""
 OFFSET = -0.691
 """Decibels that make the loudness of a sine of 997 Hz equal to its level."""
 SHORTEST = BLOCK
-"""Seconds. The loudness of a shorter sound is undefined."""
+"""Shortest sound in seconds. The loudness of a shorter sound is undefined."""
 _AT_ONCE = 100
-"""Blocks of a piece."""
+"""Number of blocks in a piece."""
 _LEAD = 10
-"""Blocks before a piece, within which the filters settle."""
+"""Number of blocks before a piece. The filters settle during these blocks."""
 
 
 def loudness(samples: Samples) -> float:
-    """Integrated loudness in LUFS; minus infinity if every block is below the gate."""
+    """Returns the integrated loudness in LUFS.
+
+    It is minus infinity if every block is below the gate.
+    """
     import numpy
     import pyloudnorm
 

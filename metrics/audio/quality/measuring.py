@@ -1,4 +1,4 @@
-"""Measures all terms of a recording, each once."""
+"""Measures all terms of a recording."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
 
 def sound_terms_of(samples: Samples, margin: float | None) -> SoundTerms:
-    """Returns the terms of a sound of 0.4 seconds or more.
+    """Measures the terms of a sound of at least 0.4 seconds.
 
-    ``margin`` separates music; None leaves that estimate out.
+    ``margin`` separates the harmonic and percussive sound of music. With None, this
+    estimate of signal to noise is omitted.
     """
     import numpy
 

@@ -11,17 +11,18 @@ if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples
 
 LONG, LONG_HOP = 0.03, 0.01
-"""Seconds of a frame, and between the starts of two."""
+"""Length of a frame and distance between the starts of two, in seconds."""
 SHORTEST_LAG, LONGEST_LAG = RATE // 400, RATE // 50
-"""Samples: the periods of 400 and of 50 Hz."""
+"""The periods of 400 Hz and of 50 Hz, in samples."""
 _AT_ONCE = 256
-"""Frames."""
+"""Number of frames analysed in one step."""
 
 
 def periodicity(samples: Samples) -> float:
-    """Returns the median over frames of the highest autocorrelation; about 0 for noise.
+    """Returns the median over frames of the highest autocorrelation.
 
-    It falls with the length of the period, since less of the frame overlaps.
+    It is about 0 for noise. It is lower for longer periods, since less of the frame
+    overlaps with its shifted copy.
     """
     import numpy
 
@@ -35,7 +36,10 @@ def periodicity(samples: Samples) -> float:
 
 
 def highest_peaks(frames: Samples) -> Samples:
-    """The highest autocorrelation of frames at a voice's lags, as a share of energy."""
+    """Returns each frame's highest autocorrelation, as a share of its energy.
+
+    Only the lags of a voice are searched.
+    """
     from scipy.fft import irfft, next_fast_len, rfft
 
     centred = frames - frames.mean(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""The scored recording: one channel at 48 kHz, without its mean and silent ends."""
+"""Reads the scored recording: one channel at 48 kHz, without mean and silent ends."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples
 
 RATE = 48_000
-"""Hz."""
+"""Sampling rate in Hz."""
 LONGEST = 900.0
 """The longest sound that is scored, in seconds."""
 AUDIBLE = 1e-4
-"""A sample up to this amplitude is silent."""
+"""A sample up to this amplitude counts as silent."""
 KEPT = 0.2
 """Seconds kept before the first and after the last audible sample."""
 LIMITS = replace(DEFAULT_LIMITS, max_audio_seconds=LONGEST)
 
 
 def recording(media: Media) -> Samples:
-    """Returns the sound of a medium as float32 of shape (n,), n at least 1.
+    """Returns the sound of a medium as float32 of shape (n,), with n at least 1.
 
-    Raises the errors of ``mmeval.media.decode``. A sound of more than a quarter of an
-    hour is above the limits.
+    Raises the errors of ``mmeval.media.decode``. A sound longer than a quarter of an
+    hour exceeds the limits.
     """
     import numpy
 
@@ -42,9 +42,9 @@ def recording(media: Media) -> Samples:
 
 
 def audible(samples: Samples) -> Samples:
-    """Returns samples without the silence at both ends, except for a fifth of a second.
+    """Removes the silence at both ends, except for a fifth of a second.
 
-    A sound that is silent throughout stays whole.
+    A sound that is silent throughout is unchanged.
     """
     import numpy
 
@@ -58,9 +58,9 @@ def audible(samples: Samples) -> Samples:
 
 
 def length_at_rate(count: int, rate: int) -> int:
-    """The number of samples that librosa makes of ``count`` at ``rate``, rounded up.
+    """Returns how many samples librosa makes of ``count`` samples at ``rate``.
 
-    The quotient of floats is often a little too large. Then a sample of silence is
-    added although the lengths would fit.
+    The number is rounded up. The quotient of floats is often a little too large. Then a
+    sample of silence is added although the lengths would fit.
     """
     return math.ceil(count * (RATE / rate))

@@ -1,4 +1,4 @@
-"""Signal to noise, estimated from the quietest and flattest frames of a recording."""
+"""Estimates signal to noise from the quietest and flattest frames of a recording."""
 
 from __future__ import annotations
 
@@ -11,32 +11,36 @@ if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples
 
 LOWEST_DB, HIGHEST_DB = -10.0, 50.0
-"""The limits of the ratio."""
+"""The limits of the ratio in decibels."""
 NOISE_BELOW_DB, NOISE_FLATNESS = -45.0, 0.6
-"""A frame quieter than the first and flatter than the second is noise."""
+"""A frame is noise if it is quieter than the first number and flatter than the
+second."""
 ENOUGH_NOISE = 10
-"""Frames. With fewer frames of noise, the quietest frames are used instead."""
+"""If fewer frames are noise, the quietest frames are used instead."""
 NOISE_PERCENTILE, ANY_PERCENTILE = 20, 10
-"""The noise level as a percentile of noise frames, and of all frames."""
+"""The percentiles that give the noise level: of noise frames, or of all frames."""
 VALID_DB = -50.0
-"""A louder frame counts for the estimate by flatness."""
+"""A frame above this level is valid for the estimate by flatness."""
 ENOUGH_VALID = 20
-"""Frames."""
+"""Number of valid frames that the estimate by flatness needs."""
 NOISY_FLATNESS = 0.55
-"""A flatter frame is noisy."""
+"""A frame above this flatness is noisy."""
 SIGNAL_BELOW, NOISE_ABOVE = 0.45, 0.65
-"""Frames below the first flatness are signal, those above the second are noise."""
+"""A frame below the first flatness is signal, and above the second it is noise."""
 FEWEST, FEWEST_SHARE = 10, 0.05
-"""The fewest frames of signal and of noise, and their smallest share of valid
-frames."""
+"""The estimate by flatness needs at least this number of signal frames and of noise
+frames, and at least this share of the valid frames."""
 STEEPNESS = 0.33
-"""Of the score, per decibel."""
+"""Steepness of the score per decibel."""
 MIDDLE_DB, MIDDLE_MUSIC_DB = 28.0, 22.0
-"""The ratio with the score 0.5, and that for music."""
+"""The ratio that scores 0.5, for other sound and for music."""
 
 
 class NoiseTerms(NamedTuple):
-    """Decibels by level, by flatness (None: no estimate), and share of noisy frames."""
+    """Both estimates in decibels, and the share of noisy frames.
+
+    ``by_flatness`` is None if flatness gives no estimate.
+    """
 
     by_level: float
     by_flatness: float | None
@@ -44,10 +48,10 @@ class NoiseTerms(NamedTuple):
 
 
 def noise_terms(samples: Samples, flatness: Samples) -> NoiseTerms:
-    """Both estimates. Frames of level and flatness are paired by number, as released.
+    """Estimates signal to noise by level and by flatness.
 
-    Their hops differ (480 and 512 samples), so after a minute they are four seconds
-    apart.
+    Frames of level and flatness are paired by number, as in the released scorer. Their
+    hops differ (480 and 512 samples), so after a minute they are four seconds apart.
     """
     levels = rms(framed(samples))
     count = min(len(levels), len(flatness))
@@ -56,13 +60,13 @@ def noise_terms(samples: Samples, flatness: Samples) -> NoiseTerms:
 
 
 def effective(*ratios: float | None) -> float:
-    """Returns the highest estimate, within limits."""
+    """Returns the highest estimate, limited to the range of the ratio."""
     known = [ratio for ratio in ratios if ratio is not None]
     return clipped(max(known), LOWEST_DB, HIGHEST_DB)
 
 
 def snr_score(ratio: float, *, music: bool) -> float:
-    """Returns the score of a ratio, 0 to 1. Music needs a lower ratio."""
+    """Returns the score of a ratio, from 0 to 1. Music needs a lower ratio."""
     middle = MIDDLE_MUSIC_DB if music else MIDDLE_DB
     return 1 / (1 + math.exp(-STEEPNESS * (ratio - middle)))
 

@@ -1,8 +1,8 @@
-"""The pitch of a voice, by Praat's analysis or librosa's.
+"""The pitch of a voice, by the analysis of Praat or librosa.
 
 The definition is MMMG's (task Voice Attribution). The voiced moments of a clip are
 sorted into narrow bands of pitch. The pitch of the voice is the mean in the band with
-most loudness, weighted by loudness.
+the most loudness, weighted by loudness.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
 Analysis = Literal["praat", "pyin"]
 STEP = 256
-"""Samples at 22050 Hz between two moments."""
+"""Distance between two moments, in samples at 22050 Hz."""
 FLOOR, CEILING = 80.0, 600.0
-"""Hertz."""
+"""The lowest and the highest pitch in hertz."""
 EDGES = 100
-"""Edges of bands. There is one band fewer."""
+"""Number of edges of bands. There is one band less than edges."""
 HEARD = 2e-5
 """The threshold of hearing, as an amplitude."""
 _FRAME = 2048
-"""Samples of a frame, for pYIN and for the loudness."""
+"""Length of a frame in samples, for pYIN and for the loudness."""
 _PIECE = 30
-"""Seconds that pYIN gets at once. A minute takes 600 MB."""
+"""Seconds of sound that pYIN analyses at once. A minute needs 600 MB of memory."""
 _BEYOND = 0.1
-"""Mel by which the bands extend beyond the lowest and the highest pitch."""
+"""The bands extend beyond the lowest and the highest pitch by this number of mel."""
 
 
 class VoicedFrames(NamedTuple):
-    """The voiced moments of a clip: pitch and loudness.
+    """The pitch and loudness of a clip's voiced moments.
 
-    The pitch is in mel, the loudness in decibels above the threshold of hearing, at
-    least 0.
+    The pitch is in mel. The loudness is in decibels above the threshold of hearing, and
+    at least 0.
     """
 
     mel: Values
@@ -58,10 +58,11 @@ def pitch_of(
     edges: int = EDGES,
     analysis: Analysis = "praat",
 ) -> float | None:
-    """A clip's pitch in mel; None if no moment is voiced or the clip is too short.
+    """Returns a clip's pitch in mel.
 
-    The analysis is Praat's, or librosa's pYIN, which ignores ``intensity_floor``.
-    Raises UsageError for a floor that is not below the ceiling.
+    Returns None if no moment is voiced or the clip is too short. The analysis is
+    Praat's, or librosa's pYIN, which ignores ``intensity_floor``. Raises UsageError for
+    a floor that is not below the ceiling.
     """
     if floor >= ceiling:
         raise UsageError(f"floor, {floor:g} Hz, must be below ceiling, {ceiling:g} Hz")
@@ -94,7 +95,7 @@ def _voiced(
         intensity = sound.to_intensity(
             minimum_pitch=intensity_floor, time_step=step / RATE
         )
-    except parselmouth.PraatError:  # Praat's windows are longer than the clip
+    except parselmouth.PraatError:  # the clip is shorter than Praat's windows
         return VoicedFrames(numpy.zeros(0), numpy.zeros(0))
     hertz, decibels = pitch.selected_array["frequency"], intensity.values[0]
     if len(hertz) != len(decibels):
@@ -131,7 +132,10 @@ def _mel(hertz: Values) -> Values:
 
 
 def _weighted(voiced: VoicedFrames, edges: int) -> float:
-    """The mean pitch in the band with most loudness, weighted by loudness if any."""
+    """Returns the mean pitch in the loudest band, weighted by loudness.
+
+    It is not weighted if all loudness is 0.
+    """
     import numpy
 
     mel, loudness = voiced

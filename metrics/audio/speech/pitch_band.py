@@ -1,4 +1,4 @@
-"""Pitch band: whether a voice is as high or low as requested, for a man or a woman."""
+"""Pitch band: whether a man's or a woman's voice is as high or low as requested."""
 
 from __future__ import annotations
 
@@ -79,19 +79,19 @@ def pitch_band(
     edges: Edges = EDGES,
     analysis: Analysis = "praat",
 ) -> list[Score]:
-    """How high, or low, the answer's voice is within the pitch band of men or women.
+    """How high or low the answer's voice is within the pitch band of men or women.
 
-    Range 0 to 1, higher is better. For a ``high`` voice the value is 0 up to the lower
-    end of the band, 1 from the upper end, and linear between. For a ``low`` voice it is
-    the other way round. A row without the label is 1 for any sound. The pitch is
-    Praat's: the voiced moments are sorted into narrow bands, and the mean is taken in
-    the band with most loudness, weighted by loudness. A sound without a voiced moment,
-    or below 0.08 seconds, is 0. An answer without exactly one sound, or with a damaged
-    one, is 0, with the ``reason`` as evidence. Unscored without an answer, and for
-    another label.
+    Range 0 to 1, higher is better. If the label is ``high``, the value is 0 up to the
+    lower end of the band, 1 from the upper end on, and linear between. If it is
+    ``low``, the value is reversed. If the row has no label, any sound scores 1. The
+    pitch is Praat's: the voiced moments are sorted into narrow bands, and the pitch is
+    the mean in the band with the most loudness, weighted by loudness. A sound without a
+    voiced moment, or shorter than 0.08 seconds, scores 0. An answer scores 0, with the
+    ``reason`` as evidence, unless it has exactly one sound that can be decoded.
+    Unscored without an answer, and for any other label.
 
-    Praat is the package praat-parselmouth (extra ``pitch``, GPL), which the extra
-    ``all`` does not install.
+    Praat comes with the package praat-parselmouth (extra ``pitch``, GPL). The extra
+    ``all`` does not install it.
 
     Labels, for example: ``{"pitch": "high"}``.
 
@@ -99,16 +99,17 @@ def pitch_band(
 
     - ``pitch_key``: the label.
     - ``gender``: the band, ``male`` or ``female``. If it is empty, a model decides.
-    - ``model``, ``seconds``, ``male_class``: the model, as for ``speaker_gender``.
+    - ``model``, ``seconds``, ``male_class``: as in ``speaker_gender``.
     - ``male_low``, ``male_high``, ``female_low``, ``female_high``: the ends of the
       bands, in mel.
     - ``floor``, ``ceiling``: the lowest and highest pitch, in hertz.
-    - ``intensity_floor``: the lowest pitch whose periods are not changes of loudness,
-      in hertz.
-    - ``step``: samples at 22050 Hz between two moments.
-    - ``edges``: the number of edges of the narrow bands; there is one band fewer.
-    - ``analysis``: ``praat``, or ``pyin`` of librosa (extra ``librosa``), within a mel
-      of it on clean voices. It is not comparable with published numbers.
+    - ``intensity_floor``: the lowest pitch for the measurement of loudness, in hertz.
+      Its periods do not count as changes of loudness.
+    - ``step``: the distance between two moments, in samples at 22050 Hz.
+    - ``edges``: the number of edges of the narrow bands, one more than there are bands.
+    - ``analysis``: ``praat``, or ``pyin`` of librosa (extra ``librosa``). On clean
+      voices both agree within one mel. Scores by ``pyin`` are not comparable with
+      published numbers.
 
     Evidence: the pitch in ``mel``, and the ``gender``.
     """
@@ -145,7 +146,7 @@ def pitch_band(
 
 
 class _PitchedVoice(NamedTuple):
-    """A voice with its pitch in mel, and the requested pitch."""
+    """A voice, its pitch in mel, and the requested pitch."""
 
     sound: Media
     level: RequestedLevel
@@ -168,5 +169,5 @@ def _pitched_voice(
         return Score(1.0, evidence=evidence)
     mel = pitch_of(clip(sound), **switches)
     if mel is None:
-        return wrong("the sound has no voiced moment")
+        return wrong("the sound contains no voice")
     return _PitchedVoice(sound, level, mel)

@@ -1,4 +1,4 @@
-"""The requested pitch or speed, high or low, and how well a value meets it."""
+"""A requested pitch or speed, high or low, and how well a value meets it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RequestedLevel: TypeAlias = Literal["high", "low"]
 
 
 def requested_level(sample: Sample, key: str) -> RequestedLevel | None:
-    """Returns the label of a row, or None if it is missing or another one."""
+    """Returns the label of a row, or None if it is missing or invalid."""
     label = sample.metadata.get(key)
     if label == "high":
         return "high"
@@ -22,7 +22,10 @@ def requested_level(sample: Sample, key: str) -> RequestedLevel | None:
 
 
 def level_fault(sample: Sample, key: str) -> str:
-    """Returns what is wrong with a row's label; empty if it is valid or missing."""
+    """Says what is wrong with a row's label.
+
+    The string is empty if the label is valid or missing.
+    """
     label = sample.metadata.get(key)
     if label in (None, "high", "low"):
         return ""
@@ -30,7 +33,10 @@ def level_fault(sample: Sample, key: str) -> str:
 
 
 def band_fault(switches: Mapping[str, Any], *names: str) -> str:
-    """What is wrong with bands (``NAME_low`` to ``NAME_high``); empty if valid."""
+    """Says what is wrong with bands (``NAME_low`` to ``NAME_high``).
+
+    The string is empty if all bands are valid.
+    """
     for name in names:
         if switches[f"{name}_low"] >= switches[f"{name}_high"]:
             return f"the switch {name}_low must be below {name}_high"
@@ -43,9 +49,9 @@ def share_of(
     low: float,
     high: float,
 ) -> float:
-    """A value's position from ``low`` to ``high``, 0 to 1, in the requested direction.
+    """Returns a value's position in a band, from 0 to 1, in the requested direction.
 
-    Raises UsageError for a band without width.
+    The band is from ``low`` to ``high``. Raises UsageError for a band without width.
 
     >>> share_of(160, "high", 156, 180), share_of(160, "low", 156, 180), share_of(200, "high", 156, 180)
     (0.16666666666666666, 0.8333333333333334, 1.0)

@@ -1,4 +1,4 @@
-"""Speakers: whether the answer's voice is the requested one."""
+"""Speakers: whether the answer has the requested voice."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def speaker_gender(
 ) -> list[Score]:
     """1 if the answer's voice has the gender in the sample's label, else 0.
 
-    Range 0 to 1, higher is better. An answer without exactly one sound, or with a
-    damaged one, is 0, with the ``reason`` as evidence. Unscored without an answer, or
-    without a label that is ``male`` or ``female``.
+    Range 0 to 1, higher is better. An answer scores 0, with the ``reason`` as evidence,
+    unless it has exactly one sound that can be decoded. Unscored without an answer, or
+    unless the label is ``male`` or ``female``.
 
     Labels, for example: ``{"gender": "female"}``.
 
@@ -64,11 +64,12 @@ def speaker_gender(
 
     - ``model``: a classifier of speech, by its name on the hub (about 1.3 GB) or as a
       folder.
-    - ``seconds``: how much of the sound is used. A shorter one is padded with silence.
-    - ``male_class``: the model's class for men.
+    - ``seconds``: how much of the sound is used. A shorter sound is padded with
+      silence.
+    - ``male_class``: the number of the model's class for men.
     - ``gender_key``: the label.
 
-    Evidence: the gender ``heard``, and the model's ``certainty``.
+    Evidence: the detected gender (``heard``), and the model's ``certainty``.
     """
     sounds = [the_only_decodable(trial) for trial in trials]
     only = [sound for sound in sounds if isinstance(sound, Media)]
@@ -123,27 +124,28 @@ def speaker_similarity(
     """1 if voices that should be one person's have cosines above a threshold, else 0.
 
     Range 0 to 1, higher is better. An answer without the required sounds, or with a
-    damaged one, is 0, with the ``reason`` as evidence. Unscored without an answer or
-    the label, and if the sound of the data is missing or damaged.
+    damaged sound, scores 0, with the ``reason`` as evidence. Unscored without an answer
+    or the label, and if the sample's own sound is missing or damaged.
 
     Switches:
 
-    - ``against``: what is compared.
+    - ``against``: the sounds that are compared.
 
       - ``input``: the answer's only sound with the first sound of the input.
       - ``reference``: the answer's only sound with the first sound of the first
         reference.
-      - ``turns``: the answer's sounds with each other, for every two turns of one
+      - ``turns``: the answer's sounds with each other, for every two turns of the same
         speaker. The answer must have a sound for each turn. Different speakers need not
-        differ.
+        have different voices.
 
     - ``model``: an x-vector model, by its name on the hub (about 0.4 GB) or as a
-      folder. It gets each sound alone. The released scorer pads eight together, so its
-      numbers depend on the neighbours.
-    - ``threshold``: .93 in every released scorer; the paper says .86.
-    - ``seconds``: how much of each sound is used. The model's memory grows with its
-      square.
-    - ``order_key``: the label that lists the speakers of the turns: ``[0, 1, 0]``.
+      folder. It processes each sound separately. The released scorer pads eight sounds
+      to one length, so its numbers depend on the other sounds.
+    - ``threshold``: 0.93 in every released scorer, but 0.86 in the paper.
+    - ``seconds``: how much of each sound is used. The model's memory grows with the
+      square of this.
+    - ``order_key``: the label that lists the speaker of each turn, such as
+      ``[0, 1, 0]``.
 
     Evidence: the cosine of each pair, and the threshold.
     """
@@ -173,7 +175,10 @@ def speaker_similarity(
 def _pairs(
     trial: Trial, switches: Mapping[str, Any]
 ) -> dict[str, tuple[Media, Media]] | Score:
-    """The pairs of sounds that should have one voice, by name in the evidence."""
+    """Returns the pairs of sounds that should have one voice.
+
+    The keys are their names in the evidence.
+    """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
     if fault := _voice_fault(trial.sample, switches):
@@ -195,7 +200,8 @@ def _pairs_of_turns(
 ) -> dict[str, tuple[Media, Media]] | Score:
     if len(sounds) != len(order):
         return wrong(
-            f"the answer has {len(sounds)} sounds, not {len(order)}, one for each turn"
+            f"the answer has {len(sounds)} sounds instead of one for each of "
+            f"{len(order)} turns"
         )
     for turn, sound in enumerate(sounds):
         score = decodable(sound, f"turn {turn}")
@@ -208,7 +214,7 @@ def _pairs_of_turns(
 
 
 def _data_sound(sample: Sample, against: str) -> Media | Score:
-    """Returns the data's sound with the right voice, or an unscored score."""
+    """Returns the sample's sound with the right voice, or an unscored score."""
     contents = list(sample.references[:1])
     if against == "input":
         contents = [message.content for message in sample.input]

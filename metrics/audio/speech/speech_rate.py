@@ -30,7 +30,7 @@ TEXT = "source=text"
 HEARING = HubModel(WHISPER.files, unless=TEXT)
 SPELLING = HubModel(PROCESSOR.files, unless=TEXT)
 COUNTED_BY_CHARACTER = ("chinese",)
-"""Languages without blanks between words."""
+"""Languages without spaces between words."""
 
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -61,31 +61,32 @@ def speech_rate(
     characters_high: float = 272.0,
     top_db: AboveZero = TRIM_DB,
 ) -> list[Score]:
-    """How fast, or slow, the answer's speech is, within a band of words a minute.
+    """How fast or slow the answer's speech is within a band of words per minute.
 
-    Range 0 to 1, higher is better. For ``high`` speed the value is 0 up to the lower
-    end of the band, 1 from the upper end, and linear between. For ``low`` speed it is
-    the other way round. A row without the label is 1 for any sound. Words are those of
-    Whisper's transcript, normalised as English and split at single blanks, so an empty
-    transcript has one word. For Chinese the characters count, with blanks. The minutes
-    are those of the sound without silence at both ends. An answer without exactly one
-    sound, or with a damaged one, is 0, with the ``reason`` as evidence. Unscored
-    without an answer, and for another label.
+    Range 0 to 1, higher is better. If the label is ``high``, the value is 0 up to the
+    lower end of the band, 1 from the upper end on, and linear between. If it is
+    ``low``, the value is reversed. If the row has no label, any sound scores 1. The
+    words are those of Whisper's transcript, normalised as English and split at single
+    spaces, so an empty transcript has one word. For Chinese, characters are counted,
+    including spaces. The minutes are the length of the sound without silence at both
+    ends. An answer scores 0, with the ``reason`` as evidence, unless it has exactly one
+    sound that can be decoded. Unscored without an answer, and for any other label.
 
     Labels, for example: ``{"speed": "low"}``.
 
     Switches:
 
     - ``speed_key``: the label.
-    - ``source``: the words of the ``transcript``, or of the answer's ``text``, without
-      a model.
-    - ``model``, ``processor``, ``language``: those of ``transcript``.
-    - ``words_low``, ``words_high``: the ends of the band, in words a minute.
-    - ``characters_low``, ``characters_high``: the same for Chinese, in characters a
-      minute.
-    - ``top_db``: decibels below the loudest frame from which a frame is silent.
+    - ``source``: count the words of the ``transcript``, or of the answer's ``text``,
+      which needs no model.
+    - ``model``, ``processor``, ``language``: as in ``transcript``.
+    - ``words_low``, ``words_high``: the ends of the band, in words per minute.
+    - ``characters_low``, ``characters_high``: the ends of the band for Chinese, in
+      characters per minute.
+    - ``top_db``: a frame is silent if it is at least this number of decibels below the
+      loudest frame.
 
-    Evidence: the ``rate``, how much was ``counted``, and the ``seconds``.
+    Evidence: the ``rate``, the number ``counted``, and the ``seconds``.
     """
     sounds: list[Media | Score] = []
     decodable_sounds: list[Media] = []

@@ -1,4 +1,4 @@
-"""Transcript constraints: whether spoken words meet the row's constraints."""
+"""Transcript constraints: whether the spoken words meet the row's constraints."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from mmeval.metrics.text.constraints import Constraint, Missing, all_met, constr
 from mmeval.records import Sample, Score, Trial
 
 ONLY = ""
-"""The name of the turn of an answer with one sound."""
+"""The name of the only turn in an answer with one sound."""
 
 
 class _TurnConstraints(NamedTuple):
-    """The constraints on the words by turn, and the number of turns."""
+    """The constraints on the words of each turn, and the number of turns."""
 
     turns: int
     constraints: Mapping[str, Sequence[Constraint]]
@@ -36,20 +36,20 @@ def _constraints_of_row(
     constraint_key: str,
     order_key: str,
 ) -> _TurnConstraints:
-    """Returns the constraints of a row. Raises UsageError for labels without any."""
+    """Returns the constraints of a row. Raises UsageError for invalid labels."""
     label = sample.metadata.get(constraint_key)
     if not isinstance(label, Mapping):
         return _TurnConstraints(1, {ONLY: constraints_of(label)})
     order = sample.metadata.get(order_key)
     if not isinstance(order, (list, tuple)) or not order:
         raise UsageError(
-            "constraints by turn need a list of the turns' speakers under "
-            f"{order_key!r}, not {order!r:.80}"
+            f"constraints by turn need the label {order_key!r} with a list of the "
+            f"turns' speakers, not {order!r:.80}"
         )
     turns = set(map(str, range(len(order))))
     if not label or not turns.issuperset(map(str, label)):
         raise UsageError(
-            f"constraints are by turn, from 0 to {len(order) - 1}, not by "
+            f"the keys of constraints must be turns from 0 to {len(order) - 1}, not "
             f"{', '.join(map(str, label))!r:.80}"
         )
     constraints = {str(turn): constraints_of(rows) for turn, rows in label.items()}
@@ -87,25 +87,25 @@ def transcript_constraints(
 ) -> list[Score]:
     """The share of the row's constraints that Whisper's transcripts of sounds meet.
 
-    Range 0 to 1, higher is better. The label holds one constraint or a list of them
-    (see ``text_constraints``). Then the answer must have exactly one sound, which is 1
-    if it meets all of them, else 0. Or the label maps the numbers of turns, from 0, to
-    such constraints. Then the answer must have a sound for each speaker in the order,
-    and the mean over the turns counts. An answer with another number of sounds, or with
-    a damaged one, is 0, with the ``reason`` as evidence. Unscored without an answer,
-    and for labels of another form.
+    Range 0 to 1, higher is better. The label has one of two forms. A constraint or a
+    list of constraints (see ``text_constraints``) requires exactly one sound. It scores
+    1 if it meets all constraints, else 0. A mapping from the number of a turn, from 0,
+    to such constraints requires a sound for each turn in the order of speakers. The
+    score is then the mean over the turns with constraints. An answer with another
+    number of sounds, or with a damaged sound, scores 0, with the ``reason`` as
+    evidence. Unscored without an answer, and for labels of any other form.
 
     Labels, for example: ``{"order": [0, 1, 0], "constraint": {"1": ["keyword_include",
     "kettle"]}}``.
 
     Switches:
 
-    - ``model``, ``processor``, ``language``: those of ``transcript``.
+    - ``model``, ``processor``, ``language``: as in ``transcript``.
     - ``constraint_key``: the label with the constraints.
-    - ``order_key``: the label that lists the speakers of the turns.
-    - ``lower_keywords``: that of ``text_constraints``.
-    - ``missing``: an answer without a sound is 0 (``zero``), or has an ``empty_text``
-      that can meet constraints, as in the released scorer.
+    - ``order_key``: the label that lists the speaker of each turn.
+    - ``lower_keywords``: as in ``text_constraints``.
+    - ``missing``: an answer without a sound scores 0 (``zero``), or has an empty
+      transcript (``empty_text``) that can meet constraints, as in the released scorer.
 
     Evidence: for each turn the transcript and each constraint.
     """
@@ -127,7 +127,7 @@ def transcript_constraints(
 
 
 class _ConstraintSwitches(NamedTuple):
-    """The switches by which constraints are read."""
+    """The switches that control how constraints are read."""
 
     constraint_key: str
     order_key: str
@@ -135,7 +135,7 @@ class _ConstraintSwitches(NamedTuple):
     missing: Missing
 
     def sounds(self, trial: Trial) -> dict[str, Media] | Score:
-        """The sounds with constraints, by turn, or the score of a trial without."""
+        """Returns the sounds with constraints by turn, or else the trial's score."""
         if trial.output is None:
             return Score.unscored("there is no answer to score")
         try:
@@ -154,8 +154,8 @@ class _ConstraintSwitches(NamedTuple):
             return only if isinstance(only, Score) else _decodable({ONLY: only})
         if len(sounds) != row_constraints.turns:
             return wrong(
-                f"the answer has {len(sounds)} sounds, not {row_constraints.turns}, "
-                "one for each turn"
+                f"the answer has {len(sounds)} sounds instead of one for each of "
+                f"{row_constraints.turns} turns"
             )
         return _decodable(
             {turn: sounds[int(turn)] for turn in row_constraints.constraints}

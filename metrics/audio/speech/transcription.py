@@ -1,4 +1,4 @@
-"""Transcription: a sound's words by Whisper, and their match with a target text."""
+"""Transcription: a sound's words, by Whisper, and their match with a target text."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ PROCESSOR = HubModel(
         "normalizer.json|",
     )
 )
-"""The processor of a model. Fine-tuned models share it: BELLE's for Chinese uses
-Whisper's."""
+"""The files of a model's processor. Fine-tuned models use the original's processor:
+BELLE's model for Chinese uses Whisper's."""
 
 WHISPER_NAME = "openai/whisper-large-v3"
 HEARD_RATE = 16000
 AT_ONCE = 30
-"""Seconds of one window of the model; a longer sound is transcribed piece by piece."""
+"""Length of the model's window in seconds. A longer sound is transcribed in pieces."""
 _BATCH = 8
 
 
 class _WhisperProcessor(NamedTuple):
-    """Objects of transformers, which are untyped here."""
+    """Objects of the transformers library. They are untyped here."""
 
     processor: Any
     generation: Any
@@ -63,11 +63,11 @@ def transcripts(
 ) -> list[str]:
     """Returns the words of each clip, normalised as Whisper normalises English.
 
-    Small letters, no punctuation, nothing in brackets. Empty without words, and for a
-    clip without samples.
+    A transcript is lowercase, without punctuation and without text in brackets. It is
+    empty for a clip without words or without samples.
 
-    Clips are mono at 22050 Hz. The most likely word is taken each time, so the same
-    clip has the same transcript.
+    Clips are mono at 22050 Hz. Decoding is greedy, so the same clip always has the same
+    transcript.
     """
     max_samples = AT_ONCE * HEARD_RATE
     resampled_clips = [resampled(samples, RATE, HEARD_RATE) for samples in clips]
@@ -95,7 +95,7 @@ def transcripts_of(
     processor: Mapping[str, Any],
     language: str = "english",
 ) -> list[str]:
-    """``transcripts`` of decodable sounds, each computed once for all metrics."""
+    """Returns ``transcripts`` of decodable sounds, computed once for all metrics."""
     key = ("transcript", model["fingerprint"], processor["fingerprint"], language)
     return remembered_all(
         sounds,
@@ -130,12 +130,13 @@ def transcript(
     blanks: Blanks = "drop",
     text_key: str = "text",
 ) -> list[Score]:
-    """Word accuracy of what is spoken in the answer's sound, by Whisper.
+    """Word accuracy of the speech in the answer's sound, as Whisper transcribes it.
 
-    Range 0 to 1, higher is better. It is 1 less the errors (substitutions, deletions,
-    insertions) per word of the target, and at least 0. Both texts are normalised as
-    Whisper normalises English. An answer without exactly one sound, or with a damaged
-    one, is 0, with the ``reason`` as evidence. Unscored without an answer or a target.
+    Range 0 to 1, higher is better. It is 1 minus the word error rate (substitutions,
+    deletions and insertions per word of the target), and at least 0. Both texts are
+    normalised as Whisper normalises English. An answer scores 0, with the ``reason`` as
+    evidence, unless it has exactly one sound that can be decoded. Unscored without an
+    answer or a target.
 
     Labels, for example: ``{"text": "the lamp is lit"}``.
 
@@ -146,10 +147,11 @@ def transcript(
     - ``processor``: the model with its tokenizer and feature extractor.
     - ``language``: the spoken language, as Whisper names it.
     - ``unit``: ``word`` or ``character``.
-    - ``blanks``: that of ``word_accuracy``.
-    - ``text_key``: the label with the target, else the first reference's text.
+    - ``blanks``: as in ``word_accuracy``.
+    - ``text_key``: the label with the target. Without this label, the first reference's
+      text is the target.
 
-    Evidence: ``errors``, the ``length`` of the target, and both sides as compared.
+    Evidence: ``errors``, the ``length`` of the target, and both normalised texts.
     """
     sounds = [the_only_decodable(trial) for trial in trials]
     only = [sound for sound in sounds if isinstance(sound, Media)]
@@ -173,7 +175,7 @@ def _accuracy(
     pair = (text, speech(" ".join(targets)))
     accuracy = accuracy_of([pair], normalise="none", unit=unit, blanks=blanks)
     if accuracy.value is None:
-        reason = f"undefined: the target text has no {unit}s"
+        reason = f"the score is undefined because the target text has no {unit}s"
         return Score.unscored(reason, **accuracy.evidence)
     return Score(accuracy.value, evidence=accuracy.evidence)
 
@@ -199,7 +201,7 @@ def _written(
         return_attention_mask=True,
         **long_form,
     ).to(network.device)
-    # A fine-tuned model may lack the names of its languages; its processor has them.
+    # A fine-tuned model's settings may lack the languages. Its processor has them.
     network.generation_config = whisper.generation
     with torch.inference_mode(), quietly():
         tokens = network.generate(

@@ -25,28 +25,28 @@ GENDER_NAME = "alefiury/wav2vec2-large-xlsr-53-gender-recognition-librispeech"
 SPEAKER_NAME = "microsoft/wavlm-base-sv"
 HEARD_RATE = 16000
 SECONDS = 5.0
-"""Seconds of a clip from which a gender is detected."""
+"""The gender is detected from this number of seconds at the beginning of a clip."""
 LONGEST_SECONDS = 60.0
-"""Seconds of a clip that are used for a voice. The speaker model's memory grows with
-their square."""
+"""The voice is measured in at most this number of seconds. The speaker model's memory
+grows with their square."""
 MALE_CLASS = 1
 SHORTEST = HEARD_RATE // 2
-"""Samples. A shorter clip is padded with silence, since the speaker model needs the
-spread of some frames."""
+"""Shortest clip in samples. A shorter clip is padded with silence, since the speaker
+model computes the variance over several frames."""
 _BATCH = 8
 
 Gender = Literal["male", "female"]
 
 
 class DetectedGender(NamedTuple):
-    """A gender, and its probability: 0.5 to 1 for a model of two classes."""
+    """A gender and its probability, 0.5 to 1 for a model with two classes."""
 
     gender: Gender
     certainty: float
 
 
 class _Model(NamedTuple):
-    """Objects of transformers, which are untyped here."""
+    """Objects of the transformers library. They are untyped here."""
 
     network: Any
     features: Any
@@ -60,9 +60,10 @@ def genders(
     seconds: float = SECONDS,
     male_class: int = MALE_CLASS,
 ) -> list[DetectedGender]:
-    """The speaker's gender in each clip's first ``seconds``, padded with silence.
+    """Detects the speaker's gender from each clip's first ``seconds``.
 
-    Clips are mono at 22050 Hz. ``male_class`` is the model's class for men.
+    A shorter clip is padded with silence. Clips are mono at 22050 Hz. ``male_class`` is
+    the number of the model's class for men.
     """
     if not clips:
         return []
@@ -88,7 +89,7 @@ def genders_of(
     seconds: float = SECONDS,
     male_class: int = MALE_CLASS,
 ) -> list[DetectedGender]:
-    """``genders`` of decodable sounds, each computed once for all metrics."""
+    """Returns ``genders`` of decodable sounds, computed once for all metrics."""
     return remembered_all(
         sounds,
         ("gender", model["fingerprint"], seconds, male_class),
@@ -106,10 +107,11 @@ def voice_vectors(
 ) -> Vectors:
     """Returns the voice of each clip's first ``seconds``, as a vector of length 1.
 
-    float32 of shape (clips, width). The cosine of two is their similarity.
+    The vectors are float32 of shape (clips, width). The cosine of two vectors is their
+    similarity.
 
-    Each clip goes through the model alone. The released scorer pads eight together
-    without a mask, so there a clip's voice depends on its neighbours.
+    The model processes each clip separately. The released scorer pads eight clips to
+    one length without a mask, so its vectors depend on the other clips.
     """
     import numpy as np
 
@@ -139,7 +141,7 @@ def voices_of(
     *,
     seconds: float = LONGEST_SECONDS,
 ) -> list[Vectors]:
-    """``voice_vectors`` of decodable sounds, each computed once."""
+    """Returns ``voice_vectors`` of decodable sounds, computed once for all metrics."""
     return remembered_all(
         sounds,
         ("voice", model["fingerprint"], seconds),
@@ -148,7 +150,7 @@ def voices_of(
 
 
 def same_speaker_pairs(order: Sequence[Any]) -> list[tuple[int, int]]:
-    """Returns the pairs of turns of one speaker.
+    """Returns all pairs of turns that have the same speaker.
 
     >>> same_speaker_pairs([0, 1, 2, 0, 1])
     [(0, 3), (1, 4)]
@@ -158,7 +160,7 @@ def same_speaker_pairs(order: Sequence[Any]) -> list[tuple[int, int]]:
 
 
 def _exactly(samples: Samples, length: int) -> Samples:
-    """Returns the samples cut or padded with silence to a length."""
+    """Cuts the samples to a length, or pads them with silence."""
     import numpy as np
 
     missing = max(0, length - len(samples))

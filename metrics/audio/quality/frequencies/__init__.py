@@ -1,1 +1,1 @@
-"""The frequencies of a recording: spectrum, tones and noise."""
+"""Measures the frequencies of a recording: spectrum, tones and noise."""

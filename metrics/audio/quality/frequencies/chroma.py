@@ -1,9 +1,9 @@
-"""Chroma: how energy moves among the twelve semitones of all octaves.
+"""Chroma: how energy moves among the twelve semitones, added up over all octaves.
 
-The numbers are those of ``feature.chroma_cqt`` of librosa 0.11 with its defaults for 48
-kHz: a constant-Q transform of seven octaves from C1 with 36 bins each. Each octave is
-analysed at twice the rate of the one below, so the filters of the top octave serve all
-seven.
+The numbers equal those of ``feature.chroma_cqt`` of librosa 0.11 with its defaults for
+48 kHz. It is a constant-Q transform of seven octaves from C1 with 36 bins each. Each
+octave is analysed at twice the rate of the octave below, so the filters of the top
+octave serve all seven.
 """
 
 from __future__ import annotations
@@ -22,35 +22,41 @@ if TYPE_CHECKING:
     Complex: TypeAlias = np.ndarray[Any, np.dtype[np.complex64]]
 
 LOWEST = 440.0 * 2.0 ** (-45 / 12)
-"""Hz: C1."""
+"""Frequency of the note C1 in Hz."""
 OCTAVES, CLASSES = 7, 12
 HOP = 256
-"""Samples between two frames at half the rate, which is enough for the top octave."""
+"""Samples between two frames at half the rate, which suffices for the top octave."""
 FRAME = 1024
-"""Samples: the longest filter of an octave, rounded up to a power of two."""
+"""Length in samples of an octave's longest filter, rounded up to a power of two."""
 DROPPED = 0.01
-"""The faintest bins of a filter are dropped up to this share of the sum of its
+"""A filter's faintest bins are dropped. This is their share of the filter's summed
 amplitudes."""
 _AT_ONCE = 512
-"""Frames."""
+"""Number of frames transformed in one step."""
 
 
 class Filters(NamedTuple):
-    """An octave's filters: weights (bins, filters) for the bins from ``start``."""
+    """An octave's filters: weights of shape (bins, filters) for bins from ``start``."""
 
     start: int
     passed: Complex
 
 
 def chroma_variance(samples: Samples, tuning: float) -> float:
-    """The median of the twelve variances over time; a frame's largest class is 1."""
+    """Returns the median over the twelve classes of their variance over time.
+
+    Each frame is scaled so that its largest class is 1.
+    """
     import numpy
 
     return float(numpy.median(chroma(samples, tuning).var(axis=0)))
 
 
 def chroma(samples: Samples, tuning: float) -> Samples:
-    """Chroma (frames, 12) from 0 to 1, C first; tuning is in thirds of a semitone."""
+    """Returns chroma from 0 to 1, of shape (frames, 12), beginning with C.
+
+    ``tuning`` is in thirds of a semitone.
+    """
     import numpy
 
     filters = filters_of(tuning)
@@ -69,7 +75,10 @@ def chroma(samples: Samples, tuning: float) -> Samples:
 
 
 def halved(samples: Samples) -> Samples:
-    """Samples at half the rate with equal energy, as in librosa; length rounded up."""
+    """Resamples to half the rate with equal energy, as librosa does.
+
+    The length is rounded up.
+    """
     import numpy
     import soxr
 
@@ -84,7 +93,10 @@ def halved(samples: Samples) -> Samples:
 
 @functools.lru_cache(maxsize=128)
 def filters_of(tuning: float) -> Filters:
-    """The filters of the top octave: windowed oscillations of constant periods."""
+    """Returns the filters of the top octave.
+
+    Each is a windowed oscillation, and all have the same number of periods.
+    """
     import numpy
     from scipy.fft import fft
 
@@ -115,7 +127,7 @@ def filters_of(tuning: float) -> Filters:
 
 
 def _sparse(passed: Complex) -> Complex:
-    """Filters without their faintest bins."""
+    """Sets the faintest bins of the filters to 0."""
     import numpy
 
     heights = numpy.abs(passed)
@@ -133,7 +145,7 @@ def _add_octave(
     hop: int,
     filters: Filters,
 ) -> int:
-    """Add an octave's energy to each class and frame; return its number of frames."""
+    """Adds an octave's energy to each class and frame. Returns the number of frames."""
     import numpy
     from scipy.fft import rfft
 
@@ -144,7 +156,7 @@ def _add_octave(
     for first in range(0, count, _AT_ONCE):
         spectra = rfft(frames[first : first + _AT_ONCE], axis=1)
         energies = numpy.abs(spectra[:, filters.start : end] @ filters.passed)
-        # three bins make a semitone, with its frequency in the middle one
+        # Three bins make a semitone. The middle bin has the semitone's frequency.
         bins = numpy.roll(energies, 1, axis=1)
         semitones = bins.reshape(len(energies), CLASSES, STEPS // CLASSES)
         total[first : first + len(energies)] += semitones.sum(axis=2)

@@ -1,6 +1,6 @@
 """Spectral contrast: how far peaks rise above valleys, in bands of an octave.
 
-The numbers are those of ``feature.spectral_contrast`` of librosa 0.11 for amplitudes,
+The numbers equal those of ``feature.spectral_contrast`` of librosa 0.11 for amplitudes,
 with its defaults.
 """
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     Doubles: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 LOWEST = 200.0
-"""Hz at which the first octave begins. Everything below is one more band."""
+"""Frequency in Hz at which the first octave begins. One more band is below it."""
 OCTAVES = 6
 QUANTILE = 0.02
-"""The share of a band's bins in its peak, and in its valley."""
+"""The share of a band's bins that form its peak. As many bins form its valley."""
 FAINTEST = 1e-10
 """The lowest level that is converted to decibels."""
 SPAN_DB = 80.0
-"""The most decibels below the recording's highest peak, or highest valley. Lower levels
-count as this."""
+"""Levels are raised to at least this many decibels below the recording's highest peak
+(for peaks) or highest valley (for valleys)."""
 
 
 class Band(NamedTuple):
-    """Bins from ``start`` to before ``end``, and the number of bins in a peak."""
+    """The bins from ``start`` up to, but not including, ``end``, and a peak's size."""
 
     start: int
     end: int
@@ -55,7 +55,10 @@ def extremes(amplitude: Samples) -> tuple[Samples, Samples]:
 
 
 def contrast_of(valleys: Samples, peaks: Samples) -> float:
-    """Decibels between peaks and valleys: a median over time, then over the bands."""
+    """Returns the decibels between peaks and valleys.
+
+    It is the median over bands of the median over time.
+    """
     import numpy
 
     over_time = numpy.median(_decibels(peaks) - _decibels(valleys), axis=0)
@@ -66,8 +69,8 @@ def contrast_of(valleys: Samples, peaks: Samples) -> float:
 def bands(bins: int) -> tuple[Band, ...]:
     """Returns the bands of a spectrum up to half the rate.
 
-    As in librosa, a band begins with the bin before its range. Each but the last ends
-    before the last bin of its range, which its size counts.
+    As in librosa, a band begins with the bin before its range. Every band except the
+    last omits the last bin of its range, although its size counts this bin.
     """
     import numpy
 

@@ -1,7 +1,7 @@
 """Separates harmonic and percussive sound, and measures the rest that is neither.
 
-As ``decompose.hpss`` of librosa 0.11 for amplitudes. Running medians over time give the
-harmonic sound, those over frequencies the percussive sound.
+It works as ``decompose.hpss`` of librosa 0.11 does for amplitudes. Running medians over
+time give the harmonic sound, and running medians over frequencies the percussive sound.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples
 
 HALF = 15
-"""Rows on each side of the middle of a running median."""
+"""Number of rows on each side of a running median's middle row."""
 NO_MARGIN = 1.0
 """The margin of the released code, with which the two masks sum to one."""
 
 
 def separated_snr(samples: Samples, margin: float) -> float:
-    """Decibels of harmonic and percussive sound over the rest.
+    """Returns the ratio of harmonic and percussive sound to the rest, in decibels.
 
     With a margin of 1 the rest is only rounding noise, so the result is about 120 for
-    any sound: a defect of the released code. With a wider margin the rest is sound that
-    is not clearly one or the other.
+    any sound. This is a defect of the released code. With a wider margin the rest is
+    sound that is not clearly harmonic or percussive.
     """
     import numpy
 
@@ -57,9 +57,10 @@ def running_median(
     before: int,
     after: int,
 ) -> Samples:
-    """Medians of 31 neighbours along axis 0.
+    """Returns the medians of 31 neighbours along axis 0.
 
-    ``before`` and ``after`` rows are mirrored at the ends, the outermost one twice.
+    ``before`` and ``after`` are the numbers of rows mirrored at the ends. The outermost
+    row is repeated.
     """
     import bottleneck
     import numpy
@@ -77,8 +78,8 @@ def soft_mask(
 ) -> Samples:
     """Returns the share of each bin that belongs to ``target``.
 
-    That is its square over the sum of both squares, with ``other`` times the margin. An
-    empty bin is 0, or a half at margin 1.
+    The share is the square of ``target`` divided by the sum of the squares of
+    ``target`` and ``margin * other``. It is 0 for an empty bin, or 0.5 with margin 1.
     """
     import numpy
 

@@ -1,4 +1,4 @@
-"""The spectrum of a recording: structure, width, and hiss.
+"""Measures the spectrum of a recording: structure, width and hiss.
 
 It is computed in blocks of frames, so a long recording takes no more memory than a
 short one.
@@ -27,23 +27,23 @@ FRAME, HOP = 2048, 512
 """Samples."""
 BINS = FRAME // 2 + 1
 ENERGY_SHARE = 0.95
-"""The filled band ends where this share of the energy lies below."""
+"""The filled band ends at the frequency below which this share of the energy is."""
 FULL_BAND = 0.9
-"""A band up to this share of the highest frequency is full."""
+"""A band that reaches this share of the highest frequency counts as full."""
 HISS_LOW, HISS_HIGH = 4_000.0, 12_000.0
-"""Hz between which the slope of the spectrum shows hiss."""
+"""Range in Hz in which the slope of the spectrum indicates hiss."""
 HIGH_LOW, HIGH_HIGH = 7_000.0, 16_000.0
-"""Hz: high frequencies."""
+"""Range of the high frequencies in Hz."""
 _TINY_HERTZ = 1e-9
 _AT_ONCE = 256
-"""Frames of a block."""
+"""Number of frames in a block."""
 
 
 class Spectrum(NamedTuple):
     """The measures of a spectrum.
 
-    Flatness of each frame, mean power of each bin, contrast in decibels, and tuning in
-    thirds of a semitone.
+    They are the flatness of each frame, the mean power of each bin, the contrast in
+    decibels, and the tuning in thirds of a semitone.
     """
 
     flatness: Samples
@@ -53,7 +53,10 @@ class Spectrum(NamedTuple):
 
 
 def frame_count(samples: Samples) -> int:
-    """The number of frames, centred on every ``HOP`` samples, the last past the end."""
+    """Returns the number of frames.
+
+    Frames are centred on multiples of ``HOP`` samples. The last centre is past the end.
+    """
     return math.ceil(len(samples) / HOP) + 1
 
 
@@ -62,9 +65,10 @@ def amplitudes(
     first: int,
     last: int,
 ) -> Samples:
-    """The amplitudes of frames ``first`` to before ``last``: shape (frames, bins).
+    """Returns the amplitudes of frames, of shape (frames, bins).
 
-    A sine of amplitude 1 has 0.5. A recording is zero beyond its ends.
+    The frames are those from ``first`` up to, but not including, ``last``. A sine of
+    amplitude 1 has the value 0.5. A recording is zero beyond its ends.
     """
     import numpy
     from scipy.fft import rfft
@@ -74,15 +78,15 @@ def amplitudes(
     before = max(0, -start)
     padded = numpy.pad(inside, (before, end - start - before - len(inside)))
     frames = numpy.lib.stride_tricks.sliding_window_view(padded, FRAME)[::HOP]
-    # In double precision, as in scipy.signal.stft with padding. An empty band has only
-    # rounding noise, which flatness and contrast measure.
+    # In double precision, as in scipy.signal.stft with padding: an empty band contains
+    # only rounding noise, and this noise affects flatness and contrast.
     spectra = rfft(frames * _window(), axis=1).astype(numpy.complex64)
     absolute: Samples = numpy.abs(spectra)
     return absolute
 
 
 def spectrum_of(samples: Samples) -> Spectrum:
-    """Compute the whole spectrum once, block by block."""
+    """Computes the measures of the whole spectrum in one pass, block by block."""
     import numpy
 
     flatness: list[Samples] = []
@@ -106,13 +110,16 @@ def spectrum_of(samples: Samples) -> Spectrum:
 
 
 def blocks(count: int, at_once: int = _AT_ONCE) -> Iterator[tuple[int, int]]:
-    """Returns the first frame of each block, and the one after its last."""
+    """Yields the first frame of each block and the frame after its last."""
     for first in range(0, count, at_once):
         yield first, min(first + at_once, count)
 
 
 def flatness_of(amplitude: Samples) -> Samples:
-    """Geometric over arithmetic mean of each frame's amplitudes: 0 a tone, 1 flat."""
+    """Returns each frame's flatness: 0 for a tone, 1 for a flat spectrum.
+
+    It is the geometric mean of the amplitudes divided by their arithmetic mean.
+    """
     import numpy
 
     above = amplitude + numpy.float32(TINY)
@@ -123,7 +130,10 @@ def flatness_of(amplitude: Samples) -> Samples:
 
 
 def band_end(power: Doubles) -> float:
-    """Hz below which nearly all energy lies; the highest frequency without energy."""
+    """Returns the frequency in Hz below which nearly all energy is.
+
+    Without any energy it is the highest frequency.
+    """
     import numpy
 
     shares = numpy.cumsum(power / (power.sum() + TINY))
@@ -134,12 +144,15 @@ def band_end(power: Doubles) -> float:
 
 
 def bandwidth(power: Doubles) -> float:
-    """Returns the filled share of the band, 0 to 1."""
+    """Returns how much of the band is filled, from 0 to 1."""
     return clipped(band_end(power) / (FULL_BAND * RATE / 2))
 
 
 def hiss_slope(power: Doubles) -> float:
-    """The slope of power in the range of hiss: powers of ten per power of ten in Hz."""
+    """Returns the slope of power over frequency in the range of hiss.
+
+    Both are logarithms to base 10.
+    """
     import numpy
 
     bins = _between(HISS_LOW, HISS_HIGH)
@@ -150,14 +163,14 @@ def hiss_slope(power: Doubles) -> float:
 
 
 def high_share(power: Doubles) -> float:
-    """Returns the share of the energy that lies in high frequencies."""
+    """Returns the share of the energy that is in high frequencies."""
     high = power[_between(HIGH_LOW, HIGH_HIGH)]
     return float(high.sum() / (power.sum() + TINY))
 
 
 @functools.cache
 def _window() -> Doubles:
-    """Returns a periodic Hann window over its sum, which is a power of two.
+    """Returns a periodic Hann window, divided by its sum, which is a power of two.
 
     It is rounded as scipy rounds it for samples of single precision.
     """
@@ -169,7 +182,7 @@ def _window() -> Doubles:
 
 
 def _between(low: float, high: float) -> slice:
-    """Returns the bins of a range, both ends included."""
+    """Returns the bins of a range of frequencies, both ends included."""
     first = math.ceil(low * FRAME / RATE)
     last = math.floor(high * FRAME / RATE)
     return slice(first, last + 1)

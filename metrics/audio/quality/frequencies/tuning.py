@@ -1,6 +1,7 @@
 """Tuning: how far a recording's tones deviate from an instrument tuned to 440 Hz.
 
-As ``estimate_tuning`` of librosa 0.11 with its defaults, for 36 steps an octave.
+It works as ``estimate_tuning`` of librosa 0.11 does with its defaults, for 36 steps per
+octave.
 """
 
 from __future__ import annotations
@@ -18,26 +19,29 @@ if TYPE_CHECKING:
     Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.floating[Any]]]
 
 STEPS = 36
-"""Steps of an octave: three for each semitone."""
+"""Number of steps in an octave: three for each semitone."""
 LOWEST, HIGHEST = 150.0, 4_000.0
-"""Hz between which tones are detected."""
+"""Range in Hz in which tones are detected."""
 FAINTEST = 0.1
-"""A tone exceeds this share of the highest amplitude of its frame."""
+"""A tone is louder than this share of the highest amplitude in its frame."""
 CONCERT_A = 440.0
 """Hz."""
 RESOLUTION = 100
-"""Parts of a step into which deviations are counted."""
+"""Number of histogram bins per step, for counting deviations."""
 
 
 class Peaks(NamedTuple):
-    """The tones of frames: frequencies in Hz, and amplitudes on any scale."""
+    """The tones in frames: frequencies in Hz, and amplitudes on any scale."""
 
     hertz: Numbers
     height: Numbers
 
 
 def peaks_of(amplitude: Samples) -> Peaks:
-    """The local maxima of frames, each at the top of a parabola through three bins."""
+    """Returns the local maxima of frames.
+
+    Each is located at the top of a parabola through three bins.
+    """
     import numpy
 
     width = RATE / (2 * (amplitude.shape[1] - 1))
@@ -57,7 +61,10 @@ def peaks_of(amplitude: Samples) -> Peaks:
 
 
 def tuning_of(peaks: Sequence[Peaks]) -> float:
-    """The mode of the louder tones' deviations: -0.5 to 0.5 steps; 0 without tones."""
+    """Returns the most frequent deviation of the louder tones, or 0 without tones.
+
+    It is from -0.5 to 0.5 steps.
+    """
     import numpy
 
     hertz, height = map(numpy.concatenate, zip(*peaks, strict=True))
