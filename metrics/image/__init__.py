@@ -1,1 +1,1 @@
-"""Metrics of pictures."""
+"""Metrics for the pictures in an answer."""

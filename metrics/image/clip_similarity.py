@@ -1,4 +1,4 @@
-"""Similarity of two pictures, or of a picture and a text, by CLIP."""
+"""CLIP similarity of two pictures, or of a picture and a text."""
 
 from __future__ import annotations
 
@@ -42,20 +42,22 @@ def clip_image_similarity(
 ) -> list[Score]:
     """Cosine of the CLIP embeddings of the answer's and reference's pictures, in order.
 
-    Range -1 to 1, higher is better; the mean over pairs. It is 1 for the same picture,
-    and well above 0 for any two. An answer with another number of pictures, or with a
-    damaged one, is 0, with the ``reason`` as evidence. The first reference counts.
-    Unscored without a picture in it that can be decoded.
+    Range -1 to 1, higher is better. The value is the mean over pairs. It is 1 for the
+    same picture, and well above 0 for any two pictures. An answer with another number
+    of pictures, or with a damaged picture, scores 0, with the ``reason`` as evidence.
+    Only the first reference is used. Unscored if it has no picture, or if one cannot be
+    decoded.
 
     Switches:
 
     - ``model``: a CLIP model, by its name on the hub (about 1.7 GB) or as a folder.
-    - ``size``: pictures of two sizes stay as they are (``own``), or both get the
-      smaller height and width (``smaller``), as for ``image_similarity``, in bytes.
-    - ``missing``: an answer without the right pictures is 0 (``zero``) or inapplicable
-      (``dropped``).
-    - ``vectors``: a file of embeddings in place of the model. Each line is ``{"sha256"
-      or "text", "vector"}``, with the SHA-256 of a picture's file.
+    - ``size``: if two pictures differ in size, they keep their sizes (``own``), or both
+      are resized to the smaller height and width (``smaller``), as in
+      ``image_similarity``, and then converted to bytes.
+    - ``missing``: an answer without the right pictures scores 0 (``zero``) or is
+      inapplicable (``dropped``).
+    - ``vectors``: a file of embeddings that replaces the model. Each line is
+      ``{"sha256" or "text", "vector"}``, with the SHA-256 of a picture's file.
 
     Evidence: the cosine of each pair.
     """
@@ -100,19 +102,21 @@ def clip_text_similarity(
     missing: Missing = "zero",
     vectors: PathOrName = "",
 ) -> list[Score]:
-    """Cosine of the CLIP embeddings of the answer's pictures and of the requested text.
+    """Cosine between the CLIP embeddings of the answer's pictures and a requested text.
 
-    Range -1 to 1, higher is better; the mean over pictures. A good fit is seldom above
-    .35. CLIP reads the first 77 tokens of a text. An answer without a picture, or with
-    a damaged one, is 0, with the ``reason`` as evidence. Unscored without a text.
+    Range -1 to 1, higher is better. The value is the mean over pictures. Even a good
+    match is seldom above 0.35. CLIP reads the first 77 tokens of a text. An answer
+    without a picture, or with a damaged picture, scores 0, with the ``reason`` as
+    evidence. Unscored without a text.
 
     Labels, for example: ``{"Text_Prompt": "a hare in the snow"}``.
 
     Switches:
 
-    - ``text_key``: the label with the text. Without it the text of the input counts.
-    - ``model``, ``missing``, ``vectors``: those of ``clip_image_similarity``.
-    - ``size``: as there, if the reference has as many pictures as the answer.
+    - ``text_key``: the label with the text. If empty, the text of the input is used.
+    - ``model``, ``missing``, ``vectors``: as in ``clip_image_similarity``.
+    - ``size``: as in ``clip_image_similarity``. It only applies if the reference has
+      the same number of pictures as the answer.
 
     Evidence: the cosine of each picture.
     """
@@ -148,7 +152,10 @@ def clip_text_similarity(
 
 
 def text_of(sample: Sample, key: str) -> str:
-    """The text under a label, or of the input without a key; empty without a text."""
+    """Returns the text in a label, or without a key the text of the input.
+
+    Returns an empty string if there is no text.
+    """
     if not key:
         texts = [message.content.words.strip() for message in sample.input]
         return " ".join(filter(None, texts))
@@ -178,7 +185,7 @@ def _pictures_and_text(trial: Trial, key: str) -> tuple[Sequence[Media], str] | 
 
 
 def _resized(answer: Media, reference: Media) -> list[Shown]:
-    """Returns both pictures at the smaller height and width, if their sizes differ."""
+    """Resizes both pictures to the smaller height and width, if their sizes differ."""
     try:
         answer_pixels, reference_pixels = rgb(answer), rgb(reference)
     except ContentError:  # reported when the pictures are embedded
@@ -200,7 +207,7 @@ def _resized(answer: Media, reference: Media) -> list[Shown]:
 def _cosine(
     media: Media, answer: Vector | ContentError, other: Vector | ContentError
 ) -> float | Score:
-    """The cosine of an answer's picture and another embedding, or the score without."""
+    """Returns the cosine of two embeddings, or the score if there is no embedding."""
     if isinstance(other, ContentError):
         return Score.unscored(str(other))
     if isinstance(answer, ContentError):

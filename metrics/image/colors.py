@@ -1,4 +1,4 @@
-"""Colours by name, and the rule for an area of a colour."""
+"""Colours by name, and the rule that decides whether an area has a colour."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 from mmeval.records import Sample
 
 Color: TypeAlias = Sequence[int]
-"""Red, green and blue, each 0 to 255."""
+"""Red, green and blue, each from 0 to 255."""
 
 COLORS: Mapping[str, Color] = {
     "green": [0, 128, 0],
@@ -24,17 +24,17 @@ COLORS: Mapping[str, Color] = {
     "purple": [128, 0, 128],
     "cyan": [0, 255, 255],
 }
-"""MMMG's colours."""
+"""The colours of MMMG."""
 WITHOUT_HUE = ("white", "black")
-"""Colours without a hue, which are compared by distance."""
+"""Colours without a hue. They are compared by distance."""
 
 
 class ColorRule(NamedTuple):
-    """The rule by which a mean colour is the requested one.
+    """The rule that decides whether a mean colour is the requested colour.
 
-    White and black: at most ``black_white_distance`` away in RGB (0 to 441). Others:
-    their hues, on a circle from 0 to 1, differ by at most ``hue_low`` or at least
-    ``hue_high``.
+    White and black must be at most ``black_white_distance`` away in RGB (0 to 441). For
+    other colours, the two hues on a circle from 0 to 1 must differ by at most
+    ``hue_low`` or at least ``hue_high``.
     """
 
     black_white_distance: float
@@ -47,7 +47,10 @@ class ColorRule(NamedTuple):
         name: str,
         target: Color,
     ) -> bool:
-        """MMMG's rule by hue alone. Grey has hue 0, so it passes as red and orange."""
+        """Applies MMMG's rule, which compares colours by hue alone.
+
+        Grey has hue 0, so it passes as red and orange.
+        """
         if name in WITHOUT_HUE:
             return math.dist(mean, target) <= self.black_white_distance
         return not self.hue_low < abs(hue(mean) - hue(target)) < self.hue_high
@@ -68,7 +71,7 @@ def color_fault(
     key: str,
     colors: Mapping[str, Any],
 ) -> str:
-    """Returns why a label does not name a colour of a table; empty if it does."""
+    """Returns why a label does not name a colour, or an empty string if it does."""
     name = sample.metadata.get(key)
     if not isinstance(name, str) or name not in colors:
         return (

@@ -1,4 +1,4 @@
-"""DreamSim: how similar pictures look to people, by several vision transformers."""
+"""DreamSim: how similar pictures look to people, predicted by vision transformers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Pair(NamedTuple):
 
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Why a sample cannot be scored, whatever the answer is; empty if it can."""
+    """Returns why no answer to a sample can be scored, or an empty string if it can."""
     if switches["region"] != "bbox":
         return ""
     key = switches["bbox_key"]
@@ -72,31 +72,33 @@ def dreamsim(
     bbox_key: str = "bbox",
     margin: OneOrMore = 10,
 ) -> list[Score]:
-    """How similar two pictures look to people: 1 less DreamSim's distance.
+    """How similar two pictures look to people: 1 minus DreamSim's distance.
 
-    Range -1 to 1, higher is better: 1 for the same picture. Pictures of one kind lie
-    well above 0, and values below 0 are rare. Each picture is squeezed to 224 x 224
-    pixels (bicubic). An answer without the picture, or with a damaged one, is 0, with
-    the ``reason`` as evidence. Unscored without an answer, or if the other picture or
-    the box is missing or unusable.
+    Range -1 to 1, higher is better: 1 for the same picture. Pictures of the same kind
+    score well above 0, and values below 0 are rare. Each picture is resized to 224 x
+    224 pixels without keeping its aspect ratio (bicubic). An answer without the
+    picture, or with a damaged picture, scores 0, with the ``reason`` as evidence.
+    Unscored without an answer, or if the other picture or the box is missing or
+    unusable.
 
-    The released networks are computed without the package ``dreamsim``, with the same
-    results. In a batch the last digits may differ.
+    The released networks are computed without the package ``dreamsim``. The results are
+    the same, except that the last digits may differ in a batch.
 
     Labels, for example: ``{"bbox": [40, 6, 60, 26]}``.
 
     Switches:
 
     - ``model``: a folder with the files of ``dreamsim_ensemble_checkpoint.zip`` (about
-      1.1 GB), from the releases of github.com/ssundaram21/dreamsim, and with
-      ``dino_vitbase16_pretrain.pth`` of github.com/facebookresearch/dino in
-      ``checkpoints/``.
-    - ``pictures``: the answer must have ``only`` one picture, or its ``last`` one
-      counts.
+      1.1 GB), from the releases of github.com/ssundaram21/dreamsim. Its subfolder
+      ``checkpoints/`` must also contain ``dino_vitbase16_pretrain.pth`` from
+      github.com/facebookresearch/dino.
+    - ``pictures``: the answer must have ``only`` one picture, or its ``last`` picture
+      is used.
     - ``against``: the first picture of the first ``reference``, or of the ``input``.
-    - ``region``: the ``whole`` pictures, or the padded ``bbox`` in both. For a box the
-      answer must have exactly one picture, which is first resized to the other's size.
-    - ``bbox_key``, ``margin``: those of ``edit_outside_ssim``.
+    - ``region``: compare the ``whole`` pictures, or the padded ``bbox`` in both. For a
+      box, the answer must have exactly one picture. It is first resized to the size of
+      the other picture.
+    - ``bbox_key``, ``margin``: as in ``edit_outside_ssim``.
 
     Evidence: the ``distance``.
     """
@@ -123,7 +125,7 @@ def dreamsim(
 
 
 class _PairSwitches(NamedTuple):
-    """The switches that say which pictures are compared."""
+    """The switches that select the pictures to compare."""
 
     which: Which
     against: Against
@@ -132,7 +134,7 @@ class _PairSwitches(NamedTuple):
     margin: int
 
     def pair(self, trial: Trial) -> _Pair | Score:
-        """Returns both pictures, or the score of a trial that lacks one."""
+        """Returns both pictures, or the trial's score if one is missing."""
         if self.region == "bbox":
             edit = edit_of(
                 trial, against=self.against, bbox_key=self.bbox_key, margin=self.margin

@@ -1,10 +1,10 @@
 """The network of DreamSim: the distance of pictures, by the released checkpoints.
 
 Fu, Tamir, Sundaram and others, "DreamSim", NeurIPS 2023. Its package needs torchvision,
-timm, open_clip and peft to load three vision transformers of one form with corrections
-of low rank. Here the network is computed from the released files, by their names, and
-the corrections are added to the weights once. Tensors are ``Any``, since types are
-checked without torch.
+timm, open_clip and peft. With them it loads three vision transformers of the same form
+and their low-rank corrections. This module computes the network from the released files
+by the names of the weights, and adds the corrections to the weights once. Tensors have
+the type ``Any``, since types are checked without torch.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 Weights = Mapping[str, Any]
 
 SIZE = 224
-"""Pixels a side of the square to which every picture is resized."""
+"""Side in pixels of the square to which every picture is resized."""
 _HEAD = 64
-"""Channels of an attention head in each transformer."""
+"""Number of channels of an attention head in each transformer."""
 _IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 _CLIP = ((0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711))
-"""Mean and spread of red, green and blue in a transformer's training."""
+"""Mean and spread of red, green and blue in the training of a transformer."""
 _ADAPTER = "ensemble_lora"
 _NAME = re.compile(
     r"(?:"
@@ -42,10 +42,10 @@ _NAME = re.compile(
 
 
 class VisionTransformer(NamedTuple):
-    """A vision transformer. ``takes`` is the output that is used.
+    """A vision transformer.
 
-    That is the first token of the last block, or the projected output, which CLIP
-    compares with texts.
+    ``takes`` names the output that is used: the first token of the last block, or the
+    projected output that CLIP compares with texts.
     """
 
     weights: Weights
@@ -61,9 +61,9 @@ class DreamSimEnsemble(NamedTuple):
 
 
 def loaded_ensemble(folder: Path, device: str) -> DreamSimEnsemble:
-    """Returns the three corrected transformers of a folder with the released files.
+    """Loads the three corrected transformers from a folder with the released files.
 
-    Raises WeightsError for files that are not the complete ensemble.
+    Raises WeightsError if the files are not the complete ensemble.
     """
     torch = need("torch", "hf")
     gelu = torch.nn.functional.gelu
@@ -88,7 +88,7 @@ def loaded_ensemble(folder: Path, device: str) -> DreamSimEnsemble:
         for transformer, weights in zip(stored, corrected, strict=True):
             placed = {name: part.float().to(device) for name, part in weights.items()}
             transformers.append(transformer._replace(weights=placed))
-        # finds missing weights once, and not in each trial
+        # Missing weights are found here, and not only when the first trial is scored.
         with torch.inference_mode():
             blank = torch.zeros(1, 3, SIZE, SIZE, device=device)
             for transformer in transformers:
@@ -96,11 +96,14 @@ def loaded_ensemble(folder: Path, device: str) -> DreamSimEnsemble:
         return DreamSimEnsemble(tuple(transformers), device)
 
 
-_ADVICE = "put the released files there again, or name another folder with the switch"
+_ADVICE = "copy the released files there again, or name another folder with the switch"
 
 
 def embeddings(ensemble: DreamSimEnsemble, pictures: Sequence[Image]) -> Any:
-    """Embeddings of mean 0 and length 1; their cosines are similarities of pictures."""
+    """Returns embeddings with mean 0 and length 1.
+
+    The cosine of two embeddings is the similarity of the pictures.
+    """
     import numpy as np
     from PIL.Image import Resampling
 
@@ -123,9 +126,10 @@ def embeddings(ensemble: DreamSimEnsemble, pictures: Sequence[Image]) -> Any:
 
 
 def _dino(folder: Path) -> dict[str, Any]:
-    """The transformer of DINO: torch hub's file, else the teacher of a checkpoint.
+    """Loads DINO's transformer from torch hub's file, or else from a checkpoint.
 
-    Raises UsageError if the released file has only the head.
+    Of a checkpoint, the teacher is used. Raises UsageError if the released file
+    contains only the head.
     """
     hub_file = folder / "checkpoints" / "dino_vitbase16_pretrain.pth"
     if hub_file.is_file():
@@ -136,8 +140,8 @@ def _dino(folder: Path) -> dict[str, Any]:
         weights[name.removeprefix("module.").removeprefix("backbone.")] = tensor
     if "cls_token" not in weights:
         raise UsageError(
-            f"{folder}: dino_vitb16_pretrain.pth does not have the transformer; put "
-            "dino_vitbase16_pretrain.pth of DINO into "
+            f"{folder}: dino_vitb16_pretrain.pth does not contain the transformer. "
+            "Copy DINO's dino_vitbase16_pretrain.pth to "
             f"{hub_file.parent}"
         )
     return weights
@@ -146,7 +150,7 @@ def _dino(folder: Path) -> dict[str, Any]:
 def _corrected(
     transformers: Sequence[VisionTransformer], folder: Path
 ) -> list[dict[str, Any]]:
-    """The weights of the transformers, with the low-rank corrections of a folder."""
+    """Adds the low-rank corrections in a folder to the weights of the transformers."""
     settings = json.loads((folder / "adapter_config.json").read_text("utf-8"))
     scale = settings["lora_alpha"] / settings["r"]
     path = folder / "adapter_model.safetensors"
@@ -155,7 +159,7 @@ def _corrected(
     corrections = read_weights(path)
     names = [name for name in corrections if ".lora_A." in name]
     if not names:
-        raise ValueError(f"{folder.name} does not have corrections")
+        raise ValueError(f"{folder.name} does not contain any corrections")
     corrected = [dict(transformer.weights) for transformer in transformers]
     for name in names:
         transformer, layer = _corrected_layer(name)
@@ -166,14 +170,14 @@ def _corrected(
 
 
 def _corrected_layer(name: str) -> tuple[int, str]:
-    """Returns the transformer and the weight that a correction belongs to.
+    """Returns the transformer and the weight to which a correction belongs.
 
-    Raises ValueError for a name of another form, since without a correction it would
-    be another metric.
+    Raises ValueError for an unknown name. Without the correction the network would
+    measure something else.
     """
     match = _NAME.fullmatch(name)
     if match is None:
-        raise ValueError(f"the name {name!r} of a correction has another form")
+        raise ValueError(f"the name {name!r} of a correction is unknown")
     return int(match["tower"]), f"{match['layer']}.weight"
 
 

@@ -1,4 +1,4 @@
-"""Edited pictures: the box that should change, and how well the rest is kept."""
+"""Edited pictures: the box that should change, and how well the rest is preserved."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels
 
 Against = Literal["input", "reference"]
-"""The picture that the edited one is compared with: the original, or the target."""
+"""The picture with which the edited picture is compared: the original or the target."""
 
 Region = Literal["whole", "bbox"]
-"""The compared region: the whole picture, or the padded box of an edited one."""
+"""The compared region: the whole picture, or the padded box of an edited picture."""
 
 FILTER = "BICUBIC"
-"""The filter that resizes an edited picture to the size of the other one."""
+"""The filter that resizes an edited picture to the size of the other picture."""
 
 
 class PixelBox(NamedTuple):
-    """A rectangle in pixels; ``right`` and ``bottom`` are the first ones outside."""
+    """A rectangle in pixels. ``right`` and ``bottom`` are exclusive."""
 
     left: int
     top: int
@@ -59,11 +59,11 @@ def edit_outside_ssim(
 ) -> Score:
     """SSIM of the edited picture and the original, outside the box that should change.
 
-    Range -1 to 1, higher is better; 1 when no pixel differs. The box is painted black
-    in both pictures, so it counts as perfect agreement. The answer's picture is first
-    resized to the size of the other (bicubic). An answer without exactly one picture
-    that can be decoded is 0, with the ``reason`` as evidence. Unscored if the sample
-    lacks the picture or a usable box.
+    Range -1 to 1, higher is better: 1 if no pixel differs. The box is painted black in
+    both pictures, so it counts as perfect agreement. The answer's picture is first
+    resized to the size of the other picture (bicubic). An answer scores 0, with the
+    ``reason`` as evidence, unless it has exactly one picture that can be decoded.
+    Unscored if the sample lacks the picture or a usable box.
 
     Labels, for example: ``{"bbox": [40, 6, 60, 26]}``.
 
@@ -72,8 +72,8 @@ def edit_outside_ssim(
     - ``against``: the first picture of the ``input``, or of the ``reference``.
     - ``bbox_key``: the label with the box ``[left, top, right, bottom]``, in pixels of
       that picture.
-    - ``margin``: the box is widened on each side by the width or height divided by
-      this, and cut at the edges.
+    - ``margin``: the box is widened on each side by the picture's width or height
+      divided by this number, and cut at the picture's edges.
 
     Evidence: ``ssim`` and ``padded_box``.
     """
@@ -87,7 +87,7 @@ def edit_outside_ssim(
 
 
 class Edit(NamedTuple):
-    """The edited picture, resized to the other one, the other one, and the box."""
+    """An edited picture, resized to the original's size, the original, and the box."""
 
     edited: Pixels
     original: Pixels
@@ -101,9 +101,10 @@ def edit_of(
     bbox_key: str = "bbox",
     margin: int = 10,
 ) -> Edit | Score:
-    """The edit of a trial, or its score: 0 for a fault of the answer, else unscored.
+    """Returns the edit in a trial, or the trial's score if there is none.
 
-    The arguments are the switches of ``edit_outside_ssim``.
+    The score is 0 for a fault of the answer, and unscored otherwise. The arguments are
+    the switches of ``edit_outside_ssim``.
     """
     original = other_picture(trial.sample, against)
     if isinstance(original, Score):
@@ -111,8 +112,8 @@ def edit_of(
     height, width = original.shape[:2]
     if min(height, width) < SMALLEST:
         return Score.unscored(
-            f"the {against} picture is {width} x {height}; it needs at least "
-            f"{SMALLEST} pixels a side"
+            f"the {against} picture is {width} x {height}, but each side must have at "
+            f"least {SMALLEST} pixels"
         )
     label = trial.sample.metadata.get(bbox_key)
     fault = box_fault(label, bbox_key)
@@ -121,8 +122,8 @@ def edit_of(
     box = padded_box(label, (width, height), margin)
     if box.left >= box.right or box.top >= box.bottom:
         return Score.unscored(
-            f"the box {label} under {bbox_key!r} lies outside the picture of {width} "
-            f"x {height}"
+            f"the box {label} in the label {bbox_key!r} is outside the picture, which "
+            f"is {width} x {height}"
         )
     edited = the_only(trial)
     if isinstance(edited, Score):
@@ -135,10 +136,10 @@ def padded_box(
     size: tuple[int, int],
     margin: int = 10,
 ) -> PixelBox:
-    """Returns a box widened on each side and cut at the edges of a picture.
+    """Widens a box on each side, and cuts it at the edges of a picture.
 
-    ``size`` is the picture's width and height. Each side grows by one in ``margin`` of
-    it, rounded down.
+    ``size`` is the picture's width and height. Each side of the box moves outwards by
+    the size divided by ``margin``, rounded down.
 
     >>> padded_box([-1, 30, 90, 80], (150, 120))
     PixelBox(left=0, top=18, right=105, bottom=92)
@@ -172,31 +173,31 @@ def box_fault(label: Any, key: str) -> str:
             return fault
     if label[0] >= label[2] or label[1] >= label[3]:
         return (
-            f"the box {label} under {key!r} is empty: its right and bottom must be "
-            "greater than its left and top"
+            f"the box {label} in the label {key!r} is empty. Its right and bottom must "
+            "be greater than its left and top"
         )
     return ""
 
 
 _MAX_EDGE = 1e9
-"""Pixels. Every picture is smaller, and the comparison also refuses NaN."""
+"""Largest coordinate in pixels. Every picture is smaller, and NaN fails this check."""
 
 
 def cropped(pixels: Pixels, box: PixelBox) -> Image:
-    """Returns the part of a picture inside a box."""
+    """Cuts out the part of a picture inside a box."""
     part = pixels[box.top : box.bottom, box.left : box.right]
     return picture(part.copy())
 
 
 def blackened(pixels: Pixels, box: PixelBox) -> Pixels:
-    """Returns the picture with the box painted black."""
+    """Paints the box in a picture black."""
     painted = pixels.copy()
     painted[box.top : box.bottom, box.left : box.right] = 0
     return painted
 
 
 def other_picture(sample: Sample, against: Against) -> Pixels | Score:
-    """The pixels that the answer's picture is compared with, or an unscored score."""
+    """Returns the pixels of the original or the target, or an unscored score."""
     media = input_picture(sample) if against == "input" else reference_picture(sample)
     if isinstance(media, Score):
         return media

@@ -1,4 +1,4 @@
-"""Fill: whether a region or border has one colour, and the area beside it has not."""
+"""Fill: whether a region or border, and not the area beside it, has one colour."""
 
 from __future__ import annotations
 
@@ -61,16 +61,16 @@ def region_fill(
     hue_high: float = 0.85,
     penalty_distance: float = 16.0,
 ) -> Score:
-    """How evenly a region has the requested colour, less how far the fill runs over.
+    """How evenly a region has the requested colour, minus how far the fill runs over.
 
-    Range 0 to 1, higher is better. The value is the SSIM of the region with an even
-    area of its mean colour, less the share of pixels of that colour in the band beside
-    it, and at least 0. It is 0 if the mean colour is not the requested one. White and
-    black are compared by their distance in RGB, other colours by hue alone. Grey has
-    hue 0, so it passes as red and as orange: the benchmark's rule.
+    Range 0 to 1, higher is better. The value is the SSIM between the region and an even
+    area of its mean colour, minus the share of pixels with that colour in the band
+    beside it, and at least 0. It is 0 if the mean colour is not the requested colour.
+    White and black are compared by their distance in RGB, other colours by hue alone.
+    Grey has hue 0, so by the benchmark's rule it passes as red and as orange.
 
     The answer must have exactly one picture that can be decoded, with a region of at
-    least 7 pixels a side. Otherwise it is 0, with the ``reason`` as evidence.
+    least 7 pixels on each side. Otherwise it scores 0, with the ``reason`` as evidence.
     Transparency is dropped. Unscored if the labels do not name a region and a colour.
 
     Labels, for example: ``{"region": "left half", "color": "green"}``.
@@ -82,11 +82,12 @@ def region_fill(
     - ``color_key``: the label with the name of the colour.
     - ``colors``: the colours by name, each as red, green and blue.
     - ``half``, ``thirds``, ``quarters``: where regions end, as shares of the side.
-    - ``black_white_distance``: the largest distance from white or black, 0 to 441.
-    - ``hue_low``, ``hue_high``: a hue, 0 to 1 on a circle, is wrong if it differs by
-      more than the first and less than the second.
-    - ``penalty_distance``: a pixel in the band has run over if its colour is at most
-      this far from the mean colour.
+    - ``black_white_distance``: the largest allowed distance from white or black, from 0
+      to 441.
+    - ``hue_low``, ``hue_high``: hues are from 0 to 1 on a circle. A hue is wrong if it
+      differs by more than ``hue_low`` and less than ``hue_high``.
+    - ``penalty_distance``: a pixel in the band counts as filled if the distance of its
+      colour from the mean colour is at most this.
 
     Evidence: ``ssim``, ``penalty``, ``avg_color`` and ``color_ok``.
     """
@@ -121,24 +122,24 @@ def border_fill(
     hue_high: float = 0.85,
     penalty_distance: float = 16.0,
 ) -> Score:
-    """How evenly the border has the requested colour, less how far it runs inside.
+    """How evenly the border has the requested colour, minus how far it runs inside.
 
-    Range 0 to 1, higher is better. The border has four pieces, each beside the square
-    in the middle of the picture. Laid side by side they are scored as a region of
-    ``region_fill``; the band beside them is the border of the inner part, of the same
-    share.
+    Range 0 to 1, higher is better. The border consists of four pieces, one on each side
+    of the square in the middle of the picture. They are joined and scored like a region
+    of ``region_fill``. The band beside them is the border of the inner part, with the
+    same share of its size.
 
     The answer must have exactly one picture that can be decoded, with a border of at
-    least 7 pixels a side. Otherwise it is 0, with the ``reason`` as evidence. Unscored
-    if the label does not name a colour.
+    least 7 pixels on each side. Otherwise it scores 0, with the ``reason`` as evidence.
+    Unscored if the label does not name a colour.
 
     Labels, for example: ``{"color": "blue"}``.
 
     Switches: ``border`` is the width of the border, as a share of the picture's width
     and height. ``color_key``, ``colors``, ``black_white_distance``, ``hue_low``,
-    ``hue_high`` and ``penalty_distance`` are those of ``region_fill``.
+    ``hue_high`` and ``penalty_distance`` are as in ``region_fill``.
 
-    Evidence: as for ``region_fill``.
+    Evidence: as in ``region_fill``.
     """
     fault = color_fault(trial.sample, color_key, colors)
     pixels = Score.unscored(fault) if fault else the_only(trial)
@@ -172,7 +173,7 @@ def _filled(
     height, width = area.shape[:2]
     if min(height, width) < SMALLEST:
         return wrong(
-            f"the area is {width} x {height}; it needs at least {SMALLEST} pixels a "
+            f"the area is {width} x {height}, but needs at least {SMALLEST} pixels a "
             "side"
         )
     totals = area.sum(axis=(0, 1), dtype=numpy.int64)
@@ -197,7 +198,10 @@ def share_near(
     color: Color,
     distance: float,
 ) -> float:
-    """The share of pixels within a distance of a colour in RGB; 0 without pixels."""
+    """Returns the share of pixels within a distance of a colour in RGB.
+
+    The share is 0 if there are no pixels.
+    """
     import numpy
 
     if not pixels.size:
@@ -210,7 +214,7 @@ def share_near(
 
 
 Span = tuple[float, float]
-"""Two shares of a picture's side."""
+"""The start and end of a part, as shares of a picture's side."""
 
 
 class Bands(NamedTuple):
@@ -221,7 +225,7 @@ class Bands(NamedTuple):
     beside: Span
 
     def cut(self, pixels: Pixels, span: Span) -> Pixels:
-        """Returns the part of a picture. Coordinates are rounded, half to even."""
+        """Cuts a part out of a picture. Coordinates are rounded, half to even."""
         height, width = pixels.shape[:2]
         start, end = span
         if self.along == "width":
@@ -253,7 +257,7 @@ def bands_of(
     thirds: Sequence[float] = (0.33, 0.67),
     quarters: Sequence[float] = (0.25, 0.5, 0.75),
 ) -> Bands:
-    """Returns the bands of a region by its name.
+    """Returns the bands of a region, given its name.
 
     >>> bands_of("lower third")
     Bands(along='height', region=(0.67, 1), beside=(0.33, 0.67))
@@ -273,10 +277,10 @@ def bands_of(
 
 
 def border_strip(pixels: Pixels, border: float) -> Pixels:
-    """Returns the four pieces of a picture's border, one below the other.
+    """Returns the four pieces of a picture's border, joined one below the other.
 
-    Each is as wide as the picture's shorter side: above, left and right (turned a
-    quarter to the left), below.
+    Their order is above, left, right, below. Each is as wide as the picture's shorter
+    side. The left and right pieces are rotated by 90 degrees counterclockwise.
     """
     import numpy
 
@@ -291,7 +295,7 @@ def border_strip(pixels: Pixels, border: float) -> Pixels:
 
 
 def inside(pixels: Pixels, border: float) -> Pixels:
-    """Returns the part inside a border."""
+    """Returns the part of a picture inside its border."""
     height, width = pixels.shape[:2]
     top, bottom = round(border * height), round((1 - border) * height)
     left, right = round(border * width), round((1 - border) * width)

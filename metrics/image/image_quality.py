@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels
 
 SHORTEST_SIDE = 192
-"""The shortest side, in pixels, of a picture that is not enlarged: two patches of
-NIQE."""
+"""A picture with a shorter side, in pixels, is enlarged. This is the size of two
+patches of NIQE."""
 WORST_NIQE = 10.0
-"""The distance at which the quality becomes 0."""
+"""The NIQE from which on the quality is 0."""
 
 
 @metric(
@@ -50,32 +50,32 @@ def image_quality(
     """Mean quality of the answer's pictures: how close to undamaged photographs.
 
     Range 0 to 1, higher is better: 1 - NIQE / ``worst``, limited to 0 and 1 (see
-    ``niqe``). Natural pictures have a NIQE of about 3 to 6, strongly blurred ones 10,
-    blocky ones more than 20. Pictures are used as stored: transparency is dropped, grey
-    is used for all channels, and the orientation (EXIF) is ignored. A picture with
-    fewer than two patches that are not flat is 0. One that is missing or damaged is 0;
-    one above the limits of decoding leaves the answer unscored. Inapplicable without a
-    picture.
+    ``niqe``). Natural pictures have a NIQE of about 3 to 6, strongly blurred pictures
+    of 10, and blocky pictures of more than 20. Pictures are used as stored:
+    transparency is dropped, grey is used for all channels, and the orientation (EXIF)
+    is ignored. A picture scores 0 if it is missing or damaged, or has fewer than two
+    patches that are not flat. A picture above the limits of decoding leaves the answer
+    unscored. Inapplicable without a picture.
 
-    It ignores colours, content, and whether the picture is what was requested.
+    The metric ignores colours, content, and whether the picture is what was requested.
     Drawings, diagrams and screenshots count as bad photographs. Half a pixel of blur or
-    a light JPEG does not lower it: NIQE ranks damages that can be seen.
+    a light JPEG compression does not lower the score, since NIQE ranks visible damage.
 
     Switches:
 
-    - ``method``: ``niqe``, or ``released`` for the stand-in of the released script, by
-      OpenCV (extra ``ocr``): 1 less a stand-in for BRISQUE over 100, to four digits. It
-      lies between .86 and .94 whatever the picture shows.
+    - ``method``: ``niqe``, or ``released`` for the released script's stand-in, by
+      OpenCV (extra ``ocr``). The latter is 1 minus a stand-in for BRISQUE divided by
+      100, rounded to four digits. It is between 0.86 and 0.94 for any picture.
     - ``worst``: the NIQE from which on the quality is 0.
-    - ``short_side``: a picture whose shorter side has fewer pixels is enlarged to this
-      (bicubic), and the enlarging is measured too.
-    - ``unreadable``: a missing or damaged file is 0 (``zero``) or has no quality
+    - ``short_side``: a picture with a shorter side is enlarged to this number of pixels
+      (bicubic). The enlarging affects the score too.
+    - ``unreadable``: a missing or damaged file scores 0 (``zero``) or has no quality
       (``unscored``).
 
-    Evidence: ``items``, for each picture its ``label`` and ``quality``, with ``niqe``,
-    how many ``patches`` are finite ``of`` how many, and the flags ``enlarged`` and
-    ``too_few_patches``. With ``released``: ``brisque`` and ``niqe`` (its stand-ins),
-    ``features_scale1`` and ``features_scale2``.
+    Evidence: ``items`` has an entry for each picture, with its ``label``, ``quality``
+    and ``niqe``, the number of finite ``patches``, the number ``of`` all patches, and
+    the flags ``enlarged`` and ``too_few_patches``. With ``released`` it has ``brisque``
+    and ``niqe`` (the stand-ins), ``features_scale1`` and ``features_scale2``.
     """
 
     def item_score(media: Media) -> ItemScore:
@@ -83,7 +83,7 @@ def image_quality(
             released = released_quality(stored_rgb(media))
             if released is None:
                 return ItemScore.none(
-                    "the released script fails with a picture of one pixel a side"
+                    "the released script cannot score a picture with a side of 1 pixel"
                 )
             return ItemScore(
                 in_released_digits(released.score / 100), released.to_json()
@@ -111,12 +111,12 @@ def image_quality(
 
 
 def quality_of(distance: float, *, worst: float = WORST_NIQE) -> float:
-    """Returns the quality of a picture with a NIQE of ``distance``."""
+    """Converts a NIQE of ``distance`` to a quality."""
     return 1 - min(max(distance, 0.0), worst) / worst
 
 
 def enlarged_size(pixels: Pixels, short_side: int) -> tuple[int, int]:
-    """Height and width of a picture once no side is under ``short_side`` pixels."""
+    """Returns a picture's height and width, enlarged to ``short_side`` if needed."""
     height, width = pixels.shape[:2]
     shorter = min(height, width)
     if shorter >= short_side:

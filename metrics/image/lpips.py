@@ -1,4 +1,4 @@
-"""LPIPS: how similar pictures look to people, by AlexNet."""
+"""LPIPS: how similar pictures look to people, predicted by AlexNet."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels
 
 _AT_ONCE, _PIXELS = 16, 2**20
-"""The most pairs in one batch, and the most pixels of their first pictures. With more,
-each pair takes longer."""
+"""Maximum number of pairs in a batch, and of pixels in their first pictures. In larger
+batches each pair takes longer."""
 
 
 @metric(
@@ -48,26 +48,26 @@ def lpips(
 ) -> list[Score]:
     """How similar the answer's and reference's pictures look to people, in order.
 
-    The value is 1 less LPIPS's distance, the mean over pairs. Range up to 1, higher is
-    better: 1 for the same picture, below 0 for very different ones. An answer with
-    another number of pictures, with a damaged one, or with one below 31 pixels a side
-    is 0, with the ``reason`` as evidence. The first reference counts. Unscored without
-    a picture in it that can be decoded and is large enough.
+    The value is 1 minus LPIPS's distance, averaged over pairs. Range up to 1, higher is
+    better: 1 for the same picture, below 0 for very different pictures. An answer
+    scores 0, with the ``reason`` as evidence, if it has another number of pictures, or
+    a picture that is damaged or has a side below 31 pixels. Only the first reference is
+    used. Unscored if it has no picture, or if one cannot be decoded or is too small.
 
-    The released networks are computed without the package ``lpips``, with the same
-    results. In a batch the last digits may differ.
+    The released networks are computed without the package ``lpips``. The results are
+    the same, except that the last digits may differ in a batch.
 
     Switches:
 
     - ``model``: a folder (about 0.2 GB) with ``alexnet-owt-7be5be79.pth`` of
       torchvision's model zoo, and ``alex.pth`` of
       github.com/richzhang/PerceptualSimilarity (lpips/weights/v0.1).
-    - ``size``: pictures of two sizes are wrong (``own``), or both get the smaller
-      height and width (``smaller``), as for ``image_similarity``.
-    - ``lpips_range``: the network gets numbers from -1 to 1, as it expects
+    - ``size``: two pictures of different sizes are wrong (``own``), or both are resized
+      to the smaller height and width (``smaller``), as in ``image_similarity``.
+    - ``lpips_range``: the network receives numbers from -1 to 1, as it expects
       (``standard``), or from 0 to 1, as in MME-Unify's script (``official``).
-    - ``missing``: an answer without the right pictures is 0 (``zero``) or inapplicable
-      (``dropped``).
+    - ``missing``: an answer without the right pictures scores 0 (``zero``) or is
+      inapplicable (``dropped``).
 
     Evidence: the distance of each pair.
     """
@@ -94,7 +94,7 @@ _Pair = tuple["Pixels", "Pixels"]
 
 
 def _pairs(trial: Trial, size: Size) -> list[_Pair] | Score:
-    """The pixels of each pair of pictures, or the score of a trial without them."""
+    """Returns the pixels of each pair of pictures, or the score of a trial without."""
     media = pairs_of(trial)
     if isinstance(media, Score):
         return media
@@ -117,13 +117,13 @@ def _pair(
         return reference
     if min(reference.shape[:2]) < SMALLEST:
         return Score.unscored(
-            f"a picture of the reference has a side under {SMALLEST} pixels"
+            f"a picture of the reference has a side below {SMALLEST} pixels"
         )
     answer = produced(answer_media)
     if isinstance(answer, Score):
         return answer
     if min(answer.shape[:2]) < SMALLEST:
-        return wrong(f"a picture of the answer has a side under {SMALLEST} pixels")
+        return wrong(f"a picture of the answer has a side below {SMALLEST} pixels")
     if size == "own" and answer.shape != reference.shape:
         return wrong(other_size(answer, reference))
     return answer, reference
@@ -134,7 +134,7 @@ def _distances(
 ) -> list[float]:
     """Returns the distance of each pair.
 
-    Pairs of one size go through the network together.
+    Pairs of the same size go through the network together.
     """
     distances_of_pairs = [0.0] * len(pairs)
     by_size: dict[tuple[int, int], list[int]] = {}

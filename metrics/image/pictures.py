@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
-    """Of shape (height, width, 3)."""
+    """Pixels of shape (height, width, 3)."""
     Measure: TypeAlias = Callable[[Pixels, Pixels], float | Score]
-    """A number for a picture of the answer and one of the reference, or a score that
-    says why there is none."""
+    """Compares a picture of the answer with a picture of the reference. Returns a
+    number, or a score with the reason if they cannot be compared."""
 
 
 def _size(pixels: Pixels) -> int:
@@ -35,17 +35,17 @@ def _size(pixels: Pixels) -> int:
 
 @decoded_once(size=_size)
 def rgb(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Pixels:
-    """The pixels of a picture, 8 bits a channel, read-only, kept with the medium.
+    """Returns the pixels of a picture with 8 bits per channel.
 
-    Transparency is dropped, and the stored colours count. Raises the errors of
-    ``mmeval.media.decode``.
+    They are read-only and are kept with the medium. Transparency is dropped, and the
+    stored colours are used unchanged. Raises the errors of ``mmeval.media.decode``.
     """
     return _read_only(image(media, limits=limits))
 
 
 @decoded_once(size=_size)
 def stored_rgb(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Pixels:
-    """``rgb`` of the stored picture, without the orientation in the file."""
+    """Returns ``rgb`` of the picture as stored, ignoring the file's orientation."""
     return _read_only(stored_image(media, limits=limits))
 
 
@@ -58,9 +58,9 @@ def _read_only(picture: Image) -> Pixels:
 
 
 def the_only(trial: Trial) -> Pixels | Score:
-    """Returns the pixels of an answer's only picture, or its score.
+    """Returns the pixels of an answer's only picture, or the answer's score.
 
-    The scores are those of ``the_only_medium`` and of ``produced``.
+    The scores are those of ``the_only_medium`` and ``produced``.
     """
     media = the_only_medium(trial, "image", "pictures")
     if isinstance(media, Score):
@@ -69,16 +69,19 @@ def the_only(trial: Trial) -> Pixels | Score:
 
 
 def produced(media: Media) -> Pixels | Score:
-    """Returns the pixels of a picture of the answer, or its score.
+    """Returns the pixels of a picture in the answer, or the answer's score.
 
-    A damaged picture is a wrong answer: 0. One above the limits is unscored, since it
-    is not decoded.
+    A damaged picture scores 0, as a wrong answer. A picture above the limits is not
+    decoded, so it is unscored.
     """
     return decoded(media, rgb)
 
 
 def data_pixels(media: Media) -> Pixels | Score:
-    """The pixels of a data set's picture, or unscored, since it is not the model's."""
+    """Returns the pixels of a picture in the data set, or an unscored score.
+
+    A damaged picture of the data set is not the model's fault.
+    """
     try:
         return rgb(media)
     except ContentError as error:
@@ -108,11 +111,12 @@ def compared(
     measure: Measure,
     smallest: int,
 ) -> Score:
-    """The mean of a measure over the pictures of an answer and its first reference.
+    """Averages a measure over the pictures of an answer and its first reference.
 
-    Pictures are paired in order. Another number of them, or a damaged one, is 0, with
-    the reason. Unscored without a picture in the reference, or with one that is damaged
-    or has a side under ``smallest`` pixels. Evidence: the values, under ``name``.
+    Pictures are paired in order. An answer with another number of pictures, or with a
+    damaged picture, scores 0 and gives the reason. Unscored if the reference has no
+    picture, or a picture that is damaged or has a side below ``smallest`` pixels. The
+    evidence contains the values under ``name``.
     """
     pairs = pairs_of(trial)
     if isinstance(pairs, Score):
@@ -125,8 +129,8 @@ def compared(
         height, width = reference.shape[:2]
         if min(height, width) < smallest:
             return Score.unscored(
-                f"reference picture {number} is {width} x {height}: no side may be "
-                f"under {smallest}"
+                f"reference picture {number} is {width} x {height}, but each side must "
+                f"have at least {smallest} pixels"
             )
         answer = produced(media)
         if isinstance(answer, Score):
@@ -141,7 +145,8 @@ def compared(
 def pairs_of(trial: Trial) -> list[tuple[Media, Media]] | Score:
     """Returns the pictures of the answer and of the first reference, paired in order.
 
-    Or a score: 0 for another number of pictures, unscored without a reference's.
+    Returns the score 0 if their numbers differ, and an unscored score if the reference
+    has no picture.
     """
     sides = sides_of(trial)
     if isinstance(sides, Score):
@@ -152,7 +157,7 @@ def pairs_of(trial: Trial) -> list[tuple[Media, Media]] | Score:
         return Score.unscored("the reference has no picture to compare with")
     if len(answer_pictures) != len(reference_pictures):
         return wrong(
-            f"the answer has {len(answer_pictures)} pictures, the reference "
+            f"the answer has {len(answer_pictures)} pictures, but the reference has "
             f"{len(reference_pictures)}"
         )
     return list(zip(answer_pictures, reference_pictures, strict=True))
@@ -163,9 +168,9 @@ def resized(
     size: tuple[int, ...],
     filter: str,
 ) -> Pixels:
-    """Returns a picture in another height and width.
+    """Resizes a picture to another height and width.
 
-    ``filter`` is Pillow's: ``LANCZOS``, ``BICUBIC`` or ``BILINEAR``.
+    ``filter`` is one of Pillow's: ``LANCZOS``, ``BICUBIC`` or ``BILINEAR``.
     """
     if pixels.shape[:2] == size:
         return pixels
@@ -178,7 +183,7 @@ def resized(
 
 
 def picture(pixels: Pixels) -> Image:
-    """Pixels as a picture of Pillow, in memory of its own."""
+    """Copies pixels into a picture of Pillow."""
     from PIL import Image
 
     return Image.fromarray(pixels)

@@ -27,19 +27,19 @@ def psnr(
 ) -> Score:
     """Peak signal-to-noise ratio of the answer's and reference's pictures, in decibels.
 
-    Range 0 to ``most``, higher is better. Pictures are compared in order, and the mean
-    counts. The ratio of equal pictures is infinite, so they count ``most``, like
-    anything above it. An answer with another number of pictures, or with a damaged one,
-    is 0, with the ``reason`` as evidence. The first reference counts. Unscored without
-    a picture in it that can be decoded.
+    Range 0 to ``most``, higher is better. Pictures are compared in order, and the value
+    is the mean over pairs. A ratio above ``most`` counts as ``most``, including the
+    infinite ratio of equal pictures. An answer with another number of pictures, or with
+    a damaged picture, scores 0, with the ``reason`` as evidence. Only the first
+    reference is used. Unscored if it has no picture, or if one cannot be decoded.
 
     Switches:
 
-    - ``size``: pictures of two sizes are wrong (``own``), or both get the smaller
-      height and width (``smaller``), as for ``image_similarity``.
-    - ``most``: the value of equal pictures, in decibels.
-    - ``missing``: an answer without the right pictures is 0 (``zero``) or inapplicable
-      (``dropped``).
+    - ``size``: two pictures of different sizes are wrong (``own``), or both are resized
+      to the smaller height and width (``smaller``), as in ``image_similarity``.
+    - ``most``: the value for equal pictures, in decibels.
+    - ``missing``: an answer without the right pictures scores 0 (``zero``) or is
+      inapplicable (``dropped``).
 
     Evidence: the value of each pair.
     """
@@ -65,6 +65,6 @@ def other_size(answer: Pixels, reference: Pixels) -> str:
     height, width = answer.shape[:2]
     rows, columns = reference.shape[:2]
     return (
-        f"the answer's picture is {width} x {height}, the reference's {columns} x "
+        f"the answer's picture is {width} x {height}, the reference's is {columns} x "
         f"{rows}"
     )

@@ -1,4 +1,4 @@
-"""Similarity of an answer's and its reference's pictures by pixels, by scikit-image."""
+"""Compares an answer's and its reference's pictures by pixels, with scikit-image."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Measure = Literal["psnr", "nrmse", "mse", "ssim"]
 Sizes = Literal["reference", "smaller"]
-"""The size of compared pictures: the reference's, or the smaller height and width."""
+"""The size of both pictures: the reference's, or the smaller height and width."""
 Window = Annotated[
     int,
     Checked(
@@ -39,10 +39,10 @@ WORST: Mapping[Measure, float] = {
     "mse": 255.0**2,
     "ssim": 0.0,
 }
-"""The value of an answer without the right pictures. For ``nrmse`` it is that of a
+"""The value of an answer without the right pictures. For ``nrmse`` it is the value of a
 black picture."""
 GAUSSIAN = 11
-"""Pixels a side of the weighted window."""
+"""Side in pixels of the weighted window."""
 
 
 @metric(
@@ -63,27 +63,30 @@ def image_similarity(
 ) -> Score:
     """Mean similarity of the answer's and reference's pictures, in order.
 
-    The ``measure`` sets range and direction. An answer with another number of pictures,
-    with a damaged one, or with one too small for the window has the worst value. The
-    first reference counts. Unscored without a picture in it, or with one that is
-    damaged or too small, and for the ``nrmse`` of a black one.
+    The ``measure`` sets the range and direction. An answer gets the worst value if it
+    has another number of pictures, or a picture that is damaged or too small for the
+    window. Only the first reference is used. Unscored if it has no picture, or a
+    picture that is damaged or too small, and for the ``nrmse`` with a black picture.
 
     Switches:
 
     - ``measure``:
 
       - ``psnr``: peak signal-to-noise ratio in decibels, 0 to ``most``, higher is
-        better; worst 0. Equal pictures, whose ratio is infinite, count ``most``.
-      - ``mse``: mean squared error of bytes, 0 to 65025, lower is better; worst 65025.
-      - ``nrmse``: its root over the root mean square of the reference, 0 upwards, lower
-        is better; worst 1, the value of a black picture.
-      - ``ssim``: structural similarity, -1 to 1, higher is better; worst 0.
+        better. The worst value is 0. Equal pictures have an infinite ratio, which
+        counts as ``most``.
+      - ``mse``: mean squared error of bytes, 0 to 65025, lower is better. The worst
+        value is 65025.
+      - ``nrmse``: the root of ``mse`` divided by the root mean square of the reference,
+        0 upwards, lower is better. The worst value is 1, as for a black picture.
+      - ``ssim``: structural similarity, -1 to 1, higher is better. The worst value
+        is 0.
 
-    - ``sizes``: for pictures of two sizes: the answer's gets the size of the
-      ``reference`` (Lanczos), or both get the ``smaller`` height and width (bilinear,
-      without smoothing or rounding), as in MME-Unify.
-    - ``window``: the side of the window of ``ssim``, odd, in pixels.
-    - ``gaussian``: weigh the window as Wang et al. do, 11 pixels wide.
+    - ``sizes``: if the sizes differ, the answer's picture is resized to the size of the
+      ``reference`` (Lanczos), or both are resized to the ``smaller`` height and width
+      (bilinear, without smoothing or rounding), as in MME-Unify.
+    - ``window``: the side of the window of ``ssim``, an odd number of pixels.
+    - ``gaussian``: weight the window as Wang et al. do, with a width of 11 pixels.
     - ``most``: the largest ``psnr``.
 
     Evidence: the value of each pair.
@@ -115,9 +118,9 @@ def likeness(
     most: float,
     smallest: int,
 ) -> float | Score:
-    """One ``measure`` of two pictures, as in ``image_similarity``.
+    """Computes one ``measure`` of two pictures, as in ``image_similarity``.
 
-    A picture with a side under ``smallest`` pixels is wrong.
+    An answer's picture with a side below ``smallest`` pixels is wrong.
     """
     from skimage import metrics
 
@@ -129,11 +132,11 @@ def likeness(
         first_small, second_small = at_smaller_size(answer, reference)
         first, second = first_small * 255, second_small * 255
     if min(first.shape[:2]) < smallest:
-        return wrong(f"a picture of the answer has a side under {smallest} pixels")
+        return wrong(f"a picture of the answer has a side below {smallest} pixels")
     if measure == "ssim":
         window_arguments: dict[str, Any] = {"win_size": window}
         if not window:
-            # the arguments with which scikit-image matches Wang et al.
+            # With these arguments scikit-image agrees with Wang et al.
             window_arguments = {
                 "gaussian_weights": True,
                 "sigma": 1.5,
@@ -153,5 +156,5 @@ def likeness(
             ratio = metrics.peak_signal_noise_ratio(second, first, data_range=255)
         return min(float(ratio), most)
     if not second.any():
-        return Score.unscored("the reference is black: nrmse is not defined")
+        return Score.unscored("nrmse is undefined because the reference is black")
     return float(metrics.normalized_root_mse(second, first))

@@ -1,4 +1,4 @@
-"""Two pictures resized to the smaller height and width."""
+"""Resizes two pictures to the smaller height and width."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels
 
     Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
-    """Of shape (height, width, 3), 0 to 1."""
+    """Pixels of shape (height, width, 3), from 0 to 1."""
 
 Size = Literal["own", "smaller"]
-"""A switch: pictures of two sizes are compared as they are, or ``at_smaller_size``."""
+"""A switch: pictures of different sizes are not resized, or ``at_smaller_size``."""
 
 
 def smaller_size(first_picture: Pixels, second_picture: Pixels) -> tuple[int, int]:
@@ -26,10 +26,10 @@ def smaller_size(first_picture: Pixels, second_picture: Pixels) -> tuple[int, in
 def at_smaller_size(
     first_picture: Pixels, second_picture: Pixels
 ) -> tuple[Numbers, Numbers]:
-    """Returns both pictures with the smaller height and width, as float32 from 0 to 1.
+    """Resizes both pictures to the smaller height and width, as float32 from 0 to 1.
 
-    Each is resized alone, so its sides may get another ratio. Resizing is bilinear
-    between the centres of pixels, without smoothing and rounding.
+    The aspect ratio of a picture may change. Resizing is bilinear between the centres
+    of pixels, without smoothing or rounding.
     """
     import numpy
 
@@ -52,8 +52,8 @@ def _along(
     length = pixels.shape[axis]
     if length == size:
         return pixels
-    # Single precision throughout. In double precision a value differs from torch's by
-    # up to 1e-4.
+    # Single precision throughout, since in double precision a value differs from
+    # torch's by up to 1e-4.
     half = numpy.float32(0.5)
     middles = numpy.arange(size, dtype=numpy.float32) + half
     places = (middles * numpy.float32(length / size) - half).clip(min=0)

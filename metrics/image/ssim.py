@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 SMALLEST = 7
-"""The fewest pixels a side: the window of SSIM has to fit."""
+"""Minimum number of pixels on each side, so that the window of SSIM fits."""
 FILTER = "LANCZOS"
 """The filter that resizes an answer's picture to the size of the reference's."""
 _WINDOW = SMALLEST * SMALLEST
 _C1 = (0.01 * 255) ** 2
 _C2 = (0.03 * 255) ** 2
 _STRIP = 2**17
-"""Numbers of a channel in one step. They stay in the processor's cache."""
+"""How many numbers of a channel are processed in one step. They fit in the processor's
+cache."""
 
 
 @metric(
@@ -35,14 +36,14 @@ _STRIP = 2**17
 def ssim(trial: Trial) -> Score:
     """Mean structural similarity of the answer's and reference's pictures, in order.
 
-    Range -1 to 1, higher is better; 1 when no pixel differs. A picture of the answer is
+    Range -1 to 1, higher is better: 1 if no pixel differs. A picture of the answer is
     first resized to its partner's size (Lanczos). Transparency is dropped, and the
-    stored colours count. An answer with another number of pictures, or with a damaged
-    one, is 0, with the ``reason`` as evidence. The first reference counts. Unscored
-    without a picture in it, or with one that is damaged or smaller than 7 pixels a
-    side.
+    stored colours are used unchanged. An answer with another number of pictures, or
+    with a damaged picture, scores 0, with the ``reason`` as evidence. Only the first
+    reference is used. Unscored if it has no picture, or a picture that is damaged or
+    has a side below 7 pixels.
 
-    Evidence: ``ssim`` of each pair.
+    Evidence: the ``ssim`` of each pair.
     """
 
     def similarity(answer: Pixels, reference: Pixels) -> float:
@@ -52,12 +53,13 @@ def ssim(trial: Trial) -> Score:
 
 
 def ssim_of(answer: Pixels, reference: Pixels) -> float:
-    """Returns the structural similarity of pictures of one size: -1 to 1, 1 when equal.
+    """Returns the structural similarity of two pictures of the same size.
 
-    As ``structural_similarity`` of scikit-image for bytes, with the channels last and
-    its defaults: uniform windows of 7 x 7, constants .01 and .03 of the range 255,
-    sample covariance, and the mean over channels and over the windows inside the
-    picture. No side may be under 7 pixels.
+    It is from -1 to 1, and 1 for equal pictures. It equals ``structural_similarity`` of
+    scikit-image for bytes with the channels last and its defaults: uniform windows of
+    7 x 7, constants 0.01 and 0.03 of the range 255, sample covariance, and the mean
+    over channels and over the windows inside the picture. Each side must have at least
+    7 pixels.
     """
     import numpy
 
@@ -78,11 +80,12 @@ def _similarities(
     second: Numbers,
     channels: int,
 ) -> float:
-    """The sum of SSIM over the windows of some rows; a pixel has ``channels`` numbers.
+    """Sums SSIM over the windows of some rows. A pixel has ``channels`` numbers.
 
-    Sums of 49 bytes fit 16 bits; sums of their products, and all that is subtracted,
-    fit 32 bits. So everything before the fractions is exact. Only the sum of the
-    variances is needed, so their squares are summed together.
+    A sum of 49 bytes fits in 16 bits. Sums of products, and everything that is
+    subtracted, fit in 32 bits. All numbers before the fractions are therefore exact.
+    Only the sum of the variances is needed, so both pictures' squares are added up
+    together.
     """
     import numpy
 
@@ -104,8 +107,8 @@ def _similarities(
     products -= means
     squares *= _WINDOW
     squares -= sum_a
-    # everything, also the constants, is scaled by 49 * 49 (means) or 49 * 48 (sample
-    # covariances)
+    # All numbers, including the constants, are scaled: by 49 * 49 for means, and by
+    # 49 * 48 for sample covariances.
     for_means = numpy.float32(_C1 * _WINDOW**2)
     for_covariances = numpy.float32(_C2 * _WINDOW * (_WINDOW - 1))
     over = 2 * means.astype(numpy.float32) + for_means
@@ -117,7 +120,7 @@ def _similarities(
 
 
 def _windows(numbers: Numbers, channels: int) -> Numbers:
-    """Returns the sums over every 7 x 7 window: down, then across."""
+    """Returns the sums over every 7 x 7 window, first down, then across."""
     down = _sevens(numbers, 1, axis=0)
     return _sevens(down, channels, axis=1)
 
@@ -128,7 +131,7 @@ def _sevens(
     *,
     axis: int,
 ) -> Numbers:
-    """The sums of every seven numbers that are ``step`` apart, by pairs and fours."""
+    """Sums every seven numbers that are ``step`` apart, via sums of two and of four."""
 
     def part(
         array: Numbers,

@@ -1,1 +1,1 @@
-"""Networks for pictures, and their embeddings."""
+"""Networks that compute features and embeddings of pictures."""

@@ -1,4 +1,4 @@
-"""CLIP: embeddings of pictures and texts in one space, from its network or a file."""
+"""CLIP: embeddings of pictures and texts in one space, from the network or a file."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ CLIP = HubModel(
 CLIP_L14, CLIP_B32 = "openai/clip-vit-large-patch14", "openai/clip-vit-base-patch32"
 Model: TypeAlias = str | Mapping[str, Any]
 AT_ONCE = 16
-"""Pictures or texts that go through the network in one batch."""
+"""Number of pictures or texts in one batch."""
 
 
 def clip_needs(switches: Mapping[str, Any]) -> tuple[str, ...]:
-    """``@metric(needs=...)`` of a metric with the switch ``vectors``."""
+    """Returns the ``needs`` of ``@metric`` for a metric with the switch ``vectors``."""
     if switches["vectors"]:
         return ()
     return ("torch:hf", "transformers:hf")
 
 
 class Shown(NamedTuple):
-    """A picture to embed: its medium, the form that was made of it, and its pixels.
+    """A picture to embed: its medium, its form after resizing, and its pixels.
 
-    ``pixels`` is called only if they are needed. It raises the errors of
+    ``pixels`` is called only if the pixels are needed. It raises the errors of
     ``mmeval.media.decode``.
     """
 
@@ -63,19 +63,22 @@ class Shown(NamedTuple):
 
 
 class Embedder(Protocol):
-    """Computes embeddings of any length; ``cosines`` compares them."""
+    """Computes embeddings of pictures and texts.
+
+    Their length is arbitrary. ``cosines`` compares them.
+    """
 
     def pictures(self, shown: Sequence[Shown]) -> list[Vector | ContentError]:
-        """Returns the embedding of each picture, or why it cannot be decoded."""
+        """Returns the embedding of each picture, or the error if it is undecodable."""
 
     def texts(self, texts: Sequence[str]) -> list[Vector]:
-        """Returns the embedding of each text, of which the first 77 tokens count."""
+        """Returns the embedding of each text. Only the first 77 tokens are used."""
 
 
 def embedder(model: Model, vectors: str = "") -> Embedder:
-    """The embeddings of a bound model, or of the file ``vectors`` if one is named.
+    """Returns an embedder that uses the file ``vectors`` if given, else the model.
 
-    Raises UsageError for a file without embeddings.
+    The model must be bound. Raises UsageError for a file without embeddings.
     """
     if not vectors:
         return _NetworkEmbedder(bound(model))
@@ -84,12 +87,15 @@ def embedder(model: Model, vectors: str = "") -> Embedder:
         return _table(path, path.stat().st_mtime_ns)
     except OSError as error:
         raise UsageError(
-            f"{path}: the file of embeddings cannot be read ({error.strerror})"
+            f"the file of embeddings {path} cannot be read ({error.strerror})"
         ) from None
 
 
 def cosines(vector: Vector, others: Sequence[Vector]) -> list[float]:
-    """The cosine of an embedding with each other one; 0 with an embedding of zeros."""
+    """Returns the cosine of an embedding with each of the others.
+
+    The cosine with an embedding of zeros is 0.
+    """
     import numpy as np
 
     first = np.asarray(vector, np.float64)
@@ -158,7 +164,7 @@ class _NetworkEmbedder:
 
 
 class _Clip(NamedTuple):
-    """Objects of transformers and tokenizers, which are untyped here."""
+    """Objects of the libraries transformers and tokenizers. They are untyped here."""
 
     network: Any
     features: Any
@@ -170,7 +176,8 @@ def _clip(folder: Path, device: str) -> _Clip:
     transformers, tokenizers = need("transformers", "hf"), need("tokenizers", "hf")
     network = network_of("CLIPModel", folder, device)
     with opening(folder):
-        # resizes by Pillow, as CLIP's authors do; the variant by torch differs
+        # This class resizes with Pillow, as CLIP's authors do. The torch variant
+        # gives other pixels.
         features = transformers.CLIPImageProcessorPil.from_pretrained(
             folder, local_files_only=True
         )
@@ -206,13 +213,13 @@ def _text_vectors(clip: _Clip, texts: Sequence[str]) -> list[Vector]:
 def _rows(found: Any) -> list[Vector]:
     """Returns a vector for each picture or text.
 
-    Newer versions of transformers wrap them.
+    Newer versions of transformers return them inside an object.
     """
     return list(getattr(found, "pooler_output", found).float().cpu().numpy())
 
 
 class _FileEmbedder:
-    """Embeddings of a file, each line ``{"sha256" or "text", "vector"}``."""
+    """The embeddings in a file with lines ``{"sha256" or "text", "vector"}``."""
 
     def __init__(self, path: Path) -> None:
         import numpy as np
@@ -229,7 +236,7 @@ class _FileEmbedder:
                 self._vectors[kind, row[kind]] = vector
             except (ValueError, TypeError, KeyError):
                 raise UsageError(
-                    f"{path}:{number}: write an embedding as "
+                    f"{path}:{number}: an embedding must have the form "
                     '{"sha256" or "text", "vector"}'
                 ) from None
 
@@ -256,13 +263,11 @@ class _FileEmbedder:
         description: str,
     ) -> Vector:
         if (kind, key) not in self._vectors:
-            raise UsageError(
-                f"{self._path}: it has no embedding of {description} ({kind})"
-            )
+            raise UsageError(f"{self._path} has no embedding of {description} ({kind})")
         return self._vectors[kind, key]
 
 
 @lru_cache(maxsize=4)
 def _table(path: Path, _changed_ns: int) -> _FileEmbedder:
-    """Returns the embeddings of a file, read again if the file has changed."""
+    """Reads the embeddings in a file, and again if the file has changed."""
     return _FileEmbedder(path)

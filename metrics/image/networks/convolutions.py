@@ -1,7 +1,7 @@
 """Common parts of convolutional networks: weights, convolutions, batches of pictures.
 
-The networks are computed from the released files by the names in them, without
-torchvision. Tensors are ``Any``, since types are checked without torch.
+The networks are computed without torchvision, from the names and weights in the
+released files. Tensors have the type ``Any``, since types are checked without torch.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 Weights = Mapping[str, Any]
 HUB_FILES = ("model.safetensors|pytorch_model.bin",)
-"""The files that are opened of timm's models on the hub."""
+"""The files of timm's models on the hub that are opened."""
 AT_ONCE = 16
-"""Pictures that go through a network in one batch."""
+"""Number of pictures in one batch."""
 MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Red, green and blue in ImageNet."""
+"""Mean and spread of red, green and blue in ImageNet."""
 
 
 class Convolution(NamedTuple):
-    """A convolution with its bias, which include the normalisation after it."""
+    """A convolution and its bias, merged with the normalisation after it."""
 
     weight: Any
     bias: Any
@@ -42,7 +42,7 @@ class Convolution(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """The convolutions of a network by name, and where it runs."""
+    """The convolutions of a network by name, and the device on which it runs."""
 
     convolutions: Mapping[str, Convolution]
     device: str
@@ -52,9 +52,9 @@ class Layers:
 
 
 def read_weights(path: Path) -> dict[str, Any]:
-    """Returns the tensors of a file of safetensors or torch, by name.
+    """Reads the tensors in a file of safetensors or torch, by name.
 
-    No code in it is run.
+    Code in the file is never run.
     """
     if path.suffix == ".safetensors":
         return dict(need("safetensors.torch", "hf").load_file(path))
@@ -62,7 +62,7 @@ def read_weights(path: Path) -> dict[str, Any]:
 
 
 def hub_weights(folder: Path) -> dict[str, Any]:
-    """Returns the tensors of a folder with ``HUB_FILES``."""
+    """Reads the tensors in a folder with ``HUB_FILES``."""
     path = folder / "model.safetensors"
     if not path.is_file():
         path = folder / "pytorch_model.bin"
@@ -72,7 +72,7 @@ def hub_weights(folder: Path) -> dict[str, Any]:
 def normalised(
     weights: Weights, convolution: str, normalisation: str, epsilon: float, device: str
 ) -> Convolution:
-    """Returns a convolution without bias, and the batch normalisation after it, as one.
+    """Merges a convolution without bias with the batch normalisation after it.
 
     Raises KeyError if one of them is missing.
     """
@@ -85,12 +85,12 @@ def normalised(
 
 
 def squeezed(pixels: Pixels, side: int) -> Pixels:
-    """A picture resized to a square, whatever its shape (bilinear, smoothed)."""
+    """Resizes a picture to a square, ignoring its aspect ratio (bilinear, smoothed)."""
     return resized(pixels, (side, side), "BILINEAR")
 
 
 def batch_of(pictures: Sequence[Pixels], device: str) -> Any:
-    """Pictures of one size, normalised by the colours of ImageNet.
+    """Returns a batch of pictures of one size, normalised by ImageNet's colours.
 
     The shape is (pictures, 3, height, width).
     """

@@ -1,7 +1,7 @@
-"""Inception-v3: the features of pictures before its classifier.
+"""Inception-v3: the features of pictures, as they are before the classifier.
 
 Szegedy, Vanhoucke, Ioffe, Shlens and Wojna, "Rethinking the Inception Architecture for
-Computer Vision", 2016, by the names that torchvision gives to its parts.
+Computer Vision", 2016. The parts have the names that torchvision gives them.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 INCEPTION_V3 = HubModel(HUB_FILES)
 INCEPTION_V3_NAME = "timm/inception_v3.tv_in1k"
 SIDE = 299
-"""Pixels a side of the pictures in training."""
+"""Side in pixels of the pictures in training."""
 
 
 class _Branches(NamedTuple):
-    """A block: its chains of convolutions, and its pooling.
+    """A block with its chains of convolutions and its pooling.
 
     The pooling is ``mean`` followed by a convolution, ``max``, or empty.
     """
@@ -43,8 +43,8 @@ class _Branches(NamedTuple):
 
 
 _STRIDE_2 = "/2"
-"""Suffix of a convolution with stride 2 and without padding. Two names joined by ``+``
-are side by side."""
+"""Suffix of a convolution with stride 2 and without padding. Two convolutions whose
+names are joined by ``+`` run in parallel."""
 _A = _Branches(
     (
         ("branch1x1",),
@@ -99,9 +99,9 @@ _MIXED = {
 
 
 def inception_v3(folder: Path, device: str) -> Layers:
-    """Returns the network of a folder with ``HUB_FILES``.
+    """Loads the network from a folder with ``HUB_FILES``.
 
-    Raises WeightsError for others.
+    Raises WeightsError if the folder has other weights.
     """
     with opening(folder, "does not have the weights of Inception-v3"):
         weights = hub_weights(folder)
@@ -120,13 +120,13 @@ def inception_v3(folder: Path, device: str) -> Layers:
 
 
 def _names(block: str, step: str) -> list[str]:
-    """Returns the names of the convolutions of a step, which are side by side."""
+    """Returns the names of a step's convolutions, which run in parallel."""
     names = step.removesuffix(_STRIDE_2).split("+")
     return [f"{block}.{name}" for name in names]
 
 
 def inception_v3_features(layers: Layers, pictures: Sequence[Pixels]) -> list[Vector]:
-    """Returns the 2048 features of each picture, all of ``SIDE`` pixels a side."""
+    """Returns 2048 features for each picture of ``SIDE`` x ``SIDE`` pixels."""
     torch = need("torch", "hf")
     pool = torch.nn.functional.max_pool2d
     with torch.inference_mode():
@@ -170,7 +170,7 @@ def _mixed(
 def _stepped(
     layers: Layers, name: str, x: Any, stride: int = 1, *, padded: bool = True
 ) -> Any:
-    """Returns a convolution and its threshold. Padding keeps the size."""
+    """Applies a convolution and then a threshold at 0. Padding preserves the size."""
     height, width = layers[name].weight.shape[2:]
     padding = (height // 2, width // 2) if padded else 0
     return need("torch.nn.functional", "hf").relu_(layers[name](x, stride, padding))

@@ -1,4 +1,4 @@
-"""The distance of LPIPS, by AlexNet and the released heads.
+"""Computes the distance of LPIPS, with AlexNet and the released heads.
 
 Zhang, Isola, Efros, Shechtman and Wang, "The Unreasonable Effectiveness of Deep
 Features as a Perceptual Metric", 2018, version 0.1.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.smaller import Numbers
 
 TRUNKS = ("alexnet-owt-7be5be79.pth", "alexnet-owt-4df8aa71.pth")
-"""The same weights, by the names of newer and older versions of torchvision."""
+"""The file names of the same weights in newer and older versions of torchvision."""
 HEADS = "alex.pth"
 LPIPS = HubModel(
     ("|".join(TRUNKS), HEADS),
@@ -27,16 +27,16 @@ LPIPS = HubModel(
 )
 LPIPS_NAME = "richzhang/PerceptualSimilarity"
 SMALLEST = 31
-"""The fewest pixels a side that the network needs."""
+"""Minimum number of pixels on each side of a picture."""
 _STEPS = ((0, 4, 2), (3, 1, 2), (6, 1, 1), (8, 1, 1), (10, 1, 1))
-"""The convolutions of AlexNet: number, stride and padding. The first two are followed
-by pooling."""
+"""Number, stride and padding of AlexNet's convolutions. Pooling follows the first
+two."""
 _SHIFT, _SCALE = (-0.030, -0.088, -0.188), (0.458, 0.448, 0.450)
-"""Red, green and blue, as numbers from -1 to 1."""
+"""Shift and scale of red, green and blue, for numbers from -1 to 1."""
 
 
 class LpipsNetwork(NamedTuple):
-    """``heads`` are the weights of the channels after each convolution."""
+    """The network. ``heads`` are the weights of the channels after each convolution."""
 
     convolutions: Sequence[Convolution]
     heads: Sequence[Any]
@@ -44,7 +44,7 @@ class LpipsNetwork(NamedTuple):
 
 
 def lpips_network(folder: Path, device: str) -> LpipsNetwork:
-    """Returns the network of the released files.
+    """Loads the network from the released files.
 
     Raises WeightsError for other files.
     """
@@ -67,8 +67,9 @@ def lpips_distances(
 ) -> list[float]:
     """Returns the distance of each pair of pictures, from 0 upwards.
 
-    All pictures have one size, of at least ``SMALLEST`` pixels a side. With ``signed``
-    the network gets numbers from -1 to 1, as it expects, else from 0 to 1.
+    All pictures have the same size, with at least ``SMALLEST`` pixels on each side.
+    With ``signed`` the network receives numbers from -1 to 1, as it expects. Otherwise
+    they are from 0 to 1.
     """
     import numpy
 
@@ -88,7 +89,7 @@ def lpips_distances(
             _STEPS, network.convolutions, network.heads, strict=True
         ):
             x = functional.relu_(convolution(x, stride, padding))
-            # the constant is that of lpips 0.1.4, which avoids a division by zero
+            # The constant avoids a division by zero. It has the value of lpips 0.1.4.
             lengths = x.square().sum(1, keepdim=True).sqrt()
             first, second = (x / (lengths + 1e-10)).split(len(pairs))
             differences = (first - second).square_()

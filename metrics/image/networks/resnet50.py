@@ -1,7 +1,7 @@
-"""ResNet-50: the features of pictures before its classifier.
+"""ResNet-50: the features of pictures, as they are before the classifier.
 
-He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", 2016, with the
-stride in the middle convolution of a block, as torchvision trained it.
+He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", 2016. As in the
+network that torchvision trained, a block's middle convolution has the stride.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 RESNET50 = HubModel(HUB_FILES)
 RESNET50_NAME = "timm/resnet50.tv_in1k"
 SIDE = 224
-"""Pixels a side of the pictures in training."""
+"""Side in pixels of the pictures in training."""
 _BLOCKS = (3, 4, 6, 3)
 
 
 def resnet50(folder: Path, device: str) -> Layers:
-    """Returns the network of a folder with ``HUB_FILES``.
+    """Loads the network from a folder with ``HUB_FILES``.
 
-    Raises WeightsError for others.
+    Raises WeightsError if the folder has other weights.
     """
     with opening(folder, "does not have the weights of ResNet-50"):
         weights = hub_weights(folder)
@@ -54,7 +54,7 @@ def resnet50(folder: Path, device: str) -> Layers:
 
 
 def resnet50_features(layers: Layers, pictures: Sequence[Pixels]) -> list[Vector]:
-    """Returns the 2048 features of each picture, all of ``SIDE`` pixels a side."""
+    """Returns 2048 features for each picture of ``SIDE`` x ``SIDE`` pixels."""
     torch = need("torch", "hf")
     functional = torch.nn.functional
     with torch.inference_mode():

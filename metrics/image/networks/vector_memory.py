@@ -1,4 +1,4 @@
-"""The embeddings that a process has computed, each once."""
+"""Remembers the embeddings that a process has computed."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST = 2**14
-"""The most embeddings that are kept, of some kilobytes each. The least recently used
-are dropped first."""
+"""Maximum number of embeddings that are kept. Each has some kilobytes. The least
+recently used are dropped first."""
 _KEPT: OrderedDict[Hashable, Any] = OrderedDict()
 
 
 def embedded_once(
     keys: Sequence[Hashable], compute: Callable[[Sequence[int]], Sequence[T]]
 ) -> list[T]:
-    """Returns the result of ``compute`` for each key, kept for the process.
+    """Returns the result of ``compute`` for each key, and keeps it for the process.
 
-    ``compute`` is called once, with the places of distinct keys without a result, and
-    not at all if there are none. An exception among its results is returned, but not
-    kept. A key names everything that its result depends on, such as a model's
-    fingerprint and a picture's digest.
+    ``compute`` is called once, with the positions of the distinct keys that have no
+    result yet. It is not called if there are no such keys. An exception among its
+    results is returned, but not kept. A key must contain everything on which its result
+    depends, such as a model's fingerprint and a picture's digest.
     """
     known: dict[Hashable, T] = {}
     for key in keys:

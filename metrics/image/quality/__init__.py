@@ -1,1 +1,1 @@
-"""Terms of a picture's quality: natural scene statistics, UniM's stand-ins."""
+"""Measures of a picture's quality: natural scene statistics, and UniM's stand-ins."""

@@ -11,14 +11,15 @@ if TYPE_CHECKING:
     Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 FIRST, LAST, STEP = 0.2, 10.0, 0.001
-"""The shapes that are tried."""
+"""First, last and step of the shapes that are tried."""
 
 
 class Fit(NamedTuple):
-    """The fitted distributions, with a number for each set.
+    """The fitted distributions, with one number per set in each field.
 
-    ``shape``: 2 is normal, less means heavier tails. ``left`` and ``right``: the spread
-    below and above zero, NaN if a side is empty.
+    A ``shape`` of 2 is a normal distribution, and a lower shape has heavier tails.
+    ``left`` and ``right`` are the spreads below and above zero, or NaN if a side is
+    empty.
     """
 
     shape: Numbers
@@ -27,7 +28,7 @@ class Fit(NamedTuple):
 
     @property
     def mean(self) -> Numbers:
-        """The mean of the fitted distribution, which is not that of the numbers."""
+        """The mean of the fitted distribution. It differs from the numbers' mean."""
         import numpy
         from scipy.special import gamma
 
@@ -38,10 +39,10 @@ class Fit(NamedTuple):
 
 
 class Shapes(NamedTuple):
-    """The shapes that are tried, rising, each with a ratio and a factor.
+    """The shapes that are tried, in rising order, each with a ratio and a factor.
 
-    ``ratio``: squared mean size over mean square, rising. ``factor``: from a side's
-    root mean square to its spread.
+    ``ratio`` is the squared mean of absolute values divided by the mean square. It
+    rises with the shape. ``factor`` converts a side's root mean square to its spread.
     """
 
     shape: Numbers
@@ -61,10 +62,10 @@ def shapes() -> Shapes:
 
 
 class Moments(NamedTuple):
-    """The moments of sets of ``size`` numbers, with an entry for each set.
+    """The moments of sets of ``size`` numbers, with one entry per set.
 
-    They are the counts below and above zero, the sum of sizes, and the sums of squares
-    below and above. Zeros belong to neither side.
+    They are the counts below and above zero, the sum of absolute values, and the sums
+    of squares below and above zero. Zeros belong to neither side.
     """
 
     below: Numbers
@@ -76,7 +77,7 @@ class Moments(NamedTuple):
 
 
 def moments_of(sets: Numbers) -> Moments:
-    """Returns the moments of sets, of shape (sets, numbers)."""
+    """Computes the moments of sets with shape (sets, numbers)."""
     import numpy
 
     low, high = numpy.minimum(sets, 0), numpy.maximum(sets, 0)
@@ -97,7 +98,7 @@ def _squares(sets: Numbers) -> Numbers:
 
 
 def fitted(moments: Moments) -> Fit:
-    """Returns the distribution of each set, by matching moments (Lasmar et al., 2009).
+    """Fits a distribution to each set by matching moments (Lasmar et al., 2009).
 
     All three numbers are NaN for a set with an empty side.
     """
@@ -118,9 +119,9 @@ def fitted(moments: Moments) -> Fit:
 
 
 def nearest_ratios(ratios: Numbers) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """The table's index of the ratio nearest to each; the lower of two equally near.
+    """Returns the index of the nearest ratio in the table, for each of ``ratios``.
 
-    It is the index with the smallest squared difference in the whole table.
+    It is the index with the smallest squared difference, or the lower of two equal.
     """
     import numpy
 

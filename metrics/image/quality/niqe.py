@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.quality.aggd import Numbers
 
 FEWEST_PATCHES = 2
-"""The fewest finite patches for a covariance."""
+"""Minimum number of finite patches for a covariance."""
 NIQE_SOURCE = (
     'A. Mittal, R. Soundararajan, A. C. Bovik: Making a "Completely Blind" Image '
     "Quality Analyzer, 2013; its original "
@@ -34,7 +34,10 @@ NIQE_SOURCE = (
 
 
 class NiqeDistance(NamedTuple):
-    """NIQE, or None below two finite patches. ``patches`` ``of`` all are finite."""
+    """The NIQE of a picture, or None with fewer than two finite patches.
+
+    ``patches`` is the number of finite patches, and ``of`` the number of all patches.
+    """
 
     niqe: float | None
     patches: int
@@ -42,15 +45,15 @@ class NiqeDistance(NamedTuple):
 
     @property
     def fault(self) -> str:
-        """Why there is no distance; empty if there is one."""
+        """The reason if there is no distance, or an empty string."""
         if self.of < FEWEST_PATCHES:
             return (
-                f"it has {self.of} of the {FEWEST_PATCHES} patches of 96 x 96 pixels "
-                "that NIQE needs"
+                f"NIQE needs at least {FEWEST_PATCHES} patches of 96 x 96 pixels, but "
+                f"the picture has {self.of}"
             )
         return (
-            f"{self.patches} of its {self.of} patches of 96 x 96 pixels are neither "
-            f"flat nor one-sided; NIQE needs {FEWEST_PATCHES} or more"
+            f"NIQE needs at least {FEWEST_PATCHES} patches that are neither flat nor "
+            f"one-sided, but only {self.patches} of {self.of} are"
         )
 
 
@@ -65,23 +68,23 @@ class NiqeDistance(NamedTuple):
 def niqe(trial: Trial) -> Score:
     """Mean NIQE of the answer's pictures: their distance from undamaged photographs.
 
-    Range 0 upwards, lower is better: about 3 to 6 for photographs, 10 for blurred and
-    above 20 for blocky ones. Pictures are used as stored: transparency is dropped, grey
-    is used for all channels, and the orientation (EXIF) is ignored. The brightness is
-    cut into patches of 96 x 96 pixels, without a remainder at the right and the bottom.
-    Each patch gives 18 numbers in full and in half size, which describe the
-    distribution of normalised brightness and of the products of neighbours. NIQE is the
-    distance between the normal distribution of these numbers and that of undamaged
-    photographs.
+    Range 0 upwards, lower is better: about 3 to 6 for photographs, 10 for blurred
+    photographs, and above 20 for blocky photographs. Pictures are used as stored:
+    transparency is dropped, grey is used for all channels, and the orientation (EXIF)
+    is ignored. The brightness is cut into patches of 96 x 96 pixels. A remainder at the
+    right or at the bottom is not used. Each patch gives 18 numbers in full size and 18
+    in half size. They describe the distribution of normalised brightness and of the
+    products of neighbours. NIQE is the distance between the normal distribution of
+    these numbers and that of undamaged photographs.
 
-    It ignores colours and content. Clean drawings, text and diagrams are far from
+    NIQE ignores colours and content. Clean drawings, text and diagrams are far from
     photographs too. In wide flat areas the sign of rounding errors has a small effect.
     Unscored if a picture has fewer than two finite patches (it is small, or mostly
     uniform), is missing, damaged, or above the limits of decoding. Inapplicable without
     a picture.
 
-    Evidence: ``items``, for each picture its ``label``, ``niqe``, and how many
-    ``patches`` are finite ``of`` how many.
+    Evidence: ``items`` has an entry for each picture with its ``label`` and ``niqe``,
+    the number of finite ``patches``, and the number ``of`` all patches.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -104,14 +107,14 @@ def niqe(trial: Trial) -> Score:
 
 
 def _evidence_of(item: AnswerItem) -> dict[str, Any]:
-    """Returns a picture as an entry of the evidence."""
+    """Scores a picture, and returns its entry for the evidence."""
     entry: dict[str, Any] = {LABEL: item.label, "niqe": None}
     if item.media is None:
         return {**entry, REASON: UNSEEN}
     try:
         distance = niqe_of(stored_rgb(item.media))
     except ContentError as error:
-        item.media.read()  # raises if the file differs from the one that was produced
+        item.media.read()  # raises if the file has changed since it was produced
         return {**entry, REASON: str(error)}
     entry |= distance._asdict()
     if distance.niqe is None:
@@ -120,7 +123,7 @@ def _evidence_of(item: AnswerItem) -> dict[str, Any]:
 
 
 def niqe_of(pixels: Pixels) -> NiqeDistance:
-    """Returns the NIQE of a picture, of shape (height, width, 3)."""
+    """Computes the NIQE of a picture of shape (height, width, 3)."""
     import numpy
 
     patches = features(luma(cropped(pixels)))
@@ -132,10 +135,11 @@ def niqe_of(pixels: Pixels) -> NiqeDistance:
 
 
 def distance_of(patches: Numbers) -> float:
-    """The distance of two or more patches, (patches, 36), from the pristine ones.
+    """Returns the distance of patches from the pristine patches.
 
-    The covariance of the pristine ones is positive definite, and so is its mean with
-    any other. So the published pseudo-inverse is always the inverse.
+    ``patches`` has the shape (patches, 36), with at least two patches. The covariance
+    of the pristine patches is positive definite, and so is its mean with any other
+    covariance. The published pseudo-inverse is therefore always the inverse.
     """
     import numpy
 

@@ -1,4 +1,4 @@
-"""The pristine model of NIQE: the statistics of patches of undamaged photographs."""
+"""NIQE's pristine model: the statistics of patches in undamaged photographs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PristineModel(NamedTuple):
 
 @functools.cache
 def pristine_model() -> PristineModel:
-    """NIQE's original model."""
+    """Loads NIQE's original model."""
     import numpy
 
     with numpy.load(FILE, allow_pickle=False) as stored:

@@ -1,9 +1,9 @@
-"""The stand-ins for BRISQUE and NIQE of UniM's released scorer of pictures.
+"""The stand-ins for BRISQUE and NIQE in UniM's released scorer of pictures.
 
-Neither is what its name says. No model is trained or fitted, and every picture gets
-between 86 and 94 of 100, even noise. They reproduce the released numbers (profile
-``official``), by OpenCV as the script does. In areas that are uniform or rise evenly
-they only measure the rounding errors of its blur, which depend on its version.
+They are neither BRISQUE nor NIQE. No model is trained or fitted, and every picture
+gets between 86 and 94 of 100, even noise. They reproduce the released numbers (profile
+``official``) with OpenCV, as the script does. In areas that are uniform or rise evenly
+they only measure the rounding errors of OpenCV's blur, which depend on its version.
 """
 
 from __future__ import annotations
@@ -21,35 +21,38 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.quality.aggd import Numbers
 
 STRIP = 2**16
-"""Pixels in one step, which bounds the memory."""
+"""Number of pixels processed in one step. It limits the memory."""
 WINDOW = 7
-"""Pixels of the side of a Gaussian window."""
+"""Side in pixels of a Gaussian window."""
 SIGMA = 1.16
-"""The deviation of the window of the stand-in for BRISQUE."""
+"""Standard deviation of the Gaussian window in the stand-in for BRISQUE."""
 SHIFTS = ((0, 1), (1, 0), (1, 1), (-1, 1))
-"""From a pixel to its neighbour: rows down, columns to the right. The picture wraps
-around."""
+"""Offset of a pixel's neighbour: rows down, columns to the right. The picture wraps
+around at its borders."""
 NOTHING = (1.0, 0.1)
-"""Shape and spread without values, and of values that are all zero."""
+"""The shape and spread if there are no values, or if all values are zero."""
 WORST_BRISQUE, PER_FEATURE = 100.0, 20.0
 DEVIATION = 1.0
-"""The smallest divisor of a difference. A smaller deviation counts as this."""
+"""The smallest divisor of a difference. A smaller deviation is replaced by this."""
 PATCH, STRIDE, MOST_PATCHES = 96, 48, 100
 NIQE_SIGMA = 1.5
 QUARTILES = (25, 75)
 FLAT = 0.5
-"""The smallest deviation of a patch, in shades of grey."""
+"""A patch is used if its standard deviation, in shades of grey, is above this."""
 BEST_NIQE, WORST_NIQE = 0.1, 10.0
 MEANS = (0.0, 1.0, -0.7, 0.7, 0.8, 3.0, -3.0)
 DEVIATIONS = (0.1, 0.5, 0.5, 0.5, 0.3, 1.0, 1.0)
 WEIGHTS = (1.0, 2.0, 1.0, 1.0, 1.5, 1.0, 1.0)
-"""For mean, deviation, quartiles, mean size, highest and lowest value of a patch: the
-natural value over patches, and its weight."""
+"""For a patch's mean, deviation, lower and upper quartile, mean absolute value, highest
+and lowest value: the natural mean and deviation over patches, and the weight."""
 NIQE_SCALE, DEVIATION_SHARE = 1.5, 0.5
 
 
 class ReleasedScores(NamedTuple):
-    """``brisque`` 0 to 100 and ``niqe`` .1 to 10, lower is better, and the features."""
+    """The stand-ins and their features. Lower is better.
+
+    ``brisque`` is from 0 to 100, and ``niqe`` from 0.1 to 10.
+    """
 
     brisque: float
     niqe: float
@@ -71,9 +74,10 @@ class ReleasedScores(NamedTuple):
 
 
 def released_quality(pixels: Pixels) -> ReleasedScores | None:
-    """Both stand-ins for a (height, width, 3) picture; None if its half size is empty.
+    """Computes both stand-ins for a picture of shape (height, width, 3).
 
-    The released script fails there. It takes about 14 bytes of memory a pixel.
+    Returns None if the picture at half size is empty. The released script fails for
+    such a picture. The computation needs about 14 bytes of memory per pixel.
     """
     cv2 = need("cv2", "ocr")
     height, width = pixels.shape[:2]
@@ -92,13 +96,13 @@ def released_quality(pixels: Pixels) -> ReleasedScores | None:
 
 
 def brisque_stand_in(features: tuple[float, ...]) -> float:
-    """Returns the mean distance of the features from 1, scaled."""
+    """Returns the scaled mean distance of the features from 1."""
     distance = sum(abs(feature - 1) for feature in features) / len(features)
     return min(max(PER_FEATURE * distance, 0.0), WORST_BRISQUE)
 
 
 def brisque_features(picture: Pixels) -> tuple[float, ...]:
-    """30 numbers of a grey picture in one size."""
+    """Computes 30 numbers for a grey picture in one size."""
     import numpy
 
     values = _normalised(picture, SIGMA, _absolute)
@@ -123,7 +127,7 @@ def brisque_features(picture: Pixels) -> tuple[float, ...]:
 
 
 class _Sums(NamedTuple):
-    """The number of values, the sum of their sizes and that of their squares."""
+    """The number of values, the sum of absolute values, and the sum of squares."""
 
     number: int = 0
     sizes: float = 0.0
@@ -146,9 +150,9 @@ class _Sums(NamedTuple):
 
 
 def niqe_stand_in(picture: Pixels) -> float:
-    """Returns the distance of seven statistics of the patches from fixed ones.
+    """Returns the distance of seven statistics of the patches from fixed values.
 
-    It is the worst value without a patch.
+    Without a patch it is the worst value.
     """
     import numpy
 
@@ -168,12 +172,15 @@ def niqe_stand_in(picture: Pixels) -> float:
 
 
 def patch_starts(side: int) -> range:
-    """The starts of patches, without the last that fits, so 96 pixels have none."""
+    """Returns the starts of patches along a side.
+
+    The last patch that fits is left out, so a side of 96 pixels has no patch.
+    """
     return range(0, side - PATCH, STRIDE)
 
 
 def _patch_statistics(patch: Pixels) -> list[float]:
-    """Returns seven statistics of a patch, which is normalised alone."""
+    """Returns seven statistics of a patch, which is normalised separately."""
     import numpy
 
     values = _normalised(patch, NIQE_SIGMA, _not_negative)
@@ -193,7 +200,7 @@ def _patch_statistics(patch: Pixels) -> list[float]:
 def _normalised(
     picture: Pixels, sigma: float, variance_of: Callable[[Numbers], Numbers]
 ) -> Numbers:
-    """The picture minus its local mean, over its local deviation (at least 1)."""
+    """Subtracts the local mean and divides by the local deviation (at least 1)."""
     import numpy
 
     blur = functools.partial(
@@ -213,20 +220,20 @@ def _normalised(
 
 
 def _absolute(variance: Numbers) -> Numbers:
-    """The stand-in for BRISQUE takes the absolute value of a negative variance."""
+    """Makes a negative variance positive, as the BRISQUE stand-in does."""
     return abs(variance)
 
 
 def _not_negative(variance: Numbers) -> Numbers:
-    """The stand-in for NIQE sets a negative variance to 0."""
+    """Replaces a negative variance by 0, as the NIQE stand-in does."""
     return variance.clip(0)
 
 
 def _shape_and_spread(values: _Sums) -> tuple[float, float]:
-    """Shape and spread of a generalised Gaussian distribution, by a wrong ratio.
+    """Fits a generalised Gaussian, with the script's wrong ratio.
 
-    It compares mean size over root mean square, unsquared, with the gammas of one and
-    two, and not of one, two and three.
+    The script compares the mean absolute value over the root mean square, not squared,
+    with the gamma functions of one and two. The correct ratio uses one, two and three.
     """
     import numpy
 
@@ -240,7 +247,7 @@ def _shape_and_spread(values: _Sums) -> tuple[float, float]:
 
 @functools.cache
 def _tables() -> tuple[Numbers, Numbers, Numbers]:
-    """Returns the shapes that are tried, the script's ratio of each, and the spread."""
+    """Returns the shapes that are tried, and the script's ratio and spread for each."""
     import numpy
     from scipy.special import gamma
 

@@ -1,7 +1,7 @@
 """Statistics of natural scenes: the distribution of normalised brightness.
 
-The features of NIQE. A picture is processed in pieces of some patches. Each piece
-includes three pixels of its neighbours, to avoid seams.
+They are the features of NIQE. A picture is processed in pieces of some patches. Each
+piece includes three pixels of its neighbours, to avoid seams.
 """
 
 from __future__ import annotations
@@ -19,36 +19,37 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.quality.aggd import Numbers
 
     Luma: TypeAlias = np.ndarray[Any, np.dtype[Any]]
-    """Of shape (height, width), from 0 to 255. Whole numbers in the full size."""
+    """Brightness of shape (height, width), from 0 to 255. In full size the numbers are
+    integers."""
 
 PATCH = 96
-"""Pixels a side in the full size; half as many in the half size."""
+"""Side of a patch in pixels, in full size. At half size it is half of this."""
 SHIFTS = ((0, 1), (1, 0), (1, 1), (1, -1))
-"""From a pixel to the neighbour in a product: rows down, columns to the right."""
+"""Offset of the neighbour in a product: rows down, columns to the right."""
 FEATURES = 2 + 4 * len(SHIFTS)
-"""Features of a patch in each of the two sizes."""
+"""Number of features of a patch in each of the two sizes."""
 REACH = 3
-"""Rows and columns to each side of the middle of a window of 7 x 7, and of the kernel
-that halves a picture."""
+"""Number of rows or columns on each side of the middle, in a window of 7 x 7 and in the
+kernel that halves a picture."""
 SIGMA = 7 / 6
-"""The deviation of the Gaussian window, in pixels, as in NIQE's released code."""
+"""Standard deviation of the Gaussian window in pixels, as in NIQE's released code."""
 STEADY = 1.0
-"""The constant added to the deviation before the division."""
+"""Constant added to the deviation before the division."""
 RED, GREEN, BLUE, WHOLE = 299, 587, 114, 1000
 """The weights of the channels in the brightness, and their divisor."""
 SHARP = -0.5
-"""The parameter a of the cubic kernel."""
+"""The parameter ``a`` of the cubic kernel."""
 _STRIP = 2**16
-"""Pixels in one step of the brightness. They stay in the processor's cache."""
+"""Number of pixels in one step of the brightness. They fit in the processor's cache."""
 AT_ONCE = 5
-"""Rows and columns of patches in a piece."""
+"""Number of rows and of columns of patches in a piece."""
 
 
 def luma(pixels: Pixels) -> Luma:
-    """Each pixel's brightness (ITU-R BT.601), rounded to 0..255, a half to even.
+    """Returns each pixel's brightness (ITU-R BT.601), rounded to 0..255, half to even.
 
-    It is computed in single precision, in which the whole numbers before the division
-    are exact.
+    It is computed in single precision, which represents the integers before the
+    division exactly.
     """
     import numpy
 
@@ -63,16 +64,16 @@ def luma(pixels: Pixels) -> Luma:
 
 
 def cropped(picture: Luma) -> Luma:
-    """The picture without the bottom rows and right columns beyond whole patches."""
+    """Removes the rows at the bottom and columns at the right beyond whole patches."""
     height, width = picture.shape[:2]
     return picture[: height - height % PATCH, : width - width % PATCH]
 
 
 def features(picture: Luma) -> Numbers:
-    """36 numbers a patch: 18 in the full size, then 18 in the half size.
+    """Returns 36 numbers per patch: 18 in full size, then 18 in half size.
 
-    Some numbers are NaN if a patch has no values on one side of zero, like a uniform
-    one.
+    Some numbers are NaN if a patch, such as a uniform patch, has no values on one side
+    of zero.
     """
     import numpy
 
@@ -89,7 +90,7 @@ def normalised(
     rows: range,
     columns: range,
 ) -> Numbers:
-    """Returns a piece minus its local mean, over its local deviation plus one (MSCN).
+    """Subtracts the local mean and divides by the local deviation plus one (MSCN).
 
     The outermost pixels are repeated beyond the picture's borders.
     """
@@ -109,15 +110,15 @@ def normalised(
 
 
 def halved(picture: Luma) -> Numbers:
-    """Returns a picture of even sides in half its size, as by MATLAB's ``imresize``.
+    """Halves the size of a picture with even sides, as MATLAB's ``imresize`` does.
 
-    The cubic kernel has twice the width and is mirrored at the borders. Values are
-    neither rounded nor clipped.
+    The cubic kernel has twice its usual width, and the picture is mirrored at the
+    borders. Values are neither rounded nor clipped.
     """
     import numpy
     from scipy.ndimage import correlate1d
 
-    for _ in range(2):  # transposed each time, since rows are faster than columns
+    for _ in range(2):  # transposed each time: rows are faster than columns
         rows = correlate1d(
             picture, halving_kernel(), output=float, mode="reflect", origin=-1
         )
@@ -127,7 +128,7 @@ def halved(picture: Luma) -> Numbers:
 
 @functools.cache
 def halving_kernel() -> Numbers:
-    """The weights of eight neighbours for the pixel of half size in their middle."""
+    """Returns the weights of the eight pixels that give one pixel at half size."""
     import numpy
 
     away = numpy.abs(numpy.arange(-REACH - 0.5, REACH + 1)) / 2
@@ -139,10 +140,10 @@ def halving_kernel() -> Numbers:
 
 
 def _patch_features(picture: Luma, side: int) -> Numbers:
-    """18 numbers for each patch in one size.
+    """Returns 18 numbers for each patch in one size.
 
-    They are shape and spread of its values, then shape, mean and both spreads of its
-    products with each of four neighbours. Beyond a border the opposite side follows.
+    They are the shape and spread of its values, then the shape, mean and both spreads
+    of its products with each of four neighbours. A patch wraps around at its borders.
     """
     import numpy
 
@@ -159,7 +160,7 @@ def _patch_features(picture: Luma, side: int) -> Numbers:
 
 
 def _patches(picture: Luma, side: int) -> Iterator[Numbers]:
-    """Returns the normalised patches of some rows and columns at a time.
+    """Yields the normalised patches of some rows and columns at a time.
 
     The shape is (patches, side, side).
     """
