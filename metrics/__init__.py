@@ -1,1 +1,1 @@
-"""Metrics: what they measure, by kind of content."""
+"""The metrics, grouped by the kind of content that they measure."""

@@ -1,8 +1,8 @@
-"""Embeddings of fixed data in mmeval's cache: each is computed once per machine.
+"""Caches embeddings of fixed data, so that each is computed once per machine.
 
-A file holds one table of numbers. A damaged or unreadable file is computed again. A
-cache that cannot be written only costs time. If there are too many files, the least
-recently used are deleted.
+A file contains one table of numbers. If a file is damaged or unreadable, its table is
+computed again. If the cache cannot be written, the results are the same but take
+longer. If there are too many files, the least recently used are deleted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MOST_FILES = 1000
-"""The most files, of some hundred kilobytes each."""
+"""Maximum number of files. Each has some hundred kilobytes."""
 
 
 def cached_vectors(
@@ -31,9 +31,10 @@ def cached_vectors(
     count: int,
     make: Callable[[], Vectors],
 ) -> Vectors:
-    """The table of a key with ``count`` rows, from the cache or computed and stored.
+    """Returns the table of a key from the cache, or computes and stores it.
 
-    ``key`` names everything that the table depends on.
+    The table has ``count`` rows. ``key`` must contain everything on which the table
+    depends.
     """
     import numpy as np
 
@@ -61,7 +62,7 @@ def cached_vectors(
 
 
 def _read(path: Path, count: int) -> Vectors | None:
-    """Returns the table in a file, or None if the file is missing or damaged."""
+    """Reads the table in a file. Returns None if the file is missing or damaged."""
     import numpy as np
 
     with contextlib.suppress(OSError, ValueError, EOFError):

@@ -1,4 +1,4 @@
-"""Loads models of metrics in the format of transformers."""
+"""Loads metrics' models in the format of the transformers library."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def bound(model: str | Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns the value of a bound model switch. Raises UsageError for a bare name."""
+    """Checks that a model switch is bound. Raises UsageError for a bare name."""
     if isinstance(model, str):
         raise UsageError(
-            f"the model {model!r} is not bound; score with "
+            f"the model {model!r} is not bound. To score a single trial, call "
             "score_one(bind(METRIC, SWITCHES), TRIAL)"
         )
     return model
@@ -37,15 +37,15 @@ def network_of(
     folder: Path,
     device: str,
 ) -> Any:
-    """A model of a class of transformers, by its name, in evaluation mode. In full
-    precision: the same input gives nearly the same numbers everywhere. ``Any``: each is
-    a class of its own.
+    """Loads a model in evaluation mode, given the name of its transformers class.
 
-    Raises WeightsError for files that are damaged, of another kind of model, or
-    incomplete: the library would fill missing weights with random numbers.
+    It has full precision, so the same input gives nearly the same numbers everywhere.
+    Its type is ``Any``, since each kind of model has a different class. Raises
+    WeightsError for files that are damaged, incomplete, or from another kind of model.
+    The library would fill missing weights with random numbers.
     """
     model_class = getattr(need("transformers", "hf"), kind)
-    # transformers would load the weights of any kind of model.
+    # Checked here, since transformers loads the weights of any kind of model.
     model_type = model_class.config_class.model_type
     with opening(folder):
         settings = json.loads((folder / "config.json").read_text("utf-8"))
@@ -53,7 +53,7 @@ def network_of(
     if stored_type != model_type:
         raise WeightsError(
             folder,
-            f"is of the kind {stored_type!r}, not {model_type!r}, which is needed",
+            f"is a model of the kind {stored_type!r}, but {model_type!r} is needed",
         )
     with opening(folder), quietly():
         network, loading_info = model_class.from_pretrained(
@@ -75,20 +75,22 @@ def opening(
     *passing: type[Exception],
     how_to_fix: str = "",
 ) -> Iterator[None]:
-    """Turn errors of a library into a WeightsError that names the damaged files. Errors
-    about memory or packages stay as they are, and so do those of the types
-    ``passing``."""
+    """Converts a library's errors to a WeightsError that names the damaged files.
+
+    Errors about memory or packages, and errors of the types ``passing``, are not
+    converted.
+    """
     try:
         yield
     except (MmevalError, ImportError):
         raise
-    # transformers and torch may raise anything for files that they cannot read
+    # Broad, since transformers and torch may raise any error for an unreadable file.
     except Exception as error:
         if isinstance(error, passing) or is_out_of_memory(error):
             raise
         damaged = ", ".join(path.name for path in damaged_files(folder))
         words = " ".join(str(error).split())[:_MOST_WORDS]
-        damage = f": {damaged} is damaged or cut short" if damaged else ""
+        damage = f": {damaged} is damaged or incomplete" if damaged else ""
         raise WeightsError(
             folder,
             f"{fault}{damage} ({type(error).__name__}: {words})",
@@ -100,8 +102,10 @@ _MOST_WORDS = 300
 
 
 def of_length_one(vectors: Vectors) -> Vectors:
-    """Returns each row scaled to length 1, so that products are cosines; a row of zeros
-    stays."""
+    """Scales each row to length 1, so that dot products are cosines.
+
+    A row of zeros is not changed.
+    """
     import numpy as np
 
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -111,7 +115,7 @@ def of_length_one(vectors: Vectors) -> Vectors:
 
 @contextlib.contextmanager
 def quietly() -> Iterator[None]:
-    """Switch off the library's progress bars and its hints to programmers."""
+    """Switches off the library's progress bars and its hints to programmers."""
     library = need("transformers.utils.logging", "hf")
     had_progress_bar, level = library.is_progress_bar_enabled(), library.get_verbosity()
     library.disable_progress_bar()

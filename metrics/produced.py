@@ -1,4 +1,4 @@
-"""An answer's media of one kind, and the scores of answers without usable ones."""
+"""Finds an answer's media of one kind, and scores answers without usable media."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from mmeval.records import Score, Trial
 
 T = TypeVar("T")
 Missing = Literal["zero", "dropped"]
-"""A switch: an answer without the required media counts 0, or is inapplicable."""
+"""A switch: an answer without the required media scores 0 or is inapplicable."""
 
 
 def media_of(content: Interleaved, kind: PartKind) -> tuple[Media, ...]:
-    """Returns the media of a kind in order.
+    """Returns the media of one kind in order.
 
-    A medium named twice by one number counts once.
+    A medium that appears twice with the same number counts once.
     """
     media: list[Media] = []
     for _, part in labelled(content, kind):
@@ -27,10 +27,11 @@ def media_of(content: Interleaved, kind: PartKind) -> tuple[Media, ...]:
 
 
 def labelled(content: Interleaved, kind: PartKind) -> list[tuple[str, Part]]:
-    """The parts of a kind in order, labelled by tag or else by position (``image1``).
+    """Returns the parts of one kind in order, with their labels.
 
-    A part named twice by one number counts once. A tag without a file is a part too,
-    unless another part has its number.
+    A label is the part's tag, or else is made from its position (``image1``). A part
+    that appears twice with the same number counts once. A tag without a file is also a
+    part, unless another part has its number.
     """
     parts: dict[tuple[str, str], tuple[str, Part]] = {}
     for position, part in enumerate(content.parts):
@@ -54,10 +55,10 @@ def the_only_medium(
     kind: PartKind,
     called: str,
 ) -> Media | Score:
-    """Returns an answer's only medium of a kind, not decoded, or a score.
+    """Returns an answer's only medium of one kind, or the answer's score.
 
-    The score of another number of media is 0, with the reason, in which ``called`` is
-    the plural. Without an answer it is unscored.
+    The medium is not decoded. An answer with another number of media scores 0. The
+    reason calls the media by the plural ``called``. Without an answer it is unscored.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -68,10 +69,10 @@ def the_only_medium(
 
 
 def decoded(media: Media, decode: Callable[[Media], T]) -> T | Score:
-    """Returns a decoded medium of the answer, or its score.
+    """Decodes a medium in the answer, or returns the answer's score.
 
-    A damaged medium is a wrong answer: 0. One that is unsupported, or above the limits,
-    is unscored, since its content is unknown.
+    A damaged medium scores 0, as a wrong answer. A medium that is unsupported, or above
+    the limits, is unscored, since its content is unknown.
     """
     try:
         return decode(media)
@@ -80,22 +81,22 @@ def decoded(media: Media, decode: Callable[[Media], T]) -> T | Score:
 
 
 def undecodable(media: Media, error: ContentError) -> Score:
-    """The score of an answer whose medium cannot be decoded, as in ``decoded``."""
+    """Scores an answer with a medium that cannot be decoded, as in ``decoded``."""
     if not isinstance(error, CorruptMediaError):
         return Score.unscored(str(error))
-    media.read()  # raises if the file differs from the one that was produced
+    media.read()  # raises if the file has changed since it was produced
     return wrong(str(error))
 
 
 def wrong(reason: str, **evidence: object) -> Score:
-    """The score 0 of an answer that cannot be measured because of its own fault."""
+    """Returns the score 0 for an answer that cannot be measured by its own fault."""
     return Score(0.0, evidence={"reason": reason, **evidence})
 
 
 def counted(score: Score, missing: Missing) -> Score:
-    """Returns the score under the switch ``missing``.
+    """Applies the switch ``missing`` to a score.
 
-    With ``dropped`` the score of an answer at fault (``wrong``) is inapplicable.
+    With ``dropped``, the 0 of an answer at fault (``wrong``) becomes inapplicable.
     """
     if missing == "dropped" and score.value == 0 and "reason" in score.evidence:
         return Score.inapplicable(str(score.evidence["reason"]))

@@ -1,4 +1,4 @@
-"""The sides that most metrics compare: a trial's answer, its sample's references."""
+"""The sides that most metrics compare: a trial's answer and a sample's references."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from mmeval.records import Score, Trial
 
 
 class Sides(NamedTuple):
-    """``references`` has at least one entry."""
+    """Both sides of a comparison. ``references`` has at least one entry."""
 
     answer: Interleaved
     references: tuple[Interleaved, ...]
 
 
 def sides_of(trial: Trial) -> Sides | Score:
-    """Returns both sides, or an unscored score that names the missing one."""
+    """Returns both sides, or an unscored score that names the missing side."""
     if trial.output is None:
         return Score.unscored("there is no answer to score")
     if not trial.sample.references:

@@ -1,1 +1,1 @@
-"""Metrics of meshes and point clouds."""
+"""Metrics for meshes and point clouds."""

@@ -1,4 +1,4 @@
-"""Topology, geometry and sampling of a point cloud."""
+"""Measures topology, geometry and sampling of a point cloud."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ if TYPE_CHECKING:
 
 Angles = Literal["signed", "absolute"]
 FOR_TOPOLOGY, FOR_SAMPLING, FOR_GEOMETRY = 8, 16, 32
-"""The fewest points of each term. With fewer points it is 0."""
+"""Minimum number of points for each term. With fewer points the term is 0."""
 FAR_QUANTILE = 95.0
 FLAT, BENT = 0.02, 0.08
-"""The share of scatter across the plane up to which the flatness is 1, and the share
-from which it is 0."""
+"""The flatness is 1 up to the first share of scatter across the plane, and 0 from the
+second on."""
 SHARP = math.radians(30)
 SURFACE = 2.0
 TOPOLOGY = (0.45, 0.35, 0.20)
 GEOMETRY = (0.45, 0.35, 0.20)
 SAMPLING = (0.50, 0.25, 0.25)
-"""Weights: surface, connection, agreement of normals; flatness, smoothness, agreement
-of normals; even spacing, few outliers, surface."""
+"""Weights of the measures in each term. Topology: surface, connection, agreement of
+normals. Geometry: flatness, smoothness, agreement of normals. Sampling: even spacing,
+few outliers, surface."""
 
 
 def cloud_terms(
@@ -33,9 +34,9 @@ def cloud_terms(
     angles: Angles,
     padded: bool,
 ) -> Terms:
-    """T, G and S of points (n x 3) with the largest extent 1.
+    """Returns T, G and S of points (n x 3) with the largest extent 1.
 
-    ``padded`` is that of :func:`neighbourhoods_of`. With fewer than eight points all
+    ``padded`` is passed to :func:`neighbourhoods_of`. With fewer than eight points all
     terms are 0.
     """
     import numpy as np
@@ -70,7 +71,10 @@ def cloud_terms(
 
 
 def surface_likeness(dimension: Numbers) -> float:
-    """1 up to a median dimension of two, 0 from three. A line has 1 too."""
+    """Returns 1 up to a median dimension of two, and 0 from three on.
+
+    A line also scores 1.
+    """
     import numpy as np
 
     return clamp(1 - (float(np.median(dimension)) - SURFACE))
@@ -79,8 +83,8 @@ def surface_likeness(dimension: Numbers) -> float:
 def isolated_share(nearest: Numbers) -> float:
     """Returns the share of points with a nearest distance above the 95th percentile.
 
-    By construction it is about .05, or 0 if many distances are equal. It is kept since
-    it is part of the definition.
+    By construction it is about 0.05, or 0 if many distances are equal. It carries no
+    information, but it is part of the metric's definition.
     """
     import numpy as np
 
@@ -88,7 +92,7 @@ def isolated_share(nearest: Numbers) -> float:
 
 
 def agreement(near: Neighbourhoods) -> float:
-    """The mean absolute cosine between the normals of points and their neighbours."""
+    """Returns the mean absolute cosine between normals of points and neighbours."""
     import numpy as np
 
     total = np.zeros(len(near.normal))
@@ -99,7 +103,10 @@ def agreement(near: Neighbourhoods) -> float:
 
 
 def sharp_share(cosines: Numbers, angles: Angles) -> float:
-    """The share of points whose normals by few and many neighbours differ by > 30°."""
+    """Returns the share of points at sharp places.
+
+    There the normals through few and through many neighbours differ by more than 30°.
+    """
     import numpy as np
 
     # Released scorer (UniM, 3D quality v3): with "signed" the arbitrary sign of a

@@ -1,4 +1,4 @@
-"""Faces of a mesh that cut others, tested for a bounded number of faces."""
+"""Finds faces of a mesh that cut other faces, for a limited number of faces."""
 
 from __future__ import annotations
 
@@ -14,28 +14,31 @@ if TYPE_CHECKING:
     from mmeval.metrics.three_d.surface import Flags, Indices, Numbers
 
 MOST_FACES = 1000
-"""The most faces that are tested. Of more faces, this number is drawn at random."""
+"""Maximum number of faces that are tested. They are drawn at random if there are
+more."""
 MOST_PAIRS = 1_000_000
-"""The most pairs of near faces. In a mesh with more, fewer faces are tested."""
+"""Maximum number of pairs of near faces. With more pairs, fewer faces are tested."""
 CLEAR = 1e-9
-"""How far a face has to extend through another, in a mesh with the largest extent 1."""
+"""A face cuts another if it extends through it by more than this, in a mesh with the
+largest extent 1."""
 _EDGES = ((0, 1), (1, 2), (2, 0))
 """The corners at the ends of each edge of a triangle."""
 _FIRST_BATCH, _CHUNK = 128, 2**16
 _SIZES, _LEAF = 6, 32
-"""Size classes for the search, and the size of a leaf. Each class has faces a quarter
-as large as the one before; the last takes the rest."""
+"""Number of size classes for the search, and the size of a tree's leaf. The faces of a
+class are a quarter as large as those of the class before. The last class also contains
+all smaller faces."""
 
 
 class Crossings(NamedTuple):
-    """The share of faces that cut another one, and the number of tested faces."""
+    """The share of faces that cut another face, and the number of tested faces."""
 
     share: float
     tested: int
 
 
 class _Pairs(NamedTuple):
-    """Pairs of a tested face and a near one."""
+    """Pairs of a tested face and a face near it."""
 
     first: Indices
     second: Indices
@@ -46,9 +49,9 @@ def crossing_share(
 ) -> Crossings:
     """Returns the share of faces that cut another face without a common vertex.
 
-    ``corners`` are positions (m x 3 x 3), ``faces`` vertices (m x 3). Faces that touch,
-    lie in one plane, or meet only at edges do not cut. Faces with a common vertex are
-    not tested.
+    ``corners`` are the positions of corners (m x 3 x 3), and ``faces`` their vertices
+    (m x 3). Faces do not cut if they only touch, are in one plane, or meet only at
+    edges. Faces with a common vertex are not tested.
     """
     import numpy as np
 
@@ -71,7 +74,7 @@ def crossing_share(
 
 
 class _Boxes:
-    """The axis-aligned boxes around faces, searched by position."""
+    """The axis-aligned boxes around faces, which can be searched by position."""
 
     def __init__(self, corners: Numbers) -> None:
         import numpy as np
@@ -82,7 +85,7 @@ class _Boxes:
         self._high = np.maximum(np.maximum(first, second), third)
         self._middle = (self._low + self._high) / 2
         self._reach = np.sqrt(squared(self._high - self._low)) / 2
-        # grouped by size, since one large face would be near every small one
+        # Grouped by size, since a single large face would be near all small faces.
         largest = self._reach.max()
         size = np.zeros(len(self._reach))
         if largest:
@@ -102,9 +105,9 @@ class _Boxes:
             self._trees.append((tree, members, largest_reach))
 
     def near(self, faces: Indices, most_pairs: int) -> Iterator[tuple[int, _Pairs]]:
-        """Batches of faces, with all faces whose boxes may overlap theirs.
+        """Yields batches of faces, each with all faces whose boxes may overlap.
 
-        They end after all faces, or after ``most_pairs`` pairs.
+        It ends after all faces, or after ``most_pairs`` pairs.
         """
         import numpy as np
 
@@ -146,7 +149,7 @@ class _Boxes:
         )
 
     def overlapping(self, pairs: _Pairs) -> _Pairs:
-        """Returns the pairs with overlapping boxes."""
+        """Selects the pairs with overlapping boxes."""
         first, second = pairs.first, pairs.second
         below = self._low[first] <= self._high[second]
         above = self._low[second] <= self._high[first]
@@ -166,7 +169,10 @@ def _without_common_vertices(faces: Indices, pairs: _Pairs) -> _Pairs:
 
 
 def _cut(corners: Numbers, pairs: _Pairs) -> Flags:
-    """Which pairs of triangles cut: an edge of one crosses the other's inside."""
+    """Returns which pairs of triangles cut each other.
+
+    They do if an edge of one triangle crosses the inside of the other.
+    """
     import numpy as np
 
     cuts = np.zeros(len(pairs.first), bool)
@@ -190,7 +196,7 @@ def _cut(corners: Numbers, pairs: _Pairs) -> Flags:
 def _heights(corners: Numbers, triangle: Numbers) -> Numbers:
     """Returns the heights of three corners above the plane of a triangle.
 
-    They are 0 if the triangle has no direction.
+    They are 0 if the triangle has no normal.
     """
     import numpy as np
 
@@ -203,7 +209,10 @@ def _heights(corners: Numbers, triangle: Numbers) -> Numbers:
 
 
 def _inside(places: Numbers, triangle: Numbers) -> Flags:
-    """Which points in the planes of triangles lie inside, clear of their sides."""
+    """Returns which points in the planes of triangles are inside the triangles.
+
+    Points too close to a side do not count.
+    """
     import numpy as np
 
     origin = triangle[:, 0]

@@ -1,4 +1,4 @@
-"""Edges of a mesh, and the faces that share them."""
+"""Finds the edges of a mesh, and the faces that share them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 class Edges(NamedTuple):
     """The distinct edges of a mesh, with their ``ends`` (e x 2).
 
-    ``counts`` are the numbers of sides of faces at each edge, ``neighbours`` (a x 2)
-    the faces at the edges of exactly two.
+    ``counts`` are the numbers of faces' sides at each edge. ``neighbours`` (a x 2) are
+    the pairs of faces at edges with exactly two sides.
     """
 
     ends: Indices
@@ -21,7 +21,7 @@ class Edges(NamedTuple):
 
     @property
     def watertight(self) -> bool:
-        """Whether two sides of faces meet at every edge; false without edges."""
+        """True if there are edges, and two sides of faces meet at each edge."""
         return len(self.counts) > 0 and bool((self.counts == 2).all())
 
     @property
@@ -33,7 +33,7 @@ class Edges(NamedTuple):
 
 
 def edges_of(faces: Indices, vertices: int) -> Edges:
-    """Returns the edges of faces (m x 3) of a mesh with a number of ``vertices``."""
+    """Finds the edges of faces (m x 3) in a mesh with ``vertices`` vertices."""
     import numpy as np
 
     begin, end = faces, faces[:, (1, 2, 0)]
@@ -54,9 +54,10 @@ def edges_of(faces: Indices, vertices: int) -> Edges:
 
 
 def _in_order(keys: Indices) -> tuple[Indices, Indices]:
-    """Sorted keys, and the order that sorts them.
+    """Returns the sorted keys, and the order that sorts them.
 
-    If both fit into one number, that number is sorted, which is several times faster.
+    If a key and its position fit into one number, these numbers are sorted. This is
+    several times faster.
     """
     import numpy as np
 
@@ -69,7 +70,7 @@ def _in_order(keys: Indices) -> tuple[Indices, Indices]:
 
 
 def component_count(faces: int, neighbours: Indices) -> int:
-    """Returns the number of connected parts of a number of ``faces``, closed or not."""
+    """Counts the connected parts among ``faces`` faces, whether closed or not."""
     import numpy as np
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -80,7 +81,7 @@ def component_count(faces: int, neighbours: Indices) -> int:
 
 
 def valences(ends: Indices, vertices: int) -> Indices:
-    """The number of edges at each vertex; an edge from a vertex to itself is one."""
+    """Counts the edges at each vertex. An edge from a vertex to itself counts once."""
     import numpy as np
 
     begin, end = ends.T

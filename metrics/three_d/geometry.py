@@ -1,4 +1,4 @@
-"""The geometry of a 3D file: a mesh or a point cloud, scaled to one size."""
+"""Reads the geometry of a 3D file, a mesh or a point cloud, and scales it."""
 
 from __future__ import annotations
 
@@ -22,32 +22,36 @@ MAX_FACES = 1_000_000
 MAX_VERTICES = 2_000_000
 MAX_POINTS = 500_000
 MAX_AT_ONE_PLACE = 10_000
-"""The most vertices of a mesh, and the most points of a cloud. Points at one place,
-unless merged, cost the square of their number, since no search separates them."""
+"""Maximum number of points at one position, unless they are merged. A search cannot
+separate them, so its time grows with the square of their number."""
 LIMITS = replace(
     DEFAULT_LIMITS, max_mesh_faces=MAX_FACES, max_mesh_vertices=MAX_VERTICES
 )
 
 
 class Geometry(NamedTuple):
-    """Points (n x 3) and faces between them (m x 3). Without faces it is a cloud."""
+    """Points (n x 3) and the faces between them (m x 3), if any.
+
+    Without faces it is a point cloud.
+    """
 
     points: Numbers
     faces: Indices
 
 
 def geometry_of(media: Media, ply: Ply) -> Geometry:
-    """The points and faces of a file as stored; as ``cloud`` only the points of a PLY.
+    """Reads the points and faces of a file as stored.
 
-    Raises CorruptMediaError for a file without vertices. Raises MediaLimitError beyond
-    a million faces, two million vertices, or half a million points of a cloud.
+    If ``ply`` is ``cloud``, only the points of a PLY file are read. Raises
+    CorruptMediaError for a file without vertices. Raises MediaLimitError for more than
+    a million faces, two million vertices, or half a million points in a cloud.
     """
     if ply == "cloud" and media.mime == PLY:
         arrays = point_arrays(media, limits=LIMITS)
     else:
         arrays = raw_mesh_arrays(media, limits=LIMITS)
     if not len(arrays.vertices):
-        raise CorruptMediaError(f"{media.label}: it holds no vertices")
+        raise CorruptMediaError(f"{media.label}: the file has no vertices")
     within(media, "max_mesh_faces", MAX_FACES, len(arrays.faces), "faces")
     if not len(arrays.faces):
         within(media, "max_points", MAX_POINTS, len(arrays.vertices), "points")
@@ -55,23 +59,23 @@ def geometry_of(media: Media, ply: Ply) -> Geometry:
 
 
 def of_size_one(geometry: Geometry) -> Geometry:
-    """Move the middle of the box to the origin, and scale its largest side to 1."""
+    """Moves the middle of the box to the origin, and scales its largest side to 1."""
     import numpy as np
 
     used_points = geometry.points
     if len(geometry.faces):
         used_points = used_points[_is_used(geometry)]
     low, high = used_points.min(axis=0), used_points.max(axis=0)
-    # halves first, so that sum and difference of the largest numbers stay finite
+    # Halved first, since the sum or difference of the largest numbers may overflow.
     extent = float((high / 2 - low / 2).max())
     moved = geometry.points / 2 - (high / 4 + low / 4)
-    with np.errstate(over="ignore"):  # of unused points, which may lie anywhere
+    with np.errstate(over="ignore"):  # unused points may be anywhere
         scaled = moved / extent if extent > 0 else moved * 0.0
         return Geometry(scaled, geometry.faces)
 
 
 def most_at_one_place(points: Numbers) -> int:
-    """Returns the largest number of points at one place."""
+    """Returns the largest number of points at the same position."""
     import numpy as np
 
     places = merged(Geometry(points, np.arange(len(points)))).faces
@@ -79,10 +83,10 @@ def most_at_one_place(points: Numbers) -> int:
 
 
 def merged(geometry: Geometry) -> Geometry:
-    """Merge points at exactly the same place."""
+    """Merges points at exactly the same position."""
     import numpy as np
 
-    # adding zero turns minus zero into zero, the same place
+    # Adding zero turns minus zero into zero: both are the same position.
     rows = np.ascontiguousarray(geometry.points + 0.0)
     order = np.lexsort(rows.T)
     ordered = rows[order]
@@ -95,14 +99,14 @@ def merged(geometry: Geometry) -> Geometry:
 
 
 def without_collapsed(geometry: Geometry) -> Geometry:
-    """Drop faces with a corner twice. They are lines or points, not surfaces."""
+    """Drops faces that use a vertex twice. They are lines or points, not surfaces."""
     a, b, c = geometry.faces.T
     differ = (a != b) & (b != c) & (c != a)
     return Geometry(geometry.points, geometry.faces[differ])
 
 
 def without_dangling(geometry: Geometry) -> Geometry:
-    """Drop points that no face uses; a cloud stays as it is."""
+    """Drops points that no face uses. A cloud is not changed."""
     import numpy as np
 
     if not len(geometry.faces):
@@ -115,7 +119,7 @@ def without_dangling(geometry: Geometry) -> Geometry:
 
 
 def _is_used(geometry: Geometry) -> NDArray[np.bool_]:
-    """Returns which points a face uses."""
+    """Returns a flag for each point: whether a face uses it."""
     import numpy as np
 
     is_used = np.zeros(len(geometry.points), bool)

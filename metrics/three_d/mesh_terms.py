@@ -1,4 +1,4 @@
-"""Topology, geometry and sampling of a mesh."""
+"""Measures topology, geometry and sampling of a mesh."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ Triangles = Literal["released", "equilateral"]
 Degenerate = Literal["kept", "dropped"]
 SHARP = math.radians(60)
 MOST_COMPONENTS = 4
-"""The number of parts from which the term of connected parts is 0."""
+"""From this number of parts on, the measure of connected parts is 0."""
 SAMPLES, NEIGHBOURS = 5000, 8
-"""The number of random points on the surface, and of neighbours in a spacing."""
+"""Number of random points on the surface, and of the neighbours that give a spacing."""
 TRIANGLES = {"released": 2 * math.sqrt(3), "equilateral": 4 * math.sqrt(3)}
-"""The constant of the shape. The released scorer's gives an equilateral triangle one
-half, the other one gives 1."""
+"""The constant in the measure of a triangle's shape. With the released constant, an
+equilateral triangle scores 0.5. With the other constant it scores 1."""
 TOPOLOGY = (0.35, 0.25, 0.20, 0.20)
 GEOMETRY = (0.40, 0.30, 0.30)
 SAMPLING = (0.40, 0.25, 0.20, 0.15)
-"""Weights: watertight, edges of more than two faces, faces that cut others, parts; even
-angles, sharp angles, shape of triangles; even areas, even valences, even spacing, few
-outliers."""
+"""Weights of the measures in each term. Topology: watertight, edges of more than two
+faces, faces that cut others, parts. Geometry: even angles, sharp angles, shape of
+triangles. Sampling: even areas, even valences, even spacing, few outliers."""
 
 
 class MeshRules(NamedTuple):
-    """The switches of the same names, by which a mesh is measured."""
+    """The switches of these names, which control how a mesh is measured."""
 
     defects: Defects
     triangles: Triangles
@@ -51,10 +51,10 @@ class MeshRules(NamedTuple):
 def mesh_terms(
     points: Numbers, faces: Indices, rules: MeshRules, rng: np.random.Generator
 ) -> Terms:
-    """T, G and S of a mesh (points n x 3, faces m x 3, m > 0) with largest extent 1.
+    """Returns T, G and S of a mesh with the largest extent 1.
 
-    A mesh whose faces have no direction is not a surface. With ``degenerate`` faces
-    dropped, all its terms are 0.
+    ``points`` are n x 3 and ``faces`` m x 3, with m > 0. If no face has a normal, the
+    mesh is not a surface. All its terms are then 0 if ``degenerate`` faces are dropped.
     """
     edges, surface = edges_of(faces, len(points)), faces_of(points, faces)
     evidence: dict[str, Any] = {"n_vertices": len(points), "n_faces": len(faces)}
@@ -88,10 +88,10 @@ def _topology(
         "watertight": edges.watertight,
         "components": components,
     }
-    # Released scorer (UniM, 3D quality v3): two kinds of defects are never found. It
+    # Released scorer (UniM, 3D quality v3): it never finds two kinds of defects. It
     # requests the number of faces at edges under a name that its mesh library does not
-    # have, and its search for cutting faces fails for any mesh. Both errors are caught
-    # and count as no defect.
+    # have, and its search for cutting faces fails for any mesh. It catches both errors
+    # and reports no defects.
     nonmanifold = crossing = 0.0
     if rules.defects == "counted":
         nonmanifold = edges.nonmanifold_share
@@ -128,7 +128,7 @@ def _geometry(
 
 
 def _spacing(points: Numbers) -> Numbers:
-    """Returns the mean distance of each point to its eight nearest neighbours."""
+    """Returns each point's mean distance to its eight nearest neighbours."""
     from scipy.spatial import cKDTree
 
     tree = cKDTree(points, balanced_tree=False)

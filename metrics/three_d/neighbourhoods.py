@@ -1,7 +1,7 @@
-"""Neighbourhoods of a cloud's points, which describe the surface at each point.
+"""Measures the neighbourhoods of a cloud's points, which describe its surface.
 
-Everything is measured in one pass, some thousand points at a time, so the memory does
-not grow with the cloud.
+All measures are computed in one pass, some thousand points at a time, so the memory
+does not grow with the cloud.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from mmeval.metrics.three_d.surface import Indices, Numbers
 
 SPACING, DIMENSION, FLATNESS, AGREEMENT = 8, 20, 32, 12
-"""The number of neighbours, without the point itself, for the mean distance, the
-intrinsic dimension, flatness, and the comparison of normals."""
+"""Number of neighbours, without the point itself, for the mean distance, the intrinsic
+dimension, the flatness, and the comparison of normals."""
 NORMAL, FINE, COARSE = 24, 16, 64
-"""The number of points, with the point itself, that define a normal."""
+"""Number of points, including the point itself, that define a normal."""
 SMALLEST_DISTANCE = SMALLEST_SCATTER = 1e-12
 DIMENSIONS = (1.0, 5.0)
 _CHUNK = 8192
@@ -26,11 +26,11 @@ _CHUNK = 8192
 class Neighbourhoods(NamedTuple):
     """Measures of the neighbourhoods of n points.
 
-    For each point: ``nearest`` is the distance to the nearest neighbour, ``spacing``
+    For each point, ``nearest`` is the distance to the nearest neighbour, ``spacing``
     the mean distance to the nearest eight, ``dimension`` the intrinsic dimension,
     ``across`` the share of the scatter across the plane (0 to 1/3), ``normal`` the
-    normal (n x 3), ``bend`` the cosine between normals through few and through many
-    neighbours (-1 to 1), ``near`` the points whose normals are compared.
+    normal (n x 3), ``bend`` the cosine between the normals through few and through many
+    neighbours (-1 to 1), and ``near`` the neighbours with which normals are compared.
     """
 
     nearest: Numbers
@@ -43,10 +43,10 @@ class Neighbourhoods(NamedTuple):
 
 
 def neighbourhoods_of(points: Numbers, *, padded: bool) -> Neighbourhoods:
-    """Returns the neighbourhoods of three points or more.
+    """Measures the neighbourhoods of at least three points.
 
-    With too few neighbours all of them are used. With ``padded``, the missing
-    neighbours of the dimension are infinitely far away, as in the released scorer.
+    If there are too few neighbours, all of them are used. With ``padded``, the missing
+    neighbours for the dimension are infinitely far away, as in the released scorer.
     """
     import numpy as np
     from scipy.spatial import cKDTree
@@ -67,13 +67,16 @@ def _measured(
     distances: Numbers,
     indices: Any,
 ) -> Neighbourhoods:
-    """Measure points by their nearest ones in order (itself first) and distances."""
+    """Measures points, given their nearest points in order and the distances.
+
+    The nearest point is the point itself.
+    """
     import numpy as np
 
     count = min(len(points), indices.shape[1])
     columns = np.ascontiguousarray(points[indices[:, :count]].transpose(2, 1, 0))
     others = columns[:, 1 : FLATNESS + 1]
-    # the smallest share of the scatter: 0 in a plane, a third at most
+    # The smallest share of the scatter is 0 in a plane, and at most a third.
     scatters = np.linalg.eigvalsh(scatter(others - others[:, :1]))
     scatters = np.maximum(scatters, 0.0)
     fine = plane_normals(scatter(columns[:, :FINE]))
@@ -90,7 +93,7 @@ def _measured(
 
 
 def scatter(columns: Numbers) -> Numbers:
-    """The covariances (n x 3 x 3) of n neighbourhoods with k points (3 x k x n)."""
+    """Returns covariances (n x 3 x 3) of n neighbourhoods with k points (3 x k x n)."""
     import numpy as np
 
     means = columns.mean(axis=1)
@@ -104,11 +107,12 @@ def scatter(columns: Numbers) -> Numbers:
 
 
 def intrinsic_dimension(distances: Numbers) -> Numbers:
-    """The local dimension at n points, from sorted distances to neighbours (n x k).
+    """Estimates the local dimension at n points from distances to neighbours (n x k).
 
-    The estimate of Levina and Bickel, from 1 to 5: ``k - 1`` over the sum of the
-    logarithms of the ratios between the last distance and each other one. It is 5 if
-    all distances are equal, 1 if the last one is infinite.
+    The distances are sorted. The estimate is Levina and Bickel's, limited to 1 to 5:
+    ``k - 1`` divided by the sum of the logarithms of the ratios between the last
+    distance and each other distance. It is 5 if all distances are equal, and 1 if the
+    last distance is infinite.
     """
     import numpy as np
 

@@ -1,10 +1,10 @@
-"""Normals of planes through neighbourhoods: where points scatter least.
+"""Computes the normals of planes through neighbourhoods: where points scatter least.
 
-A normal is the eigenvector of a 3 x 3 covariance for the smallest eigenvalue, in closed
-form (Eberly, "A Robust Eigensolver for 3x3 Symmetric Matrices", the version without
-iterations). The sign of a normal, and the choice among equal directions, are arbitrary.
-They are those of Open3D, which uses the same algorithm, since the released scorer's
-values depend on them.
+A normal is the eigenvector of a 3 x 3 covariance for the smallest eigenvalue. It is
+computed in closed form (Eberly, "A Robust Eigensolver for 3x3 Symmetric Matrices", the
+version without iterations). The sign of a normal, and the choice among equal
+directions, are arbitrary. Here they are the same as in Open3D, which uses this
+algorithm, since the released scorer's values depend on them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 
 class Eigenvalues(NamedTuple):
-    """Eigenvalues of n matrices in rising order (each n).
+    """The eigenvalues of n matrices in rising order, each an array of n numbers.
 
-    ``third_apart``: the third is farther from the others than the first.
+    ``third_apart`` is true if the third value is farther from the second than the
+    first value is.
     """
 
     first: Numbers
@@ -30,14 +31,18 @@ class Eigenvalues(NamedTuple):
 
 
 def plane_normals(covariances: Numbers) -> Numbers:
-    """Unit vectors along the smallest scatter (n x 3) of covariances (n x 3 x 3)."""
+    """Returns unit vectors (n x 3) along the smallest scatter.
+
+    ``covariances`` are n x 3 x 3.
+    """
     import numpy as np
 
     if not len(covariances):
         return np.empty((0, 3))
     largest = covariances.max(axis=(1, 2))
     scaled = covariances / np.where(largest == 0, 1.0, largest)[:, None, None]
-    # the axis of the smallest scatter; the third of equal ones, and for equal points
+    # For a diagonal covariance it is the axis of the smallest scatter. If scatters are
+    # equal, it is the third axis.
     x, y, z = np.diagonal(covariances, axis1=1, axis2=2).T
     axis = np.where((y < x) & (y < z), 1, 2)
     axis[(x < y) & (x < z)] = 0
@@ -60,9 +65,10 @@ def _off_squares(matrices: Numbers) -> Numbers:
 
 
 def _smallest(matrices: Numbers) -> Numbers:
-    """Returns the vector of the smallest value.
+    """Returns the eigenvector of the smallest eigenvalue.
 
-    It is the cross product of the other two if the third value is apart.
+    If the third eigenvalue is apart from the others, it is computed as the cross
+    product of the other two eigenvectors.
     """
     import numpy as np
 
@@ -81,7 +87,10 @@ def _smallest(matrices: Numbers) -> Numbers:
 
 
 def _eigenvalues(matrices: Numbers) -> Eigenvalues:
-    """Roots of the characteristic polynomial of (matrix - mean) / size, by cosines."""
+    """Returns the eigenvalues, by the trigonometric formula for a cubic's roots.
+
+    The cubic is the characteristic polynomial of (matrix - mean) / size.
+    """
     import numpy as np
 
     off = _off_squares(matrices)
@@ -105,7 +114,7 @@ def _eigenvalues(matrices: Numbers) -> Eigenvalues:
 
 
 def _vector_of_single_value(matrices: Numbers, values: Numbers) -> Numbers:
-    """Returns the vector of a value that is apart from the others.
+    """Returns the eigenvector of an eigenvalue that is apart from the others.
 
     It is the longest vector orthogonal to two rows of (matrix - value).
     """
@@ -126,7 +135,10 @@ def _vector_of_middle_value(
     vectors: Numbers,
     values: Numbers,
 ) -> Numbers:
-    """The vector of the middle value, orthogonal to the vector of another value."""
+    """Returns the middle eigenvalue's eigenvector.
+
+    It is orthogonal to ``vectors``, the eigenvectors of another eigenvalue.
+    """
     import numpy as np
 
     first, second = _plane(vectors)
@@ -145,7 +157,7 @@ def _vector_of_middle_value(
     ratio = np.where(diagonal_is_larger, m01, diagonal) / divisor
     large = 1.0 / np.sqrt(1.0 + ratio * ratio)
     small = ratio * large
-    # which of both goes along the first vector depends on the row
+    # The chosen row decides which of the two goes along the first vector.
     takes_small = diagonal_is_larger == by_first
     along_first = np.where(takes_small, small, large)
     along_second = np.where(takes_small, large, small)

@@ -1,19 +1,26 @@
 """Quality of 3D items without a reference: topology T, geometry G and sampling S.
 
-Each term is a weighted sum of measures from 0 to 1. ``variation`` is 1 less e to the
-minus interquartile range over median.
+Each term is a weighted sum of measures from 0 to 1. The weights are in parentheses. The
+variation of numbers is 1 minus e to the power of minus interquartile range / median.
 
-Mesh. T: watertight .35, edges of at most two faces .25, faces without intersections .2,
-one part .2 (0 from four). G: little variation of the angles between neighbours .4, few
-above 60 degrees .3, triangles near equilateral .3. S: little variation of areas .4, of
-vertex valences .25, of the spacing of 5000 random points .2, few outliers among these
-.15.
+Mesh:
 
-Cloud. T (0 under 8 points): like a surface, by the dimension of 20 neighbours .45, no
-isolated points .35 (about .95 by construction), normals that agree .2. G (0 under 32):
-flat neighbourhoods .45, normals alike through 16 and 64 points .35, normals that agree
-.2. S (0 under 16): little variation of the spacing .5, few outliers .25, like a surface
-.25.
+- T: watertight (0.35), no edges of more than two faces (0.25), no faces that cut others
+  (0.2), few parts (0.2; it is 1 for one part and 0 from four on).
+- G: little variation of the angles between neighbouring faces (0.4), few angles above
+  60 degrees (0.3), triangles close to equilateral (0.3).
+- S: little variation of areas (0.4), of vertex valences (0.25), and of the spacing of
+  5000 random points (0.2), few outliers in this spacing (0.15).
+
+Cloud:
+
+- T, 0 below 8 points: similarity to a surface, by the dimension of 20 neighbours
+  (0.45), no isolated points (0.35; about 0.95 by construction), agreement of normals
+  (0.2).
+- G, 0 below 32 points: flat neighbourhoods (0.45), similar normals through 16 and
+  through 64 points (0.35), agreement of normals (0.2).
+- S, 0 below 16 points: little variation of the spacing (0.5), few outliers (0.25),
+  similarity to a surface (0.25).
 """
 
 from __future__ import annotations
@@ -67,7 +74,7 @@ WEIGHTS: Mapping[Combination, tuple[float, float, float]] = {
 
 
 class _Quality3DSwitches(NamedTuple):
-    """The switches of the metric, by name."""
+    """The switches of ``quality_3d``, by name."""
 
     combination: Combination
     ply: Ply
@@ -118,47 +125,53 @@ def quality_3d(
     rounding: Rounding = "none",
     unreadable: Unreadable = "zero",
 ) -> Score:
-    """Quality of 3D items: mean of topology (T), geometry (G) and sampling (S).
+    """Quality of 3D items: the mean of topology (T), geometry (G) and sampling (S).
 
-    Range 0 to 1, higher is better. Formats: obj, off, ply, stl, glTF; a file without
-    faces is a cloud. Items are scaled so that the largest side of their box is 1.
+    Range 0 to 1, higher is better. The formats are obj, off, ply, stl and glTF. A file
+    without faces is a point cloud. Items are scaled so that the largest side of their
+    box is 1.
 
-    - Mesh: T measures that it is closed, in one piece and without self-intersections, G
-      that its angles and triangles are even, S that areas, valences and spacing are
-      even.
-    - Cloud: they measure that it lies in a surface, is locally flat and smooth, and is
-      evenly spaced without outliers.
+    - Mesh: T is high if it is closed, in one piece and without self-intersections. G is
+      high if its angles and triangles are even. S is high if areas, valences and
+      spacing are even.
+    - Cloud: T is high if the points are on a surface, G if it is locally flat and
+      smooth, and S if the points are evenly spaced without outliers.
 
-    A missing or damaged file is 0. A file of more than a million faces,
-    two million vertices or half a million points (ten thousand at one place, unless
-    merged) leaves the answer unscored. Inapplicable without a 3D item. Random numbers
-    are seeded by the file, so a file always has the same score; S of one shape in two
-    files may differ by .01.
+    A missing or damaged file scores 0. A file with more than a million faces, two
+    million vertices, half a million points of a cloud, or ten thousand points at one
+    position (unless merged) leaves the answer unscored. Inapplicable without a 3D item.
+    Random numbers are seeded by the file, so a file always has the same score. For the
+    same shape in two files, S may differ by 0.01.
 
-    It ignores colours, textures, content and size. A hole costs the term of a closed
-    mesh, whatever its size. A line of points counts as a surface. Noise hardly lowers
-    the score of a mesh with varying angles. A few outliers change the scale of all
-    other points.
+    The metric ignores colours, textures, content and size. A hole of any size costs the
+    full weight of a closed mesh. A line of points counts as a surface. Noise hardly
+    lowers the score of a mesh with varying angles. A few outliers change the scale of
+    all other points.
 
     Switches:
 
-    - ``combination``: weights .3, .4, .3 as ``released``, or equal ones as in the
-      ``paper``.
-    - ``ply``: a PLY file is used as ``stored``, or always as a ``cloud``; then other
-      files without faces have no score.
-    - ``merge_vertices``: points at exactly one place are one. Seams of textures and STL
-      files repeat points.
-    - ``dangling``: vertices of no face are ``dropped`` or ``kept`` (they lower S).
-    - ``degenerate``: faces with a corner twice, and angles at faces without a
-      direction, are ``dropped`` or ``kept``.
-    - ``defects``: edges of more than two faces, and faces that cut others (of at most
-      1000, drawn at random), are ``counted``, or ``dead`` as in the released scorer.
-    - ``triangles``: an ``equilateral`` one has 1, or one half as ``released``.
-    - ``angles``: between normals of clouds, ``absolute`` or ``signed``.
-    - ``neighbours``: those ``present``, or as ``released``: with 20 points or fewer one
-      is infinitely far away, and 8 to 12 or 32 points have no score.
-    - ``rounding``: ``none``, or hundredths of a percent as ``released``.
-    - ``unreadable``: a file that is missing, damaged or without vertices is 0
+    - ``combination``: the weights of T, G and S are 0.3, 0.4 and 0.3 (``released``), or
+      equal as in the ``paper``.
+    - ``ply``: a PLY file is used as ``stored``, or always as a ``cloud``. With
+      ``cloud``, other files without faces are unscored.
+    - ``merge_vertices``: merge points at exactly the same position. Texture seams and
+      STL files repeat points.
+    - ``dangling``: vertices that no face uses are ``dropped`` or ``kept``. Such
+      vertices lower S.
+    - ``degenerate``: faces that use a vertex twice, and angles at faces without a
+      normal, are ``dropped`` or ``kept``.
+    - ``defects``: edges of more than two faces, and faces that cut others (among at
+      most 1000 faces, drawn at random), are ``counted``. With ``dead`` they are never
+      found, as in the released scorer.
+    - ``triangles``: an equilateral triangle scores 1 (``equilateral``) or 0.5
+      (``released``).
+    - ``angles``: the angles between the normals of a cloud are ``absolute`` or
+      ``signed``.
+    - ``neighbours``: use the neighbours that are ``present``, or search as
+      ``released``. With ``released`` and at most 20 points, a neighbour is infinitely
+      far away, and a cloud of 8 to 12 or 32 points is unscored.
+    - ``rounding``: ``none``, or ``released``, which rounds to hundredths of a percent.
+    - ``unreadable``: a file that is missing, damaged or without vertices scores 0
       (``zero``) or has no quality (``unscored``).
 
     Evidence: T, G, S and every measure of each item.
@@ -199,14 +212,14 @@ def _item(media: Media, switches: _Quality3DSwitches) -> ItemScore:
     if switches.dangling == "dropped":
         geometry = without_dangling(geometry)
     if len(stored.faces) and not len(geometry.faces):
-        reason = "none of its faces has three different corners"
+        reason = "no face of the mesh has three different corners"
         return ItemScore(0.0, {"type": "mesh", "n_faces": 0}, reason)
     if len(geometry.faces):
         kind = "mesh"
         mesh_rules = MeshRules(
             switches.defects, switches.triangles, switches.degenerate
         )
-        # seeded by the file, so that it always has the same score
+        # Seeded by the file, so that a file always has the same score.
         rng = np.random.default_rng(int(media.sha256[:16], 16))
         terms = mesh_terms(geometry.points, geometry.faces, mesh_rules, rng)
     else:
@@ -229,19 +242,18 @@ def _released_fault(
     stored: Geometry,
     switches: _Quality3DSwitches,
 ) -> str:
-    """Returns why the released scorer has no score for a file; empty otherwise."""
+    """Returns why the released scorer cannot score a file, or an empty string."""
     if len(stored.faces):
         return ""
     if switches.ply == "cloud" and media.mime != PLY:
-        return (
-            f"{media.label}: it has no faces, and only a PLY file may be a point cloud"
-        )
-    # It requests 12 and 32 neighbours of each point, even if there are fewer points.
+        return f"{media.label}: the file has no faces, and only PLY files may be clouds"
+    # The released scorer requests 12 and 32 neighbours of each point, even if there are
+    # fewer points.
     points = len(stored.points)
     lacks_a_neighbour = FOR_TOPOLOGY <= points <= AGREEMENT or points == FLATNESS
     if switches.neighbours == "released" and lacks_a_neighbour:
         return (
-            f"{media.label}: the released search for neighbours fails in a cloud of "
-            f"{points} points"
+            f"{media.label}: the released scorer's search for neighbours fails in a "
+            f"cloud of {points} points"
         )
     return ""

@@ -1,4 +1,4 @@
-"""Measures from 0 to 1 (variation, share of outliers), and the terms made of them."""
+"""Measures from 0 to 1 (variation, share of outliers), and the terms they form."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
     from mmeval.metrics.three_d.surface import Numbers
 
 FEWEST = 4
-"""The fewest numbers that have a variation."""
+"""Fewer numbers have a variation of 0."""
 QUARTILES = (25, 50, 75)
 SMALLEST_MEDIAN = 1e-12
 FAR = 2.5
-"""Standard deviations from the mean beyond which a number is an outlier."""
+"""A number is an outlier if it is farther from the mean, in standard deviations."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """Topology (T), geometry (G) and sampling (S) from 0 to 1, with their measures."""
+    """Topology (T), geometry (G) and sampling (S), from 0 to 1, and their measures."""
 
     topology: float
     geometry: float
@@ -28,11 +28,11 @@ class Terms:
 
 
 def variation(numbers: Numbers) -> float:
-    """Returns the variation of numbers: 0 (all equal) to 1.
+    """Returns the variation of numbers, from 0 (all are equal) to 1.
 
-    It is 1 less e to the minus ratio of interquartile range and size of the median. If
-    the median is zero, the mean absolute value is used. Numbers that are not finite are
-    left out. It is 0 for fewer than four numbers.
+    It is 1 minus e to the power of minus the interquartile range divided by the
+    absolute median. If the median is zero, the mean absolute value replaces it. Numbers
+    that are not finite are left out. The variation of fewer than four numbers is 0.
     """
     import numpy as np
 
@@ -47,7 +47,7 @@ def variation(numbers: Numbers) -> float:
 
 
 def far_share(numbers: Numbers) -> float:
-    """Returns the share of numbers over 2.5 standard deviations from the mean.
+    """Returns the share of numbers more than 2.5 standard deviations from the mean.
 
     It is 0 if all numbers are equal.
     """
@@ -61,11 +61,11 @@ def far_share(numbers: Numbers) -> float:
 
 
 def weighted(weights: Sequence[float], *values: float) -> float:
-    """Returns the weighted sum of values, limited to 0 to 1."""
+    """Returns the weighted sum of values, limited to 0..1."""
     pairs = zip(weights, values, strict=True)
     return clamp(sum(weight * value for weight, value in pairs))
 
 
 def clamp(value: float) -> float:
-    """Returns the value limited to 0 to 1."""
+    """Limits a value to 0..1."""
     return min(1.0, max(0.0, float(value)))

@@ -1,4 +1,4 @@
-"""The surface of a mesh: faces with normals, areas, angles and shapes; points on it."""
+"""Measures a mesh's surface: normals, areas, angles and shapes of its faces."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 SMALLEST_CROSS = 100 * 2.220446049250313e-16
-"""A face has a direction if the product of its sides is longer, in a mesh with the
-largest extent 1."""
+"""A face has a normal if the cross product of two sides is longer than this, in a mesh
+with the largest extent 1."""
 SMALLEST_SQUARES = 1e-12
 
 
 class Faces(NamedTuple):
-    """Corners (m x 3 x 3), normals, areas and summed squared sides of m faces.
+    """The corners, normals, areas and summed squared sides of m faces.
 
-    Normals are m x 3; a face without a normal has zeros.
+    Corners are m x 3 x 3, and normals m x 3. A face without a normal has zeros.
     """
 
     corners: Numbers
@@ -31,13 +31,13 @@ class Faces(NamedTuple):
 
     @property
     def directed(self) -> Flags:
-        """Which faces have a normal."""
+        """A flag for each face: whether it has a normal."""
         has_normal: Flags = (self.normals != 0).any(axis=1)
         return has_normal
 
 
 def faces_of(points: Numbers, faces: Indices) -> Faces:
-    """Returns the faces of a mesh with the largest extent 1."""
+    """Measures the faces of a mesh with the largest extent 1."""
     import numpy as np
 
     corners = points[faces]
@@ -53,7 +53,7 @@ def faces_of(points: Numbers, faces: Indices) -> Faces:
 
 
 def cross(first: Numbers, second: Numbers) -> Numbers:
-    """The cross products of rows of three (faster than numpy's for any width)."""
+    """Returns the cross products of rows of three numbers, faster than numpy."""
     import numpy as np
 
     product = np.empty_like(first)
@@ -65,18 +65,21 @@ def cross(first: Numbers, second: Numbers) -> Numbers:
 
 
 def squared(rows: Numbers) -> Numbers:
-    """Returns the squares of the lengths of rows."""
+    """Returns the squared length of each row."""
     return dots(rows, rows)
 
 
 def dots(first: Numbers, second: Numbers) -> Numbers:
-    """Returns the dot products of rows of three."""
+    """Returns the dot products of rows of three numbers."""
     products = first * second
     return products[:, 0] + products[:, 1] + products[:, 2]
 
 
 def angles_between(normals: Numbers, pairs: Indices) -> Numbers:
-    """The angles, 0 to pi, between the normals of pairs; pi / 2 without a normal."""
+    """Returns the angles between the normals of pairs of faces, from 0 to pi.
+
+    The angle is pi / 2 if a face has no normal.
+    """
     import numpy as np
 
     first, second = normals[pairs[:, 0]], normals[pairs[:, 1]]
@@ -86,8 +89,8 @@ def angles_between(normals: Numbers, pairs: Indices) -> Numbers:
 def shape_quality(faces: Faces, constant: float) -> Numbers:
     """Returns how close each face is to an equilateral triangle, at most 1.
 
-    ``constant`` times the area over the squared sides. With four times the root of
-    three, an equilateral triangle has 1.
+    It is ``constant`` times the area divided by the sum of the squared sides. If
+    ``constant`` is four times the root of three, an equilateral triangle scores 1.
     """
     import numpy as np
 
@@ -100,7 +103,7 @@ def points_on(
     count: int,
     rng: np.random.Generator,
 ) -> Numbers:
-    """Returns random points on the surface, uniformly distributed (count x 3)."""
+    """Draws random points (count x 3) that are uniformly distributed on the surface."""
     import numpy as np
 
     cumulative_areas = np.cumsum(faces.areas)
