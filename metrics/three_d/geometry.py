@@ -22,8 +22,8 @@ MAX_FACES = 1_000_000
 MAX_VERTICES = 2_000_000
 MAX_POINTS = 500_000
 MAX_AT_ONE_PLACE = 10_000
-"""Maximum number of points at one position, unless they are merged. A search cannot
-separate them, so its time grows with the square of their number."""
+"""Maximum number of points at one position, unless merged. A search cannot separate
+them, so its time grows with the square of their number."""
 LIMITS = replace(
     DEFAULT_LIMITS, max_mesh_faces=MAX_FACES, max_mesh_vertices=MAX_VERTICES
 )

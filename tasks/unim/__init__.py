@@ -1,1 +1,1 @@
-"""UniM: interleaved questions and answers of seven modalities in thirty domains."""
+"""UniM: interleaved questions and answers in seven modalities and thirty domains."""

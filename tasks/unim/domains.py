@@ -1,7 +1,7 @@
 """The domains of UniM: the paper's numbers, names, fields, and instances by level.
 
-Only some of the data's words for domains are known. Each domain therefore lists likely
-spellings. Any other word is kept as a domain of its own.
+Only some of the data's names for domains are known. Each domain therefore lists likely
+spellings. Any other name becomes a separate domain.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ FIELDS: Mapping[str, str] = {
     "social_science": "Social science",
     "general_area": "General area",
 }
-"""The fields by the words of the data, in the order of the paper."""
+"""The fields by their names in the data, in the order of the paper."""
 LEVELS = ("easy", "medium", "hard")
 
 
 @dataclass(frozen=True)
 class Domain:
-    """A domain: the paper's ``number``, ``title`` and ``counts`` by level (table 13).
+    """A domain, with the paper's ``number``, ``title`` and ``counts`` by level.
 
-    ``words`` are the spellings that the data may have, ours first.
+    The counts are those of table 13. ``words`` are the spellings that the data may use.
+    The first is the name in mmeval.
     """
 
     number: int
@@ -41,7 +42,7 @@ class Domain:
 
 
 def domain_of(word: str) -> Domain | None:
-    """Returns the domain of a word of the data, or None for an unknown word."""
+    """Finds the domain for a name in the data. Returns None for an unknown name."""
     return _by_word().get(word)
 
 

@@ -1,4 +1,4 @@
-"""Reads the labels of UniM: field, domain, difficulty and capabilities."""
+"""Reads UniM's labels: field, domain, difficulty and capabilities."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mmeval.tasks.unim.domains import FIELDS
 
 DIFFICULTIES = {"1": "easy", "2": "medium", "3": "hard"}
 CAPABILITY_KEYS = ("capabilities", "capability", "capability_labels")
-"""Likely keys of the capabilities; the real key is not published."""
+"""Likely keys of the capabilities. The real key is not published."""
 CAPABILITIES: Mapping[str, str] = {
     "C1": "perceptual understanding",
     "C2": "spatial understanding",
@@ -24,7 +24,7 @@ CAPABILITIES: Mapping[str, str] = {
     "C9": "structural analysis",
     "C10": "planning",
 }
-"""The ten capabilities by the ids of the paper (table 10)."""
+"""The ten capabilities by their ids in the paper (table 10)."""
 
 _FIELD_ALIASES = {"general_domain": "general_area"}
 _DOMAIN = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
@@ -33,15 +33,15 @@ _CAPABILITY_IDS = {
     name.replace(" ", "_"): number for number, name in CAPABILITIES.items()
 }
 _HEAVIEST = 1e9
-"""The largest valid weight, since JSON numbers may be too large to add up."""
+"""The largest valid weight. The sum of larger JSON numbers may overflow."""
 _SHOWN = 80
 """Maximum number of characters of an invalid value in a message."""
 
 
 class FieldDomain(NamedTuple):
-    """Field and domain in the paper's terms; empty if unknown.
+    """Field and domain in the paper's terms. They are empty if unknown.
 
-    The data call them ``domain`` and ``subdomain``.
+    In the data their keys are ``domain`` and ``subdomain``.
     """
 
     field: str = ""
@@ -52,7 +52,10 @@ ANY = FieldDomain()
 
 
 def word(value: object) -> str:
-    """A name in lower snake case, without the number of a folder (``1_math``)."""
+    """Converts a name or folder name such as ``1_math`` to lower snake case.
+
+    The number of a folder is removed.
+    """
     return _word(str(value))
 
 
@@ -63,14 +66,17 @@ def _word(name: str) -> str:
 
 
 def field_of(name: object) -> str:
-    """The field of a word in the data or a folder name; empty for an unknown word."""
+    """Finds the field for a name in the data or of a folder.
+
+    Returns an empty string for an unknown name.
+    """
     field = word(name)
     field = _FIELD_ALIASES.get(field, field)
     return field if field in FIELDS else ""
 
 
 def field_words(field: str) -> tuple[str, ...]:
-    """Returns the spellings of a field in data and folder names."""
+    """Returns the spellings of a field in the data and in folder names."""
     aliases = [alias for alias, name in _FIELD_ALIASES.items() if name == field]
     return (field, *aliases)
 
@@ -78,7 +84,7 @@ def field_words(field: str) -> tuple[str, ...]:
 def names_of(
     row: Mapping[str, Any], folders: Sequence[str], faults: list[str]
 ) -> FieldDomain:
-    """Returns field and domain of a record, from the record or from its folders."""
+    """Reads a record's field and domain from the record, or else from its folders."""
     value = row.get("domain") or (folders[0] if folders else "")
     field = field_of(value)
     if not field:
@@ -121,10 +127,11 @@ def difficulty_of(row: Mapping[str, Any], faults: list[str]) -> str:
 
 
 def capabilities_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The labels ``capabilities`` (maybe empty) and ``capability_weights`` (if any).
+    """Reads the labels ``capabilities`` and ``capability_weights``.
 
-    Known ids and names become the ids of the paper; others are unchanged. A capability
-    of weight 0 is left out.
+    ``capabilities`` may be empty, and ``capability_weights`` may be missing. Known ids
+    and names become the ids of the paper. Others are unchanged. A capability with
+    weight 0 is left out.
     """
     value: object = []
     for key in CAPABILITY_KEYS:

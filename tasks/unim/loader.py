@@ -43,10 +43,10 @@ VARIANTS = ("placeholder", "caption")
 class UnimDataset:
     """The samples of the selected field and domain, ordered by file and record.
 
-    Samples of an unknown domain are included. ``files`` are in the folder ``records``,
-    which is ``root`` or inside it. ``captions`` are the files of the caption variant,
-    in a folder with the same layout. With ``as_captions`` the questions are those of
-    the caption variant.
+    Samples with an unknown domain are included. ``files`` are in the folder
+    ``records``, which is ``root`` or inside it. ``captions`` are the files of the
+    caption variant, in a folder with the same layout. With ``as_captions`` the
+    questions come from the caption variant.
     """
 
     root: Path
@@ -58,8 +58,10 @@ class UnimDataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The digest of the files of both variants: bytes, and paths, which may name
-        field and domain."""
+        """The digest of both variants' files.
+
+        It covers their bytes, and their paths, which may contain field and domain.
+        """
         files = [(file.relative_to(self.records), file) for file in self.files]
         files += [(file.relative_to(self.root), file) for file in self.captions]
         return digest([[path.as_posix(), sha256_of(file)] for path, file in files])
@@ -72,7 +74,7 @@ class UnimDataset:
         return sum(count for _, count in self._counts())
 
     def label_counts(self) -> Iterator[tuple[dict[str, str], int]]:
-        """Returns the number of samples for each field, domain and difficulty."""
+        """Yields the number of samples for each field, domain and difficulty."""
         for kind, count in self._counts():
             labels = {
                 "field": kind.names.field,
@@ -88,9 +90,10 @@ class UnimDataset:
                     yield kind, count
 
     def __iter__(self) -> Iterator[Sample | BadRow]:
-        """The samples. Further samples with the same id get ``#2``, ``#3`` and so on.
+        """Yields the samples.
 
-        Ids are unique within a file, but not across the files of a domain.
+        Further samples with the same id get ``#2``, ``#3`` and so on. Ids are unique
+        within a file, but not across the files of a domain.
         """
         id_counts = Counter[str]()
         captions = Captions(self.root, self.root / CAPTION_FOLDER, self.captions)
@@ -103,7 +106,7 @@ class UnimDataset:
                     continue
                 caption = None
                 if self.records.name == CAPTION_FOLDER:
-                    # data without variants: the record itself has the captions
+                    # In data without variants the record itself has the captions.
                     caption = caption_of(record)
                 elif identity.known:
                     nth = identity_counts[str(identity)]
@@ -126,10 +129,11 @@ class UnimDataset:
 
 
 def load(source: DataSource) -> UnimDataset:
-    """Load the records of UniM's published layout, all or those of ``dataset_name``.
+    """Loads the records in UniM's published layout.
 
-    The option ``variant`` is ``placeholder`` or ``caption``. The latter asks questions
-    with captions in place of media. Raises MissingDataError if there are no records,
+    With ``dataset_name`` only the records of a field or domain are loaded. The option
+    ``variant`` is ``placeholder`` or ``caption``. With ``caption`` the questions have
+    captions in place of media. Raises MissingDataError if there are no records, and
     UnknownNameError for an unknown option or name.
     """
     source.check_options(("variant",))
@@ -149,8 +153,8 @@ def load(source: DataSource) -> UnimDataset:
     files = record_files(records)
     if not files:
         raise MissingDataError(
-            f"{source.folder}: no UniM records (*.jsonl or *.json under "
-            f"{RECORD_FOLDER}/); name the folder of the downloaded data set with "
+            f"{source.folder} has no UniM records (*.jsonl or *.json under "
+            f"{RECORD_FOLDER}/). Name the folder of the downloaded data set with "
             "--data_dir, or try --data bundled"
         )
     selected = selected_names(source.name)
@@ -176,5 +180,5 @@ def _selected_files(
     files: Sequence[Path],
     selected: FieldDomain,
 ) -> tuple[Path, ...]:
-    """Returns the files that may have records of a field and domain."""
+    """Returns the files that may contain records of a field and domain."""
     return tuple(file for file in files if may_hold(file.relative_to(folder), selected))

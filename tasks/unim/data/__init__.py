@@ -1,1 +1,1 @@
-"""The published data of UniM: folders, records and media, read as samples."""
+"""Reads UniM's published data: folders, records and media."""

@@ -1,4 +1,4 @@
-"""Meshes with several tags: an OBJ file, its materials and its textures."""
+"""Finds meshes with several tags: an OBJ file, its materials and its textures."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _MESH = "model/obj"
 def bundles_of(shapes: Mapping[str, Media]) -> dict[str, list[str]]:
     """Returns the tags of each OBJ's files, by the tag of the OBJ.
 
-    ``shapes`` are the 3D media of one side. Materials and pictures belong to the OBJ
-    with the same file stem, else to the previous OBJ, else to the first one. Without an
-    OBJ there is no bundle.
+    ``shapes`` are the 3D media of one side, by tag. Materials and pictures belong to
+    the OBJ with the same file stem, else to the previous OBJ, else to the first OBJ.
+    Without an OBJ there is no bundle.
     """
     bundles: dict[str, list[str]] = {}
     stems: dict[str, str] = {}

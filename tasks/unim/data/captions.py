@@ -1,4 +1,4 @@
-"""The caption variant of the data: the same records with captions for media."""
+"""Reads the caption variant of the data: the same records with captions for media."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from mmeval.tasks.unim.data.sample import CaptionedTexts, Identity, identity_of
 log = logging.getLogger(__name__)
 
 Index: TypeAlias = Mapping[str, Sequence[CaptionedTexts]]
-"""The captions of some files by the identity of the records, in file order."""
+"""The captions in some files by the identity of the records, in file order."""
 
 _CACHED = 32
-"""Number of indices in memory. The files of a folder are read one after the other."""
+"""Number of indices that are kept in memory. The files of a folder are read in turn."""
 
 
 class Captions:
     """The caption records of a data set.
 
-    ``root`` is the folder of the data set, ``folder`` that of the captions.
+    ``root`` is the folder of the data set. ``folder`` is the folder of the captions.
     """
 
     def __init__(
@@ -44,11 +44,12 @@ class Captions:
     def find(
         self, record: Record, record_file: RecordFile, identity: Identity, nth: int
     ) -> CaptionedTexts | None:
-        """The captions of a record: the ``nth`` record (from 0) with its identity.
+        """Finds the captions of a record.
 
-        They are in the caption file with the same relative path. Otherwise they are in
-        another file of the domain: the only record with this identity and the same
-        words outside of tags, since several files may have the identity.
+        The record is the ``nth`` record (from 0) with its identity. Its captions are in
+        the caption file with the same relative path. Otherwise they are in another file
+        of the domain. Several records may have this identity, so the captions must be
+        the only ones with the same words outside of tags.
         """
         name = str(identity)
         file = self._paths.get(record_file.file.relative_to(record_file.records))
@@ -71,10 +72,10 @@ class Captions:
         return None
 
     def warn_missing(self) -> None:
-        """Warn about records without captions if the data have a caption variant."""
+        """Warns about records without captions if the data have a caption variant."""
         if self._files and self._missing:
             _warn(
-                f"{self._folder}: {len(self._missing):,} records have no captions; the "
+                f"{self._folder}: {len(self._missing):,} records have no captions. The "
                 f"first is {self._missing[0]}"
             )
 
@@ -91,8 +92,8 @@ class Captions:
                     unread.append(record.line)
             if unread:
                 _warn(
-                    f"{file}: {len(unread):,} caption records cannot be used; repair "
-                    f"them, the first is at line {unread[0]}"
+                    f"{file}: {len(unread):,} caption records cannot be used. Repair "
+                    f"them. The first is at line {unread[0]}"
                 )
         return index
 
@@ -115,12 +116,12 @@ def _texts_of(record: Record) -> CaptionedTexts | None:
 
 @lru_cache(maxsize=1024)
 def _warn(message: str) -> None:
-    """Warn once in a process, since several tasks read the same files."""
+    """Logs a warning once per process, since several tasks read the same files."""
     log.warning(message)
 
 
 def _matches(original: CaptionedTexts, captioned: CaptionedTexts) -> bool:
-    """True if the captioned texts have a record's words outside of tags, in order."""
+    """Checks that captioned texts have a record's words outside of tags, in order."""
     for text, caption in (
         (original.question, captioned.question),
         (original.answer, captioned.answer),

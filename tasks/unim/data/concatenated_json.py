@@ -17,19 +17,19 @@ MAX_FILE_BYTES = 256 * 2**20
 much smaller."""
 
 _BETWEEN = re.compile(r"[ \t\r\n,\[\]]*+")
-"""The text between two objects: blanks, and the commas and brackets of a list."""
+"""The text between two objects: spaces, and the commas and brackets of a list."""
 _HALF_ESCAPED = re.compile(r"\\u[dD]")
-"""The beginning of an escape that may be half a surrogate pair."""
+"""The beginning of an escape sequence that may be half a surrogate pair."""
 _BROKEN_TEXT = (
     "a text in it is not Unicode: bytes that are not UTF-8, or half a surrogate pair"
 )
 
 
 class Record(NamedTuple):
-    """An object of a file. It begins at ``line``, counted from 1.
+    """An object in a file. It begins at ``line``, counted from 1.
 
-    If the object cannot be read, ``fault`` says why, and ``row`` only has the readable
-    ones of its keys id, domain, subdomain and difficulty_level.
+    If the object cannot be read, ``fault`` is the reason. ``row`` then contains only
+    those of the keys id, domain, subdomain and difficulty_level that can be read.
     """
 
     row: dict[str, Any]
@@ -43,23 +43,23 @@ class Record(NamedTuple):
 
 
 def read_records(file: Path) -> Iterator[Record]:
-    """Returns the objects of a file in order, decoded one by one, also from a list.
+    """Reads the objects in a file one by one, also if they are in a list.
 
-    An unreadable object has a fault, and reading continues with the next object, in
-    linear time. Raises MissingDataError if the file cannot be opened or is a pointer,
-    UsageError if it is too large.
+    An unreadable object has a fault, and reading continues with the next object. The
+    time is linear in the size of the file. Raises MissingDataError if the file cannot
+    be opened or is a pointer, and UsageError if it is too large.
     """
     try:
         size = file.stat().st_size
         if size > MAX_FILE_BYTES:
             raise UsageError(
-                f"{file}: the file has {size} bytes, more than {MAX_FILE_BYTES}; split "
-                "the file"
+                f"{file}: the file has {size} bytes, more than {MAX_FILE_BYTES}. Split "
+                "it into smaller files"
             )
         data = file.read_bytes()
     except OSError as error:
         raise MissingDataError(
-            f"{file}: the records cannot be read ({error.strerror}); fetch the file "
+            f"{file}: the records cannot be read ({error.strerror}). Fetch the file "
             "again"
         ) from None
     if is_pointer(data):
@@ -83,11 +83,11 @@ class _Unreadable(Exception):
 
 
 def _objects(text: str) -> Iterator[_ObjectAt]:
-    """Returns the objects of a text.
+    """Yields the objects in a text.
 
-    Without errors the decoder finds the end of an object. After a bad object it would
-    read through the text again and again, so from then on the end of each stretch is
-    found before it is decoded.
+    As long as there is no error, the decoder finds the end of each object. After a bad
+    object the decoder would scan the remaining text repeatedly. From then on the end of
+    each stretch is found before it is decoded.
     """
     is_careful = False
     position = 0
@@ -109,7 +109,7 @@ def _in_stretch(
     start: int,
     end: int,
 ) -> Iterator[_ObjectAt]:
-    """The object of a stretch; if it is not one, the objects and bad pieces in it."""
+    """Yields the object in a stretch, or else the objects and bad pieces in it."""
     try:
         row, length = _decoded(text[start:end], 0)
     except _Unreadable as error:
@@ -174,7 +174,10 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _decoded(text: str, start: int) -> tuple[dict[str, Any], int]:
-    """Returns the object that begins at ``start``, and its end. Raises _Unreadable."""
+    """Decodes the object that begins at ``start``. Returns it and its end.
+
+    Raises _Unreadable if it cannot be decoded.
+    """
     try:
         row, end = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:

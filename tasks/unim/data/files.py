@@ -22,14 +22,14 @@ _PATH_WITH_BLANKS = re.compile(
     r"txt|obj|mtl|off|ply)",
     re.IGNORECASE,
 )
-"""A path or web address with blanks. Captions do not begin or end like this."""
+"""A path or web address with spaces. A caption does not begin or end like this."""
 _FIRM_SUFFIXES = (".pdf", ".doc", ".docx")
 """Suffixes of documents whose content is never plain text."""
 
 
 @dataclass(frozen=True)
 class RecordFile:
-    """A record file, with the folder of the data set and the folder of the records."""
+    """A record file, the folder of its data set, and the folder of the records."""
 
     root: Path
     records: Path
@@ -41,12 +41,14 @@ class RecordFile:
 
     @property
     def name(self) -> str:
-        """The name of the file in messages, relative to the folder of the records."""
+        """The file's name for messages, relative to the folder of the records."""
         return self.file.relative_to(self.records).as_posix()
 
     def media_folders(self, names: FieldDomain) -> tuple[str, ...]:
-        """The folders where a record's media may be, relative to the data set's folder,
-        in search order."""
+        """Returns the folders that may contain a record's media, in search order.
+
+        They are relative to the folder of the data set.
+        """
         file_folder = self.file.parent.relative_to(self.root).as_posix()
         nested = []
         for field in field_words(names.field):
@@ -62,11 +64,12 @@ def find_medium(
     root: Path,
     folders: Sequence[str],
 ) -> Media | None:
-    """Returns the file that a value names, or None for a caption, as in early records.
+    """Finds the file that a value names. Returns None for a caption.
 
-    A value with white space between words is a caption, unless it is a file of the data
-    set or looks like a path. Raises MissingDataError for a missing file and for a web
-    address, UsageError for a path that leads out of the folder.
+    Early records contain captions in place of file names. A value with white space
+    between words is a caption, unless it is a file of the data set or looks like a
+    path. Raises MissingDataError for a missing file and for a web address, and
+    UsageError for a path that leads out of the folder.
     """
     value = value.strip()
     looks_like_path = len(value) <= _LONGEST_PATH and _PATH_WITH_BLANKS.fullmatch(value)
@@ -91,9 +94,10 @@ def find_medium(
 
 
 def kind_fault(medium: Media, kind: str) -> str:
-    """Returns why a file is not of its tag's kind, by its first bytes; empty if it is.
+    """Checks by its first bytes that a file has the kind of its tag.
 
-    Raises MissingDataError if the file cannot be opened.
+    Returns the fault, or an empty string. Raises MissingDataError if the file cannot be
+    opened.
     """
     mime = medium.mime
     if not medium.size:
@@ -113,7 +117,7 @@ def kind_fault(medium: Media, kind: str) -> str:
     if kind == "document":
         suffix = PurePosixPath(medium.name).suffix.lower()
         expected = f"{kind} ({suffix})"
-        # HTML is the page of a failed download
+        # HTML is usually the error page of a failed download.
         if mime == "text/html" or (is_text and suffix in _FIRM_SUFFIXES):
             is_kind = False
     if is_kind:
@@ -129,7 +133,7 @@ def _locate(
     root: Path,
     folders: Sequence[str],
 ) -> Media | None:
-    """Returns the first file with this name.
+    """Finds the first file with a name, in the order of the folders.
 
     Raises UsageError for a file outside ``root``.
     """
@@ -147,11 +151,11 @@ def _locate(
             if is_link:
                 state = (root / relative).stat()
         except (OSError, ValueError):
-            # missing, or a name that this file system cannot hold
+            # The file is missing, or its name is invalid in this file system.
             continue
         if not S_ISREG(state.st_mode):
             continue
-        # a link may lead out of the folder, and a backslash separates folders elsewhere
+        # A link may lead out of the folder, and on some systems a backslash does too.
         if is_link or "\\" in relative:
             path = path_inside(root, relative)
         else:
@@ -163,5 +167,5 @@ def _locate(
 
 @lru_cache(maxsize=4096)
 def _folder_inside(root: Path, folder: str) -> Path:
-    """Cached ``path_inside``, which is slow: once for all files of a folder."""
+    """Calls ``path_inside`` once for all files in a folder, since it is slow."""
     return path_inside(root, folder)

@@ -1,4 +1,4 @@
-"""The folders of a UniM data set: record files with their fields and domains."""
+"""Finds the record files in a UniM data set's folders, with fields and domains."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _SUFFIXES = (".jsonl", ".json")
 _T = TypeVar("_T")
 _Source = TypeVar("_Source")
 _MIN_AGE_NS = 2 * 10**9
-"""In nanoseconds. A file that changed more recently may change again and keep its time
-stamp."""
+"""Minimum age of a file in nanoseconds. A file that changed more recently may change
+again without a new time stamp."""
 
 
 def record_files(folder: Path) -> list[Path]:
     """Returns the record files under a folder, ordered by path.
 
-    Hidden files, media and the other variant are left out. Raises UsageError for a link
-    that leads out of the folder.
+    Hidden files, media and the other variant are left out. Raises UsageError for a
+    symbolic link that leads out of the folder.
     """
     files = []
     for current, folders, names in os.walk(folder):
@@ -51,15 +51,15 @@ def record_files(folder: Path) -> list[Path]:
 
 
 def selected_names(name: str) -> FieldDomain:
-    """Returns the field or the domain of a ``dataset_name``; empty for all records."""
+    """Returns the field or domain in a ``dataset_name``. Both are empty if it is."""
     field = field_of(name) if name else ""
     return FieldDomain(field, "" if field or not name else word(name))
 
 
 def may_hold(file: PurePath, selected: FieldDomain) -> bool:
-    """True if a file may have records of a field and domain, by its relative folders.
+    """Checks by its folders if a file may contain records of a field and domain.
 
-    A folder with an unknown name may have any records.
+    A folder with an unknown name may contain any records.
     """
     folders = file.parent.parts
     field = field_of(folders[0]) if folders else ""
@@ -70,7 +70,7 @@ def may_hold(file: PurePath, selected: FieldDomain) -> bool:
 
 
 def belongs(names: FieldDomain, selected: FieldDomain) -> bool:
-    """Returns True if a record has the selected field and domain, or an unknown one."""
+    """Returns True if a record's field and domain are the selected or unknown ones."""
     if selected.field and names.field and names.field != selected.field:
         return False
     if not selected.domain or not names.domain or names.domain == selected.domain:
@@ -85,7 +85,7 @@ def sha256_of(file: Path) -> str:
 
 
 class RecordKind(NamedTuple):
-    """The labels by which records are counted. Unknown labels are empty."""
+    """The labels by which records are counted. An unknown label is empty."""
 
     names: FieldDomain
     difficulty: str
@@ -104,7 +104,7 @@ def _read_once(
     file: Path,
     source: _Source,
 ) -> _T:
-    """Read a file once in a process for all tasks, and again if it has changed."""
+    """Reads a file once per process for all tasks, and again if it has changed."""
     try:
         state = file.stat()
     except OSError as error:
@@ -142,5 +142,5 @@ def _counts(record_file: RecordFile) -> Mapping[RecordKind, int]:
 
 def _unreadable(file: Path, error: OSError) -> MissingDataError:
     return MissingDataError(
-        f"{file}: the records cannot be read ({error.strerror}); fetch the file again"
+        f"{file}: the records cannot be read ({error.strerror}). Fetch the file again"
     )

@@ -1,4 +1,4 @@
-"""Makes a sample of a UniM record: question, reference, labels for breakdowns."""
+"""Converts a UniM record to a sample: question, reference, labels for breakdowns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LETTERS: Mapping[PartKind, str] = {
 }
 """The paper's letters for the modalities of a combination, in our order."""
 _MAX_NAMED = 4
-"""Maximum number of faults of a record that are named. The others are counted."""
+"""Maximum number of a record's faults that are listed. The others are counted."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class CaptionedTexts:
 
 @dataclass(frozen=True)
 class Identity:
-    """The identity of a record. ``faults`` are the reasons for empty parts."""
+    """The identity of a record. ``faults`` are the reasons why parts are empty."""
 
     names: FieldDomain
     number: str
@@ -56,13 +56,13 @@ class Identity:
     def __str__(self) -> str:
         """Returns the id of the sample.
 
-        It has field and domain, since numbers repeat.
+        It contains field and domain, since numbers repeat across domains.
         """
         return f"{self.names.field}/{self.names.domain}/{self.number}"
 
 
 def identity_of(record: Record, record_file: RecordFile) -> Identity:
-    """Returns the identity by the record's field and domain, or by its folders."""
+    """Reads the identity from the record's field and domain, or from its folders."""
     faults: list[str] = []
     names = names_of(record.row, record_file.folders, faults)
     return Identity(names, number_of(record.row, faults), tuple(faults))
@@ -76,11 +76,11 @@ def sample_of(
     *,
     as_captions: bool = False,
 ) -> Sample | BadRow:
-    """Make a sample of a record.
+    """Converts a record to a sample.
 
-    ``caption`` is the caption variant; with ``as_captions`` its question is asked. A
-    record that cannot be read, breaks the layout or names a missing medium is a bad row
-    with the known labels and all reasons.
+    ``caption`` is the record's caption variant. With ``as_captions`` the question is
+    taken from it. A record that cannot be read, violates the layout or names a missing
+    medium becomes a bad row with the known labels and all reasons.
     """
     faults: list[str] = []
     labels: dict[str, Any] = {
@@ -95,7 +95,7 @@ def sample_of(
     else:
         faults = [*identity.faults, *faults]
         folders = record_file.media_folders(identity.names)
-        # a question with captions does not need its media
+        # A question with captions does not need its media.
         question_faults = [] if as_captions else faults
         input = read_side(
             record.row, "input", record_file.root, folders, question_faults
@@ -104,7 +104,7 @@ def sample_of(
         labels |= {**_side_labels(input, answer), **capabilities_of(record.row)}
         question, reference = input.content, answer.content
         if as_captions:
-            # captions are plain text: their tags are not placeholders
+            # Captions are plain text, so their tags are not placeholders.
             input, question = SideContent(), Interleaved()
             if caption is None:
                 faults.append(
@@ -113,8 +113,8 @@ def sample_of(
                 )
             elif caption.question:
                 question = Interleaved((text_part(caption.question),))
-        # Missing media are only reported for an otherwise valid record, since an
-        # unreadable entry also lacks its medium.
+        # Missing media are only reported for an otherwise valid record: an unreadable
+        # entry would be reported twice.
         faults = faults or _missing_media(input, answer)
         if not faults and not any(
             part.kind != "text" or part.raw.strip() for part in question.parts
@@ -131,7 +131,7 @@ def sample_of(
 
 
 def _side_labels(input: SideContent, answer: SideContent) -> dict[str, Any]:
-    """Returns the labels of the modalities and bundles of both sides."""
+    """Returns the labels for the modalities and bundles of both sides."""
     kinds = {part.kind for part in answer.content.parts} - {"text"}
     labels: dict[str, Any] = {
         "combination": f"{_letters(input.content)}->{_letters(answer.content)}",
@@ -139,7 +139,7 @@ def _side_labels(input: SideContent, answer: SideContent) -> dict[str, Any]:
     }
     if input.bundles or answer.bundles:
         bundles: dict[str, list[str]] = {}
-        # tags of the answer may have the same numbers as those of the question
+        # Separate for each side, since both may use the same tags.
         for side in (input, answer):
             for tag, names in side.bundles.items():
                 bundles[tag] = [*bundles.get(tag, ()), *names]
@@ -149,7 +149,7 @@ def _side_labels(input: SideContent, answer: SideContent) -> dict[str, Any]:
 
 
 def _missing_media(input: SideContent, answer: SideContent) -> list[str]:
-    """The faults of tags that have neither a medium on any side nor a caption."""
+    """Lists a fault for each tag without a medium on any side and without a caption."""
     known_tags = input.tags | answer.tags
     faults = []
     for side, content in (("input", input.content), ("output", answer.content)):

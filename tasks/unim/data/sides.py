@@ -1,4 +1,4 @@
-"""The input or output of a UniM record: its text with the entries of ``modal``."""
+"""Reads the input or output of a UniM record: its text and the entries of ``modal``."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ _SPELLINGS = ("tag",)
 
 @dataclass(frozen=True)
 class SideContent:
-    """A side of a record.
+    """The content of one side of a record.
 
     ``tags`` are the labels with an entry in ``modal``. ``bundles`` are the names of the
-    files that belong to an OBJ, by the OBJ's key, and ``bundled_tags`` their tags.
+    files that belong to an OBJ, by the OBJ's key. ``bundled_tags`` are the tags of
+    these files.
     """
 
     content: Interleaved = field(default_factory=Interleaved)
@@ -47,7 +48,7 @@ def read_side(
     folders: Sequence[str],
     faults: list[str],
 ) -> SideContent:
-    """Read a side of a record. Faults are added to ``faults``.
+    """Reads one side of a record, and adds its faults to ``faults``.
 
     Media are searched in ``folders`` under ``root``.
     """
@@ -93,14 +94,14 @@ def read_side(
 def _read_entry(
     key: str, value: object, modal: _Modal, root: Path, folders: Sequence[str]
 ) -> None:
-    """Read an entry into ``modal``.
+    """Reads an entry into ``modal``.
 
-    Raises UsageError and MissingDataError. Their messages continue after the key.
+    Raises UsageError or MissingDataError. The message is meant to follow the key.
     """
     if not isinstance(value, str):
         raise UsageError(f" must be a text, not of type {type(value).__name__}")
     if re.fullmatch(r"text\d*", key):
-        return  # it has no tag, and its text is also in ``content``
+        return  # the entry has no tag, and its text is also in ``content``
     tag = next(find(f"<{key}>", _SPELLINGS), None)
     if tag is None or tag.raw != f"<{key}>":
         raise UsageError(
@@ -128,9 +129,9 @@ def _read_entry(
 
 
 def with_captions(content: str, captions: Mapping[str, str]) -> str:
-    """The text with captions in its tags (``<audio1: words>``), as in released scorers.
+    """Inserts captions into tags (``<audio1: words>``), as the released scorers do.
 
-    A tag with a caption is still a tag, and the model reads the words. A caption
+    A tag with a caption is still a tag, and the model reads its words. A caption
     without a tag is left out.
     """
     if not captions:

@@ -1,4 +1,4 @@
-"""Finds records in text that cannot be decoded, by brackets, quotes and lines."""
+"""Finds records in text that cannot be decoded, using brackets, quotes and lines."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from itertools import pairwise
 from typing import Any
 
 KEYS = ("id", "domain", "subdomain", "difficulty_level")
-"""The keys that identify a broken record."""
+"""The keys by which a broken record can be identified."""
 
 _TEXT = r'"(?:[^"\\\n]|\\[^\n])*+"'
-# An unclosed string ends with its line, since JSON strings do not hold line ends. Each
-# character is read at most twice.
+# An unclosed string ends with its line, since JSON strings cannot contain line ends.
+# Each character is read at most twice.
 _MARK = re.compile(rf'{_TEXT}|"[^\n]*+|[\[{{]|[\]}}]|\n[ \t\r]*+\{{')
 _BEGINNING = re.compile(rf'\{{\s*+"(?:{"|".join(KEYS)})"\s*+:')
 _VALUES = {
@@ -26,14 +26,14 @@ _WIDEST_INDENT = 64
 def stretch_end(text: str, start: int) -> int:
     """Returns the end of the stretch that begins at ``start``.
 
-    An object ends where its brackets are closed (brackets in strings do not count), or
-    before a line with another object that is not indented further. Other text ends
-    before the next opening brace.
+    An object ends where its brackets are closed, not counting brackets in strings. It
+    also ends before a line that begins another object with at most the same
+    indentation. Other text ends before the next opening brace.
     """
     if text[start] != "{":
         end = text.find("{", start)
         return len(text) if end < 0 else end
-    # the indentation of an object that begins its line
+    # The indentation of the object, if it begins its line.
     before = text[max(0, start - _WIDEST_INDENT) : start].rpartition("\n")[2]
     indent = 0 if before.strip() else len(before)
     depth = 0
@@ -57,16 +57,16 @@ def pieces(
     start: int,
     end: int,
 ) -> Iterator[tuple[int, int]]:
-    """Cut a stretch at each brace before a key of a record, where a record may begin.
+    """Cuts a stretch where a record may begin: at each brace before a record's key.
 
-    The next record may be on the line of a truncated record.
+    The next record may be on the same line as a truncated record.
     """
     cuts = [match.start() for match in _BEGINNING.finditer(text, start + 1, end)]
     return pairwise([start, *cuts, end])
 
 
 def legible_keys(text: str) -> dict[str, Any]:
-    """Returns the readable values of the keys of a record."""
+    """Returns those values of a record's keys that can be read."""
     values = {}
     for key, pattern in _VALUES.items():
         match = pattern.search(text)

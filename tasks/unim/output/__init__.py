@@ -1,1 +1,1 @@
-"""Answers in the layout of UniM's released scripts, read and written."""
+"""Reads and writes answers in the layout of UniM's released scripts."""

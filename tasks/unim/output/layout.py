@@ -1,27 +1,27 @@
 """The layout of UniM's released scripts: records like the data's, with answers.
 
-    <field>/<domain>/answers.jsonl         an object a line: domain (the field), subdomain (the domain), id,
+    <field>/<domain>/answers.jsonl         an object per line: domain (the field), subdomain (the domain), id,
                                            difficulty_level, input, output
     <field>/<domain>/image/img_<id>_<nn>.png, audio/, video/, document/, threeD/
 
 ``output.content`` is the text with tags. ``output.modal`` maps the name of a tag
 (``image2``, ``threeD1``) to a path or to the text of code. One script searches a path
-beside the file of the record, the other below <field>/<domain> of a base folder. Here
-both are the same folder.
+in the folder of the record's file. The other searches it in <field>/<domain> of a base
+folder. Here both are the same folder.
 
 The scripts find a tag by its exact name in brackets, ``<image2>`` or ``<<image2>>``.
 Other spellings (``<3d1>``, ``<Image 2>``) are converted. A medium without a tag is only
-a key of ``modal``: the benchmark counts tags, so no tag is added to the model's text.
+a key of ``modal``. The benchmark counts tags, so no tag is added to the model's text.
 
 One script separates records by counting braces, even in strings. The other reads until
-a text is complete, and fails at line ends that are not line ends in JSON. Records are
-therefore written in ASCII, on one line, with escaped braces in strings. Every JSON
-reader reads them the same.
+an object is complete, and fails at characters that Python treats as line ends but JSON
+does not. Records are therefore written in ASCII, on one line, with escaped braces in
+strings. Every JSON reader reads them the same way.
 
-Everything without a place in the layout is kept where the scripts do not read:
+Content that the layout cannot express is kept where the scripts do not read:
 
     the key ``mmeval`` of a record         {"parts": "[...]", "of": "..."}: the parts of an answer that its record cannot
-                                           express, as JSON in a text, which may hold broken characters
+                                           express, as JSON in a string, which may contain broken characters
     the key ``repeat``, from 1             a further answer to the same question, in the file answers_repeat<n>.jsonl,
                                            since a script scores a file as a whole
     mmeval.json                            the model, and the failures (``failed``)
@@ -48,7 +48,7 @@ WORDS: Mapping[str, str] = {
     "code": "code",
     "3d": "threeD",
 }
-"""The words for a kind in tags, keys and folder names."""
+"""The word for each kind in tags, keys and folder names."""
 SHORT = {
     "image": "img",
     "audio": "aud",
@@ -57,13 +57,13 @@ SHORT = {
     "code": "cod",
     "3d": "thd",
 }
-"""The prefixes of the names of media files."""
+"""The prefix of media files' names for each kind."""
 
 _SPELLINGS = ("tag",)
 _KNOWN = re.compile(r"<((?:code|image|document|audio|video|threeD)[0-9]+)>")
-"""A tag that the released scripts find."""
+"""A tag that the released scripts can find."""
 _TAGGED = re.compile(r"<++[^<>]*+>*+")
-"""A tag, with or without a caption in it."""
+"""A tag, with or without a caption inside."""
 _LABEL = re.compile(
     r"(?P<kind>image|audio|video|document|code|3d)(?P<number>[0-9]{1,9})"
 )
@@ -73,7 +73,7 @@ _NAME = re.compile(r"[a-z0-9_]{1,100}")
 
 
 class AnswerKey(NamedTuple):
-    """The question of an answer. Ids repeat across domains."""
+    """Identifies the question of an answer. Ids repeat across domains."""
 
     field: str
     domain: str
@@ -81,7 +81,7 @@ class AnswerKey(NamedTuple):
 
 
 def key_of(names: FieldDomain, number: str) -> AnswerKey:
-    """Returns the key of a question. Known spellings of a domain are equal."""
+    """Returns the key of a question. All known spellings of a domain give one key."""
     known = domain_of(names.domain)
     domain = names.domain if known is None else known.name
     return AnswerKey(names.field, domain, number)
@@ -96,7 +96,7 @@ def key_of_sample(sample: Sample) -> AnswerKey | None:
 
 
 def names_of_sample(sample: Sample) -> FieldDomain | None:
-    """Field and domain in the labels of a sample; None if they are not UniM's."""
+    """Returns field and domain in a sample's labels, or None if they are not UniM's."""
     labels = sample.metadata
     names = FieldDomain(str(labels.get("field")), str(labels.get("domain")))
     is_field = field_of(names.field) == names.field
@@ -106,13 +106,16 @@ def names_of_sample(sample: Sample) -> FieldDomain | None:
 
 
 def same_question(question: str, sample: Sample) -> bool:
-    """True if a record's question is empty or equals the sample's outside of tags."""
+    """Compares a record's question with the sample's, ignoring tags.
+
+    Returns True if they are equal or the record's question is empty.
+    """
     words = _TAGGED.sub(" ", question).split()
     return not question.strip() or words == _TAGGED.sub(" ", sample.question).split()
 
 
 def to_text(row: Mapping[str, Any]) -> bytes:
-    """Returns a record as one line of ASCII, with escaped braces in strings."""
+    """Writes a record as one line of ASCII, with escaped braces in strings."""
 
     def escaped(string: re.Match[str]) -> str:
         return string[0].replace("{", "\\u007b").replace("}", "\\u007d")
@@ -122,20 +125,20 @@ def to_text(row: Mapping[str, Any]) -> bytes:
 
 
 def seal(content: object, modal: object) -> str:
-    """Returns the digest of a record.
+    """Returns the digest of a record, which is stored with an answer's exact parts.
 
-    It ties the exact parts of an answer to this record.
+    The exact parts are only used if the record has not changed.
     """
     return digest([content, modal])
 
 
 def whole_text(text: str) -> str:
-    """The text with U+FFFD for each lone surrogate, which the scripts cannot write."""
+    """Replaces lone surrogates by U+FFFD, since the scripts cannot write them."""
     return _HALF_CHARACTER.sub("\ufffd", text)
 
 
 def tag_of(key: str) -> Tag | None:
-    """The tag of a key of ``modal`` in any spelling; None if it is not a tag."""
+    """Reads a key of ``modal`` as a tag in any spelling. Returns None if it is not."""
     bare = key.strip().strip("<>").strip()
     tag = next(find(f"<{bare}>", _SPELLINGS), None)
     return tag if tag is not None and tag.raw == f"<{bare}>" else None
@@ -143,7 +146,7 @@ def tag_of(key: str) -> Tag | None:
 
 @dataclass(frozen=True)
 class RecordAnswer:
-    """An answer in a record. ``modal`` has media and texts of code by key, in order."""
+    """An answer in a record. ``modal`` has media and code texts by key, in order."""
 
     content: str
     modal: Mapping[str, Media | str] = field(default_factory=dict)
@@ -152,10 +155,10 @@ class RecordAnswer:
 def read_record_answer(
     record_answer: RecordAnswer, missing: Mapping[str, PartKind] | None = None
 ) -> Interleaved:
-    """Returns the answer that a record expresses, without exact parts.
+    """Reads the answer that a record expresses, without exact parts.
 
-    ``missing`` are the kinds of missing media by label. Those without a tag follow the
-    text as parts without a medium.
+    ``missing`` are the kinds of missing media by label. Missing media without a tag
+    follow the text as parts without a medium.
     """
     output = Interleaved.from_text(
         record_answer.content, record_answer.modal, spellings=_SPELLINGS
@@ -169,9 +172,9 @@ def read_record_answer(
 
 
 def record_answer_of(output: Interleaved, question: str = "") -> RecordAnswer:
-    """Returns an answer in the form of a record, without hidden reasoning.
+    """Converts an answer to the form of a record, without hidden reasoning.
 
-    Keys without a tag continue the numbers of the question, as in the data set.
+    Keys without a tag continue the numbering of the question, as in the data set.
     """
     parts = [part for part in output.parts if part.kind != "reasoning"]
     keys = _keys(parts, question)
@@ -183,12 +186,12 @@ def record_answer_of(output: Interleaved, question: str = "") -> RecordAnswer:
             content.append(part.raw)
             continue
         key = keys[position]
-        # code is a text in the layout, even if it is a file
+        # Code is a text in the layout, even if it was a file.
         if _kind(part) == "code" and not isinstance(item, str):
             item = item.read().decode(errors="replace")
         modal[key] = whole_text(item) if isinstance(item, str) else item
         if part.raw:
-            # the tag is unchanged if the scripts find it
+            # The tag is not changed if the scripts can find it.
             found_tag = _KNOWN.search(part.raw)
             is_found = found_tag is not None and found_tag[1] == key
             content.append(part.raw if is_found else f"<{key}>")
@@ -196,7 +199,7 @@ def record_answer_of(output: Interleaved, question: str = "") -> RecordAnswer:
 
 
 def _item(part: Part) -> Media | str | None:
-    """Returns the item of a part: a medium, or code with a tag."""
+    """Returns the item of a part: a medium, or the text of code with a tag."""
     if part.media is not None:
         return part.media
     return part.text if part.kind == "code" and part.raw != part.text else None
@@ -211,8 +214,8 @@ def _kind(part: Part) -> str:
 def _keys(parts: list[Part], question: str) -> dict[int, str]:
     """Returns the key of each part with an item, by position.
 
-    A part keeps the number of its tag unless another part, also one without a medium,
-    has it. Media without a tag get free numbers.
+    A part keeps the number of its tag unless another part has it, even a part without a
+    medium. Media without a tag get free numbers.
     """
     tagged: dict[int, Part] = {}
     untagged: dict[int, Part] = {}
@@ -243,7 +246,10 @@ def _names_in(text: str) -> Iterator[str]:
 
 
 class _KeyAssigner:
-    """Assigns a key to each item of an answer; equal items and labels share one."""
+    """Assigns a key to each item of an answer.
+
+    Items with equal content and labels share a key.
+    """
 
     def __init__(self, taken: set[str]) -> None:
         self.taken = taken
@@ -251,7 +257,10 @@ class _KeyAssigner:
         self._last: dict[str, int] = {}
 
     def from_label(self, part: Part) -> str:
-        """Returns the key by a part's label; empty if another item has it."""
+        """Returns the key that a part's label gives.
+
+        Returns an empty string if another item has this key.
+        """
         label, kind = _LABEL.fullmatch(part.label), _kind(part)
         if label is None or label["kind"] != kind:
             return ""

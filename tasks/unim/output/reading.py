@@ -47,11 +47,11 @@ _SUFFIXES = (".jsonl", ".json")
 def read_output(
     path: Path, any_instruction: bool = False, media_root: MediaRoot = ()
 ) -> UnimAnswers:
-    """Read the answers of a folder and its subfolders, or of one file.
+    """Reads the answers in a folder and its subfolders, or in one file.
 
-    With ``any_instruction`` an answer is accepted even if its record repeats another
-    question. ``media_root``: see :class:`mmeval.interchange.MediaPaths`. Raises
-    MissingDataError if there are no answers, UsageError for files that must not be
+    With ``any_instruction`` an answer is accepted even if its record contains another
+    question. See :class:`mmeval.interchange.MediaPaths` for ``media_root``. Raises
+    MissingDataError if there are no answers, and UsageError for files that must not be
     read.
     """
     media = MediaPaths(media_root)
@@ -60,11 +60,11 @@ def read_output(
         return UnimAnswers(path.parent, [path], media, any_instruction=any_instruction)
     folder = path
     if not (path / MANIFEST).is_file():
-        # the only export right below the folder: answers of models are never mixed
+        # Use the only export directly in the folder. Answers of models are never mixed.
         exports = sorted(file.parent for file in path.glob(f"*/{MANIFEST}"))
         if len(exports) > 1:
             raise UsageError(
-                f"{path} holds answers of several models; name one with path=: "
+                f"{path} contains answers of several models. Name one with path=: "
                 f"{', '.join(map(str, exports))}"
             )
         if exports:
@@ -78,18 +78,18 @@ def read_output(
             files.append(file)
     if not files and not read_manifest(folder).get("failed"):
         raise MissingDataError(
-            f"{path}: no answer files <field>/<domain>/<name>.jsonl; name their folder "
-            "with path="
+            f"{path} has no answer files <field>/<domain>/<name>.jsonl. Name their "
+            "folder with path="
         )
     return UnimAnswers(folder, files, media, any_instruction=any_instruction)
 
 
 _Key = tuple[AnswerKey, int]
-"""The question, and the repeat of this answer to it, from 0."""
+"""The question, and the number of the repeat, from 0."""
 
 
 class _StoredRecord(NamedTuple):
-    """The place of a stored record, and its number among all answers."""
+    """The position of a stored record, and its number among all answers."""
 
     span: LineSpan
     number: int
@@ -97,7 +97,7 @@ class _StoredRecord(NamedTuple):
 
 
 class UnimAnswers:
-    """The answers of a model. They are checked at first and read one by one later."""
+    """The answers of a model. All are checked first, and later read one by one."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class UnimAnswers:
 
     @cached_property
     def digest(self) -> str:
-        """The digest of the answers in order, their files, and the failures."""
+        """The digest of the answers in order, of their files, and of the failures."""
         names: set[str] = set()
         for key in self._stored:
             names.update(self._read(key).files)
@@ -170,7 +170,7 @@ class UnimAnswers:
         if not (self._any_instruction or same_question(record.question, sample)):
             return MissingAnswer(
                 f"{stored.where}: the record answers another question, "
-                f"{record.question[:80]!r}; accept it with any_instruction=true"
+                f"{record.question[:80]!r}. Set any_instruction=true to accept it"
             )
         try:
             return StoredAnswer(place, record.response(self._folder, self._media))
@@ -216,7 +216,7 @@ class UnimAnswers:
                 faults.append(answer.fault)
             elif key is None:
                 faults.append(
-                    f"{record.where}: field, domain and id do not name a question"
+                    f"{record.where}: field, domain and id do not identify a question"
                 )
             if key is None:
                 continue
@@ -230,12 +230,12 @@ class UnimAnswers:
                 self._broken[key] = (answer.fault, self._next())
         if faults:
             self._remarks.append(
-                f"records without an answer: {len(faults):,} of {count:,}; the first: "
+                f"records without an answer: {len(faults):,} of {count:,}. The first: "
                 f"{faults[0]}"
             )
         if duplicates:
             self._remarks.append(
-                f"repeated answers that are left out: {len(duplicates):,}; the first: "
+                f"repeated answers that are left out: {len(duplicates):,}. The first: "
                 f"{duplicates[0]}"
             )
 
@@ -244,7 +244,7 @@ class UnimAnswers:
         return self._count - 1
 
     def _index_failures(self) -> None:
-        """Read the failures of an export from its manifest.
+        """Reads the failures of an export from its manifest.
 
         Raises UsageError if they are damaged.
         """
@@ -258,6 +258,6 @@ class UnimAnswers:
                     self._failed[key] = (row["error"], self._next())
         except (TypeError, KeyError, ValueError, AttributeError, UsageError):
             raise UsageError(
-                f"{self._folder / MANIFEST}: 'failed' is damaged; export the answers "
+                f"{self._folder / MANIFEST}: 'failed' is damaged. Export the answers "
                 "again"
             ) from None

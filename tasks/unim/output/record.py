@@ -1,4 +1,4 @@
-"""A record of an answer file: checked once with its files, later read directly."""
+"""Reads a record of an answer file: it is checked once, and later read directly."""
 
 from __future__ import annotations
 
@@ -38,17 +38,18 @@ from mmeval.tasks.unim.output.layout import (
 _TEXT_KEY = "text"
 _MAX_SHOWN = 120
 _MOVED = "/"
-"""Marks a file that is found by ``media_root``. No other file has this path."""
+"""Marks a file that is found through ``media_root``. No other file has this path."""
 
 
 @dataclass(frozen=True)
 class AnswerRecord:
-    """The question and answer of a record. With a ``fault`` everything else is empty.
+    """The question and answer of a record. With a ``fault`` all else is empty.
 
-    ``paths`` are files below the folder of the answers, by their names in the record;
-    None for a missing file. A file found by ``media_root`` has a mark instead of a
-    path, so that a record does not depend on the place of its media. ``items`` have a
-    label, a kind, a file name or text, and whether it is a file.
+    ``paths`` maps the file names in the record to paths below the folder of the
+    answers, or to None for a missing file. A file found through ``media_root`` has a
+    mark instead of a path, so that a record does not depend on the location of its
+    media. An item in ``items`` has a label, a kind, a file name or text, and a flag
+    that is True for a file.
     """
 
     fault: str = ""
@@ -66,12 +67,12 @@ class AnswerRecord:
 
     @property
     def files(self) -> list[str]:
-        """All files below the folder that the answer depends on."""
+        """The files below the folder on which the answer depends."""
         return [path for path in self.paths.values() if path not in (None, _MOVED)]
 
     @property
     def moved(self) -> list[str]:
-        """The names of the files that are found by ``media_root``."""
+        """The names of the files that are found through ``media_root``."""
         return [name for name, path in self.paths.items() if path == _MOVED]
 
     def to_json(self) -> list[Any]:
@@ -94,7 +95,7 @@ class AnswerRecord:
     def response(self, root: Path, media: MediaPaths) -> Response:
         """Returns the answer.
 
-        Raises UsageError or MissingDataError for changed data.
+        Raises UsageError or MissingDataError if its files have changed.
         """
 
         def find(name: str) -> Media | None:
@@ -125,7 +126,10 @@ class AnswerRecord:
 
 
 def read_key(record: Record, record_file: RecordFile) -> tuple[AnswerKey, int] | None:
-    """Returns a record's question and its repeat, from 0; None if either is missing."""
+    """Reads a record's question and its repeat, from 0.
+
+    Returns None if either is missing.
+    """
     faults: list[str] = []
     names = names_of(record.row, record_file.folders, faults)
     number, repeat = number_of(record.row, faults), record.row.get("repeat", 0)
@@ -139,7 +143,7 @@ def read_answer(
     record_file: RecordFile,
     media: MediaPaths,
 ) -> AnswerRecord:
-    """Returns the answer of a record, with a fault if it is invalid."""
+    """Reads the answer in a record. An invalid answer has a fault."""
     try:
         return _read(record, record_file, media)
     except UsageError as error:
@@ -147,10 +151,10 @@ def read_answer(
 
 
 def record_file_in(root: Path, file: Path) -> RecordFile:
-    """Returns an answer file with the folder of the records, for its field and domain.
+    """Finds the folder of the records for an answer file, by field and domain.
 
     The field is the nearest folder with the name of a field, and the domain is the
-    folder below. Both may be above the folder of the answers.
+    folder below it. Both may be above the folder of the answers.
     """
     for folder in file.parents:
         if field_of(folder.name):
@@ -163,7 +167,7 @@ def _read(
     record_file: RecordFile,
     media: MediaPaths,
 ) -> AnswerRecord:
-    """Returns the answer of a record. Raises UsageError if it is missing or invalid."""
+    """Reads the answer in a record. Raises UsageError if it is missing or invalid."""
     if record.fault:
         raise UsageError(record.fault)
     block = record.row.get("output")
@@ -209,7 +213,7 @@ def _read(
         if is_file:
             paths[value] = search.path(value, label)
     if not content.strip():
-        # keys such as text1 may repeat the text
+        # Keys such as text1 may repeat the text.
         content = "\n\n".join(texts) or content
     return AnswerRecord(
         question=question,
@@ -230,8 +234,8 @@ class _Search(NamedTuple):
     def path(self, name: str, label: str) -> str | None:
         """Returns the path of a file below the folder of the answers.
 
-        None if the file is missing or outside of the folder. Raises UsageError if it is
-        too large.
+        Returns None if the file is missing or outside of the folder. Raises UsageError
+        if it is too large.
         """
         if self.media.is_moved(name):
             return _MOVED
@@ -253,7 +257,7 @@ class _Search(NamedTuple):
 
 
 def _rows(parts: str) -> list[dict[str, Any]]:
-    """Returns the parts under our key. Raises UsageError if they are invalid."""
+    """Reads the exact parts in mmeval's key. Raises UsageError if they are invalid."""
     try:
         rows = json.loads(parts)
     except (ValueError, RecursionError):

@@ -34,18 +34,19 @@ from mmeval.tasks.unim.output.layout import (
 )
 
 MAX_FILE_BYTES = 2**27
-"""Maximum size of an answer file, since readers decode a file as a whole. Further
-answers are written to another file."""
+"""Maximum size of an answer file, since readers load a whole file. Further answers are
+written to another file."""
 
 NOTES = {
-    "reasoning": f"the layout has no place for hidden reasoning; kept under {OWN!r}",
-    "rewritten": "tags were rewritten for the scripts; the original ones are kept "
-    f"under {OWN!r}",
-    "halves": f"lone surrogates are written as U+FFFD; the text is kept under {OWN!r}",
-    "untagged": "the answer has no tag for them; they are listed, and the text is "
-    "unchanged",
+    "reasoning": f"the layout cannot express hidden reasoning; it is kept in {OWN!r}",
+    "rewritten": "tags were rewritten for the scripts; the original tags are kept in "
+    f"{OWN!r}",
+    "halves": "lone surrogates were replaced by U+FFFD; the original text is kept in "
+    f"{OWN!r}",
+    "untagged": "the answer's text has no tag for them; they are listed without a "
+    "change of the text",
     "dangling": "they have no medium, so they are only in the text",
-    "repeats": "second and later answers to a question, in answers_repeat<n>.jsonl",
+    "repeats": "second and later answers to a question are in answers_repeat<n>.jsonl",
 }
 NOUNS = {"untagged": "media files", "dangling": "tags"}
 _LEVELS = {word: int(level) for level, word in DIFFICULTIES.items()}
@@ -53,12 +54,12 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,3}")
 
 
 def write_output(run: AnsweredRun, folder: Path) -> ExportSummary:
-    """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises."""
+    """Fills the folder of one model. Raises the errors of :meth:`ExportFolder.fill`."""
     return _UnimFolder(folder).fill(run)
 
 
 class _UnimFolder(ExportFolder):
-    """Writes the answers one by one, each medium before its record."""
+    """Writes the answers one by one, and the media of an answer before its record."""
 
     benchmark, entry, notes, nouns = "UniM", "record", NOTES, NOUNS
     unanswered = f"there is no record, and the reason is in {MANIFEST}"
@@ -95,7 +96,7 @@ class _UnimFolder(ExportFolder):
         line = to_text({**row, "input": _question(sample), **answer})
         domain_folder.mkdir(parents=True, exist_ok=True)
         file = domain_folder / f"{name}.jsonl"
-        # the first answer file with enough space
+        # Find the first answer file with enough space.
         while file.exists() and file.stat().st_size + len(line) > MAX_FILE_BYTES:
             number += 1
             file = domain_folder / f"{name}_part{number}.jsonl"
@@ -108,8 +109,10 @@ class _UnimFolder(ExportFolder):
 
 
 def _question(sample: Sample) -> dict[str, Any]:
-    """The question as in the data set, with the names of its media. The media are not
-    copied."""
+    """Returns the question as in the data set, with the names of its media.
+
+    The media are not copied.
+    """
     modal: dict[str, str] = {}
     for message in sample.input:
         for part in message.content.parts:
@@ -125,7 +128,7 @@ def _question(sample: Sample) -> dict[str, Any]:
 
 
 class _Files:
-    """The media of an answer. Each is written once, under the next free name."""
+    """Writes the media of an answer, each once, with the next free name."""
 
     def __init__(
         self,
@@ -146,7 +149,7 @@ class _Files:
                     self._numbers[part.kind] += 1
 
     def put(self, medium: Media, kind: str) -> str:
-        """Write a medium. Returns the name of its file, relative to the answers."""
+        """Writes a medium. Returns the name of its file, relative to the answers."""
         if medium.sha256 not in self.names:
             data = medium.read()
             folder = self._place / WORDS[kind]
@@ -170,7 +173,10 @@ def _answer(
     counts: Counter[str],
     extra: dict[str, Any],
 ) -> dict[str, Any]:
-    """``output`` of a record, and our key with ``extra`` and everything else."""
+    """Returns the ``output`` of a record, and mmeval's key.
+
+    The key contains ``extra`` and everything that ``output`` cannot express.
+    """
     record_answer = record_answer_of(output, question)
     kinds = {word: kind for kind, word in WORDS.items()}
     modal = {}

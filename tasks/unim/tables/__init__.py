@@ -1,1 +1,1 @@
-"""The tables of UniM's paper, and the numbers in them."""
+"""Makes the tables of UniM's paper, and computes their numbers."""

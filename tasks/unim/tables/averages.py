@@ -1,13 +1,13 @@
 """The averages of UniM: over the instances that a model supports, and over all.
 
-An instance is *supported* if the model takes every modality of its input. ``tau`` is
+An instance is *supported* if the model accepts every modality of its input. ``tau`` is
 the share of supported instances. The *absolute* score is the mean over supported
-instances, and the *relative* score is ``tau`` times that. The paper's numbers of fields
-are mostly unweighted means of domains (*macro*), and partly means of instances
-(*micro*).
+instances, and the *relative* score is ``tau`` times the absolute score. Most of the
+paper's numbers for fields are unweighted means of domains (*macro*), and some are means
+of instances (*micro*).
 
 An instance with a lost answer or verdict is supported but has no value. It counts in
-``tau``, and the absolute mean leaves it out. A bad instance counts nowhere.
+``tau`` but not in the absolute mean. A bad instance does not count at all.
 """
 
 from __future__ import annotations
@@ -28,8 +28,11 @@ from mmeval.aggregate import (
 
 
 class Sums(NamedTuple):
-    """The weighted sums of a number over a slice: all instances, supported instances,
-    instances with a value, and the sum of the values."""
+    """The weighted sums of a number over a slice.
+
+    They are the sums of all instances, of supported instances, of instances with a
+    value, and of the values.
+    """
 
     asked: float = 0.0
     supported: float = 0.0
@@ -41,7 +44,7 @@ class Sums(NamedTuple):
 
 
 class SliceMeans(NamedTuple):
-    """The three means of a slice; None if unknown or if the slice is empty."""
+    """The three means of a slice. They are None if unknown or without instances."""
 
     tau: float | None = None
     absolute: float | None = None
@@ -49,7 +52,7 @@ class SliceMeans(NamedTuple):
 
 
 def micro(sums: Sums) -> SliceMeans:
-    """Returns the means over instances.
+    """Computes the means over instances.
 
     Without supported instances the absolute mean is None, and the relative mean is 0.
     If all values are lost, both are None.
@@ -64,11 +67,12 @@ def micro(sums: Sums) -> SliceMeans:
 
 
 def macro(parts: Iterable[Sums]) -> SliceMeans:
-    """Returns the unweighted means over the parts with instances.
+    """Computes the unweighted means over the parts with instances.
 
-    The absolute mean is over the parts with a value. ``tau`` and the relative mean are
-    also over parts without supported instances, so the relative mean is not the product
-    of the other two. If all values are lost, the absolute and relative means are None.
+    The absolute mean only covers the parts with a value. ``tau`` and the relative mean
+    also cover parts without supported instances, so the relative mean is not the
+    product of the other two. If all values are lost, the absolute and relative means
+    are None.
     """
     means = []
     is_supported = False
@@ -89,13 +93,13 @@ def unim(
     kind: Literal["absolute", "relative"] = "absolute",
     by: str = "domain",
 ) -> Estimate:
-    """Returns the absolute or relative mean of UniM's tables.
+    """Computes the absolute or relative mean of UniM's tables.
 
-    ``macro`` weighs each value of the label ``by`` the same; the task's ``breakdown``
-    must name this label. Trials without the label are left out, unless none has it.
-    ``micro`` weighs each trial the same. The standard error treats the parts as
-    independent, with clusters within each part. It is None if a part has fewer than two
-    clusters.
+    ``macro`` gives each value of the label ``by`` the same weight. The task's
+    ``breakdown`` must name this label. Trials without the label are left out, unless no
+    trial has it. ``micro`` gives each trial the same weight. The standard error treats
+    the parts as independent, with clusters within each part. It is None if a part has
+    fewer than two clusters.
     """
     parts = [scores]
     if average == "macro":
@@ -123,7 +127,7 @@ def unim(
 
 
 class _ClusteredPart(NamedTuple):
-    """A part of the scores by cluster, since repeats of a sample are dependent."""
+    """A part of the scores, grouped by cluster: repeats of a sample are dependent."""
 
     clusters: Mapping[str, Sums]
     means: SliceMeans
@@ -152,9 +156,9 @@ class _ClusteredPart(NamedTuple):
     ) -> Term:
         """Returns the linear term of the mean, by cluster, for its standard error.
 
-        The part must have scored instances. Without losses, unsupported instances are 0
-        in the relative mean. Without supported instances the relative mean is 0 by
-        definition.
+        The part must have scored instances. If no value is lost, unsupported instances
+        count 0 in the relative mean. Without supported instances the relative mean is 0
+        by definition.
         """
         tau, absolute = self.means.tau or 0.0, self.means.absolute or 0.0
         whole, clusters = self.whole, self.clusters

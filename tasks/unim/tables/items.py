@@ -1,8 +1,8 @@
-"""The items of a run's answers by modality: their number and their quality.
+"""Counts the items in a run's answers by modality, and averages their quality.
 
 The quality of an answer (GQ) is the mean over all its items. Here each modality is
 separate, to show where a model is good. Items are read from the evidence of the quality
-metrics. An answer with the score 0 for a missing output has no items.
+metrics. An answer that scores 0 because its output is missing has no items.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ TITLES: Mapping[str, str] = {
     "quality_3d": "3D",
     "video_quality": "video",
 }
-"""The names of modalities by the number that scores them."""
+"""The name of the modality that each number scores."""
 
 
 class Items(NamedTuple):
     """The items of some answers.
 
-    The fields are the numbers of answers with items and of items with a quality, the
-    sum of the qualities, and the numbers of unscored and unavailable items.
+    The fields are the number of answers with items, the number of items with a quality,
+    the sum of these qualities, and the numbers of unscored and unavailable items.
     """
 
     answers: int = 0
@@ -52,9 +52,9 @@ class Items(NamedTuple):
 class ItemPool:
     """The items of all answers, by modality and index of the trial.
 
-    ``partial`` counts the answers whose GQ lacks a modality, by modality.
-    ``partial_answers`` counts the answers that lack any. ``unavailable`` are the
-    numbers that cannot be computed here.
+    For each modality, ``partial`` counts the answers whose GQ lacks it.
+    ``partial_answers`` counts the answers whose GQ lacks any modality. ``unavailable``
+    are the numbers that cannot be computed on this machine.
     """
 
     columns: dict[str, dict[int, Items]] = field(default_factory=dict)
@@ -70,11 +70,11 @@ class ItemPool:
         exclusions: Mapping[str, str],
         gq: str,
     ) -> None:
-        """Add the scores of an answer.
+        """Adds the items in the scores of an answer.
 
-        If several tasks have the answer, the first one with items counts.
-        ``exclusions`` are the numbers of the task, each with the reason why it does not
-        count, or an empty text. ``gq`` is the number that pools items.
+        If several tasks have the answer, the first task with items counts.
+        ``exclusions`` maps each number of the task to the reason why it does not count,
+        or to an empty string. ``gq`` is the number that pools items.
         """
         new = trial + 1 - len(self._is_added)
         self._is_added.extend(bytes(max(0, new)))
@@ -115,8 +115,10 @@ class ItemPool:
         groups: Iterable[int],
         count: int,
     ) -> list[Items]:
-        """The items of a modality in ``count`` groups. ``groups`` are the groups of the
-        trials (-1: none)."""
+        """Adds up the items of a modality in each of ``count`` groups.
+
+        ``groups`` has the group of each trial, or -1 if it has none.
+        """
         group_of_trial = list(groups)
         sums = [Items()] * count
         for trial, items in self.columns.get(name, {}).items():

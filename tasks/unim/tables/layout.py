@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class TableColumn(NamedTuple):
-    """A column: its header, its number, and the kind of mean."""
+    """A column with its header, its number, and the kind of mean."""
 
     header: str
     number: str
@@ -107,16 +107,16 @@ SHORT: Mapping[str, str] = {
     SH: "SH",
     ICS: "ICS",
 }
-"""The paper's abbreviations of the numbers."""
+"""The abbreviations of the numbers in the paper."""
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
-    """Make the tables of a run's UniM tasks; none for a run without them.
+    """Makes the tables of a run's UniM tasks. A run without such tasks has no tables.
 
-    Each family of numbers has a table by field and one by domain. The first family,
-    with tau, is always there. There is one table each by difficulty, capability and
-    combination, and one with the items by modality. A number without trials has no
-    column.
+    Each family of numbers has a table by field and a table by domain. The first family,
+    with tau, is always included. There is one table each by difficulty, by capability
+    and by combination, and one with the items by modality. A number without trials has
+    no column.
     """
     pool = pooled(run)
     if not len(pool):
@@ -135,7 +135,7 @@ def layout(run: StoredRun) -> Iterator[Table]:
             families.append(family)
     for family in families:
         yield tables.by_field(family, notes)
-        notes = ()  # the notes are about all tables: only the first one has them
+        notes = ()  # the notes concern all tables, so only the first table has them
     if pool.items.columns:
         yield tables.by_modality()
     for family in families:
@@ -148,7 +148,7 @@ def layout(run: StoredRun) -> Iterator[Table]:
 
 
 class TableLine(NamedTuple):
-    """A row of a table: the means of each number, and counts of scored and missing."""
+    """A row of a table: the means of each number, and counts of instances."""
 
     title: str
     means: Mapping[str, SliceMeans]
@@ -157,7 +157,7 @@ class TableLine(NamedTuple):
 
 
 class _Tables:
-    """The tables of a pool, with the ``numbers`` that some trial has."""
+    """Makes the tables of a pool, with those ``numbers`` that some trial has."""
 
     def __init__(
         self,
@@ -169,11 +169,14 @@ class _Tables:
         self._pool, self._columns, self._eta = pool, columns, eta
         self._places = in_order(pool.places)
         self._fields = list(dict.fromkeys(place.field for place in self._places))
-        # the index of each place's field, by the code of the place
+        # The index of the field of each place, in the order of the codes of places.
         self._field_codes = [self._fields.index(place.field) for place in pool.places]
 
     def by_field(self, family: ColumnFamily, notes: Sequence[str]) -> Table:
-        """The mean of domains and of instances for each field, and for all fields."""
+        """Makes the table of means for each field and for all fields.
+
+        A field has a mean of its domains and a mean of its instances.
+        """
         parts = self._by_place(family)
         total = 0
         lines: list[TableLine] = []
@@ -181,7 +184,7 @@ class _Tables:
             field_parts = [
                 part for place, part in parts.items() if place.field == field
             ]
-            # the paper's number of domains, or more if the data have more
+            # The paper's number of domains, or the data's number if it is larger.
             domains = [domain for domain in DOMAINS if domain.field == field]
             count = max(len(field_parts), len(domains))
             total += count
@@ -202,7 +205,10 @@ class _Tables:
         domains: int,
         whole: Slice,
     ) -> list[TableLine]:
-        """Two lines of a field: ``parts`` are its domains, ``whole`` its instances."""
+        """Makes the two lines of a field.
+
+        ``parts`` are its domains, and ``whole`` are all its instances.
+        """
         means = {}
         for number in family.numbers:
             means[number] = macro(part.sums[number] for part in parts)
@@ -227,7 +233,7 @@ class _Tables:
         ]
 
     def by_modality(self) -> Table:
-        """Returns the mean quality of the items of each modality."""
+        """Makes the table with the mean quality of items for each modality."""
         groups = []
         for code in self._pool.codes["place"]:
             groups.append(-1 if code < 0 else self._field_codes[code])
@@ -251,12 +257,15 @@ class _Tables:
         return Table(MODALITIES, headers, tuple(rows), (OF_ITEMS,), digits=1)
 
     def by_domain(self, family: ColumnFamily) -> Table:
-        """The domains of the run, and domains without instances of the run's levels."""
+        """Makes the table of the domains in the run.
+
+        It also lists the domains that have no instances of the run's levels.
+        """
         lines: list[tuple[int, TableLine]] = []
         domains_in_run = set()
         for place, part in self._by_place(family).items():
             domain = domain_of(place.domain)
-            # unknown domains come last
+            # Unknown domains come last.
             number, title, field = len(DOMAINS) + 1, place.domain, ""
             if domain is not None:
                 domains_in_run.add(domain)
@@ -368,7 +377,7 @@ class _Tables:
     ) -> Table:
         columns = []
         for column in family.columns:
-            # a note below the first table lists the numbers that the run does not have
+            # A note below the first table lists the numbers that the run lacks.
             if column.kind == "of means":
                 is_shown = self.numbers >= OF_MEANS_NEEDS
             else:

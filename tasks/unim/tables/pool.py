@@ -1,8 +1,8 @@
-"""The trials of a run's UniM tasks in columns, for the paper's tables.
+"""Collects the trials of a run's UniM tasks in columns, for the paper's tables.
 
-Tasks overlap: a level and a domain have the same samples. Each trial counts once, by
-the id of its sample and its repeat. Trials are read once from the score rows. Only the
-weights of capabilities come from the samples.
+Tasks overlap, since the same sample belongs to a level and to a domain. A trial,
+identified by its sample's id and its repeat, counts once. Trials are read once from the
+score rows. Only the weights of capabilities come from the samples.
 """
 
 from __future__ import annotations
@@ -34,32 +34,31 @@ NUMBERS = SC, GQ, SQCS, STS, LES, HC, SH, ICS = (
 )
 """The numbers of a trial, in the order of the paper's tables."""
 UNIM = "unim"
-"""The name of the loader and the layout of UniM's tasks."""
+"""The name of the loader and of the layout of UniM's tasks."""
 MAX_REASON = 400
-"""Maximum number of characters of a reason."""
+"""Maximum number of characters in a reason."""
 MAX_REASONS = 1000
 """Maximum number of different reasons that are counted. A judge may give a new reason
 each time."""
 
 SCORED, INAPPLICABLE, UNSCORED, UNAVAILABLE, NO_ANSWER = range(5)
-"""The states of a number of a trial. If two tasks have the trial, the lower one counts.
-"""
+"""The states of a trial's number. If two tasks have the trial, the lower one counts."""
 OK, FAILED, UNSUPPORTED, BAD = range(4)
-"""The states of a trial. If two tasks have the trial, the lower one counts."""
+"""The states of a trial. If two tasks have the trial, the lower state counts."""
 _LABELS = ("place", "difficulty", "combination")
 _NOT_YET = {"status": "unscored", "reason": "not scored yet"}
 _TRIAL: Mapping[str, int] = {"ok": OK, "unsupported": UNSUPPORTED}
 
 
 class MissingReason(NamedTuple):
-    """Why a number of a trial has no value."""
+    """The reason why a trial has no value for a number."""
 
     number: str
     reason: str
 
 
 class DomainPlace(NamedTuple):
-    """The field and domain of a sample. Known spellings of a domain are equal."""
+    """The field and domain of a sample. Known spellings of a domain are unified."""
 
     field: str
     domain: str
@@ -69,13 +68,13 @@ class DomainPlace(NamedTuple):
 class Pool:
     """The trials in columns.
 
-    Trials of bad samples are ``BAD``, with known labels, and ``bad`` are the samples.
-    ``places``, ``levels``, ``combinations`` and ``capabilities`` map the values of
-    labels to codes, in order. ``trials`` has the state of each trial, ``states`` and
-    ``values`` have those of its numbers, and ``codes`` those of its labels (-1: none).
-    ``capability_labels`` has the trial, capability and weight of each capability label.
-    ``missing`` counts the reasons of missing values, and ``items`` has the items of the
-    answers by modality.
+    Trials of bad samples have the state ``BAD`` and their known labels. ``bad`` are
+    these samples. ``places``, ``levels``, ``combinations`` and ``capabilities`` map the
+    values of labels to codes, in order. ``trials`` has the state of each trial.
+    ``states`` and ``values`` have the states and values of its numbers. ``codes`` has
+    the codes of its labels, or -1 for a missing label. ``capability_labels`` has the
+    trial, capability and weight of each capability label. ``missing`` counts the
+    reasons of missing values. ``items`` has the items of the answers by modality.
     """
 
     places: dict[DomainPlace, int] = field(default_factory=dict)
@@ -109,10 +108,11 @@ class Pool:
         exclusions: Mapping[str, str],
         weights: Mapping[str, Mapping[str, Any]],
     ) -> None:
-        """Add a score row.
+        """Adds a score row.
 
-        ``exclusions`` are the numbers of its task, each with the reason why it does not
-        count, or an empty text. ``weights`` are the weights of capabilities by sample.
+        ``exclusions`` maps each number of the row's task to the reason why it does not
+        count, or to an empty string. ``weights`` are the weights of capabilities by
+        sample.
         """
         key = (str(row["s"]), int(row["n"]))
         trial = BAD if _is_bad(row) else _TRIAL.get(row["status"], FAILED)
@@ -125,7 +125,7 @@ class Pool:
             self.trials[index] = min(self.trials[index], trial)
         if trial == BAD and self.trials[index] == BAD:
             self.bad[key[0]] = None
-        # numbers that another task has scored are kept
+        # Numbers that another task has already scored are kept.
         first = index * len(NUMBERS)
         is_new = len(self.states) == first
         for position, name in enumerate(NUMBERS, first):
@@ -143,7 +143,7 @@ class Pool:
     def _append(
         self, labels: Mapping[str, Any], weights: Mapping[str, Any] | None
     ) -> None:
-        """Add the labels of a new trial."""
+        """Adds the labels of a new trial."""
         domain = str(labels.get("domain") or "")
         known = domain_of(domain)
         place = DomainPlace(
@@ -184,7 +184,8 @@ class Pool:
     ) -> tuple[int, float]:
         """Returns the state and the value of a number.
 
-        ``fault`` is the reason why it does not count (None: the task does not have it).
+        ``fault`` is the reason why the number does not count. It is None if the task
+        does not have the number.
         """
         if fault is None:
             return UNAVAILABLE, 0.0
@@ -208,10 +209,10 @@ class Pool:
 
 
 def pooled(run: StoredRun) -> Pool:
-    """Returns the trials of a run's UniM tasks.
+    """Collects the trials of a run's UniM tasks.
 
-    Bad trials are last: if another task has the sample without a fault, its labels are
-    complete there.
+    Bad trials are added last. If another task has the same sample without a fault, the
+    complete labels of that task are used.
     """
     pool = Pool()
     bad: list[Mapping[str, Any]] = []
@@ -249,10 +250,10 @@ def unim_tasks(run: StoredRun) -> list[StoredTask]:
 
 
 def _exclusions(run: StoredRun, task: StoredTask) -> dict[str, str]:
-    """The numbers of a task, each with the reason why it does not count, or empty.
+    """Maps each number of a task to the reason why it does not count.
 
-    Without a results file all numbers count. A number with suspended scoring does not
-    count.
+    The reason is empty if the number counts. Without a results file all numbers count.
+    A number whose scoring was suspended does not count.
     """
     metrics = run.ours.get("metrics", {}).get(task.name)
     exclusions = {}

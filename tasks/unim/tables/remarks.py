@@ -1,4 +1,4 @@
-"""The notes below UniM's tables: how to read them, and what their numbers rest on."""
+"""Writes the notes below UniM's tables: how to read them, and what is missing."""
 
 from __future__ import annotations
 
@@ -20,28 +20,30 @@ READ = (
     "or 0 if tau is 0. All other columns: the mean over supported instances."
 )
 MEANS = (
-    "Mean of domains: every domain weighs the same; abs is over domains with a value, "
-    "tau and rel are over all, so rel is not tau times abs. The published rows mix "
-    "both means."
+    "Mean of domains: every domain has the same weight. abs covers domains with a "
+    "value. tau and rel cover all domains, so rel is not tau times abs. The published "
+    "rows mix the means of domains and of instances."
 )
 CUT = (
     "Numbers and slices are those of the paper's tables 3-5 (fields) and 25-30 "
-    "(domains). The paper does not say how it slices the rows."
+    "(domains). The paper does not define the slices of the rows."
 )
 OF_MEANS = (
-    "SQCS of means: its formula on the row's SC and GQ, as in some published rows."
+    "SQCS of means: the formula of SQCS, applied to the row's SC and GQ, as in some "
+    "published rows."
 )
 OF_MEANS_NEEDS = frozenset({"semantic_correctness", "unim_gq"})
-"""The numbers that the SQCS of means needs."""
+"""The numbers from which the SQCS of means is computed."""
 OF_ITEMS = (
-    "Items: the number of items with a quality; Answers: the number of answers with "
-    "such items. Every item weighs the same. Missing and empty answers have no items."
+    "Items: the number of items with a quality. Answers: the number of answers with "
+    "such items. Every item has the same weight. Missing and empty answers have no "
+    "items."
 )
 SCORED = (
-    "Scored: the instances with every number of the row that this run has, of all "
+    "Scored: the instances that have all of the row's numbers in this run, out of all "
     "instances. An instance that lacks some numbers counts in the others."
 )
-UNKNOWN = "N/A: the value is unknown, or there are no instances; it is not 0."
+UNKNOWN = "N/A: the value is unknown, or there are no instances. It does not mean 0."
 MAX_NAMES = 3
 """Maximum number of names in a remark."""
 
@@ -52,10 +54,10 @@ def remarks(
     abbreviations: Mapping[str, str],
     numbers: Collection[str],
 ) -> tuple[str, ...]:
-    """Returns the notes of a run.
+    """Returns the notes for a run.
 
-    ``abbreviations`` are the paper's names of the numbers. ``numbers`` are those that
-    some trial has.
+    ``abbreviations`` are the numbers' names in the paper. ``numbers`` are the numbers
+    that some trial has.
     """
     notes = [READ, MEANS]
     if OF_MEANS_NEEDS.issubset(numbers):
@@ -79,7 +81,7 @@ def remarks(
 def _about_numbers(
     pool: Pool, abbreviations: Mapping[str, str], numbers: Collection[str]
 ) -> Iterator[str]:
-    """Returns the numbers without a value, grouped by their most frequent reason."""
+    """Yields notes on numbers without a value, grouped by the most frequent reason."""
     numbers_by_reason: dict[str, list[str]] = {}
     for number, abbreviation in abbreviations.items():
         reasons = Counter[str]()
@@ -90,7 +92,7 @@ def _about_numbers(
             ((reason, _),) = reasons.most_common(1)
             reason_text = reason or "no reason was reported"
         elif number not in numbers:
-            reason_text = "no task of these results has it"
+            reason_text = "no task in these results computes it"
         else:
             continue
         if len(reasons) > 1:
@@ -106,14 +108,14 @@ def _about_numbers(
 def _about_trials(pool: Pool) -> Iterator[str]:
     if pool.bad:
         yield (
-            f"bad: {len(pool.bad):,} samples with faulty data, in neither tau nor any "
-            f"mean: {listed(list(pool.bad), MAX_NAMES)}."
+            f"bad: {len(pool.bad):,} samples with faulty data, which count neither in "
+            f"tau nor in a mean: {listed(list(pool.bad), MAX_NAMES)}."
         )
     if pool.items.partial_answers:
         pieces = [f"{name} ({count:,})" for name, count in pool.items.partial.items()]
         yield (
-            f"GQ is partial in {pool.items.partial_answers:,} answers, which leave out "
-            f"items of {', '.join(pieces)}."
+            f"GQ is partial for {pool.items.partial_answers:,} answers, because items "
+            f"of these kinds are left out: {', '.join(pieces)}."
         )
     if pool.shared:
         yield f"{pool.shared:,} trials belong to several tasks and count once."

@@ -1,7 +1,7 @@
-"""Slices of a run's UniM trials: the trials of each row of the paper's tables.
+"""Slices of a run's UniM trials: the trials in each row of the paper's tables.
 
-The sums are plain loops over columns, so that the tables at the end of a run do not
-import numpy.
+The sums are computed in plain loops over columns, so that the tables at the end of a
+run do not import numpy.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from mmeval.tasks.unim.tables.pool import (
 class Slice(NamedTuple):
     """The sums of each number over some trials, and the counts of trials by state.
 
-    ``whole`` trials have all required numbers, ``unscored`` trials have lost some, and
-    ``unavailable`` trials lack numbers that cannot be computed here. With
-    ``unsupported``, ``failed`` and ``bad`` they add up to ``trials``. Bad trials are
-    not in the sums.
+    ``whole`` trials have all required numbers. ``unscored`` trials have lost some
+    numbers. ``unavailable`` trials lack numbers that cannot be computed on this
+    machine. Together with ``unsupported``, ``failed`` and ``bad`` they add up to
+    ``trials``. Bad trials are not in the sums.
     """
 
     sums: Mapping[str, Sums]
@@ -46,9 +46,10 @@ class Slice(NamedTuple):
 
 
 class SliceCodes(NamedTuple):
-    """The slice of each trial (-1: none). A trial in several slices is repeated.
+    """The slice of each trial, or -1 if it is in none.
 
-    ``weights`` are the weights of the trials in their slices.
+    A trial in several slices is repeated. ``weights`` are the weights of the trials in
+    their slices.
     """
 
     codes: Sequence[int]
@@ -81,14 +82,14 @@ class Columns:
         return SliceCodes.of(array("q", [0]) * len(self._pool))
 
     def by_label(self, label: str) -> SliceCodes:
-        """Returns the trials by place, difficulty or combination."""
+        """Divides the trials by place, difficulty or combination."""
         return SliceCodes.of(self._pool.codes[label])
 
     def by_difficulty_and(self, fields: Sequence[int]) -> SliceCodes:
-        """The trials by difficulty and field. ``fields`` are the fields of the places.
+        """Divides the trials by difficulty and field.
 
-        The code of a slice is the difficulty times the number of fields, plus the
-        field.
+        ``fields`` are the fields of the places. The code of a slice is the code of the
+        difficulty times the number of fields, plus the code of the field.
         """
         field_count = max(fields, default=0) + 1
         codes = array("q")
@@ -99,9 +100,9 @@ class Columns:
         return SliceCodes.of(codes)
 
     def by_capability(self, *, soft: bool) -> SliceCodes:
-        """Returns the trials by capability, with weight 1.
+        """Divides the trials by capability, with weight 1.
 
-        With ``soft`` the weight is that of the label.
+        With ``soft`` each trial has the weight of its label.
         """
         trials, codes, weights = self._pool.capability_labels
         if not soft:
@@ -115,7 +116,7 @@ class Columns:
         numbers: Sequence[str],
         required: Iterable[str],
     ) -> list[Slice]:
-        """``count`` slices with the sums of ``numbers``.
+        """Returns ``count`` slices with the sums of ``numbers``.
 
         A whole trial has all ``required`` numbers.
         """
@@ -139,7 +140,7 @@ class Columns:
 
 
 class _SliceSums:
-    """The sums of a slice while trials are added."""
+    """Accumulates the sums of a slice while trials are added."""
 
     __slots__ = ("asked", "counts", "scored", "supported", "totals")
 
@@ -183,13 +184,13 @@ class _SliceSums:
 
 
 _WHOLE, _UNSUPPORTED, _FAILED, _UNSCORED, _UNAVAILABLE, _BAD = range(1, 7)
-"""The indices of the counts of a slice, after ``trials``."""
+"""The indices of a slice's counts. ``trials`` comes before them."""
 _OUTCOMES = {UNSUPPORTED: _UNSUPPORTED, FAILED: _FAILED, BAD: _BAD}
-"""The indices of the counts of trials without scores."""
+"""The index of the count for each state of a trial without scores."""
 
 
 def together(slices: Sequence[Slice]) -> Slice:
-    """Join one or more slices without common trials."""
+    """Joins one or more slices that have no trials in common."""
     sums = {}
     for name in slices[0].sums:
         number_sums = [part.sums[name] for part in slices]
@@ -199,7 +200,7 @@ def together(slices: Sequence[Slice]) -> Slice:
 
 
 def in_order(places: Mapping[DomainPlace, int]) -> list[DomainPlace]:
-    """Places in the order of the paper, followed by unknown ones by name."""
+    """Sorts places in the order of the paper. Unknown places follow by name."""
     fields = list(FIELDS)
 
     def key(place: DomainPlace) -> tuple[int, float, DomainPlace]:

@@ -144,7 +144,7 @@ def test_the_first_good_answer_counts_in_all_files(place: Path) -> None:
     assert answers.counts == {str(place): 1}
     broken, again = answers.remarks
     assert broken.startswith("records without an answer: 1 of ")
-    assert again.startswith("repeated answers that are left out: 2;")
+    assert again.startswith("repeated answers that are left out: 2.")
     assert "b.jsonl:1 " in again
 
 
@@ -191,7 +191,7 @@ def test_a_record_without_an_answer_is_named(
     answers = read_output(place)
     assert response_to(answers, "2").text == "good"
     assert "out.jsonl:1: " in why_absent(answers) and reason in why_absent(answers)
-    assert answers.remarks[0].startswith("records without an answer: 1 of 2;")
+    assert answers.remarks[0].startswith("records without an answer: 1 of 2.")
     assert answers.counts == {str(place): 2}
 
 
@@ -203,7 +203,7 @@ def test_what_is_no_record_costs_no_other_one(bad: str, place: Path) -> None:
     )
     answers = read_output(place)
     assert [response_to(answers, number).text for number in "12"] == ["first", "second"]
-    assert answers.remarks[0].startswith("records without an answer: 1 of 3;")
+    assert answers.remarks[0].startswith("records without an answer: 1 of 3.")
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_a_record_without_its_question_answers_nothing(
 ) -> None:
     write_records(tmp_path / "out.jsonl", record("a") | key)
     answers = read_output(tmp_path)
-    assert answers.remarks[0].startswith("records without an answer: 1 of 1;")
+    assert answers.remarks[0].startswith("records without an answer: 1 of 1.")
     assert why_absent(answers)
 
 
