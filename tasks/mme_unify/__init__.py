@@ -1,1 +1,1 @@
-"""MME-Unify: understanding, generation, and tasks that need both."""
+"""MME-Unify: tasks of understanding, of generation, and tasks that need both."""

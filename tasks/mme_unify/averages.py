@@ -1,4 +1,4 @@
-"""The averages in MME-Unify's tables, and the means over the steps of mazes."""
+"""Computes the averages in MME-Unify's tables, and means over the steps of mazes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNDERSTANDING = ("SIPU", "MITIU", "VPU")
 GENERATION = ("CIVG", "FIR", "TIE", "TIG", "TVG", "VP")
 UNIFY = ("IEE", "CSQ", "AL", "SD", "VCoT")
 TASKS = (*UNDERSTANDING, *GENERATION, *UNIFY)
-"""In the order and spelling of the paper's tables."""
+"""All tasks, in the order and spelling of the paper's tables."""
 
 
 class PartAverages(TypedDict):
@@ -26,10 +26,10 @@ class PartAverages(TypedDict):
 
 
 def roll_up(scores: Mapping[str, float | None]) -> PartAverages:
-    """Returns the averages of the scores of tasks, in the same unit.
+    """Averages the scores of tasks, in the unit of the scores.
 
-    A missing score counts 0. The tasks of a part weigh the same, and so do the parts.
-    Raises UnknownNameError for an unknown task.
+    A missing score counts 0. All tasks of a part have the same weight, and all parts
+    have the same weight. Raises UnknownNameError for an unknown task.
 
     >>> roll_up({"SIPU": 58.5, "MITIU": 43.53, "VPU": 36.02})["mme_u"]
     15.33888888888889
@@ -53,10 +53,11 @@ def roll_up(scores: Mapping[str, float | None]) -> PartAverages:
 def steps(
     scores: Scores, *, profile: Literal["standard", "official"] = "standard"
 ) -> Estimate:
-    """The share of right steps over all mazes; a maze weighs its number of steps.
+    """Returns the share of right steps over all mazes.
 
-    Official: the released script divides by the steps of the longest maze for each
-    maze. The maximum is lower then: 405 of 720 steps on the whole data.
+    The weight of a maze is its number of steps. With the profile ``official``, the
+    number of steps of every maze is that of the longest maze, as in the released
+    script. The maximum is then lower: 405 of 720 steps on the whole data.
     """
     if profile == "standard":
         return weighted_mean(scores)

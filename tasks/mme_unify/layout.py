@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SCORE, PLUS = "mme_unify_score", "mme_unify_plus"
 UNSUPPORTED = "-"
-"""The cell of an unsupported task, as in the paper. It counts 0."""
+"""The cell of an unsupported task, as in the paper. Such a task counts 0."""
 UNIFY_COLUMNS: Mapping[str, Sequence[str]] = {
     "Text, action": ("mme_unify_explanation", "mme_unify_choice", "mme_unify_action"),
     "Location": ("mme_unify_location",),
@@ -45,20 +45,22 @@ GENERATION_COLUMNS: Mapping[str, Sequence[str]] = {
     "CLIP-T": ("clip_text_similarity",),
     "Score": (SCORE,),
 }
-"""The numbers of each column. A task has at most one of them."""
+"""The numbers in each column. A task has at most one of them."""
 STRICT = (
-    "Strict: missing outputs count 0. Otherwise the means of generation leave them "
-    "out, as in the paper."
+    "Strict: missing outputs count 0. In the other rows, the means of generation leave "
+    "them out, as in the paper."
 )
 PLUS_APART = (
-    "acc+ is shown beside acc and is not part of Unify or MME-U (paper, section 3.4)."
+    "acc+ is shown next to acc and is not part of Unify or MME-U (paper, section 3.4)."
 )
 _NOT_SETTINGS = ("of", "script", "text_key")
 
 
 class _TaskNumber(NamedTuple):
-    """A number of a task: its result, its value, and its value if missing outputs count
-    0."""
+    """A number of a task: its result and its value.
+
+    In ``strict`` missing outputs count 0.
+    """
 
     result: Result
     value: float | None
@@ -87,8 +89,10 @@ class _TaskNumbers:
         return f"{result.scored}/{result.n}"
 
     def cell(self, numbers: Sequence[str], *, strict: bool = False) -> Cell:
-        """The percentage of the first of these numbers that the task has; None without
-        one."""
+        """Returns the percentage of the first of these numbers that the task has.
+
+        Returns None if the task has none of them or its value is unknown.
+        """
         for name in numbers:
             if name not in self.numbers:
                 continue
@@ -100,7 +104,10 @@ class _TaskNumbers:
         return None
 
     def score(self, *, strict: bool) -> float | None:
-        """Returns the score in percent: 0 if unsupported, None if unknown."""
+        """Returns the score in percent.
+
+        It is 0 if the task is unsupported, and None if the score is unknown.
+        """
         if self.is_unsupported:
             return 0.0
         cell = self.cell((SCORE,), strict=strict)
@@ -108,7 +115,7 @@ class _TaskNumbers:
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
-    """Make the tables of a run's MME-Unify tasks; none for a run without them."""
+    """Makes the tables of a run's MME-Unify tasks, if it has any."""
     stored = {task.name: task for task in run.tasks}
     tasks: dict[str, _TaskNumbers] = {}
     names = []
@@ -159,7 +166,7 @@ def _task(
             if number == SCORE:
                 parts_of_score = entry.get("pieces", ())
     if SCORE in results:
-        # an inapplicable part has no weight, such as FID for TVG in the script
+        # An inapplicable part has no weight, such as FID for TVG in the script.
         parts = results[SCORE].weights or parts_of_score
         values = [strict.get(part) for part in parts]
         known = [value for value in values if value is not None]
@@ -184,7 +191,7 @@ def _strict_value(
         if row.status != "unsupported" and not row.faulty:
             positions.append(position)
     supported = scores.take(positions)
-    # missing outputs are inapplicable there, and these scores have no lowest value
+    # In generation missing outputs are inapplicable, and scores have no lowest value.
     if name in GENERATION:
         if not positions:
             return None
@@ -204,8 +211,8 @@ def _scores_table(run: StoredRun, tasks: Mapping[str, _TaskNumbers]) -> Table:
             missing.append(name)
     if missing:
         notes.append(
-            f"A part with a missing score has no average: {', '.join(missing)} (not "
-            "asked, not scored or lost)."
+            f"A part has no average if a score is missing. Missing: "
+            f"{', '.join(missing)} (not asked, not scored or lost)."
         )
     notes.append(_settings(run))
     headers = (
@@ -227,7 +234,7 @@ def _scores_table(run: StoredRun, tasks: Mapping[str, _TaskNumbers]) -> Table:
 
 
 def _score_cells(tasks: Mapping[str, _TaskNumbers], *, strict: bool) -> list[Cell]:
-    """Returns the scores and the average of each part, and the average of all parts."""
+    """Returns the scores and average of each part, and the average of all parts."""
     known = {}
     for name, task in tasks.items():
         score = task.score(strict=strict)
@@ -266,7 +273,7 @@ def _table(
 
 
 def _settings(run: StoredRun) -> str:
-    """Returns the switches of the metrics that change the numbers."""
+    """Returns a note on the metrics' switches that change the numbers."""
     values_of: dict[str, set[str]] = {}
     for task, metrics in run.ours.get("metrics", {}).items():
         if not task.startswith("mme_unify_"):
@@ -278,7 +285,7 @@ def _settings(run: StoredRun) -> str:
                 continue
             switches = dict(entry.get("switches", {}))
             if switches.get("vcot") == "official":
-                # the official variant does not use step_images
+                # The official variant does not use step_images.
                 switches.pop("step_images", None)
             for name, value in switches.items():
                 if name in _NOT_SETTINGS or value == "":

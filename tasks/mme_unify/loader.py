@@ -1,20 +1,23 @@
-"""Reads MME-Unify's rows: the authors' seven question files, with the hub's media.
+"""Reads MME-Unify's rows from the authors' seven question files, with the hub's media.
 
 ``dataset_kwargs: {file: NAME}`` names the file (``FILES``). Each row belongs to one of
 the file's tasks. ``mask: true`` adds the mask of an editing row to the question. Media
 paths are relative to the data folder.
 
-The id of a sample is ``<task>/<row>``, with the row counted from 0, since the ids of
-the data are not unique. Its labels are the row's keys, with the paths of the media
-under ``paths``. The ``action`` and ``coordinate`` of a maze are as in the data. Added
-are ``mme_unify_task``; ``question_key``, which the two rows of a question share;
-``usable``, true if there is a medium to compare with; ``size`` and ``last`` of a maze
-(``last`` is its last row); and ``irregularities``, what is odd about a row that can be
-read.
+The id of a sample is ``<task>/<row>``, with the row counted from 0, since the ids in
+the data are not unique. Its labels are the row's keys, and ``paths`` for the paths of
+media. The ``action`` and ``coordinate`` of a maze are as in the data. Further labels
+are added:
 
-The candidates are the pictures to choose from, the right one first, or the states of a
-maze in order. A candidate whose file is missing is a part without a medium, so that
-metrics that do not need it can still score.
+- ``mme_unify_task`` is the task.
+- ``question_key`` is the same for the two rows of a question.
+- ``usable`` is true if there is a medium to compare with.
+- ``size`` and ``last`` describe a maze (``last`` is its last row).
+- ``irregularities`` lists what is odd about a row that can still be read.
+
+The candidates are the pictures to choose from, with the right picture first, or the
+states of a maze in order. A candidate with a missing file is a part without a medium,
+so that metrics that do not need it can still score.
 """
 
 from __future__ import annotations
@@ -60,7 +63,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "sd": (f"{_UNIFY}/SpotDiff/Spot_Diff.json",),
     "vcot": (f"{_UNIFY}/Visual_CoT/Visual_CoT.json",),
 }
-"""The paths of question files. The folder has two spellings, and a file two dots."""
+"""The paths of question files. A folder has two spellings, and a file has two dots."""
 CATEGORIES: Mapping[str, Mapping[str, str]] = {
     "understanding": {
         "single image perception and understanding": "sipu",
@@ -76,8 +79,8 @@ CATEGORIES: Mapping[str, Mapping[str, str]] = {
         "video prediction": "vp",
     },
 }
-"""The tasks of the two files with several tasks, by category. The data write blanks or
-underscores, in upper or lower case."""
+"""The tasks of the two files with several tasks, by category. The data spell categories
+with spaces or underscores, in upper or lower case."""
 _CANDIDATES = {
     "iee": ("edited_image", "fake_image1", "fake_image2", "fake_image3"),
     "csq": ("image", "fake_image1", "fake_image2", "fake_image3"),
@@ -107,10 +110,10 @@ _log = logging.getLogger(__name__)
 
 
 def load(source: DataSource) -> InterleavedDataset:
-    """Load the rows of a question file.
+    """Loads the rows of a question file.
 
-    Raises MissingDataError if it is missing, UsageError if there are two,
-    UnknownNameError for an unknown option or file.
+    Raises MissingDataError if the file is missing, UsageError if there are several
+    copies, and UnknownNameError for an unknown option or file.
     """
     source.check_options(OPTIONS)
     name = str(source.options.get("file", ""))
@@ -130,12 +133,12 @@ def load(source: DataSource) -> InterleavedDataset:
         file_name = FILES[name][0].replace(_UNIFY, "Uinfy_capability")
         file_name = file_name.replace("Expla*ning", "Explaning")
         raise MissingDataError(
-            f"{root}: the authors' question file {file_name} is missing; put their "
-            "Unify_Dataset beside the media, and name their folder with --data_dir"
+            f"{root}: the authors' question file {file_name} is missing. Put their "
+            "Unify_Dataset next to the media, and name the folder with --data_dir"
         )
     if len(files) > 1:
         raise UsageError(
-            f"{root}: there are {len(files)} copies of the question file; keep one of "
+            f"{root}: there are {len(files)} copies of the question file. Keep one of "
             f"{', '.join(map(str, files))}"
         )
     reader = MmeUnifyRowReader(name, mask=bool(source.options.get("mask")))
@@ -158,18 +161,18 @@ class _Content(NamedTuple):
 
 @dataclass(frozen=True)
 class MmeUnifyRowReader:
-    """Makes samples of the rows of a question file."""
+    """Converts the rows of a question file to samples."""
 
     file: str
     mask: bool = False
     _find: SameStem = field(default_factory=SameStem)
     _logged: set[str] = field(default_factory=set)
-    """The tasks with a logged row."""
+    """The tasks for which a row has been logged as info."""
 
     def read(
         self, row: Mapping[str, Any], position: str, resolve: MediaFolder
     ) -> Sample | BadRow:
-        """Make a sample of a row."""
+        """Converts a row to a sample."""
         number = int(position) - 1
         task = self._task(row)
         if not task:
@@ -197,7 +200,10 @@ class MmeUnifyRowReader:
         )
 
     def known_labels(self, row: Mapping[str, Any]) -> dict[str, str]:
-        """Returns the label by which tasks select rows; none for an unknown task."""
+        """Returns the label by which tasks select rows.
+
+        A row of an unknown task has no such label.
+        """
         task = self._task(row)
         return {TASK: task} if task else {}
 
@@ -212,7 +218,7 @@ class MmeUnifyRowReader:
         sample_id: str,
         notable: Sequence[str],
     ) -> None:
-        """Log what is odd about a row. The first row of a task is logged as info."""
+        """Logs what is odd about a row, as info for the first such row of a task."""
         if task in self._logged:
             _log.debug("%s: %s", sample_id, "; ".join(notable))
             return
@@ -225,7 +231,10 @@ class MmeUnifyRowReader:
 
 
 def task_of(file: str, category: Any) -> str:
-    """The task of a category in ``understanding`` or ``generation``, or empty."""
+    """Returns the task of a category in ``understanding`` or ``generation``.
+
+    Returns an empty string for an unknown category.
+    """
     if not isinstance(category, str):
         return ""
     name = category.replace("_", " ").strip().casefold()
@@ -233,7 +242,7 @@ def task_of(file: str, category: Any) -> str:
 
 
 def question_of(labels: Mapping[str, Any]) -> dict[str, Any]:
-    """The row of the data that a sample was made of, from the sample's labels."""
+    """Restores the row of the data from which a sample was made, from its labels."""
     row = {key: value for key, value in labels.items() if key not in _ADDED}
     if isinstance(labels[PATHS], list):
         return {**row, "image": labels[PATHS]}
@@ -272,9 +281,10 @@ def _labels(row: Mapping[str, Any], task: str) -> dict[str, Any]:
 
 @dataclass
 class _UnifyRow:
-    """Reads a row. ``odd`` collects irregularities; those in ``notable`` are logged.
+    """Reads a row.
 
-    The texts in ``odd`` are part of the sample's digest, so they must not change.
+    ``odd`` collects irregularities. Those in ``notable`` are logged. The texts in
+    ``odd`` are part of the sample's digest, so they must not change.
     """
 
     row: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""The protocol ``maze``: a path through a maze, turn by turn."""
+"""The protocol ``maze``: the model finds a path through a maze, turn by turn."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def maze(
     later: str = "This is step {step}. Choose Left, Right, Up or Down, or Finish when "
     "you are at the goal.",
 ) -> Program[Interleaved]:
-    """Ask the model for one turn after the other.
+    """Asks the model for one turn after the other.
 
-    Each request shows the sample's prompt and the model's earlier turns. The protocol
-    ends with the action Finish, at the latest after as many turns as the sample has
-    actions. The answer consists of the turns (:mod:`mmeval.tasks.mme_unify.turns`). A
-    turn is the last action, the last location and the first picture of a reply.
+    Each request contains the sample's prompt and the model's earlier turns. The
+    protocol ends with the action Finish, or when there is a turn for each action of the
+    sample. The answer consists of the turns (:mod:`mmeval.tasks.mme_unify.turns`). A
+    turn is the last action, the last location and the first picture in a reply.
     """
     *before, prompt = ask.messages
     turns: list[MazeTurn] = []
@@ -49,9 +49,9 @@ def maze(
 
 
 def turn_in(reply: Interleaved, step: int) -> MazeTurn:
-    """Returns the turn in a reply.
+    """Reads the turn in a reply.
 
-    If the reply lists steps in the form of earlier turns, the one of this step counts.
+    If the reply lists several steps in the form of earlier turns, only ``step`` counts.
     """
     stated = turns_of(reply).get(step)
     if stated is not None and stated.action:

@@ -1,4 +1,4 @@
-"""MME-Unify: the choice of an option."""
+"""MME-Unify: whether the answer chooses the right option."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mmeval.records import Sample, Score, Trial
 Script: TypeAlias = Literal["understanding", "csq", "al", "sd"]
 
 CHOICE, ANSWER = "choice", "answer"
-"""Labels of a sample: its options, each after its letter, and the right letter."""
+"""The labels with a sample's options, each after its letter, and the right letter."""
 _PREFIX = re.compile(r"\A\s*(?:\([A-Z]\)|[A-Z][.:)])\s*")
 
 
@@ -29,7 +29,7 @@ def _fault(sample: Sample, _switches: object = None) -> str:
 
 
 def are_texts(options: Any) -> TypeGuard[list[str]]:
-    """Returns True if the options are a list of texts."""
+    """Returns True if the options are a list of strings."""
     return isinstance(options, list) and all(isinstance(text, str) for text in options)
 
 
@@ -46,13 +46,13 @@ def mme_unify_choice(
     script: Script = "understanding",
     reading: Literal["letter", "released"] = "letter",
 ) -> Score:
-    """1 when the answer chooses the right option, else 0.
+    """1 if the answer chooses the right option, else 0.
 
-    Range 0 to 1, higher is better. An answer that names no option is wrong, and results
+    Range 0 to 1, higher is better. An answer that names no option is wrong. Results
     report the number of such answers. ``reading: letter`` finds the option in a
-    sentence, like the metric ``choice``. ``reading: released`` compares the words of
-    the answer like the authors' script of the task, which ``script`` names. Unscored
-    without options or a right letter. Evidence ``found``: the letter, or None.
+    sentence, as the metric ``choice`` does. ``reading: released`` compares the words of
+    the answer as the authors' script for the task does. ``script`` names this script.
+    Unscored without options or a right letter. Evidence: ``found``, the letter or None.
 
     Labels, for example: ``{"choice": ["A. a cat", "B. a dog"], "answer": "B"}``.
     """
@@ -62,8 +62,9 @@ def mme_unify_choice(
         return Score.unscored("there is no answer to score")
     words, right = trial.output.words, trial.sample.metadata[ANSWER]
     if reading == "released":
-        # The authors' scripts require an equal text. In CSQ the letter may be anywhere,
-        # so "Answer: B" is right if A is. In SD the text is stripped first.
+        # The authors' scripts require that the answer equals the letter. In SD it is
+        # stripped first. In CSQ the letter may be anywhere in the answer, so "Answer:
+        # B" is right if the letter is A.
         if script == "sd":
             words = words.strip()
         return Score(float(right in words if script == "csq" else words == right))
@@ -72,9 +73,10 @@ def mme_unify_choice(
 
 
 def letter_of(answer: str, options: Sequence[str]) -> str | None:
-    """The letter of the option that an answer chooses; None unless it is exactly one.
+    """Returns the letter of the option that an answer chooses.
 
-    Each option has its letter before its text.
+    Returns None unless it chooses exactly one option. Each option has its letter before
+    its text.
 
     >>> letter_of("The answer is (B), a barn.", ["A. a bridge", "B. a barn"])
     'B'
@@ -83,9 +85,9 @@ def letter_of(answer: str, options: Sequence[str]) -> str | None:
 
 
 def _by_letter(options: Sequence[str]) -> dict[str, str]:
-    """Returns the options' texts by letter.
+    """Returns the texts of the options by letter.
 
-    Letters are counted from A, not read from texts.
+    Letters follow from the order, beginning with A. They are not read from the texts.
     """
     texts = {}
     for letter, option in zip(_letters(len(options)), options, strict=False):

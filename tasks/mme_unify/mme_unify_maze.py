@@ -1,4 +1,4 @@
-"""MME-Unify: the actions and locations of a path through a maze."""
+"""MME-Unify: whether actions and locations of a path through a maze are right."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from mmeval.tasks.mme_unify.mme_unify_choice import are_texts
 from mmeval.tasks.mme_unify.turns import MazeTurn, turns_of
 
 ACTION, COORDINATE = "action", "coordinate"
-"""Labels of a maze as in the data: the actions, of which the last is Finish, and the
-[row, column] before each action, counted from 1."""
+"""The labels of a maze as in the data: the actions, ending with Finish, and the [row,
+column] before each action, counted from 1."""
 OUTPUTS = ("mme_unify_action", "mme_unify_location", "mme_unify_finish")
 _MISTYPED = re.compile(r"([0-9]+)\.([0-9]+)")
 
 
 def cell_of(value: Any) -> tuple[int, int] | None:
-    """A cell of the data as (row, column), also for a mistyped ``[1.3]``; None for
-    anything else."""
+    """Reads a cell of the data as (row, column).
+
+    It also reads a mistyped ``[1.3]``. Returns None for anything else.
+    """
     match value:
         case [row, column] if type(row) is type(column) is int:
             return row, column
@@ -63,10 +65,10 @@ def mme_unify_maze(
     ``mme_unify_action``, ``mme_unify_location`` and ``mme_unify_finish`` have the range
     0 to 1, higher is better. A missing turn is wrong.
 
-    ``vcot: paper``: the steps are the moves. The case of an action does not matter, and
-    a location [x, y], counted from 0, is compared with the cell after the move. ``vcot:
-    official``, as in the released script: the steps are all actions, including Finish.
-    The case of an action matters, and a location is compared with the data's [row,
+    With ``vcot: paper`` the steps are the moves. The case of an action does not matter.
+    A location [x, y], counted from 0, is compared with the cell after the move. ``vcot:
+    official`` works as the released script does. The steps are all actions, including
+    Finish. The case of an action matters. A location is compared with the data's [row,
     column] before the action.
 
     The weight of a share is the number of its steps. A maze without a move is
@@ -88,8 +90,8 @@ def mme_unify_maze(
     if vcot == "official":
         for turn, action, cell in zip(steps, actions, cells, strict=True):
             right_actions.append(turn.action == action)
-            # Lists are equal in length and element by element, as in the released
-            # script: mistyped cells stay as they are.
+            # Compared as lists, as in the released script. Mistyped cells are not
+            # corrected.
             right_locations.append(turn.location == cell)
         moves = right_actions
     else:
@@ -99,7 +101,7 @@ def mme_unify_maze(
         for turn, cell in zip(steps, cells[1:], strict=False):
             row, column = cell_of(cell) or (0, 0)
             is_right_location = turn.location == [column - 1, row - 1]
-            # true and false are equal to 1 and 0
+            # In Python true and false equal 1 and 0, but they are not coordinates.
             right_locations.append(
                 is_right_location and bool not in map(type, turn.location)
             )

@@ -1,4 +1,4 @@
-"""MME-Unify: acc+, whether all scores of an answer are 1."""
+"""MME-Unify: acc+, which requires that all scores of an answer are 1."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def mme_unify_plus(
     *,
     of: Sequence[str] = (),
 ) -> Score:
-    """1 when each score that ``of`` names is 1, else 0: the answer's part in ``acc+``.
+    """1 if every score that ``of`` names is 1, else 0: the answer's part in ``acc+``.
 
-    Range 0 to 1, higher is better. Inapplicable scores are skipped, such as that of
-    pictures for a maze of one move; inapplicable if all are. Unavailable if a score is
-    unavailable. Unscored if a score is unscored and the others are 1. Evidence: the
-    scores ``below`` 1.
+    Range 0 to 1, higher is better. Inapplicable scores are skipped, such as the score
+    of pictures for a maze of one move. Inapplicable if all scores are inapplicable.
+    Unavailable if a score is unavailable. Unscored if a score is unscored and the
+    others are 1. Evidence: the scores ``below`` 1.
     """
     below = []
     reasons = []
@@ -38,7 +38,7 @@ def mme_unify_plus(
         elif score.value < 1:
             below.append(name)
     if not is_applicable:
-        return Score.inapplicable("none of its scores applies to the answer")
+        return Score.inapplicable("all scores of the answer are inapplicable")
     if reasons and not below:
         reason = "; ".join(reasons)
         cause = min(causes, key=CAUSES.index)

@@ -1,11 +1,11 @@
-"""The turns of an answer to a maze, read and written.
+"""Reads and writes the turns of an answer to a maze.
 
     Step 0
     Action: Right
     Location: [1, 0]
     Image:
 
-and then the picture. A turn may lack any of these. A missing turn is not written.
+The picture follows. A turn may lack any of these. A missing turn is not written.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ _ACTION, _LOCATION, _IMAGE = "Action:", "Location:", "Image:"
 class MazeTurn(NamedTuple):
     """A turn of an answer.
 
-    ``action`` is a word, ``location`` a JSON value (None if missing or unreadable).
-    ``picture`` is a part, or None; it has no medium if its file is missing.
+    ``action`` is a word. ``location`` is a JSON value, or None if it is missing or
+    unreadable. ``picture`` is a part, or None. The part has no medium if its file is
+    missing.
     """
 
     step: int
@@ -37,10 +38,10 @@ class MazeTurn(NamedTuple):
 
 
 def turns_of(answer: Interleaved | None) -> Mapping[int, MazeTurn]:
-    """Returns the turns of an answer by step, counted from 0.
+    """Reads the turns in an answer by step, counted from 0.
 
-    If a step occurs twice, the later one counts. The first picture of a turn counts.
-    Everything before the first step is skipped.
+    If a step occurs twice, the later turn counts. Only the first picture of a turn
+    counts. Everything before the first step is skipped.
     """
     turns: dict[int, MazeTurn] = {}
     turn: MazeTurn | None = None
@@ -65,9 +66,9 @@ def turns_of(answer: Interleaved | None) -> Mapping[int, MazeTurn]:
 
 
 def turn_parts(turn: MazeTurn) -> tuple[Part, ...]:
-    """Returns a turn as parts of an answer, which :func:`turns_of` can read.
+    """Writes a turn as parts of an answer, which :func:`turns_of` can read.
 
-    Line breaks in an action become blanks.
+    Line breaks in an action become spaces.
     """
     lines = [f"Step {turn.step}"]
     if turn.action:
@@ -79,7 +80,7 @@ def turn_parts(turn: MazeTurn) -> tuple[Part, ...]:
 
 
 def answer_of(turns: Iterable[MazeTurn]) -> Interleaved:
-    """Returns the answer that consists of the turns."""
+    """Joins turns into an answer."""
     parts: list[Part] = []
     for turn in turns:
         parts += turn_parts(turn)
@@ -94,7 +95,7 @@ def _json(text: str) -> Any:
 
 
 def _finite(text: str) -> float:
-    """Raises ValueError for numbers that JSON cannot hold."""
+    """Parses a number. Raises ValueError for a number that is invalid in JSON."""
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(text)

@@ -1,4 +1,4 @@
-"""The arithmetic of MME-Unify's scores of clips: frames, distances and their scores."""
+"""Computes MME-Unify's scores for clips: frames, distances and their scores."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     )
 
 BEST, WORST = 1.0, 1000.0
-"""The distances with the scores 1 and 0. They are constants, so that a score does not
-depend on other models or items."""
+"""The distances that score 1 and 0. They are constants, so that a score does not depend
+on other models or items."""
 _OF_TEXT = ("tvg", "t2v")
-"""The task with clips made from text alone, as the paper and the scripts call it."""
+"""The names, in the paper and the scripts, of the task with clips from text alone."""
 
 
 def video_score(raw: Sequence[float], *, equal_means_100: bool = False) -> list[float]:
     """Returns the score of each distance: 1 at 1, 0 at 1000, linear and not clamped.
 
-    ``equal_means_100``: if all distances are equal, each score is 1. In the released
-    scripts a run of one item therefore always has the best score.
+    With ``equal_means_100``, each score is 1 if all distances are equal. In the
+    released scripts a run of one item therefore always has the best score.
 
     >>> video_score([1.0, 500.5, 1999.0])
     [1.0, 0.5, -1.0]
@@ -36,10 +36,11 @@ def video_score(raw: Sequence[float], *, equal_means_100: bool = False) -> list[
 
 
 def feature_distance(first_table: Table, second_table: Table) -> float:
-    """The Frechet distance of two tables of features, with a row for each picture.
+    """Returns the Frechet distance of two tables of features.
 
-    A table of one row has no covariance. Then the result is the squared distance of the
-    means, which MME-Unify calls FVD and FID.
+    A table has a row for each picture. If a table has only one row, it has no
+    covariance, and the result is the squared distance of the means. MME-Unify calls
+    this FVD and FID.
 
     >>> feature_distance([[1.0, 2.0]], [[0.0, 0.0], [2.0, 0.0]])
     4.0
@@ -53,9 +54,9 @@ def feature_distance(first_table: Table, second_table: Table) -> float:
     distance = float(((first_mean - second_mean) ** 2).sum())
     if min(len(first), len(second)) == 1:
         return distance
-    # With X and Y the deviations by rows, the trace of the root of the covariances'
-    # product is the sum of the singular values of X Y^T. This is exact for few rows,
-    # while the root of a singular matrix is not.
+    # Let X and Y be the deviations from the means by row. The trace of the root of the
+    # covariances' product is the sum of the singular values of X Y^T. This is exact for
+    # few rows, while the root of a singular matrix is not.
     x = (first - first_mean) / (len(first) - 1) ** 0.5
     y = (second - second_mean) / (len(second) - 1) ** 0.5
     shared = np.linalg.svd(x @ y.T, compute_uv=False).sum()
@@ -79,10 +80,10 @@ def even_indices(frames: int, count: int) -> list[int]:
 
 
 def usable(row: Mapping[str, Any], task: str) -> bool:
-    """True if the released scripts score a row of a result file of CIVG, VP or TVG.
+    """Returns True if the released scripts score a row of CIVG, VP or TVG.
 
-    The row needs an output, the key ``Text_Prompt``, and in ``data`` an ``image``, for
-    CIVG and VP also a ``video``.
+    The row of a result file needs an output, the key ``Text_Prompt``, and an ``image``
+    in ``data``. For CIVG and VP it also needs a ``video`` in ``data``.
     """
     data = row.get("data")
     if not row.get("output") or "Text_Prompt" not in row:

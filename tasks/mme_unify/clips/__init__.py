@@ -1,1 +1,1 @@
-"""MME-Unify's metrics of clips, with the frames and features that they compare."""
+"""MME-Unify's metrics for clips, and the frames and features that they compare."""

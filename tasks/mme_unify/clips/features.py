@@ -1,4 +1,4 @@
-"""Features of the frames of a clip, and the score of a distance."""
+"""Computes features of a clip's frames, and the score of a distance."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels
 
 RANGE = (float("-inf"), WORST / (WORST - BEST))
-"""The range of the score of a distance; the distance is at least 0."""
+"""The range of a distance's score. The distance is at least 0."""
 NEEDS = ("av:video", "torch:hf", "safetensors:hf")
 Model = str | Mapping[str, Any]
 
@@ -36,8 +36,8 @@ Model = str | Mapping[str, Any]
 class Network(NamedTuple):
     """A convolutional network.
 
-    ``load`` loads it, ``features`` computes its features of pictures, and ``side`` is
-    the width and height of the pictures in pixels.
+    ``load`` loads it. ``features`` computes features of pictures, and ``side`` is the
+    width and height of these pictures in pixels.
     """
 
     load: Callable[[Path, str], Layers]
@@ -53,7 +53,7 @@ class Features(NamedTuple):
     pictures: int
 
     def distance(self, other: Vector) -> float:
-        """Returns the squared distance between the mean and other features."""
+        """Returns the squared distance between the mean features and other features."""
         import numpy as np
 
         return float(np.square(self.mean - other).sum())
@@ -65,9 +65,10 @@ def features_of(
     key: tuple[Hashable, ...],
     pictures: Callable[[], Sequence[Pixels]],
 ) -> Features:
-    """The features of pictures with ``side`` pixels, computed once in a process.
+    """Computes the features of pictures, once per process.
 
-    ``key`` identifies the pictures. ``pictures`` is only called if they are needed.
+    The pictures have a width and height of ``side`` pixels. ``key`` identifies them.
+    ``pictures`` is only called if the features are not known yet.
     """
 
     def features(_: object) -> list[Features]:
@@ -93,7 +94,7 @@ def key_features(
     model: Model,
     clip: Media,
 ) -> Features:
-    """Returns the features of the key frames of a clip."""
+    """Computes the features of a clip's key frames."""
     return features_of(
         network,
         model,
@@ -103,7 +104,7 @@ def key_features(
 
 
 def reference_clip(sample: Sample) -> Media | Score:
-    """The first clip of the first reference, or an unscored score without one."""
+    """Returns the first clip of the first reference, or an unscored score."""
     for reference in sample.references[:1]:
         for clip in media_of(reference, "video"):
             return clip
@@ -113,7 +114,7 @@ def reference_clip(sample: Sample) -> Media | Score:
 def scored_clip(
     trial: Trial, missing: Missing, score: Callable[[Media], Score]
 ) -> Score:
-    """Returns the score of an answer's only clip.
+    """Scores an answer's only clip.
 
     The switch ``missing`` decides the score of an answer without exactly one clip.
     """

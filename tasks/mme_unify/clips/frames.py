@@ -1,4 +1,4 @@
-"""Frames of clips for comparison: key frames, and evenly spaced frames."""
+"""Selects frames of clips for comparison: key frames, or evenly spaced frames."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 MAX_KEY_FRAMES = 16
 """Maximum number of key frames of a clip."""
 CHANGE = 20.0
-"""A frame is a key frame if its grey values differ by more than this, on average, from
-the previous frame."""
+"""A frame is a key frame if its grey values differ from those of the previous frame by
+more than this, on average."""
 _QUALITY = 95
-"""The JPEG quality of a key frame. The scripts use the default of OpenCV."""
+"""The JPEG quality of a key frame. The scripts use OpenCV's default."""
 _MAX_STORED = 4 * MAX_KEY_FRAMES
-"""Maximum number of key frames that are stored until their number is known. In a clip
-with more, some are decoded again."""
+"""Maximum number of candidates that are stored until their number is known. If a clip
+has more candidates, some frames are decoded again."""
 
 T = TypeVar("T")
 
@@ -32,10 +32,11 @@ T = TypeVar("T")
 def key_frames(clip: Media) -> list[bytes]:
     """Returns up to 16 key frames of a clip in order, as JPEG files.
 
-    Candidates are the first frame and the frames that differ from the previous one. If
-    there are fewer than 16 candidates, 16 evenly spaced frames replace them; if there
-    are more, 16 are chosen evenly. A clip of fewer frames gives all of them. The result
-    is cached for all metrics of a trial. Raises the errors of ``mmeval.media.decode``.
+    Candidates are the first frame and all frames that differ from the previous frame.
+    If there are fewer than 16 candidates, 16 evenly spaced frames replace them. If
+    there are more, 16 of them are chosen evenly. For a clip with fewer than 16 frames
+    all frames are returned. The result is cached for all metrics of a trial. Raises the
+    errors of ``mmeval.media.decode``.
     """
     key_frames_of_clips = remembered_all(
         [clip], "mme_unify key frames", lambda clips: [_key_frames(clips[0])]
@@ -48,7 +49,7 @@ def even_frames(
     count: int,
     make: Callable[[Pixels], T],
 ) -> list[T]:
-    """Returns the results of ``make`` for evenly spaced frames of a clip.
+    """Returns the results of ``make`` for ``count`` evenly spaced frames of a clip.
 
     A frame may occur twice if the clip has fewer frames.
     """
@@ -62,7 +63,7 @@ def even_frames(
 
 
 def pixels_of(jpeg: bytes) -> Pixels:
-    """Returns a key frame as pixels."""
+    """Decodes the JPEG file of a key frame."""
     import numpy
     from PIL import Image
 
@@ -70,7 +71,7 @@ def pixels_of(jpeg: bytes) -> Pixels:
 
 
 def key_frame_indices(changed: Sequence[int], count: int) -> list[int]:
-    """Returns the indices of the key frames of a clip with ``count`` frames.
+    """Returns the indices of the key frames in a clip with ``count`` frames.
 
     ``changed`` are the indices of the candidates.
     """
@@ -111,8 +112,8 @@ def _chosen(
 ) -> list[T]:
     """Returns the results of ``make`` for chosen frames of a clip.
 
-    ``choose`` gives their indices once the number of frames is known. Likely frames and
-    candidates are kept until then, so that most clips are decoded once.
+    ``choose`` returns their indices, given the number of frames. Until that is known,
+    likely frames and candidates are kept, so that most clips are decoded only once.
     """
     likely_indices, count = frozenset(likely), 0
 
@@ -131,6 +132,6 @@ def _chosen(
 
 
 def _declared(clip: Media) -> int:
-    """Returns the number of frames by the clip's frame rate and duration."""
+    """Computes the number of frames from the clip's frame rate and duration."""
     info = video_info(clip)
     return round(info.rate * info.seconds)

@@ -1,4 +1,4 @@
-"""MME-Unify: how well the frames of a clip fit the words of the prompt (CLIPSIM)."""
+"""MME-Unify: how well a clip's frames match the words of the prompt (CLIPSIM)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mmeval.tasks.mme_unify.clips.frames import key_frames, pixels_of
 from mmeval.tasks.mme_unify.pictures.verdict import Model
 
 WORDS = 70
-"""Number of words of a text that count; of these, the first 77 tokens."""
+"""Number of words of a text that are used. CLIP reads their first 77 tokens."""
 
 
 def _needs(switches: Mapping[str, Any]) -> tuple[str, ...]:
@@ -53,14 +53,14 @@ def mme_unify_clipsim(
     missing: Missing = "dropped",
     vectors: PathOrName = "",
 ) -> Score:
-    """The mean cosine of CLIP's embeddings of a clip's frames and the prompt's words.
+    """The mean cosine between the CLIP embeddings of a clip's frames and of the prompt.
 
-    Range -1 to 1, higher is better. Up to 16 key frames of the answer count, and the
-    first 70 words (77 tokens) of the text under ``text_key``. An answer that does not
-    have exactly one clip, or whose clip is damaged, is left out of the mean; with
-    ``missing: zero`` it is 0, with the reason as evidence. Unscored without the text.
-    ``model`` and ``vectors`` are as for ``clip_image_similarity``; a line of a clip has
-    a vector for each frame in ``vector``. Evidence: each cosine.
+    Range -1 to 1, higher is better. Up to 16 key frames of the answer are used, and the
+    first 70 words (77 tokens) of the text in the label ``text_key``. An answer without
+    exactly one clip, or with a damaged clip, is left out of the mean. With ``missing:
+    zero`` it scores 0, with the reason as evidence. Unscored without the text.
+    ``model`` and ``vectors`` are as in ``clip_image_similarity``. The line of a clip
+    has a vector for each frame in ``vector``. Evidence: each cosine.
 
     Labels, for example: ``{"Text_Prompt": "a hare in the snow"}``.
     """
@@ -72,7 +72,7 @@ def mme_unify_clipsim(
 
         pictures = []
         if vectors:
-            # the file has the vectors of all frames under the clip
+            # The file has the vectors of all frames in one entry, that of the clip.
             pictures.append(Shown(clip, (), lambda: pixels_of(key_frames(clip)[0])))
         else:
             for number, frame in enumerate(key_frames(clip)):

@@ -52,16 +52,16 @@ def mme_unify_fid(
     tvg_fid: Tvg = "first_ref_frame",
     missing: Missing = "dropped",
 ) -> Score:
-    """A score for the distance of a clip's frames from the picture of the input.
+    """A score for the distance of a clip's frames from the picture in the input.
 
-    1 at the distance 1, 0 at 1000, linear and not clamped; higher is better. The
-    distance is the mean squared distance of Inception-v3 features of up to 16 key
-    frames from those of the picture, which differs from the usual FID. Frames and
-    picture are resized to 299 x 299 pixels. An answer that does not have exactly one
-    clip, or whose clip is damaged, is left out of the mean; with ``missing: zero`` it
-    is 0, with the reason as evidence. Unscored if the picture cannot be decoded.
+    The score is 1 at the distance 1, 0 at 1000, linear and not clamped. Higher is
+    better. The distance is the mean squared distance between the Inception-v3 features
+    of up to 16 key frames and of the picture. It differs from the usual FID. Frames and
+    picture are resized to 299 x 299 pixels. An answer without exactly one clip, or with
+    a damaged clip, is left out of the mean. With ``missing: zero`` it scores 0, with
+    the reason as evidence. Unscored if the picture cannot be decoded.
 
-    ``tvg_fid`` is for an input without a picture. The frames are compared with the
+    ``tvg_fid`` applies to an input without a picture. The frames are compared with the
     first frame of the reference's clip (``first_ref_frame``), or the score is
     inapplicable (``none``), as in the released scripts. Evidence: the ``distance`` and
     the number of ``frames``.

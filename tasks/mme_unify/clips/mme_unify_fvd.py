@@ -47,14 +47,14 @@ def mme_unify_fvd(
 ) -> Score:
     """A score for the distance of the answer's clip from the reference's clip.
 
-    1 at the distance 1, 0 at 1000, linear and not clamped; higher is better. The
-    distance is the squared distance of the mean ResNet-50 features of frames, which
-    differs from the usual FVD. Up to 16 key frames of the answer are compared with as
-    many evenly spaced frames of the reference, each resized to 224 x 224 pixels. An
-    answer that does not have exactly one clip, or whose clip is damaged, is left out of
-    the mean; with ``missing: zero`` it is 0, with the reason as evidence. Unscored if
-    the reference's clip is missing or cannot be decoded. Evidence: the ``distance`` and
-    the number of ``frames``.
+    The score is 1 at the distance 1, 0 at 1000, linear and not clamped. Higher is
+    better. The distance is the squared distance between the mean ResNet-50 features of
+    frames. It differs from the usual FVD. Up to 16 key frames of the answer are
+    compared with the same number of evenly spaced frames of the reference, each resized
+    to 224 x 224 pixels. An answer without exactly one clip, or with a damaged clip, is
+    left out of the mean. With ``missing: zero`` it scores 0, with the reason as
+    evidence. Unscored if the reference's clip is missing or cannot be decoded.
+    Evidence: the ``distance`` and the number of ``frames``.
     """
 
     def score(clip: Media) -> Score:

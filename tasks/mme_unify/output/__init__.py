@@ -1,1 +1,1 @@
-"""Answers in the result files of MME-Unify's scripts, read and written."""
+"""Reads and writes answers in the result files of MME-Unify's scripts."""

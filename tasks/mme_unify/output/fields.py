@@ -1,4 +1,4 @@
-"""The fields of a result row that hold the answer, by task, read and written."""
+"""Reads and writes the fields of a result row that contain the answer, by task."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mmeval.tasks.mme_unify.turns import MazeTurn, answer_of, turn_parts, turns_
 
 
 class _OutputKeys(NamedTuple):
-    """The keys of the text and the picture in ``output``."""
+    """The keys of the text and of the picture in ``output``."""
 
     text: str
     picture: str
@@ -35,10 +35,10 @@ def parts_in(
     row: Mapping[str, Any],
     find: FindMedium,
 ) -> Iterator[Part]:
-    """Returns the parts of the answer in a row.
+    """Yields the parts of the answer in a row.
 
-    A missing file is a part without a medium. Values of a type that the scripts do not
-    write are ignored.
+    A missing file gives a part without a medium. A value is ignored if the scripts do
+    not write values of its type.
     """
     output = row.get(OUTPUT)
     if task == "vcot":
@@ -70,7 +70,7 @@ def parts_in(
         if isinstance(output, dict):
             yield from _text(output.get(keys.text))
             if task == "iee" and keys.picture in output and not output[keys.picture]:
-                # the script tests if the key is there and ignores its value
+                # The script checks that the key exists, and ignores its value.
                 yield Part("image")
             yield from _medium(output.get(keys.picture), find)
     else:
@@ -95,10 +95,10 @@ def _medium(
 def fields_of(
     task: str, output: Interleaved, files: Mapping[str, str], options: Sequence[str]
 ) -> dict[str, Any]:
-    """Returns the fields of an answer. ``files`` are the files of its media by digest.
+    """Returns the fields for an answer. ``files`` are the files of its media by digest.
 
-    A choice is a bare letter, since the scripts do not read other texts; it is empty if
-    the answer has no letter.
+    A choice is written as a single letter, since the scripts cannot read other texts.
+    It is empty if the answer has no letter.
     """
     if task == "vcot":
         turns = {}
@@ -120,7 +120,7 @@ def fields_of(
         return {OUTPUT: {"output_image": picture}}
     fields: dict[str, Any] = {}
     if task == "iee":
-        # the script tests if a key is there
+        # The script checks only that a key exists.
         kinds = {part.kind for part in output.parts}
         if "text" in kinds:
             fields[UNIFY[task].text] = output.words

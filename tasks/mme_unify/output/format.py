@@ -1,6 +1,6 @@
 """The format ``mme_unify``: answers in the result files of MME-Unify's scripts.
 
-A result file is a question file whose rows have further fields for the answer.
+A result file is a question file with further fields for the answer in each row.
 
     {"id": 4, "category": "Text-Image_Generation", ..., "output": {"output_image": "media/tig_4_1.png"}}
 
@@ -9,13 +9,13 @@ media/<task>_<row>_<n>          the media of the answers
 media/<task>_<row>_frame<n>     up to 16 key frames of a clip
 
 The fields are described in :mod:`mmeval.tasks.mme_unify.output.fields`. The keys of a
-row show its task, so files may have any name. All ``*.json`` files of the folder, and of
-the released folders below it, are read. Ids are not unique, so an answer is found by the
-question in its row: its id, its words, and the names of its media, as far as they are
-there. A missing file is a part without a medium. A row without a field for the answer,
-or with an ``error``, is an empty answer: wrong in understanding and in the unify tasks,
-whose scripts count all rows, and left out in generation. Everything else is as in
-:mod:`mmeval.interchange.row_layout`.
+row identify its task, so files may have any name. All ``*.json`` files in the folder,
+and in the released folders below it, are read. Ids are not unique, so an answer is found
+by the question in its row: its id, its words, and the names of its media, if present. A
+missing file gives a part without a medium. A row without a field for the answer, or with
+an ``error``, is an empty answer. It is wrong in understanding and in the unify tasks,
+since their scripts count all rows, and it is left out in generation. Everything else is
+as in :mod:`mmeval.interchange.row_layout`.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -66,20 +66,20 @@ NAMES: Mapping[str, str] = {
     "sd": "Spot_Diff.json",
     "vcot": "Visual_CoT.json",
 }
-"""The file of each task, with the name of the released file."""
+"""The file for each task. It has the name of the released file."""
 
 
 def read_output(path: Path, media_root: MediaRoot = ()) -> RowAnswers:
-    """Read the answers of a file, or of all result files of a folder.
+    """Reads the answers in a file, or in all result files in a folder.
 
-    ``media_root``: see :class:`mmeval.interchange.MediaPaths`. Raises MissingDataError
-    if there are no answers, UsageError for a damaged file.
+    See :class:`mmeval.interchange.MediaPaths` for ``media_root``. Raises
+    MissingDataError if there are no answers, and UsageError for a damaged file.
     """
     return RowAnswers(LAYOUT, path, media_root)
 
 
 def write_output(run: AnsweredRun, folder: Path) -> ExportSummary:
-    """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises."""
+    """Fills the folder of one model. Raises the errors of :meth:`ExportFolder.fill`."""
     return _MmeUnifyFolder(folder).fill(run)
 
 
@@ -121,24 +121,24 @@ LAYOUT = RowLayout(
     media="media/{}_{}",
 )
 GAPS = {
-    "unframed": "the clip cannot be decoded here, so its frames (output2) are missing; "
-    "the scripts read them",
+    "unframed": "the clip cannot be decoded on this machine, so the frames that the "
+    "scripts read (output2) are missing",
 }
 NOTES = {
-    "exact": f"the fields cannot hold all parts; the parts are kept under {OWN!r}",
-    "repeats": "second and later answers to a question, in *_repeat<n>.json",
+    "exact": f"the fields cannot express all parts; the parts are kept in {OWN!r}",
+    "repeats": "second and later answers to a question are in *_repeat<n>.json",
 }
 
 
 class _MmeUnifyFolder(RowFolder):
-    """The answers of a run, with the key frames of clips."""
+    """Writes the answers of a run, with the key frames of clips."""
 
     layout = LAYOUT
     benchmark = "MME-Unify"
     entry = "row"
     gaps = GAPS
     notes = NOTES
-    unanswered = f"the row has no answer, with the reason under {OWN!r}"
+    unanswered = f"the row has no answer, and the reason is in {OWN!r}"
 
     def stem(self, trial: Trial) -> str:
         return stem_of(trial.sample.id.replace("/", "_"), trial.repeat)
@@ -150,11 +150,11 @@ class _MmeUnifyFolder(RowFolder):
         clips = output.media("video")
         if not clips or row.get(FRAMES) != []:
             return row
-        # the scripts read frames instead of the clip
+        # The scripts read frames instead of the clip.
         try:
             frames = key_frames(clips[0])
         except (ContentError, MissingExtraError):
-            # the clip is damaged, or no decoder is installed
+            # The clip is damaged, or no decoder is installed.
             self.counts["unframed"] += 1
             return row
         for number, frame in enumerate(frames, 1):

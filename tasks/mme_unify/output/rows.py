@@ -1,4 +1,4 @@
-"""MME-Unify's result files, and the question that a row answers."""
+"""Finds MME-Unify's result files, and the question that a row answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TASK_BY_FIELD = {"Action": "vcot", "img_a": "sd", "image_Auxiliary_lines": "al"
 class QuestionKey(NamedTuple):
     """The key of a question, since ids are not unique.
 
-    ``media`` are the names of its media. Fields that a row does not have are None.
+    ``media`` are the names of its media. Fields that a row lacks are None.
     """
 
     task: str
@@ -29,10 +29,10 @@ class QuestionKey(NamedTuple):
 
 
 def result_files(path: Path) -> list[AnswerFile]:
-    """Find a file, or all result files of a folder and its released subfolders.
+    """Finds one file, or all result files in a folder and its released subfolders.
 
-    Raises MissingDataError if there are none, UsageError for a link that leads out of
-    the folder.
+    Raises MissingDataError if there are none, and UsageError for a symbolic link that
+    leads out of the folder.
     """
     files: list[Path] = []
     if path.is_file():
@@ -43,14 +43,14 @@ def result_files(path: Path) -> list[AnswerFile]:
                 files.append(path_inside(path, file.relative_to(path).as_posix()))
     if not files:
         raise MissingDataError(
-            f"{path}: no result files of MME-Unify, such as Visual_CoT.json; name "
+            f"{path} has no result files of MME-Unify, such as Visual_CoT.json. Name "
             "their folder with path="
         )
     return [AnswerFile(file, repeat_of(file)) for file in files]
 
 
 def task_in(row: Row) -> str:
-    """Returns the task of a row by its keys, or an empty string if it is unknown."""
+    """Identifies a row's task by its keys. An unknown task gives an empty string."""
     row_data = row.get("data")
     data: Mapping[str, Any] = row_data if isinstance(row_data, dict) else {}
     for field, task in _TASK_BY_FIELD.items():
@@ -69,7 +69,7 @@ def question_in(row: Row) -> QuestionKey | None:
 
 
 def questions_of(sample: Sample) -> Iterator[QuestionKey]:
-    """Returns the key of a sample's question, then keys with fewer fields."""
+    """Yields the key of a sample's question, then keys with fewer fields."""
     if TASK not in sample.metadata:
         return
     key = _key(sample.metadata[TASK], question_of(sample.metadata))

@@ -1,1 +1,1 @@
-"""MME-Unify's metrics with CLIP, of pictures and of explanations."""
+"""MME-Unify's metrics for pictures and explanations, which use CLIP."""

@@ -1,4 +1,4 @@
-"""MME-Unify: whether the explanation is nearest to the right option."""
+"""MME-Unify: whether the answer's explanation is nearest to the right option."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ def mme_unify_explanation(
     sides: Literal["alone", "both"] = "alone",
     vectors: PathOrName = "",
 ) -> list[Score]:
-    """1 when the answer's text is nearest to the right option, by CLIP, else 0.
+    """1 if the answer's text is nearest to the right option, by CLIP, else 0.
 
-    Range 0 to 1, higher is better. An answer without a text is wrong. The options are
-    compared with the letters before them; the first 77 tokens of each text count.
-    Unscored without options or a right letter.
+    Range 0 to 1, higher is better. An answer without a text is wrong. An option's text
+    includes the letter before it. CLIP reads the first 77 tokens of each text. Unscored
+    without options or a right letter.
 
-    ``model``, ``tie`` and ``vectors`` are as for ``mme_unify_image``. ``letters:
-    written`` takes the letter that is written before an option. ``letters: places``
-    takes that of its place in the list, as in the released script; in most rows it is
-    another letter. ``sides: both``: an answer without a picture is wrong, too, as in
-    the released script. Evidence: the cosine with each option.
+    ``model``, ``tie`` and ``vectors`` are as in ``mme_unify_image``. With ``letters:
+    written`` an option has the letter that is written before it. With ``letters:
+    places`` it has the letter of its position in the list, as in the released script.
+    In most rows these letters differ. With ``sides: both`` an answer without a picture
+    is also wrong, as in the released script. Evidence: the cosine with each option.
     """
     embed = embedder(model, vectors)
     answers = [_words(trial, both=sides == "both") for trial in trials]
@@ -86,7 +86,7 @@ def mme_unify_explanation(
 
 
 def _letters_of(options: Sequence[str]) -> list[str]:
-    """Returns the letter before each option, or an empty string without one."""
+    """Returns the letter before each option, or an empty string if there is none."""
     letters = []
     for option in options:
         letter = _LETTER.match(option)
@@ -95,7 +95,7 @@ def _letters_of(options: Sequence[str]) -> list[str]:
 
 
 def _words(trial: Trial, *, both: bool) -> str | Score:
-    """Returns the text of the answer, or the score of a trial without a text."""
+    """Returns the text of the answer, or else the trial's score."""
     if fault := _fault(trial.sample):
         return Score.unscored(fault)
     if trial.output is None:

@@ -1,4 +1,4 @@
-"""MME-Unify: whether the picture is nearest to the right candidate."""
+"""MME-Unify: whether the answer's picture is nearest to the right candidate."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Script: TypeAlias = Literal["csq", "al", "sd", "iee"]
 def _fault(sample: Sample, _switches: object = None) -> str:
     if len(sample.candidates) > 1:
         return ""
-    return "the sample has no candidates, of which the first is the right picture"
+    return "the sample needs candidates, with the right picture first"
 
 
 @metric(
@@ -51,21 +51,21 @@ def mme_unify_image(
     files: Literal["strict", "released"] = "strict",
     vectors: PathOrName = "",
 ) -> list[Score]:
-    """1 when the answer's picture is nearest to the first candidate, by CLIP, else 0.
+    """1 if the answer's picture is nearest to the first candidate, by CLIP, else 0.
 
-    Range 0 to 1, higher is better. An answer that does not have exactly one picture, or
-    whose picture is damaged, is wrong, with the reason as evidence. Unscored if a
-    candidate's picture is missing or damaged.
+    Range 0 to 1, higher is better. An answer without exactly one picture, or with a
+    damaged picture, is wrong, with the reason as evidence. Unscored if a candidate's
+    picture is missing or damaged.
 
-    ``model`` and ``vectors`` are as for ``clip_image_similarity``. ``tie`` decides if
-    the first candidate and another are equally near: it is ``wrong``, or the ``first``
-    wins. ``files: released`` treats bad files like the authors' script of the task,
-    which ``script`` names. A damaged picture has the similarity 0 to all candidates, so
-    that the first wins (not in ``iee``); in ``al`` a missing picture does, too. A
-    damaged candidate has the similarity 0. A missing candidate makes the answer wrong;
-    in ``csq`` only the first does, and other missing candidates are left out. In
-    ``iee`` an answer without a text is wrong. Evidence: the cosine with each
-    candidate.
+    ``model`` and ``vectors`` are as in ``clip_image_similarity``. ``tie`` decides what
+    happens if the first candidate and another are equally near: the answer is
+    ``wrong``, or the ``first`` wins. ``files: released`` treats bad files as the
+    authors' script for the task does. ``script`` names this script. A damaged picture
+    has the similarity 0 to all candidates, so the first candidate wins (not in
+    ``iee``). In ``al`` this also holds for a missing picture. A damaged candidate has
+    the similarity 0. A missing candidate makes the answer wrong. In ``csq`` this only
+    holds for the first candidate, and other missing candidates are left out. In ``iee``
+    an answer without a text is wrong. Evidence: the cosine with each candidate.
     """
     embed = embedder(model, vectors)
     is_released = files == "released"
@@ -82,8 +82,10 @@ def mme_unify_image(
 
 
 class _Comparison(NamedTuple):
-    """The pictures to compare. ``answer`` is None if its file is missing and the script
-    compares it nevertheless."""
+    """The pictures to compare.
+
+    ``answer`` is None if its file is missing and the script still compares it.
+    """
 
     answer: Media | None
     candidates: Sequence[Media]
@@ -101,7 +103,7 @@ def _comparison(
     *,
     released: bool,
 ) -> _Comparison | Score:
-    """Returns the pictures to compare, or the score of a trial without them."""
+    """Returns the pictures to compare, or else the trial's score."""
     fault = _fault(trial.sample)
     if trial.output is None or fault:
         return Score.unscored(fault or "there is no answer to score")

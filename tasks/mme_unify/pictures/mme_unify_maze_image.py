@@ -1,4 +1,4 @@
-"""MME-Unify: whether the pictures of a path through a maze show its states."""
+"""MME-Unify: whether pictures of a path through a maze show the right states."""
 
 from __future__ import annotations
 
@@ -57,26 +57,26 @@ def mme_unify_maze_image(
     tie: Tie = "wrong",
     vectors: PathOrName = "",
 ) -> list[Score]:
-    """The share of a maze's steps whose picture is nearest to the right state, by CLIP.
+    """The share of a maze's steps with a picture nearest to the right state, by CLIP.
 
     Range 0 to 1, higher is better. Each picture is compared with all states of the
     maze.
 
-    ``vcot: paper``: the steps are the moves, and a picture shows the maze after the
+    With ``vcot: paper`` the steps are the moves, and a picture shows the maze after the
     move. With ``step_images: before`` the data's pictures show the states before the
-    moves. The right state of a move is then the next one, and the last move is left
-    out, since the maze is not drawn after it; a maze of one move is inapplicable. With
-    ``step_images: after`` the right state is that of the move itself. A turn is wrong
-    if its picture is missing or damaged.
+    moves. The right state for a move is then the next state. The last move is left out,
+    since the maze is not drawn after it, and a maze of one move is inapplicable. With
+    ``step_images: after`` the right state has the same number as the move. A turn is
+    wrong if its picture is missing or damaged.
 
-    ``vcot: official``, as in the released script: the steps are all actions. Finish is
-    never right. The picture of a step is right if it is nearest to the state of the
-    same number. A missing or damaged picture or state has the similarity 0 to all, so
-    such a picture is right in the first step.
+    ``vcot: official`` works as the released script does. The steps are all actions.
+    Finish is never right. The picture of a step is right if it is nearest to the state
+    with the same number. A missing or damaged picture or state has the similarity 0 to
+    all others, so such a picture is right in the first step.
 
     The weight of a share is the number of its steps. Unscored if a state is missing or
     damaged (not with ``official``), and if a picture or a state is unsupported or above
-    the limits of decoding. ``model``, ``tie`` and ``vectors`` are as for
+    the limits of decoding. ``model``, ``tie`` and ``vectors`` are as in
     ``mme_unify_image``. Evidence: the ``wrong`` steps.
     """
     embed = embedder(model, vectors)
@@ -99,7 +99,7 @@ class _MazeComparison(NamedTuple):
     """The pictures and states to compare, by step.
 
     ``right_states`` are the numbers of the right states. ``missing`` are the steps
-    whose picture has no file; they are not in ``pictures``.
+    with a picture without a file. They are not in ``pictures``.
     """
 
     right_states: Mapping[int, int]
@@ -119,7 +119,7 @@ def _comparison(
     if trial.output is None:
         return Score.unscored("there is no answer to score")
     states = candidates_of(trial.sample)
-    # the scored steps, with the number of the right state
+    # The scored steps, each with the number of its right state.
     if vcot == "official":
         right_states = {step: step for step in range(len(states) + 1)}
     else:
@@ -172,7 +172,8 @@ def _score(
     wrong = []
     for step, state in comparison.right_states.items():
         picture = pictures.get(step, missing)
-        # official: a missing or damaged picture has the similarity 0 to all states
+        # In the official variant a missing or damaged picture has the similarity 0 to
+        # all states.
         is_damaged = vcot != "official" and isinstance(picture, ContentError)
         is_right = False
         if step in pictures and states and not is_damaged:

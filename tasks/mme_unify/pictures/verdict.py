@@ -1,4 +1,4 @@
-"""The nearest of several candidates, and whether it is the right one."""
+"""Decides whether the right candidate is the nearest of several."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 Model = Annotated[str | Mapping[str, Any], CLIP]
 Tie: TypeAlias = Literal["wrong", "first"]
-"""A switch for a tie between the right candidate and another: it is wrong, or the first
-of them wins."""
+"""A switch for a tie between the right candidate and another: the answer is wrong, or
+the first of them wins."""
 VectorOrError: TypeAlias = "Vector | ContentError"
 
 
@@ -26,7 +26,7 @@ def wins(
     right: int,
     tie: Tie,
 ) -> bool:
-    """Returns True if the right candidate is the nearest one."""
+    """Returns True if the right candidate is the nearest."""
     top = max(similarities)
     if tie == "wrong" and similarities.count(top) > 1:
         return False
@@ -34,7 +34,7 @@ def wins(
 
 
 def pictures_in(parts: Sequence[Part]) -> list[Part]:
-    """Returns the picture parts, including those whose file is missing."""
+    """Returns the picture parts, including parts with a missing file."""
     return [part for part in parts if part.kind == "image"]
 
 
@@ -50,7 +50,7 @@ def candidates_of(sample: Sample) -> list[Media | None]:
 def embedded_together(
     embed: Embedder, groups: Sequence[Sequence[Media]]
 ) -> list[list[VectorOrError]]:
-    """Returns the embeddings of groups of pictures, computed together."""
+    """Computes the embeddings of several groups of pictures together."""
     shown: list[Shown] = []
     for group in groups:
         shown += map(Shown.of, group)
@@ -61,9 +61,10 @@ def embedded_together(
 def first_unknown(
     items: Iterable[VectorOrError], *, damaged: bool
 ) -> ContentError | None:
-    """The first error: an unsupported picture, or one above the limits of decoding.
+    """Returns the first error that makes the score unknown, or None.
 
-    Damaged pictures only count with ``damaged``.
+    It is an unsupported picture or a picture above the limits of decoding. Damaged
+    pictures only count with ``damaged``.
     """
     for item in items:
         if isinstance(item, CorruptMediaError) and not damaged:
@@ -76,8 +77,10 @@ def first_unknown(
 def similarities(
     answer: VectorOrError, candidates: Sequence[VectorOrError]
 ) -> list[float]:
-    """The cosine with each candidate; 0 if either is damaged, as in the released
-    scripts."""
+    """Returns the cosine of the answer with each candidate.
+
+    It is 0 if either is damaged, as in the released scripts.
+    """
     values = []
     for candidate in candidates:
         cosine = 0.0
