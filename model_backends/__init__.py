@@ -1,1 +1,4 @@
-"""Backends answer requests: one a module or package, with its name in ``--model``."""
+"""The backends, which answer requests.
+
+Each is a module or package with the name that ``--model`` uses.
+"""

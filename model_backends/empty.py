@@ -11,8 +11,10 @@ from mmeval.records import Request, Response, Sample
 
 
 class EmptyBackend:
-    """Answers every request with no parts, to measure the score of an empty answer.
-    Takes and gives all kinds."""
+    """Answers every request without any parts, to measure the score of an empty answer.
+
+    It accepts and returns all kinds.
+    """
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
 
@@ -34,4 +36,4 @@ class EmptyBackend:
         return Response(output=Interleaved())
 
     async def close(self) -> None:
-        """Do nothing: no resource is open."""
+        """Does nothing, since no resource is open."""

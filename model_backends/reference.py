@@ -1,4 +1,4 @@
-"""The upper bound: the answer to every sample is its own first reference."""
+"""The upper bound: the answer to every sample is the sample's first reference."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from mmeval.records import Request, Response, Sample
 
 
 class ReferenceBackend:
-    """Answers with the first reference, for which a correct metric gives its best
-    value. Takes and gives all kinds.
+    """Answers with the first reference, which a correct metric scores highest.
 
-    A request for some kinds only, as in each pass of ``independent_passes``, is
-    answered with the reference's parts of these kinds. A sample without a reference
-    gets an ``unsupported`` error: it is unscored, not scored as a bad answer.
+    It accepts and returns all kinds. A request for only some kinds, as in each pass of
+    ``independent_passes``, is answered with the reference's parts of these kinds. A
+    sample without a reference gets an ``unsupported`` error, so it is unscored and does
+    not count as a bad answer.
     """
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
@@ -39,15 +39,15 @@ class ReferenceBackend:
         if not sample.references:
             return Response.failed(
                 "unsupported",
-                f"{task}: sample {sample.id!r} has no reference; choose another "
+                f"{task}: sample {sample.id!r} has no reference. Choose another "
                 "--model for this task",
             )
         answer = sample.references[0]
         parts = tuple(part for part in answer.parts if part.kind in request.wants)
-        # a complete answer stays the same object
+        # If no part is left out, the same object is returned.
         if len(parts) < len(answer.parts):
             answer = Interleaved(parts)
         return Response(output=answer)
 
     async def close(self) -> None:
-        """Do nothing: no resource is open."""
+        """Does nothing, since no resource is open."""

@@ -19,12 +19,12 @@ log = logging.getLogger(__name__)
 
 
 class ReplayBackend:
-    """Stored answers, in files of a format that 'mmeval ls formats' lists. No model is
-    called.
+    """Answers with stored answers, without calling a model.
 
-    Takes and gives all kinds. A trial without an answer fails with an error of the kind
-    ``no_answer``. The content of the files is the model's identity: changed files are
-    another model.
+    The files have a format that 'mmeval ls formats' lists. It accepts and returns all
+    kinds. A trial without an answer fails with an error of the kind ``no_answer``. The
+    content of the files is the model's identity, so changed files count as another
+    model.
     """
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
@@ -32,22 +32,25 @@ class ReplayBackend:
     def __init__(
         self, path: str, format: str = "mmeval", name: str = "", **options: Any
     ) -> None:
-        """Read ``path`` (folder or file) as model ``name``, with the format's
-        ``options``. Raises UsageError or MissingDataError if it cannot be read."""
+        """Reads ``path`` (a folder or file) as the answers of the model ``name``.
+
+        ``options`` are those of the format. Raises UsageError or MissingDataError if
+        the answers cannot be read.
+        """
         self._path = Path(path).expanduser()
         self._format = format
         self._name = name
         self._options = options
         if not self._path.exists():
             raise MissingDataError(
-                f"{self._path} does not exist; give the answers' folder with path="
+                f"{self._path} does not exist. Name the folder of answers with path="
             )
         self._answers = open_answers(format, self._path, options)
 
     @cached_property
     def identity(self) -> Mapping[str, Any]:
         options = dict(self._options)
-        # the digest covers the media, wherever they are
+        # Left out: the digest covers the media at any location.
         options.pop(MEDIA_ROOT, None)
         return {
             "backend": "replay",
@@ -61,7 +64,7 @@ class ReplayBackend:
         return {"path": str(self._path.resolve()), "model": self._answers.model}
 
     def foresee(self, tasks: Sequence[TaskAhead]) -> None:
-        """Log the answers that are found, missing, unused, or of another protocol."""
+        """Logs how many answers are found, missing, unused, or of another protocol."""
         for remark in self._answers.remarks:
             log.warning(remark)
         places: set[AnswerPlace] = set()
@@ -74,8 +77,8 @@ class ReplayBackend:
         for group, count in self._answers.counts.items():
             if group in used and count > used[group]:
                 log.warning(
-                    "%s: unused answers: %d of %d; they belong to other samples or to "
-                    "more repeats",
+                    "%s: unused answers: %d of %d. They belong to other samples or to "
+                    "further repeats",
                     group,
                     count - used[group],
                     count,
@@ -107,8 +110,10 @@ class ReplayBackend:
         self._answers.close()
 
     def _count_answers(self, task: TaskAhead, places: set[AnswerPlace]) -> Counter[str]:
-        """Count a task's answers: ``there``, ``failed`` (recorded failures),
-        ``missing``. Log a summary."""
+        """Counts a task's answers, and logs a summary.
+
+        The counts are ``there``, ``failed`` (recorded failures) and ``missing``.
+        """
         counts: Counter[str] = Counter()
         first_reason = ""
         for sample in task.samples():
@@ -124,7 +129,7 @@ class ReplayBackend:
                 places.add(stored.place)
         if counts["missing"]:
             log.warning(
-                "%s: missing answers: %d of %d; the first: %s",
+                "%s: missing answers: %d of %d. The first: %s",
                 task.name,
                 counts["missing"],
                 counts.total(),

@@ -1,5 +1,7 @@
-"""The backend ``diffusers``: text-to-image pipelines, as models or agents' tools.
-Nothing here imports torch before the first request is sent."""
+"""The backend ``diffusers``: text-to-image pipelines, as models or as agents' tools.
+
+torch is not imported before the first request is sent.
+"""
 
 from mmeval.model_backends.diffusers.backend import DiffusersBackend
 from mmeval.model_backends.diffusers.settings import Settings

@@ -1,4 +1,4 @@
-"""The backend: answers each text-to-image request with one picture."""
+"""The backend ``diffusers``: answers each text-to-image request with one picture."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from mmeval.model_backends.hf.settings import (
 from mmeval.records import Request, Response
 
 BATCH_ON_ACCELERATOR, BATCH_ON_CPU = 8, 4
-"""Default pictures in a batch. Halved when memory runs out."""
+"""Default number of pictures in a batch. It is halved when memory runs out."""
 MOST_PICTURES = 256
 _TEXT_PARAMETERS = ("max_tokens", "temperature", "top_p", "top_k", "stop")
 
 
 class DiffusersBackend:
-    """A text-to-image pipeline of diffusers on this machine: one picture for each
-    request.
+    """A text-to-image pipeline of diffusers that runs on this machine.
 
-    ``pretrained`` is a folder with a ``model_index.json`` or a name of the Hugging Face
-    hub, ``revision`` a commit, tag or branch there. ``dtype`` is the type of the
-    weights (``auto``: as saved). ``device`` is where they run (default: the machine's
-    best). ``trust_remote_code`` runs code that comes with the pipeline. ``steps``,
-    ``size`` (``1024x768``), ``guidance_scale`` and ``negative_prompt`` are defaults for
+    It draws one picture for each request. ``pretrained`` is a folder with a
+    ``model_index.json`` or a name on the Hugging Face hub. ``revision`` is a commit,
+    tag or branch on the hub. ``dtype`` is the type of the weights (``auto``: as saved).
+    ``device`` is where the pipeline runs (default: the best device of the machine).
+    ``trust_remote_code`` allows code that comes with the pipeline. ``steps``, ``size``
+    (such as ``1024x768``), ``guidance_scale`` and ``negative_prompt`` are defaults for
     requests. Without them, the pipeline's own defaults are used.
 
-    Raises MissingDataError for a missing pipeline, UsageError for a pipeline of another
-    kind and for invalid arguments.
+    Raises MissingDataError for a missing pipeline, and UsageError for a pipeline of
+    another kind and for invalid arguments.
     """
 
     def __init__(
@@ -87,8 +87,8 @@ class DiffusersBackend:
         self._has_own_code = has_own_code(index)
         if self._has_own_code and not trust_remote_code:
             raise UsageError(
-                f"pretrained={pretrained}: the pipeline comes with its own code; read "
-                "the code, then give trust_remote_code=true to run it"
+                f"pretrained={pretrained}: the pipeline comes with its own code. Read "
+                "the code, then set trust_remote_code=true to run it"
             )
         self._pipeline: Pipeline | None = None
 
@@ -131,8 +131,10 @@ class DiffusersBackend:
         )
 
     def start(self) -> None:
-        """Fetch missing files and load the pipeline. Raises MissingError or
-        UsageError."""
+        """Fetches missing files and loads the pipeline.
+
+        Raises MissingError or UsageError if the pipeline cannot be loaded.
+        """
         check_device(self.settings.device)
         self.files.fetch_weights()
         self._pipeline = Pipeline(
@@ -145,8 +147,10 @@ class DiffusersBackend:
     def generate_batch(
         self, requests: Sequence[Request]
     ) -> Iterator[tuple[int, Response]]:
-        """One picture for each request; all have equal ``params``. An out-of-memory
-        error is raised unchanged."""
+        """Yields one picture for each request. All requests have the same ``params``.
+
+        An out-of-memory error is raised unchanged.
+        """
         assert self._pipeline is not None, "the core always calls start() first"
         positions: list[int] = []
         prompts: list[Prompt] = []
@@ -167,7 +171,7 @@ class DiffusersBackend:
             if is_out_of_memory(error):
                 release_memory(error)
             elif isinstance(error, ValueError) and len(prompts) == 1:
-                # in a batch, the core repeats the requests one by one
+                # In a batch, the core repeats the requests one by one.
                 refusal = f"the pipeline refuses the request ({in_a_line(error)})"
                 yield positions[0], Response.failed("bad_request", refusal)
                 return
@@ -183,8 +187,10 @@ class DiffusersBackend:
         self._pipeline = None
 
     def _prompt(self, request: Request) -> Prompt:
-        """The prompt of a request. Raises RowError if the pipeline does not support
-        the request."""
+        """Returns the prompt of a request.
+
+        Raises RowError if the pipeline does not support the request.
+        """
         assert self._pipeline is not None
         try:
             arguments = drawing(request.params.options)
@@ -203,21 +209,23 @@ class DiffusersBackend:
         if not text:
             raise RowError(
                 "bad_request",
-                "the request holds no text to draw a picture from",
+                "the request has no text from which to draw a picture",
             )
         return self._pipeline.read(text)
 
 
 def prompt_of(request: Request) -> str:
-    """The text of all messages in order, without lone surrogates, which no tokenizer
-    can read."""
+    """Joins the text of all messages in order.
+
+    Lone surrogates are removed, since tokenizers cannot read them.
+    """
     texts = [message.content.text.strip() for message in request.messages]
     text = "\n\n".join(filter(None, texts))
     return text.encode("utf-8", "replace").decode()
 
 
 def unused(request: Request) -> list[str]:
-    """Warnings about parameters that no pipeline uses."""
+    """Returns warnings about parameters that text-to-image pipelines do not use."""
     params = request.params
     names = [
         name for name in _TEXT_PARAMETERS if getattr(params, name) not in (None, ())

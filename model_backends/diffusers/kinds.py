@@ -15,7 +15,7 @@ _OTHER_PURPOSE = re.compile(
     "Fill|Edit|Upscale|Upsample|SuperResolution|Refiner|Control|Adapter|Variation|"
     "Pix2Pix|Depth|LDM3D|Prior|Decoder|Audio|Music|ShapE|Marigold"
 )
-"""Parts of class names of pipelines that need more than text or do not make
+"""Parts of the class names of pipelines that need more than text or do not make
 pictures."""
 
 _OUTPUT_OF_PARAMETER = {
@@ -25,35 +25,37 @@ _OUTPUT_OF_PARAMETER = {
     "audio_end_in_s": "sounds",
     "audio_duration": "sounds",
 }
-"""Call parameters that reveal another kind of output."""
+"""Call parameters that indicate another kind of output."""
 
 
 def pipeline_class(index: Mapping[str, Any], where: str) -> str:
-    """The class name in ``model_index.json``. Raises UsageError for a name that is not
-    one of a text-to-image pipeline."""
+    """Returns the class name in ``model_index.json``.
+
+    Raises UsageError if it is not the name of a text-to-image pipeline.
+    """
     value = index.get("_class_name")
     name = value[-1] if isinstance(value, list) and value else value
     if not name or not isinstance(name, str):
         raise UsageError(
-            f"{where}: {PIPELINE_INDEX} does not name a pipeline (_class_name); fetch "
+            f"{where}: {PIPELINE_INDEX} does not name a pipeline (_class_name). Fetch "
             "the model again"
         )
     word = _OTHER_PURPOSE.search(name)
     if word:
-        raise UsageError(_refused(where, name, f"its name says {word[0]}"))
+        raise UsageError(_refused(where, name, f"its name contains {word[0]}"))
     return name
 
 
 def has_own_code(index: Mapping[str, Any]) -> bool:
-    """True if the pipeline comes with its own code, which would run on loading."""
+    """Returns True if the pipeline comes with code that would run on loading."""
     return isinstance(index.get("_class_name"), list)
 
 
 def call_parameters(pipeline: Any, where: str) -> dict[str, inspect.Parameter]:
-    """The parameters of a pipeline's call, by name. ``pipeline`` is a pipeline or its
-    class.
+    """Returns the parameters of a pipeline's call, by name.
 
-    Raises UsageError if the parameters show that it is not a text-to-image pipeline.
+    ``pipeline`` is a pipeline or its class. Raises UsageError if the parameters show
+    that it is not a text-to-image pipeline.
     """
     name = pipeline.__name__ if inspect.isclass(pipeline) else type(pipeline).__name__
     parameters = dict(inspect.signature(pipeline.__call__).parameters)
@@ -81,7 +83,7 @@ def _refused(
     reason: str,
 ) -> str:
     return (
-        f"pretrained={where}: a {name} is not a text-to-image pipeline ({reason}); "
-        "give one that needs only text, such as a StableDiffusionXLPipeline or a "
+        f"pretrained={where}: a {name} is not a text-to-image pipeline ({reason}). Use "
+        "a pipeline that needs only text, such as a StableDiffusionXLPipeline or a "
         "FluxPipeline"
     )

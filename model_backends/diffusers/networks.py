@@ -18,16 +18,16 @@ def networks(
     dtype: Any,
     where: str,
 ) -> dict[str, Any]:
-    """The networks in a pipeline's folder, by part name, in a ``dtype`` of torch.
+    """Loads the networks in a pipeline's folder, by part name, in a ``dtype`` of torch.
 
-    The library loads all other parts: those with their own code, and those that are not
+    The library loads all other parts: parts with their own code, and parts that are not
     networks. Raises MissingDataError for weights that are missing or have another
-    shape: the library would fill them with random numbers, and draw noise.
+    shape. The library would fill them with random numbers, and draw noise.
     """
     import diffusers
     import transformers
 
-    # base classes that report missing weights
+    # These base classes report missing weights.
     reporting_classes = (diffusers.ModelMixin, transformers.PreTrainedModel)
     loaded = {}
     index: Mapping[str, Any] = json.loads((folder / PIPELINE_INDEX).read_bytes())
@@ -55,7 +55,7 @@ def networks(
         missing = gaps(loading_info)
         if missing:
             raise MissingDataError(
-                f"pretrained={where}: {name}: {missing}; fetch the pipeline again, or "
+                f"pretrained={where}: {name}: {missing}. Fetch the pipeline again, or "
                 f"check that {name}/config.json belongs to these weights"
             )
         loaded[name] = network

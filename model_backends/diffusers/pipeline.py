@@ -1,4 +1,4 @@
-"""A loaded pipeline, which draws pixels from prompts and seeds."""
+"""Loads a pipeline, and draws pictures from prompts and seeds."""
 
 from __future__ import annotations
 
@@ -29,13 +29,15 @@ from mmeval.system.wording import listed
 
 _SAFE_DTYPES = {"F16": "float16", "BF16": "bfloat16", "F32": "float32"}
 _MAX_HEADER_BYTES = 100_000_000
-_SMALLER = "memory is insufficient: give dtype=bfloat16, or a smaller pipeline"
+_SMALLER = "Memory is insufficient: set dtype=bfloat16, or use a smaller pipeline"
 
 
 @dataclass(frozen=True)
 class GeneratedPicture:
-    """One picture: a numpy array (height, width, channels) of values from 0 to 1.
-    ``blanked`` is True if the pipeline's safety checker has blanked it."""
+    """A picture as a numpy array (height, width, channels) of values from 0 to 1.
+
+    ``blanked`` is True if the pipeline's safety checker has blanked it.
+    """
 
     pixels: Any
     blanked: bool = False
@@ -43,26 +45,26 @@ class GeneratedPicture:
 
 @dataclass(frozen=True)
 class Prompt:
-    """The text for a pipeline, and warnings about it."""
+    """The text for a pipeline, and warnings about the text."""
 
     text: str
     warnings: tuple[str, ...] = ()
 
 
 class Pipeline:
-    """A pipeline, loaded on its device."""
+    """A pipeline that is loaded on its device."""
 
     def __init__(
         self, folder: Path, settings: Settings, class_name: str, *, has_own_code: bool
     ) -> None:
-        """Load the pipeline.
+        """Loads the pipeline.
 
-        Raises MissingExtraError without diffusers. Raises UsageError for a pipeline
-        that does not take text or a given argument, or does not fit the device. Raises
-        MissingDataError for files that cannot be loaded.
+        Raises MissingExtraError if diffusers is not installed. Raises UsageError for a
+        pipeline that does not accept text or a given argument, or does not fit the
+        device. Raises MissingDataError for files that cannot be loaded.
         """
         with _without_messages():
-            # The library's advice is switched off: responses hold such warnings.
+            # The library's advice is switched off, since responses contain it.
             diffusers = need("diffusers", "diffusers")
             diffusers.utils.logging.set_verbosity_error()
             diffusers.utils.logging.disable_progress_bar()
@@ -71,7 +73,7 @@ class Pipeline:
                 if not inspect.isclass(kind):
                     raise UsageError(
                         f"pretrained={settings.pretrained}: diffusers "
-                        f"{diffusers.__version__} has no {class_name}; try a newer "
+                        f"{diffusers.__version__} has no {class_name}. Try a newer "
                         "version: pip install -U diffusers"
                     )
                 parameters = call_parameters(kind, settings.pretrained)
@@ -96,8 +98,10 @@ class Pipeline:
         return [name for name in arguments if name not in self._parameters]
 
     def read(self, text: str) -> Prompt:
-        """The prompt for a text, with a warning if the library will silently truncate
-        it."""
+        """Returns the prompt for a text, and warnings.
+
+        A warning reports that the library will silently truncate the text.
+        """
         neutral_text, control_tokens = self._literals.neutral(text)
         warnings = []
         if control_tokens:
@@ -115,8 +119,8 @@ class Pipeline:
             count = len(tokenizer(neutral_text, verbose=False).input_ids)
             if count > limit:
                 warnings.append(
-                    f"the prompt has {count} tokens; the pipeline's {name} reads only "
-                    f"the first {limit}"
+                    f"the prompt has {count} tokens, but the pipeline's {name} reads "
+                    f"only the first {limit}"
                 )
         return Prompt(neutral_text, tuple(warnings))
 
@@ -126,9 +130,11 @@ class Pipeline:
         seeds: Sequence[int],
         arguments: Mapping[str, Any],
     ) -> Iterator[GeneratedPicture]:
-        """Draw a picture for each prompt with its own seed. Random numbers come from
-        the CPU, so they are equal on every device. Neighbours change only the last
-        digits."""
+        """Draws a picture for each prompt, each with its own seed.
+
+        Random numbers come from the CPU, so they are the same on every device. The
+        other pictures in the batch only affect the last digits.
+        """
         torch = need("torch", "diffusers")
         generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
         call_arguments = dict(arguments)
@@ -137,7 +143,7 @@ class Pipeline:
                 call_arguments["negative_prompt"]
             ] * len(prompts)
         scheduler: Any = getattr(self._pipe, "scheduler", None)
-        # this type of scheduler ignores the generators
+        # This type of scheduler ignores the generators.
         if hasattr(scheduler, "noise_sampler_seed"):
             scheduler.noise_sampler_seed = list(seeds)
         with _without_messages(), torch.inference_mode():
@@ -160,7 +166,7 @@ class Pipeline:
         )
 
     def _survives(self, text: str, token: str) -> bool:
-        """True if one of the tokenizers still finds the control token in a text."""
+        """Returns True if a tokenizer still finds the control token in a text."""
         parts = self._tokenizers.values()
         for part in parts:
             ids = part(text, add_special_tokens=False).input_ids
@@ -175,15 +181,17 @@ class Pipeline:
         unknown = sorted(settings.drawing.keys() - parameters.keys())
         if unknown:
             raise UsageError(
-                f"pretrained={settings.pretrained}: a {class_name} does not take "
-                f"{', '.join(unknown)}; leave it out of the arguments"
+                f"pretrained={settings.pretrained}: a {class_name} does not accept "
+                f"{', '.join(unknown)}. Leave it out of the arguments"
             )
 
 
 @contextlib.contextmanager
 def _without_messages() -> Iterator[None]:
-    """Switch off progress bars and advice; the responses hold the advice as
-    warnings."""
+    """Switches off progress bars and advice.
+
+    The responses contain the advice as warnings.
+    """
     need("torch", "diffusers")
     library = need("transformers", "diffusers").utils.logging
     level = library.get_verbosity()
@@ -215,16 +223,16 @@ def _load(
         return pipe
     except MmevalError:
         raise
-    # the library raises many types of errors for damaged or unknown files
+    # Broad, since the library raises many types of errors for damaged files.
     except (Exception, SystemExit) as error:
         fault = (
             f"pretrained={settings.pretrained}: the pipeline cannot be loaded "
             f"({in_a_line(error)})"
         )
         if is_out_of_memory(error):
-            raise UsageError(f"{fault}; {_SMALLER}") from error
+            raise UsageError(f"{fault}. {_SMALLER}") from error
         raise MissingDataError(
-            f"{fault}; fetch it again, or check the arguments"
+            f"{fault}. Fetch it again, or check the arguments"
         ) from error
 
 
@@ -239,17 +247,17 @@ def _on_device(pipe: Any, settings: Settings) -> Any:
     try:
         return pipe.to(device)
     except (AssertionError, MemoryError, RuntimeError, ValueError) as error:
-        advice = "give another device, such as cpu"
+        advice = "Use another device, such as cpu"
         if is_out_of_memory(error):
             advice = _SMALLER
         raise UsageError(
             f"pretrained={settings.pretrained}: the pipeline cannot be moved to "
-            f"device={device} ({in_a_line(error)}); {advice}"
+            f"device={device} ({in_a_line(error)}). {advice}"
         ) from error
 
 
 def saved_dtype(folder: Path) -> str:
-    """Returns the dtype of the largest safetensors file; ``float32`` without any."""
+    """Returns the dtype of the largest safetensors file, or ``float32`` without one."""
     files = list(folder.glob("*/*.safetensors"))
     if not files:
         return "float32"

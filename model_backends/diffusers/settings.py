@@ -1,4 +1,4 @@
-"""The backend's arguments and the options of requests, checked without torch."""
+"""Checks the backend's arguments and the options of requests, without torch."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MAX_SIDE = 8192
-"""Maximum side in pixels. A larger one is a mistake, and would exhaust the memory."""
+"""Maximum side in pixels. A larger side is a mistake, and would exhaust the memory."""
 MAX_STEPS = 1000
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a pipeline is loaded, and its default arguments.
+    """The settings for loading a pipeline, and its default arguments.
 
-    ``device`` is empty for the machine's best device. ``drawing`` holds arguments of
+    ``device`` is empty for the machine's best device. ``drawing`` contains arguments of
     the pipeline's call, as returned by the function ``drawing``.
     """
 
@@ -30,13 +30,15 @@ class Settings:
 
 
 def drawing(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options such as ``image.size`` as arguments of a pipeline's call. Raises
-    ValueError with the option's name and valid values."""
+    """Converts options such as ``image.size`` to arguments of a pipeline's call.
+
+    Raises ValueError with the option's name and its valid values.
+    """
     arguments: dict[str, Any] = {}
     for name, value in options.items():
         if name not in OPTIONS:
             raise ValueError(
-                f"the option {name} does not exist; known: {', '.join(OPTIONS)}"
+                f"the option {name} does not exist. Known options: {', '.join(OPTIONS)}"
             )
         arguments |= OPTIONS[name](name, value)
     return arguments
@@ -47,8 +49,8 @@ def _size(name: str, value: object) -> dict[str, Any]:
     width, height = map(int, match.groups()) if match else (0, 0)
     if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE):
         raise ValueError(
-            f"{name}={value!r}: give width and height in pixels, such as 1024x768, at "
-            f"most {MAX_SIDE}"
+            f"{name}={value!r} must be width and height in pixels, such as 1024x768, "
+            f"and at most {MAX_SIDE}"
         )
     return {"width": width, "height": height}
 
@@ -89,4 +91,4 @@ OPTIONS: Mapping[str, Callable[[str, object], dict[str, Any]]] = {
     "image.guidance_scale": _guidance_scale,
     "image.negative_prompt": _negative_prompt,
 }
-"""The options of a request, each with the function that reads it."""
+"""The options of a request, each with the function that converts it."""

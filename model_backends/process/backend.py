@@ -1,4 +1,4 @@
-"""The backend: sends batches to a program outside of this environment."""
+"""The backend ``process``: sends batches to a program in another environment."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ log = logging.getLogger(__name__)
 
 
 class ProcessBackend:
-    """A model in its own environment, behind a worker program that exchanges lines of
-    JSON (``docs/process-protocol.md``).
+    """A model that a worker program runs in another environment.
 
-    ``command`` starts the worker, in the folder ``cwd``, with ``env`` added to the
-    environment. ``args`` are sent to it when it loads its model. ``copies`` is the
-    number of workers. Each sees its share of ``devices`` (``0+1``: one each) as
-    CUDA_VISIBLE_DEVICES. With ``copies=0`` this process runs the worker itself.
+    mmeval and the worker exchange lines of JSON (``docs/process-protocol.md``).
+    ``command`` starts the worker in the folder ``cwd``, with ``env`` added to its
+    environment. The worker receives ``args`` when it loads its model. ``copies`` is the
+    number of workers. Each worker gets its share of ``devices`` (``0+1`` is one device
+    each) as CUDA_VISIBLE_DEVICES. With ``copies=0`` this process runs the worker.
 
-    ``media`` are sent by ``path``, or ``inline`` as base64. ``code`` lists more files
-    and folders that are part of the model. Time limits are in seconds: until ``hello``,
-    until the model is loaded, and without any line later. ``name`` overrides the
-    worker's name; ``takes``, ``gives`` (``text+image``) and ``mode`` may narrow its
-    capabilities.
+    ``media`` are sent by ``path``, or ``inline`` as base64. ``code`` lists further
+    files and folders that are part of the model. Time limits are in seconds: until
+    ``hello``, until the model is loaded, and later without any line. ``name`` overrides
+    the worker's name. ``takes``, ``gives`` (such as ``text+image``) and ``mode`` may
+    narrow its capabilities.
 
-    Raises MissingError for a worker that is missing or does not send ``hello``,
-    UsageError for arguments.
+    Raises MissingError for a worker that is missing or does not send ``hello``, and
+    UsageError for invalid arguments.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class ProcessBackend:
             self._end()
             raise
         self._name = name or self._hello.name
-        if not is_copy:  # the copies answer requests, each in its own process
+        if not is_copy:  # each copy answers requests in a separate process
             self._end()
 
     @property
@@ -120,8 +120,10 @@ class ProcessBackend:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The worker's identity, its code and its arguments without secrets; nothing
-        about where it runs."""
+        """The worker's identity, its code, and its arguments without secrets.
+
+        It does not depend on where the worker runs.
+        """
         optional = {
             "worker": dict(self._hello.identity),
             "code": self._code,
@@ -146,7 +148,7 @@ class ProcessBackend:
         return self._hello.batch
 
     def start(self) -> None:
-        """Let the worker load its model. Raises MmevalError if it cannot."""
+        """Makes the worker load its model. Raises MmevalError if it fails."""
         self._loaded()
 
     def generate_batch(
@@ -176,7 +178,7 @@ class ProcessBackend:
     def _row(
         self, request: Request, prompts: SharedFolder
     ) -> Mapping[str, Any] | Response:
-        """Returns a request as a row, or a response with the error."""
+        """Converts a request to a row, or returns a response with the error."""
         gaps = self._capabilities.missing(request)
         if gaps:
             return Response.failed("unsupported", f"the worker {'; '.join(gaps)}")
@@ -194,8 +196,10 @@ class ProcessBackend:
         rows: Sequence[Mapping[str, Any]],
         out: SharedFolder,
     ) -> Iterator[tuple[int, Response]]:
-        """The worker's answers to rows. Raises ModelDiedError, and the error that the
-        worker reports for the whole batch."""
+        """Yields the worker's answers to rows.
+
+        Raises ModelDiedError, or the error that the worker reports for the whole batch.
+        """
         by_path = self._settings.media == "path"
         reader = WorkerAnswers(self._capabilities.outputs, out)
         open_rows = set(range(len(rows)))
@@ -231,13 +235,14 @@ class ProcessBackend:
                     response = reader.response(message)
                     yield row, replace(response, fingerprint=self._software)
         finally:
-            # later messages about this batch would be read as answers to the next one
+            # Otherwise later messages about this batch would be read as answers to the
+            # next batch.
             if not is_complete:
                 program.kill()
                 self._program = None
         if kind == "done":
             return
-        # an error of the whole batch; the core repeats its rows one by one
+        # The error concerns the whole batch. The core repeats its rows one by one.
         kind, reason = failure(message)
         if kind == "out_of_memory":
             raise MemoryError(f"out of memory in the worker: {reason}")
@@ -248,15 +253,15 @@ class ProcessBackend:
         yield 0, Response.failed(kind, reason)
 
     def _loaded(self) -> WorkerProgram:
-        """Returns the worker with its model; started again if it has ended."""
+        """Returns the worker with its model loaded, and restarts it if it has ended."""
         if self._program is None:
             self._program = WorkerProgram(self._settings, self._devices[0])
             self._is_loaded = False
             if self._program.hello != self._hello:
                 self._end()
                 raise UsageError(
-                    "the worker's hello differs from its first one: its model has "
-                    "changed; start a new run"
+                    "the worker's model has changed: its hello differs from its first "
+                    "hello. Start a new run"
                 )
         if not self._is_loaded:
             program = self._program

@@ -1,5 +1,8 @@
-"""Folders for a worker's media. Each is opened once, then written, read and emptied by
-descriptor, because the worker may replace it with a link at any time."""
+"""Folders for a worker's media.
+
+Each folder is opened once. Later it is written, read and emptied through its
+descriptor, because the worker may replace the folder with a link at any time.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ from mmeval.system import empty_folder, open_plain
 from mmeval.system.wording import printable
 
 MAX_ANSWER_BYTES = 2**29
-"""Maximum total size of an answer's media in bytes: they are all in memory."""
+"""Maximum total size of an answer's media in bytes, since all are in memory."""
 MAX_PATH_BYTES = 4096
-"""Maximum length of a medium's path in bytes: the limit of the system."""
+"""Maximum length of a medium's path in bytes. It is the limit of the system."""
 _FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _SHOWN_CHARS = 200
 
@@ -26,8 +29,10 @@ class MediaFaultError(Exception):
 
 
 class SharedFolder:
-    """A new folder that is shared with a worker. ``path`` is for the worker only; here
-    the folder is accessed by its descriptor."""
+    """A new folder that is shared with a worker.
+
+    Only the worker uses ``path``. This process accesses the folder by its descriptor.
+    """
 
     def __init__(self, path: Path) -> None:
         path.mkdir()
@@ -37,7 +42,7 @@ class SharedFolder:
 
     @property
     def is_in_place(self) -> bool:
-        """True if the path still leads to this folder."""
+        """True if the path still refers to this folder."""
         try:
             current = self.path.stat(follow_symlinks=False)
         except OSError:
@@ -45,13 +50,15 @@ class SharedFolder:
         return os.path.samestat(current, os.fstat(self._handle))
 
     def put(self, media: Media) -> Path:
-        """The path of a medium for the worker. Its name is a digest, because a file
-        name can hint at the answer. Raises ContentError or MissingError for a medium
-        that cannot be read."""
+        """Writes a medium for the worker, and returns its path.
+
+        The name of the file is a digest, because the original name may hint at the
+        answer. Raises ContentError or MissingError for a medium that cannot be read.
+        """
         if media.path is not None and media.path.stem == media.sha256:
             return media.path.absolute()
         name = f"{media.sha256}{suffix_for(media.mime)}"
-        # the medium may already be there for another row of the batch
+        # Another row of the batch may already have written the medium.
         with contextlib.suppress(FileExistsError):
             if media.path is not None:
                 os.symlink(media.path.absolute(), name, dir_fd=self._handle)
@@ -63,24 +70,24 @@ class SharedFolder:
         return self.path / name
 
     def take(self, path: object, max_bytes: int) -> bytes:
-        """Read and remove a file that an answer names. ``path`` is absolute or relative
-        to the folder.
+        """Reads and removes a file that an answer names.
 
-        Raises MediaFaultError for a file that is missing, outside of the folder, behind
-        a link, not a regular file, or larger than ``max_bytes``. Raises it also for a
-        file that was taken before: two parts would share its last content.
+        ``path`` is absolute or relative to the folder. Raises MediaFaultError for a
+        file that is missing, outside of the folder, reached through a link, not a
+        regular file, or larger than ``max_bytes``. Also raises it if another part has
+        used the file, since the worker may have overwritten its content.
         """
         file, shown = self._below(path)
         if file in self._used_files:
             raise MediaFaultError(
-                f"the medium {shown} belongs to an earlier part; write each medium to "
-                "its own file"
+                f"the medium {shown} belongs to an earlier part. Write each medium to "
+                "a separate file"
             )
         self._used_files.add(file)
         try:
             with self._folder_of(file) as folder:
                 with open_plain(file.name, folder=folder) as media_file:
-                    # a sparse file can be of any size
+                    # Checked before reading, since a sparse file can have any size.
                     size = os.fstat(media_file.fileno()).st_size
                     data = media_file.read(max_bytes + 1) if size <= max_bytes else b""
                 os.unlink(file.name, dir_fd=folder)
@@ -95,13 +102,13 @@ class SharedFolder:
             ) from None
         if max(size, len(data)) > max_bytes:
             raise MediaFaultError(
-                f"the media of the answer are larger than {MAX_ANSWER_BYTES >> 20} MiB "
+                f"the media of the answer have more than {MAX_ANSWER_BYTES >> 20} MiB "
                 "in total"
             )
         return data
 
     def empty(self) -> None:
-        """Remove all files, for the next batch."""
+        """Removes all files before the next batch."""
         self._used_files.clear()
         empty_folder(self._handle)
 
@@ -109,7 +116,7 @@ class SharedFolder:
         os.close(self._handle)
 
     def _below(self, path: object) -> tuple[PurePath, str]:
-        """The path of a file relative to this folder, and its text for messages."""
+        """Returns a file's path relative to this folder, and its name for messages."""
         if not isinstance(path, str) or "\0" in path:
             raise MediaFaultError("a medium has no path")
         shown = printable(path, limit=_SHOWN_CHARS)
@@ -127,16 +134,13 @@ class SharedFolder:
         file = PurePath(os.path.normpath(self.path / path))
         if not file.is_relative_to(self.path) or file == self.path:
             raise MediaFaultError(
-                f"the medium {shown} is outside of the folder of the batch"
+                f"the medium {shown} is outside of the batch's folder"
             )
         return file.relative_to(self.path), shown
 
     @contextlib.contextmanager
     def _folder_of(self, file: PurePath) -> Iterator[int]:
-        """Returns the open parent folder of a file in this folder.
-
-        Links are not followed.
-        """
+        """Opens the parent folder of a file in this folder, without following links."""
         handle = os.dup(self._handle)
         try:
             for name in file.parent.parts:

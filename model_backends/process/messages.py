@@ -1,5 +1,7 @@
-"""The messages of protocol 1 as JSON: reads ``hello`` and ``answer``, writes the rows
-of ``generate``."""
+"""Reads and writes the messages of protocol 1 as JSON.
+
+It reads ``hello`` and ``answer``, and writes the rows of ``generate``.
+"""
 
 from __future__ import annotations
 
@@ -37,22 +39,22 @@ from mmeval.system.wording import shortened
 
 PROTOCOL = 1
 MAX_BATCH = 4096
-"""Maximum rows in a batch, whatever the worker states: a run keeps the samples of
-several batches in memory."""
+"""Maximum number of rows in a batch, even if the worker states more. A run keeps the
+samples of several batches in memory."""
 MAX_NAME_CHARS = 200
 MAX_ABOUT_BYTES = 2**16
-"""Maximum size of the identity and of the options in bytes: both are recorded."""
+"""Maximum size of the identity and of the options in bytes, since both are recorded."""
 MAX_INTEGER = 2**63 - 1
-"""Largest integer in an identity: larger ones do not survive a round trip."""
+"""Largest integer in an identity. A larger integer would change when it is stored."""
 MAX_PARTS = 10_000
 """Maximum number of parts in an answer."""
 MAX_REASON_CHARS = 2000
-"""Maximum length of a failure's reason in characters: it is recorded with the row."""
+"""Maximum length of a failure's reason in characters. It is recorded with the row."""
 _MODES: tuple[OutputMode, ...] = get_args(OutputMode)
-"""From the narrowest to the widest."""
+"""The output modes from the narrowest to the widest."""
 _KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
 _KEY_REPLACED = "key_replaced"
-"""The field that marks a message in whose parts a key was replaced."""
+"""The field that marks a message with a replaced key in its parts."""
 KEY_WARNING = "a key was replaced in this answer"
 _WORDS = ("text", "code", "reasoning")
 _SHORT = reprlib.Repr()
@@ -61,15 +63,15 @@ _SHORT.maxstring = _SHORT.maxother = 80
 
 @dataclass(frozen=True)
 class Hello:
-    """What a worker states about its model before loading it."""
+    """What a worker reports about its model before loading it."""
 
     name: str
     capabilities: Capabilities
     batch: int
-    """Rows, from 1 to ``MAX_BATCH``."""
+    """The largest number of rows in a batch, from 1 to ``MAX_BATCH``."""
     identity: Mapping[str, Any]
     gives_code: bool
-    """True if the worker gives code as its own kind; else code is requested as text."""
+    """True if the worker returns code as a separate kind, and not as text."""
 
 
 def read_line(
@@ -77,13 +79,16 @@ def read_line(
     *,
     hidden: Collection[str] = (),
 ) -> dict[str, Any]:
-    """A message, with the texts ``hidden`` replaced. A message is marked if its parts
-    held one. Raises ValueError for a line that is not a message, RecursionError for one
-    that is nested too deeply."""
+    """Parses a message, and replaces the strings ``hidden`` in it.
+
+    The message is marked if its parts contained such a string. Raises ValueError for a
+    line that is not a message, and RecursionError for a message that is nested too
+    deeply.
+    """
     row: Any = json.loads(line, parse_constant=_refuse_constant)
     if not isinstance(row, dict) or not isinstance(row.get("type"), str):
         raise ValueError("it is not an object with a type")
-    # only mmeval sets this mark, whatever the worker writes
+    # Only mmeval may set this mark, so a mark from the worker is removed.
     row.pop(_KEY_REPLACED, None)
     if not hidden:
         return row
@@ -98,17 +103,19 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def shown(value: object) -> str:
-    """Returns a worker's value for a message: short, however large or nested it is."""
+    """Shortens a worker's value for a message, even if it is large or nested deeply."""
     return _SHORT.repr(value)
 
 
 def read_hello(row: Mapping[str, Any]) -> Hello:
-    """Read a ``hello``. Raises UsageError for another protocol and for an invalid
-    field."""
+    """Reads a ``hello``.
+
+    Raises UsageError for another version of the protocol and for an invalid field.
+    """
     if row.get("protocol") != PROTOCOL:
         raise UsageError(
-            f"the worker uses protocol {shown(row.get('protocol'))}, this mmeval uses "
-            f"{PROTOCOL}; create a worker for it with 'mmeval init worker'",
+            f"the worker uses protocol {shown(row.get('protocol'))}, but this mmeval "
+            f"uses {PROTOCOL}. Create a worker for it with 'mmeval init worker'",
             name="protocol",
         )
     takes, gives = row.get("takes"), row.get("gives")
@@ -128,7 +135,7 @@ def read_hello(row: Mapping[str, Any]) -> Hello:
     for field, is_valid in valid.items():
         if not is_valid:
             raise UsageError(
-                f"hello of the worker: {field}={shown(row.get(field))} is invalid; see "
+                f"hello of the worker: {field}={shown(row.get(field))} is invalid. See "
                 "docs/process-protocol.md",
                 name=field,
             )
@@ -153,13 +160,15 @@ def narrowed(
     gives: str,
     mode: str,
 ) -> Capabilities:
-    """The capabilities narrowed by the user's arguments. Raises UsageError for an
-    argument that would widen them."""
+    """Narrows the capabilities by the user's arguments.
+
+    Raises UsageError for an argument that would widen them.
+    """
     inputs = _subset("takes", takes, capabilities.inputs)
     outputs = _subset("gives", gives, capabilities.outputs)
     if mode and mode not in _MODES[: _MODES.index(capabilities.output_mode) + 1]:
         raise UsageError(
-            f"mode={mode}: the worker's mode is {capabilities.output_mode}; the "
+            f"mode={mode}: the worker's mode is {capabilities.output_mode}. The "
             "argument can only narrow it",
             name="mode",
         )
@@ -187,7 +196,7 @@ def _subset(
             )
     if names:
         return names
-    # Capabilities.of adds code to text by itself
+    # Capabilities.of adds code if text is included.
     return [name for name in allowed if name != "code" or "text" not in allowed]
 
 
@@ -200,7 +209,7 @@ def _is_short(value: object) -> bool:
 
 
 def _can_be_recorded(identity: object) -> bool:
-    """Returns True if an identity is short and its numbers survive a round trip."""
+    """Returns True if an identity is short and its numbers do not change in storage."""
     try:
         return _is_short(identity) and _has_plain_numbers(identity)
     except (TypeError, ValueError, RecursionError):
@@ -220,8 +229,11 @@ def _has_plain_numbers(value: object) -> bool:
 def row_of(
     request: Request, travel: MediaTravel, folder: SharedFolder, *, gives_code: bool
 ) -> dict[str, Any]:
-    """A request as a row. Media without a neutral name get one in ``folder``. Raises
-    ContentError or MissingError for a medium that cannot be read."""
+    """Converts a request to a row.
+
+    Media without a neutral name are copied to ``folder`` with such a name. Raises
+    ContentError or MissingError for a medium that cannot be read.
+    """
     messages: list[dict[str, Any]] = []
     for message in request.messages:
         parts: list[dict[str, Any]] = []
@@ -259,8 +271,10 @@ class WorkerAnswers:
         self._out = out
 
     def response(self, row: Mapping[str, Any]) -> Response:
-        """Returns the response of an ``answer``, or a failed response if its parts are
-        invalid."""
+        """Converts an ``answer`` to a response.
+
+        The response is a failure if the parts of the answer are invalid.
+        """
         tokens = row.get("tokens")
         try:
             parts = self._all_parts(row.get("parts"))
@@ -288,11 +302,11 @@ class WorkerAnswers:
         return parts
 
     def _parts(self, row: object, max_bytes: int) -> Sequence[Part]:
-        """Returns the parts of a row. A medium may have at most ``max_bytes`` bytes."""
+        """Reads the parts of a row. A medium may have at most ``max_bytes`` bytes."""
         if not isinstance(row, dict):
             raise MediaFaultError(f"{shown(row)} is not a part")
         stated_kind = row.get("kind")
-        # the stated kind may be any JSON value
+        # The stated kind may be any JSON value.
         if stated_kind not in self._gives:
             raise MediaFaultError(
                 f"a part has the kind {shown(stated_kind)}, which the worker did not "
@@ -310,7 +324,7 @@ class WorkerAnswers:
                 raise MediaFaultError(
                     f"the base64 data of a medium are damaged ({error})"
                 ) from None
-        # The bytes of text formats, such as CSV or OBJ, do not tell the type.
+        # The type of text formats, such as CSV or OBJ, cannot be detected from bytes.
         name = ""
         if kind in ("document", "3d"):
             name = f"{kind}{suffix_for(str(row.get('mime')))}"
@@ -330,7 +344,7 @@ def _words(kind: PartKind, text: object) -> Sequence[Part]:
     if not isinstance(text, str):
         raise MediaFaultError(f"a part of kind {kind} has no text")
     if kind == "text":
-        # each placeholder in the text would become a part
+        # Each placeholder in the text would become a part.
         if len(text) > MAX_PARTS:
             tags = islice(find(text), MAX_PARTS + 1)
             if sum(1 for _ in tags) > MAX_PARTS:
@@ -345,7 +359,7 @@ def _too_many_parts() -> MediaFaultError:
 
 
 def failure(row: Mapping[str, Any]) -> tuple[ErrorKind, str]:
-    """Returns the kind and message of a ``failed``.
+    """Returns the kind and reason in a ``failed``.
 
     An unknown kind becomes ``internal``.
     """

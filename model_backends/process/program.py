@@ -1,4 +1,4 @@
-"""A running worker program: sends and receives lines, and reports how it ended."""
+"""Runs a worker program: sends and receives lines, and reports how it ended."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from mmeval.system.wording import printable
 MAX_LINE_BYTES = 2**26
 """Maximum size of a message in bytes. Larger media are sent by path."""
 END_SECONDS = 3.0
-"""Seconds that a program may take to end on request."""
+"""Seconds that a program has to end on request."""
 _CHECK_SECONDS = 0.5
 """Seconds between two checks of a silent program. Its child processes may keep its
 output open after it has ended."""
 LOG_LIMITS = 10
-"""A worker that only logs gets this multiple of the time limit."""
+"""The time limit is multiplied by this while a worker only logs."""
 _LOG_CHARS, _SHOWN_CHARS = 600, 80
 _LEVELS = {"debug": logging.DEBUG, "warning": logging.WARNING, "error": logging.ERROR}
 
@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 
 class BatchFolders(NamedTuple):
-    """The folders for media that a worker reads and writes in a batch."""
+    """The folders for the media that a worker reads and writes in a batch."""
 
     prompts: SharedFolder
     answers: SharedFolder
@@ -52,15 +52,15 @@ class BatchFolders(NamedTuple):
 class WorkerProgram:
     """A running worker program, after its ``hello``.
 
-    ``device`` is the visible accelerators; empty for all. The constructor raises
-    MissingError without a ``hello``, UsageError for an invalid one. Other methods raise
-    ModelDiedError if the program has ended, or was ended because it is silent for too
-    long or writes invalid messages.
+    ``device`` lists the visible accelerators, or is empty for all. The constructor
+    raises MissingError without a ``hello``, and UsageError for an invalid ``hello``.
+    Other methods raise ModelDiedError if the program has ended, or was ended because it
+    was silent for too long or wrote invalid messages.
     """
 
     def __init__(self, settings: Settings, device: str = "") -> None:
-        # In a copy's process, the worker's errors go to the standard error, which is
-        # the copy's log. Otherwise they go to a temporary file.
+        # In a copy's process, the worker's errors go to standard error, which is the
+        # log of the copy. Otherwise they go to a temporary file.
         self._errors: IO[bytes] | int = 2
         self._errors_start = 0
         if _is_log(2):
@@ -74,7 +74,7 @@ class WorkerProgram:
         environment = settings.environment
         if device:
             environment["CUDA_VISIBLE_DEVICES"] = device
-        # the folders are created before the program can interfere
+        # The folders are created before the program starts and could interfere.
         scratch = Path(tempfile.mkdtemp(prefix="mmeval-")).resolve()
         self._folders = BatchFolders(
             SharedFolder(scratch / "in"), SharedFolder(scratch / "out")
@@ -108,8 +108,10 @@ class WorkerProgram:
         args: Mapping[str, Any],
         limit: TimeSetting,
     ) -> Mapping[str, Any]:
-        """Let the worker load its model. Returns the versions of its libraries. Raises
-        MmevalError if it cannot load the model."""
+        """Makes the worker load its model, and returns the versions of its libraries.
+
+        Raises MmevalError if it cannot load the model.
+        """
         try:
             self.send({"type": "load", "args": dict(args)}, limit)
             message = self.expect("ready", "failed", limit=limit)
@@ -122,8 +124,11 @@ class WorkerProgram:
         return provenance if isinstance(provenance, dict) else {}
 
     def send(self, message: Mapping[str, Any], limit: TimeSetting) -> None:
-        """Write a message. The program's output is read meanwhile, or both could wait
-        for each other."""
+        """Writes a message.
+
+        The program's output is read at the same time. Otherwise each side could wait
+        for the other.
+        """
         unsent = memoryview(to_line(message) + b"\n")
         deadline = time.monotonic() + limit.seconds
         while unsent:
@@ -137,16 +142,16 @@ class WorkerProgram:
                 deadline = time.monotonic() + limit.seconds
 
     def expect(self, *types: str, limit: TimeSetting) -> dict[str, Any]:
-        """The next message, which must have one of ``types``. Log messages are logged.
+        """Returns the next message, which must have one of ``types``.
 
-        ``limit`` is the maximum time without a line; ``LOG_LIMITS`` times ``limit`` is
-        the maximum time with log lines only.
+        Log messages are logged. ``limit`` is the maximum time without a line.
+        ``LOG_LIMITS`` times ``limit`` is the maximum time with log lines only.
         """
         deadline = time.monotonic() + LOG_LIMITS * limit.seconds
         while True:
             line = self._line(limit)
             try:
-                # the worker may repeat the user's keys
+                # The worker may repeat the user's keys.
                 message = read_line(line, hidden=self._secrets)
             except (ValueError, RecursionError) as error:
                 raise self.end_with_error(
@@ -170,22 +175,24 @@ class WorkerProgram:
             else:
                 expected = " or ".join(types)
                 raise self.end_with_error(
-                    f"it sent a message of type {shown(message['type'])}; expected: "
+                    f"it sent a message of type {shown(message['type'])}, expected: "
                     f"{expected}"
                 )
 
     @contextlib.contextmanager
     def folders(self) -> Iterator[BatchFolders]:
-        """The folders for the media of one batch; they are emptied after it. All
-        batches share them, because creating folders takes longer than a short
-        answer."""
+        """Returns the folders for the media of one batch, and empties them after it.
+
+        All batches share the folders, because creating them takes longer than a short
+        answer.
+        """
         try:
             yield self._folders
         finally:
             if not self._is_closed:
                 for folder in self._folders:
                     folder.empty()
-        # otherwise the worker would look for the next batch in another folder
+        # Otherwise the worker would search the media of the next batch elsewhere.
         if self._is_closed:
             return
         for folder in self._folders:
@@ -193,14 +200,14 @@ class WorkerProgram:
                 raise self.end_with_error("it has replaced a media folder")
 
     def end_with_error(self, reason: str) -> ModelDiedError:
-        """End a program that can no longer be trusted. Returns the error to raise."""
+        """Ends a program that can no longer be trusted. Returns the error to raise."""
         self._leash.kill()
         last_lines_text = self._last_error_lines()
         self._close()
         return ModelDiedError(f"the worker was ended: {reason}{last_lines_text}")
 
     def end(self) -> None:
-        """Ask the program to end, and wait for some seconds at most."""
+        """Asks the program to end. Kills it if it does not end within some seconds."""
         try:
             self.send({"type": "end"}, TimeSetting(END_SECONDS))
         except ModelDiedError:
@@ -236,8 +243,10 @@ class WorkerProgram:
         *,
         sending: bool = False,
     ) -> bool:
-        """Wait for one of the pipes, and read the output. Returns True if the program's
-        input can be written to."""
+        """Waits for one of the pipes, and reads the output.
+
+        Returns True if the program's input can be written to.
+        """
         poll = select.poll()
         stdin, stdout = self._leash.stdin.fileno(), self._leash.stdout.fileno()
         poll.register(stdout, select.POLLIN)
@@ -250,7 +259,7 @@ class WorkerProgram:
             if not piece:
                 raise self._death()
             self._buffer += piece
-            # the buffer grows so large only if the worker writes without reading
+            # The buffer only grows this large if the worker writes without reading.
             if len(self._buffer) > 2 * MAX_LINE_BYTES:
                 raise self.end_with_error(
                     f"it wrote more than {2 * MAX_LINE_BYTES >> 20} MiB before it read "
@@ -286,7 +295,7 @@ class WorkerProgram:
         return last_lines(handle, self._errors_start)
 
     def _shown(self, line: bytes | bytearray) -> str:
-        # keys are replaced before the text is cut, which could split a key
+        # Keys are replaced before the text is cut, since a cut could split a key.
         text = line[: 10 * _SHOWN_CHARS].decode("utf-8", "replace")
         return repr(text_without_values(text, self._secrets)[:_SHOWN_CHARS])
 
@@ -301,7 +310,7 @@ class WorkerProgram:
 
 
 def _is_log(handle: int) -> bool:
-    """Returns True if a handle is a regular file that can also be read."""
+    """Returns True if a descriptor is a regular file that can also be read."""
     import fcntl
 
     try:

@@ -1,4 +1,4 @@
-"""The backend's checked arguments, and the digests of the worker's files."""
+"""Checks the backend's arguments, and computes digests of the worker's files."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MediaTravel = Literal["path", "inline"]
 _SHOWN_CHARS = 200
 """Maximum length of a path in a message."""
 _MACHINE_CODE = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
-"""First bytes of compiled programs, such as the interpreter."""
+"""The first bytes of compiled programs, such as the Python interpreter."""
 
 
 class TimeSetting(NamedTuple):
-    """A time limit, and the argument that sets it."""
+    """A time limit in seconds, and the argument that sets it."""
 
     seconds: float
     argument: str = ""
@@ -36,8 +36,10 @@ class TimeSetting(NamedTuple):
 
 @dataclass(frozen=True)
 class Settings:
-    """How the worker is started and called. Raises UsageError for a time limit that is
-    not above 0."""
+    """The settings for starting and calling the worker.
+
+    Raises UsageError for a time limit that is not above 0.
+    """
 
     command: tuple[str, ...]
     cwd: Path
@@ -62,30 +64,32 @@ class Settings:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The secrets in the arguments, which no file of a run may hold."""
+        """The secrets in the arguments. No file of a run may contain them."""
         arguments = {"command": self.command, "env": self.env, "args": self.args}
         return tuple(sorted(secret_values(arguments)))
 
 
 def words_of(command: str | Sequence[str]) -> tuple[str, ...]:
-    """The words of a command. Raises UsageError for an empty command or an unclosed
-    quote."""
+    """Splits a command into words.
+
+    Raises UsageError for an empty command or an unclosed quote.
+    """
     try:
         words = tuple(shlex.split(command) if isinstance(command, str) else command)
     except ValueError as error:
         raise UsageError(
-            f"command: {error}; close each opened quote", name="command"
+            f"command: {error}. Close each opened quote", name="command"
         ) from None
     if not words:
         raise UsageError(
-            "command is empty: give the model's program, such as command='python "
+            "command is empty. Set it to the model's program, such as command='python "
             "omni/serve.py'"
         )
     return words
 
 
 def check_program(settings: Settings) -> None:
-    """Raise MissingDataError for a missing folder or program."""
+    """Raises MissingDataError for a missing folder or program."""
     if not _is_kind(Path.is_dir, settings.cwd):
         raise MissingDataError(
             f"cwd={shortened(str(settings.cwd), _SHOWN_CHARS)} is not a folder",
@@ -95,15 +99,17 @@ def check_program(settings: Settings) -> None:
     place = settings.cwd / name if os.sep in name else name
     if shutil.which(place, path=settings.environment.get("PATH")) is None:
         raise MissingDataError(
-            f"command: the program {shortened(name, _SHOWN_CHARS)!r} does not exist; "
-            "give its path, or install it",
+            f"command: the program {shortened(name, _SHOWN_CHARS)!r} does not exist. "
+            "Set command to its path, or install it",
             name=name,
         )
 
 
 def devices_of(devices: str, copies: int | None) -> tuple[str, ...]:
-    """The devices of each copy; empty texts if no devices are given. Raises UsageError
-    if the numbers of devices and copies differ."""
+    """Returns the devices of each copy, or empty strings if no devices are given.
+
+    Raises UsageError if the numbers of devices and copies differ.
+    """
     device_sets = tuple(devices.split("+")) if devices else ()
     count = (len(device_sets) or 1) if copies is None else copies
     if count < 1:
@@ -113,17 +119,19 @@ def devices_of(devices: str, copies: int | None) -> tuple[str, ...]:
     if device_sets and len(device_sets) != count:
         raise UsageError(
             f"devices={devices} is for {len(device_sets)} copies, not for "
-            f"copies={count}; give one for each copy, such as devices=0+1 (with two "
-            "devices for each copy: devices=0,1+2,3)",
+            f"copies={count}. Give a device for each copy, such as devices=0+1 (or two "
+            "for each copy: devices=0,1+2,3)",
             name="devices",
         )
     return device_sets or ("",) * count
 
 
 def code_digests(settings: Settings, code: Sequence[str]) -> dict[str, str]:
-    """The digests, by name, of the files in the command and in ``code``. For a folder,
-    these are its Python files. Raises MissingDataError for a missing file of
-    ``code``."""
+    """Computes the digests of the files in the command and in ``code``, by name.
+
+    A folder stands for its Python files. Raises MissingDataError for a missing file in
+    ``code``.
+    """
     files: dict[Path, str] = {}
     for word in settings.command:
         file = settings.cwd / word
@@ -154,7 +162,7 @@ def code_digests(settings: Settings, code: Sequence[str]) -> dict[str, str]:
 
 
 def _is_kind(kind: Callable[[Path], bool], place: Path) -> bool:
-    """``kind(place)``, and False for a text that cannot be a path."""
+    """Returns ``kind(place)``, or False for a string that cannot be a path."""
     try:
         return kind(place)
     except (OSError, ValueError):  # a word that cannot be a file name

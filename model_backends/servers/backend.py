@@ -1,5 +1,4 @@
-"""The backends: serve a model on this machine, and send requests with the code of
-``openai``."""
+"""The backends that serve a model on this machine, and send requests as ``openai``."""
 
 from __future__ import annotations
 
@@ -33,12 +32,11 @@ from mmeval.system import AboveZero, OneOrMore, Share, ZeroOrMore
 
 
 class ServerBackend(OpenAIBackend):
-    """Base of ``vllm`` and ``sglang``: an ``openai`` backend that starts its own
-    server."""
+    """Base of ``vllm`` and ``sglang``: an ``openai`` backend with its own server."""
 
     server_program: ClassVar[ServerProgram]
     usual_connections = 0
-    """0: the default for servers. Calls to a local server cost nothing."""
+    """With 0, the default for servers applies. Calls to a local server are free."""
     takes_key = False
     jobs_outlast = False
 
@@ -89,7 +87,7 @@ class ServerBackend(OpenAIBackend):
             self._files = ModelFiles(folder.resolve().name, folder)
         super().__init__(
             model=model,
-            # the port is set once the server is started
+            # The port is set once the server has started.
             base_url=f"http://{HOST}/v1",
             revision=revision,
             outputs=outputs,
@@ -131,8 +129,10 @@ class ServerBackend(OpenAIBackend):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The model and the settings that may change its answers; nothing about the
-        place or speed of the server."""
+        """The model and the settings that may change its answers.
+
+        It does not depend on the location or speed of the server.
+        """
         identity = {**super().identity, "backend": self.server_program.name}
         del identity["base_url"]
         if self._files:
@@ -155,8 +155,10 @@ class ServerBackend(OpenAIBackend):
         self._log = file
 
     def start(self) -> None:
-        """Start the server, and wait until it answers. Raises MmevalError if it does
-        not."""
+        """Starts the server, and waits until it answers.
+
+        Raises MmevalError if it does not answer.
+        """
         program = self.server_program
 
         def command_for_port(port: int) -> list[str]:
@@ -173,8 +175,10 @@ class ServerBackend(OpenAIBackend):
         self._transport.move_to(server.base_url)
 
     async def generate(self, request: Request) -> Response:
-        """The server's answer, also after restarts. Raises BackendDownError if restarts
-        do not help."""
+        """Returns the server's answer, if necessary after restarts.
+
+        Raises BackendDownError if restarts do not help.
+        """
         response = await self._restarting.answer(request)
         if response.error is not None or response.fingerprint:
             return response
@@ -186,29 +190,30 @@ class ServerBackend(OpenAIBackend):
 
 
 class VLLMBackend(ServerBackend):
-    """A model that mmeval serves with vLLM. The server starts with the first call, and
-    gets requests as ``openai`` sends them.
+    """A model that mmeval serves with vLLM.
 
-    ``pretrained`` is a name of the hub or a folder. ``revision``, ``dtype``,
+    The server starts with the first call, and receives requests as ``openai`` sends
+    them. ``pretrained`` is a name on the hub or a folder. ``revision``, ``dtype``,
     ``quantization``, ``max_model_len``, ``tensor_parallel_size``,
     ``data_parallel_size``, ``gpu_memory_utilization``, ``trust_remote_code`` and
-    ``omni`` (vLLM-Omni) are the server's flags of these names. ``server_args`` are
-    other flags. ``command`` is the program, also in another environment.
-    ``load_timeout`` is the maximum seconds until the server answers. The other
-    arguments are those of ``openai``.
+    ``omni`` (vLLM-Omni) set the server's flags with these names. ``server_args`` are
+    other flags. ``command`` is the program, which may be in another environment.
+    ``load_timeout`` is the maximum number of seconds until the server answers. The
+    other arguments are those of ``openai``.
 
-    Raises MissingError if the program is not on this machine, UsageError for arguments.
+    Raises MissingError if the program is not on this machine, and UsageError for
+    invalid arguments.
     """
 
     server_program = VLLM
 
 
 class SGLangBackend(ServerBackend):
-    """A model that mmeval serves with SGLang. The server starts with the first call,
-    and gets requests as ``openai`` sends them.
+    """A model that mmeval serves with SGLang.
 
-    The arguments are those of ``vllm``. ``command`` is the Python of the environment
-    with SGLang.
+    The server starts with the first call, and receives requests as ``openai`` sends
+    them. The arguments are those of ``vllm``. ``command`` is the Python interpreter of
+    the environment with SGLang.
     """
 
     server_program = SGLANG

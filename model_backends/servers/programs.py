@@ -1,4 +1,4 @@
-"""The programs that serve a model, and the command line of each."""
+"""The programs that can serve a model, and their command lines."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from mmeval.errors import MissingError, UsageError
 from mmeval.model_backends.process.settings import words_of
 
 HOST = "127.0.0.1"
-"""The local host: other machines cannot reach the server."""
+"""The local host, so that other machines cannot reach the server."""
 _RESERVED_FLAGS = frozenset(
     ("host", "port", "model", "model_path", "served_model_name", "api_key")
 )
-"""Flags that mmeval sets itself."""
+"""Flags that only mmeval may set."""
 _MACHINE_FLAGS = frozenset(
     (
         "tensor_parallel_size",
@@ -58,19 +58,19 @@ _MACHINE_FLAGS = frozenset(
         "watchdog_timeout",
     )
 )
-"""Flags of placement, memory, speed, logs, and the permission to run code. They are not
-part of a model's identity."""
+"""Flags for placement, memory, speed, logs, and the permission to run code. They are
+not part of a model's identity."""
 
 
 @dataclass(frozen=True)
 class ServerProgram:
     """A program that serves one model.
 
-    Its command line is ``command``, ``begin``, the model, and flags. ``flags`` maps our
-    arguments to flags. ``off`` is the prefix of a flag that switches off; empty if the
-    flag is left out instead. The default command needs the installed package
-    ``module``. ``version`` is the path at which the server states its version.
-    ``elsewhere`` is an example of a command in another environment.
+    Its command line consists of ``command``, ``begin``, the model, and flags. ``flags``
+    maps mmeval's arguments to flags. ``off`` is the prefix of a flag that switches
+    something off. It is empty if the flag is left out instead. The default command
+    needs the package ``module``. ``version`` is the path at which the server reports
+    its version. ``elsewhere`` is an example of a command in another environment.
     """
 
     name: str
@@ -83,8 +83,10 @@ class ServerProgram:
     elsewhere: str
 
     def command_from(self, command: str | Sequence[str]) -> tuple[str, ...]:
-        """The words that start the program. Raises MissingError if it is not on this
-        machine."""
+        """Returns the words that start the program.
+
+        Raises MissingError if the program is not on this machine.
+        """
         words = words_of(command) if command else self.command
         search_path = os.environ.get("PATH", os.defpath)
         python_folder = Path(sys.executable).parent
@@ -98,9 +100,9 @@ class ServerProgram:
         raise MissingError(
             missing,
             name=name,
-            how_to_fix=f"Install it ('pip install {self.name}'), or give the program "
-            f"of another environment with command={self.elsewhere}. For a server that "
-            "is already running, use --model openai.",
+            how_to_fix=f"Install it ('pip install {self.name}'), or use the program in "
+            f"another environment with command={self.elsewhere}. For a server that is "
+            "already running, use --model openai.",
         )
 
     def words(
@@ -110,8 +112,10 @@ class ServerProgram:
         server_args: Mapping[str, Any],
         port: int,
     ) -> list[str]:
-        """The words after the command. ``args`` have our names, ``server_args`` the
-        program's names."""
+        """Returns the words after the command.
+
+        ``args`` have mmeval's names, and ``server_args`` have the program's names.
+        """
         flags = {self.flags[name]: value for name, value in args.items()}
         for name, value in server_args.items():
             flags[f"--{name.replace('_', '-')}"] = value
@@ -130,20 +134,24 @@ class ServerProgram:
         return words
 
     def checked_args(self, args: Mapping[str, Any]) -> dict[str, Any]:
-        """The given ones of our arguments. Raises UsageError for an argument without a
-        flag."""
+        """Returns the arguments that are set.
+
+        Raises UsageError for an argument without a flag.
+        """
         used = {name: value for name, value in args.items() if value}
         for name in used:
             if name not in self.flags:
                 raise UsageError(
-                    f"{self.name} has no flag for {name}; leave it out", name=name
+                    f"{self.name} has no flag for {name}. Leave it out", name=name
                 )
         return used
 
     def checked_server_args(self, server_args: Mapping[str, Any]) -> dict[str, Any]:
-        """The program's own flags, with ``_`` in their names, without null values.
-        Raises UsageError for flags that mmeval sets, and for keys, which every user of
-        this machine could read."""
+        """Returns the program's own flags, with ``_`` in their names.
+
+        Flags with null values are left out. Raises UsageError for flags that mmeval
+        sets. Also raises it for keys, since every user of this machine could read them.
+        """
         checked = {}
         our_arguments = {name: name for name in self.flags}
         for name, flag in self.flags.items():
@@ -156,14 +164,14 @@ class ServerProgram:
             fault = ""
             if is_secret and isinstance(value, str):
                 fault = (
-                    "would be visible in the list of processes; leave it out (set "
+                    "would be visible in the list of processes. Leave it out (set "
                     "HF_TOKEN for a token of the hub)"
                 )
             elif name in _RESERVED_FLAGS:
-                fault = "is set by mmeval; leave it out"
+                fault = "is set by mmeval. Leave it out"
             elif name in our_arguments:
                 argument = our_arguments[name]
-                fault = f"is the argument {argument} of {self.name}; give it there"
+                fault = f"is the argument {argument} of {self.name}. Set it there"
             if fault:
                 raise UsageError(f"server_args: {name} {fault}", name="server_args")
             checked[name] = value
@@ -171,7 +179,10 @@ class ServerProgram:
 
 
 def identity_flags(args: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments or flags that may change answers, and so belong to the identity."""
+    """Returns the arguments or flags that may change answers.
+
+    They are part of the model's identity.
+    """
     names = sorted(args.keys() - _MACHINE_FLAGS)
     return {name: args[name] for name in names}
 
@@ -184,7 +195,7 @@ _COMMON_FLAGS = {
     "data_parallel_size": "--data-parallel-size",
     "trust_remote_code": "--trust-remote-code",
 }
-"""Flags of both programs."""
+"""The flags that both programs have."""
 VLLM = ServerProgram(
     name="vllm",
     command=("vllm",),

@@ -1,4 +1,4 @@
-"""Restarts a server that dies. A call that makes it die fails alone."""
+"""Restarts a server that dies. Only the call that makes it die fails."""
 
 from __future__ import annotations
 
@@ -13,24 +13,27 @@ from mmeval.records import Request, Response
 from mmeval.system import OwnThread
 
 DEATHS_IN_A_ROW = 10
-"""Number of deaths without an answer in between after which the server counts as
-unusable."""
+"""The server counts as unusable after this number of deaths without an answer in
+between."""
 _ERRORS_AT_DEATH = frozenset(("connection", "server", "timeout", "unreachable"))
-"""Kinds of errors that calls get when their server dies."""
+"""The kinds of errors with which calls fail when their server dies."""
 
 log = logging.getLogger(__name__)
 
 
 class _IsolatedCall(NamedTuple):
-    """A call that was under way at two deaths of the server, so it is sent alone."""
+    """A call that is sent alone, since it was open at two deaths of the server."""
 
     request: Request
     answer: asyncio.Future[Response]
 
 
 class RestartingServer:
-    """Sends calls to a server that may die. ``start`` sets ``server`` and blocks until
-    it answers; ``send`` makes one call."""
+    """Sends calls to a server that may die.
+
+    ``start`` sets ``server`` and blocks until the server answers. ``send`` makes one
+    call.
+    """
 
     def __init__(
         self,
@@ -45,9 +48,12 @@ class RestartingServer:
         self._failure: MmevalError | None = None
 
     async def answer(self, request: Request) -> Response:
-        """The server's answer. A call that is under way when the server dies is sent
-        again after the restart; after two deaths it is sent alone. Raises
-        BackendDownError if the server cannot be restarted."""
+        """Returns the server's answer.
+
+        A call that is open when the server dies is sent again after the restart. After
+        two deaths it is sent alone. Raises BackendDownError if the server cannot be
+        restarted.
+        """
         deaths = 0
         while True:
             if self.server is None:
@@ -63,7 +69,8 @@ class RestartingServer:
                     return response
             finally:
                 self._open_calls -= 1
-            # an unreachable server did not get the call, so this death does not count
+            # An unreachable server did not receive the call, so this death does not
+            # count.
             if response.error is not None and response.error.kind != "unreachable":
                 deaths += 1
             isolated = _IsolatedCall(
@@ -76,7 +83,7 @@ class RestartingServer:
                 return await isolated.answer
 
     async def close(self) -> None:
-        """End the server. A later call starts another one."""
+        """Ends the server. A later call starts a new server."""
         if self._recovery is not None:
             self._recovery.cancel()
         server, self.server = self.server, None
@@ -99,13 +106,15 @@ class RestartingServer:
             self._recovery = asyncio.get_running_loop().create_task(self._recover(dead))
 
     async def _recover(self, dead: Server | None) -> None:
-        """Replace a dead server (None: start the first one), then send the isolated
-        calls one by one. A call that ends the server again has failed. All other calls
-        wait until then."""
+        """Replaces a dead server, and then sends the isolated calls one by one.
+
+        With None, it starts the first server. A call that makes the server die again
+        has failed. All other calls wait until then.
+        """
         try:
             if self.server is dead:
                 await self._start_again()
-            # open calls end with their server, and may have to be isolated
+            # Open calls fail when their server dies, and may have to be isolated.
             while self._open_calls:
                 await asyncio.sleep(CHECK_SECONDS)
             while self._isolated:
@@ -114,8 +123,8 @@ class RestartingServer:
                 if await self._is_end_of(self.server, response):
                     death = await self._start_again()
                     message = (
-                        f"{death}; this request was the only one, and was also under "
-                        "way at the two deaths before"
+                        f"{death}; this request was the only open one, and was also "
+                        "open at the two previous deaths"
                     )
                     response = Response.failed("internal", message)
                 if not isolated.answer.done():
@@ -133,8 +142,10 @@ class RestartingServer:
             self._recovery = None
 
     async def _start_again(self) -> str:
-        """Start the server again. Returns how the previous one ended. Raises
-        MmevalError if the start fails."""
+        """Starts the server again, and returns how the previous server ended.
+
+        Raises MmevalError if the start fails.
+        """
         death, server = "", self.server
         if server is not None:
             death = await asyncio.to_thread(server.death)

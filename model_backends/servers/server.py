@@ -1,4 +1,4 @@
-"""A server process: starts it, waits until it answers, and reports how it ended."""
+"""Starts a server process, waits until it answers, and reports how it ended."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from mmeval.system.wording import printable
 CHECK_SECONDS, ANSWER_SECONDS = 0.2, 10.0
 """Seconds between two health checks, and the maximum seconds for one check."""
 END_SECONDS, DEATH_SECONDS = 5.0, 2.0
-"""Seconds until the server must have ended after SIGTERM, and after it has stopped
-answering."""
+"""Seconds in which the server must end after SIGTERM, and in which it may end by itself
+after it stops answering."""
 _OUT_OF_MEMORY = (
     b"out of memory",
     b"no available memory",
@@ -32,19 +32,19 @@ _OUT_OF_MEMORY = (
     b"free memory on device",
     b"kv cache is needed, which is larger",
 )
-"""Words, in lower case, of log lines about insufficient memory."""
+"""Words in log lines about insufficient memory, in lower case."""
 _REPLY_BYTES = 2**20
-"""Maximum bytes that are read of the server's replies about itself."""
+"""Maximum number of bytes that are read from the server's replies about itself."""
 _VERSION_CHARS = 100
 _LOG_BYTES, _MAX_CHARS = 2**20, 300
-"""Bytes at the end of the log that are searched, and characters of a shown line."""
+"""How many bytes at the end of the log are searched, and the length of a shown line."""
 
 
 class Server:
-    """One running server. ``name`` is its name in messages. ``words`` returns its
-    command line for a port.
+    """A running server.
 
-    Its output goes to the file ``log``, or to a temporary file.
+    ``name`` is its name in messages. ``words`` returns its command line for a port. Its
+    output goes to the file ``log``, or to a temporary file.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Server:
         log: Path | None,
     ) -> None:
         with socket.socket() as probe:
-            # port 0: the system chooses a free port
+            # With port 0 the system chooses a free port.
             probe.bind((HOST, 0))
             self.port: int = probe.getsockname()[1]
         self.base_url = f"http://{HOST}:{self.port}/v1"
@@ -64,7 +64,7 @@ class Server:
         self._log = tempfile.TemporaryFile() if log is None else log.open("a+b")  # noqa: SIM115  closed by `end`
         self._log_start = os.fstat(self._log.fileno()).st_size
         self._end_lock, self._last_lines = threading.Lock(), ""
-        # with this variable, the server would require a key that our calls do not send
+        # With this variable the server would require a key that our calls do not send.
         environment = dict(os.environ)
         environment.pop("VLLM_API_KEY", None)
         stdout_to_stderr = ("/bin/sh", "-c", 'exec "$@" >&2', "sh")
@@ -73,10 +73,12 @@ class Server:
         )
 
     def wait_until_healthy(self, seconds: float) -> None:
-        """Wait until the server answers. If it does not, end it and raise
-        MmevalError."""
+        """Waits until the server answers.
+
+        If it does not answer in time, ends the server and raises MmevalError.
+        """
         deadline = time.monotonic() + seconds
-        # check the process too: after its death, another program may answer at its port
+        # The process is checked too: after its death another program may use its port.
         while self._leash.has_ended or not self._is_healthy():
             if self._leash.has_ended:
                 raise MmevalError(
@@ -101,7 +103,10 @@ class Server:
         return printable(str(version), limit=_VERSION_CHARS)
 
     def is_dead(self) -> bool:
-        """True if the server can no longer answer, even if its process still exists."""
+        """Returns True if the server can no longer answer.
+
+        Its process may still exist.
+        """
         if self._leash.has_ended:
             return True
         try:
@@ -110,8 +115,10 @@ class Server:
             return isinstance(error, ConnectionError)
 
     def death(self) -> str:
-        """Returns a description of how the server ended. A dead but existing process is
-        ended."""
+        """Describes how the server ended.
+
+        If its process still exists, the process is ended.
+        """
         deadline = time.monotonic() + DEATH_SECONDS
         while not self._leash.has_ended and time.monotonic() < deadline:
             time.sleep(CHECK_SECONDS)
@@ -122,8 +129,10 @@ class Server:
         return f"{description}{self._last_lines}"
 
     def end(self) -> str:
-        """End the server and its child processes, after some seconds to end by itself.
-        Returns a description of how it ended."""
+        """Ends the server and its child processes, and describes how it ended.
+
+        The server first gets some seconds to end by itself.
+        """
         with self._end_lock:
             status = self._leash.end(END_SECONDS, signal.SIGTERM)
             if not self._log.closed:
@@ -146,8 +155,11 @@ class Server:
             connection.close()
 
     def _describe_log(self) -> str:
-        """What the log says about the end: the last line about insufficient memory,
-        which other lines may follow, else the last lines."""
+        """Returns what the log contains about the end.
+
+        It is the last line about insufficient memory, which other lines may follow.
+        Without such a line, it is the last lines.
+        """
         handle = self._log.fileno()
         start = max(self._log_start, os.fstat(handle).st_size - _LOG_BYTES)
         line = memory_line(os.pread(handle, _LOG_BYTES, start))
@@ -159,16 +171,15 @@ class Server:
             "another gpu_memory_utilization, a smaller max_model_len, a larger "
             "tensor_parallel_size, or quantization"
         )
-        return (
-            f"; it wrote: {shown}{log_path}. Its memory is insufficient: try {advice}"
-        )
+        return f"; it wrote: {shown}{log_path}. Memory is insufficient: try {advice}"
 
 
 def memory_line(log: bytes) -> bytes:
-    """The last line of a log about insufficient memory; empty without one. A long line
-    is cut to about ``_MAX_CHARS`` bytes around these words.
+    """Returns the last line of a log about insufficient memory.
 
-    It is searched without a regular expression, because a line may have any length.
+    Returns empty bytes if there is no such line. A long line is cut to about
+    ``_MAX_CHARS`` bytes around the words. The log is searched without a regular
+    expression, because a line may have any length.
     """
     lowered = log.lower()
     place = max(lowered.rfind(words) for words in _OUT_OF_MEMORY)
