@@ -169,7 +169,7 @@ def _text_fault(sample: Sample, key: str) -> str:
     if text_of(sample, key):
         return ""
     if key:
-        return f"the row's label {key!r} must be a text"
+        return f"the row's label {key!r} must be a string with text"
     return "the sample's input has no text"
 
 

@@ -73,7 +73,7 @@ def _guidance_scale(name: str, value: object) -> dict[str, Any]:
 
 def _negative_prompt(name: str, value: object) -> dict[str, Any]:
     if not isinstance(value, str):
-        raise ValueError(f"{name}={value!r} must be a text")
+        raise ValueError(f"{name}={value!r} must be a string")
     return {"negative_prompt": value}
 
 

@@ -50,7 +50,7 @@ class SharedFolder:
         return os.path.samestat(current, os.fstat(self._handle))
 
     def put(self, media: Media) -> Path:
-        """Writes a medium for the worker, and returns its path.
+        """Makes a medium available to the worker, and returns its path.
 
         The name of the file is a digest, because the original name may hint at the
         answer. Raises ContentError or MissingError for a medium that cannot be read.
@@ -58,7 +58,7 @@ class SharedFolder:
         if media.path is not None and media.path.stem == media.sha256:
             return media.path.absolute()
         name = f"{media.sha256}{suffix_for(media.mime)}"
-        # Another row of the batch may already have written the medium.
+        # The file may already exist for another row of the batch.
         with contextlib.suppress(FileExistsError):
             if media.path is not None:
                 os.symlink(media.path.absolute(), name, dir_fd=self._handle)

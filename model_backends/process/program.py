@@ -181,7 +181,7 @@ class WorkerProgram:
 
     @contextlib.contextmanager
     def folders(self) -> Iterator[BatchFolders]:
-        """Returns the folders for the media of one batch, and empties them after it.
+        """Provides the folders for the media of one batch, and empties them after it.
 
         All batches share the folders, because creating them takes longer than a short
         answer.
@@ -192,9 +192,9 @@ class WorkerProgram:
             if not self._is_closed:
                 for folder in self._folders:
                     folder.empty()
-        # Otherwise the worker would search the media of the next batch elsewhere.
         if self._is_closed:
             return
+        # A worker that has replaced a folder would not see the media of the next batch.
         for folder in self._folders:
             if not folder.is_in_place:
                 raise self.end_with_error("it has replaced a media folder")

@@ -97,6 +97,7 @@ class RestartingServer:
             return False
         if response.error.kind not in _ERRORS_AT_DEATH:
             return False
+        # Another call has already found the death and replaced the server.
         if server is None or server is not self.server:
             return True
         return await asyncio.to_thread(server.is_dead)

@@ -109,6 +109,8 @@ class Server:
         """
         if self._leash.has_ended:
             return True
+        # After the death of its engine, a server still runs and answers 503. A timeout
+        # does not count as death, since a server may only be busy.
         try:
             return self._get("/health")[0] == 503
         except (OSError, HTTPException) as error:

@@ -51,6 +51,7 @@ def gaps_of(samples: Samples) -> Gaps:
     """Measures the gaps of a recording. A recording too short for a middle has none."""
     import numpy
 
+    # The recording keeps this much silence at both ends, which are not gaps.
     around = int(KEPT * RATE)
     middle = samples[around:-around]
     frames = framed(middle)

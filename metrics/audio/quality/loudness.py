@@ -43,6 +43,7 @@ def loudness(samples: Samples) -> float:
     for first in range(0, count, _AT_ONCE):
         lead, last = min(first, _LEAD), min(first + _AT_ONCE, count)
         end = last - 1 + round(BLOCK / STEP)
+        # Called only because it sets meter.blockwise_loudness.
         meter.integrated_loudness(samples[(first - lead) * step : end * step])
         loudnesses += meter.blockwise_loudness[lead:]
     blocks = numpy.array(loudnesses)

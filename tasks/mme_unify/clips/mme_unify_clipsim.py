@@ -35,7 +35,7 @@ def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     key = switches["text_key"]
     if isinstance(sample.metadata.get(key), str):
         return ""
-    return f"the row's label {key!r} must be a text"
+    return f"the row's label {key!r} must be a string"
 
 
 @metric(

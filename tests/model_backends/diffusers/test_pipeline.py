@@ -98,7 +98,7 @@ def test_arguments_and_classes_that_are_not_known_end_the_loading(
     with pytest.raises(UsageError, match=f"{CLASS} .* true_cfg_scale"):
         loaded(tiny_model("sd"), drawing={"true_cfg_scale": 2.0})
     for name in ("DreamPipeline", "models"):
-        with pytest.raises(UsageError, match=f" {name}; "):
+        with pytest.raises(UsageError, match=rf" {name}\. "):
             Pipeline(
                 tiny_model("sd"),
                 Settings(str(tiny_model("sd"))),
@@ -134,7 +134,7 @@ BIASES = {
 
 @pytest.mark.parametrize(
     ("change", "noted"),
-    [(lambda tensor: None, r"\); "), (lambda tensor: tensor[:-1], r": \[\d+\]")],
+    [(lambda tensor: None, r"\)\. "), (lambda tensor: tensor[:-1], r": \[\d+\]")],
     ids=["not there", "of another size"],
 )
 @pytest.mark.parametrize(("part", "bias"), BIASES.items())

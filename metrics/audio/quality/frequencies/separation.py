@@ -37,6 +37,8 @@ def separated_snr(samples: Samples, margin: float) -> float:
     separated = rest = 0.0
     count = frame_count(samples)
     for first, last in blocks(count):
+        # A block includes its neighbours' frames, so its medians do not depend on where
+        # the recording is cut.
         before, after = min(HALF, first), min(HALF, count - last)
         block = amplitudes(samples, first - before, last + after)
         inner = block[before : before + last - first]
