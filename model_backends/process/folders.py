@@ -102,7 +102,7 @@ class SharedFolder:
             ) from None
         if max(size, len(data)) > max_bytes:
             raise MediaFaultError(
-                f"the media of the answer have more than {MAX_ANSWER_BYTES >> 20} MiB "
+                f"the media of the answer are larger than {MAX_ANSWER_BYTES >> 20} MiB "
                 "in total"
             )
         return data

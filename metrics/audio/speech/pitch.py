@@ -26,7 +26,7 @@ STEP = 256
 FLOOR, CEILING = 80.0, 600.0
 """The lowest and the highest pitch in hertz."""
 EDGES = 100
-"""Number of edges of bands. There is one band less than edges."""
+"""Number of edges of the bands, one more than there are bands."""
 HEARD = 2e-5
 """The threshold of hearing, as an amplitude."""
 _FRAME = 2048

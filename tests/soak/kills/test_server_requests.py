@@ -50,7 +50,7 @@ def test_a_request_that_ends_the_server_each_time_fails_alone(
         assert error is not None
         assert (
             error.kind,
-            "also under way at the two deaths before" in error.message,
+            "also open at the two previous deaths" in error.message,
         ) == (
             "internal",
             True,
