@@ -110,7 +110,7 @@ def intensity(
         if not len(part):
             reason = "the sound is shorter than two seconds without silence at its ends"
         elif levels.min() == levels.max():
-            reason = "the sound's loudness is constant, so it has no peaks"
+            reason = "the sound is equally loud throughout, so there are no peaks"
         else:
             reason = "the sound's loudness has fewer than two peaks to fit a line to"
         return wrong(reason, slope=None, stderr=None, trend="<none>")

@@ -175,7 +175,7 @@ def _accuracy(
     pair = (text, speech(" ".join(targets)))
     accuracy = accuracy_of([pair], normalise="none", unit=unit, blanks=blanks)
     if accuracy.value is None:
-        reason = f"the score is undefined because the target text has no {unit}s"
+        reason = f"undefined: the target text has no {unit}s"
         return Score.unscored(reason, **accuracy.evidence)
     return Score(accuracy.value, evidence=accuracy.evidence)
 

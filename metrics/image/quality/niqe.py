@@ -48,12 +48,12 @@ class NiqeDistance(NamedTuple):
         """The reason if there is no distance, or an empty string."""
         if self.of < FEWEST_PATCHES:
             return (
-                f"NIQE needs at least {FEWEST_PATCHES} patches of 96 x 96 pixels, but "
-                f"the picture has {self.of}"
+                f"the picture has {self.of} of the {FEWEST_PATCHES} patches of 96 x 96 "
+                "pixels that NIQE needs"
             )
         return (
-            f"NIQE needs at least {FEWEST_PATCHES} patches that are neither flat nor "
-            f"one-sided, but only {self.patches} of {self.of} are"
+            f"{self.patches} of the {self.of} patches of 96 x 96 pixels are neither "
+            f"flat nor one-sided, but NIQE needs at least {FEWEST_PATCHES}"
         )
 
 
