@@ -236,7 +236,7 @@ def unused(request: Request) -> list[str]:
 
 
 def resized(picture: GeneratedPicture, arguments: Mapping[str, Any]) -> list[str]:
-    """Returns a warning if the pipeline has rounded the requested size."""
+    """Returns a list with a warning if the pipeline has rounded the requested size."""
     height, width = picture.pixels.shape[:2]
     actual_size = f"{width}x{height}"
     requested_size = (

@@ -25,7 +25,7 @@ _SHOWN_CHARS = 200
 
 
 class MediaFaultError(Exception):
-    """A part of an answer is invalid."""
+    """Raised for an invalid part of an answer."""
 
 
 class SharedFolder:

@@ -34,7 +34,7 @@ CONTRAST_FROM, CONTRAST_SPAN = 15.0, 25.0
 CHROMA_FROM, CHROMA_SPAN = 0.005, 0.045
 PERIODIC_FROM, PERIODIC_SPAN = 0.25, 0.55
 MUSIC_CONTRAST, MUSIC_CHROMA = 0.22, 0.6
-"""A recording with at least one of these scores is music."""
+"""A recording that reaches one of these scores counts as music."""
 RANGE_MIDDLE, RANGE_SOFTNESS = 8.0, 2.0
 """Dynamic range in decibels that scores 0.5, and the softness of the curve."""
 LOUDNESS = (-22.0, -14.0, 2.0)
@@ -93,7 +93,7 @@ class SoundTerms(NamedTuple):
 
 
 NOT_REPORTED = ("flatness", "level", "transient", "gap_factor")
-"""Terms that are only reported as a score or a factor."""
+"""Terms that the report contains only as a score or a factor."""
 
 
 def contrast_score(decibels: float) -> float:

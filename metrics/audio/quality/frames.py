@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 
 TINY = 1e-12
-"""Added to a level that may be zero before a division or a logarithm."""
+"""Added to a level that may be zero, before it is a divisor or in a logarithm."""
 SHORT, SHORT_HOP = 0.02, 0.01
 """Length of a frame and distance between the starts of two, in seconds. Used for noise,
 silence and gaps."""

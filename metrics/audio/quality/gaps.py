@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LOUDEST = 0.3
 """The share of the loudest frames whose median level is the reference level."""
 BELOW_DB = 20.0
-"""A frame this far below the reference level is silent."""
+"""A frame is silent if it is more than this number of decibels below the reference."""
 LOWEST_DB, HIGHEST_DB = -55.0, -30.0
 """A frame below the first level is always silent. A frame above the second level is
 silent only if its samples are."""
@@ -66,7 +66,10 @@ def gaps_of(samples: Samples) -> Gaps:
 
 
 def silent_frames(frames: Samples) -> Flags:
-    """Returns which frames are silent, compared with the loudest ones."""
+    """Returns a flag for each frame: whether it is silent.
+
+    The reference level is that of the loudest frames.
+    """
     import numpy
 
     levels = decibels(rms(frames))

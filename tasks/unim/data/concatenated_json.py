@@ -13,8 +13,10 @@ from mmeval.tasks.unim.data.pointers import POINTER_FAULT, is_pointer
 from mmeval.tasks.unim.data.stretches import legible_keys, pieces, stretch_end
 
 MAX_FILE_BYTES = 256 * 2**20
-"""The maximum size of a file, since files are read into memory. The published files are
-much smaller."""
+"""Maximum size of a file in bytes, since a file is read into memory.
+
+The published files are much smaller.
+"""
 
 _BETWEEN = re.compile(r"[ \t\r\n,\[\]]*+")
 """The text between two objects: spaces, and the commas and brackets of a list."""

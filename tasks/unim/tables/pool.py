@@ -241,7 +241,7 @@ def _is_bad(row: Mapping[str, Any]) -> bool:
 
 
 def unim_tasks(run: StoredRun) -> list[StoredTask]:
-    """Returns the tasks of a run with UniM's samples or UniM's layout."""
+    """Returns the tasks of a run that use UniM's loader or UniM's layout."""
     return [
         task
         for task in run.tasks

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Doubles: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 FRAME, HOP = 2048, 512
-"""Samples."""
+"""Length of a frame and distance between the starts of two, in samples."""
 BINS = FRAME // 2 + 1
 ENERGY_SHARE = 0.95
 """The filled band ends at the frequency below which this share of the energy is."""

@@ -25,7 +25,7 @@ LOWEST, HIGHEST = 150.0, 4_000.0
 FAINTEST = 0.1
 """A tone is louder than this share of the highest amplitude in its frame."""
 CONCERT_A = 440.0
-"""Hz."""
+"""The concert pitch in Hz."""
 RESOLUTION = 100
 """Number of histogram bins per step, for counting deviations."""
 

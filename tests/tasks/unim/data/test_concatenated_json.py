@@ -146,5 +146,5 @@ def test_files_that_cannot_be_read(
             "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n",
         )
     monkeypatch.setattr("mmeval.tasks.unim.data.concatenated_json.MAX_FILE_BYTES", 5)
-    with pytest.raises(UsageError, match="split"):
+    with pytest.raises(UsageError, match="Split it"):
         read(tmp_path, '{"a": 1}')
