@@ -107,7 +107,7 @@ class IsgRowReader:
         labels: dict[str, Any] = {**known_labels(row), GRAPH: predict}
         odd: list[str] = []
         if category not in TASKS.values():
-            odd.append(f"Category {category!r:.80} is no subtask")
+            odd.append(f"Category {category!r:.80} is not a subtask")
         try:
             query = self._content(row, "Query", resolve, odd)
             golden = self._content(row, "Golden", resolve, odd)

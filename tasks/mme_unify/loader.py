@@ -402,7 +402,7 @@ class _UnifyRow:
     def _data(self) -> Mapping[str, Any]:
         data = self.row.get("data")
         if not isinstance(data, dict):
-            raise UsageError('"data" is no object')
+            raise UsageError('"data" is not an object')
         return data
 
     def _text(self, key: str, *, blank: bool = False) -> str:
@@ -439,7 +439,7 @@ class _UnifyRow:
         kind: Literal["image", "video"],
     ) -> Part:
         if not isinstance(path, str) or not path:
-            raise UsageError(f'"{key}" is no path')
+            raise UsageError(f'"{key}" is not a path')
         file = self.find(self.resolve, path, f'"{key}"', kind)
         if file.name:
             self.odd.append(f"{path} is the file {file.name}")

@@ -257,7 +257,7 @@ def irregularities(predict: Any, blocks: Mapping[str, Part]) -> Iterator[str]:
         elif isinstance(value, Mapping) and key and key not in value:
             yield f"{name} has its list under {', '.join(map(repr, value)) or 'no key'}"
         elif not isinstance(value, Mapping | list | tuple) and value is not None:
-            yield f"{name} is no list"
+            yield f"{name} is not a list"
     for number, row in enumerate(listed(predict.get(BLOCK_QUESTIONS))):
         where = f"block question {number}"
         for key in ("subject", "object", "Question"):
@@ -265,7 +265,7 @@ def irregularities(predict: Any, blocks: Mapping[str, Part]) -> Iterator[str]:
                 yield f"{where} lacks {key}"
         ends = {_text(row, "subject"), _text(row, "object")}
         for end in sorted(ends - {"", ALL, *blocks}):
-            yield f"{where} is about {_short(end)!r}, which is no block"
+            yield f"{where} is about {_short(end)!r}, which is not a block"
     yield from _image_irregularities(listed(predict.get(IMAGE_QUESTIONS)), blocks)
 
 
@@ -292,13 +292,13 @@ def _image_irregularities(
     for number, row in enumerate(rows):
         where = f"image question {number}"
         if not isinstance(row, Mapping):
-            yield f"{where} is no object"
+            yield f"{where} is not an object"
             continue
         for key in ("image", "Question"):
             if not _text(row, key):
                 yield f"{where} lacks {key}"
         if _text(row, "image") and row["image"] not in blocks:
-            yield f"{where} is about {_short(row['image'])!r}, which is no block"
+            yield f"{where} is about {_short(row['image'])!r}, which is not a block"
         row_id = row.get("id")
         if not is_id(row_id) or ids[row_id] > 1:
             yield f"{where} has no id of its own"
@@ -308,7 +308,7 @@ def _image_irregularities(
             continue
         for parent in parents:
             if not is_id(parent) or parent not in ids or parent == row_id:
-                yield f"{where} depends on {parent!r:.40}, which is no other question"
+                yield f"{where} depends on {parent!r:.40}, not another question"
 
 
 def predict_of(sample: Sample) -> Mapping[str, Any]:

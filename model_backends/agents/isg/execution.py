@@ -285,4 +285,4 @@ class Execution:
 
 
 def _missing_picture(name: str) -> str:
-    return f"{name:.40} is no picture of the task, and none that was made before"
+    return f"{name:.40} is neither a picture of the task nor one that was made before"

@@ -145,7 +145,7 @@ class Profile:
         """
         if self.official:
             return ""
-        return f"{name:.40} is no picture of the task, and none that was made"
+        return f"{name:.40} is neither a picture of the task nor one that was made"
 
     def caption(self, reply: str) -> str:
         """Returns the text in a caption's reply. Raises ReplyError for a blank reply.

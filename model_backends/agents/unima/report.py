@@ -172,7 +172,7 @@ def _item(
     unknown = [use for use in names if use not in before]
     if unknown:
         faults.append(
-            f"the caption of {label} names {unknown[0]}, which is no item of the "
+            f"the caption of {label} names {unknown[0]}, which is not an item of the "
             "question and none before it"
         )
     missing = sorted(maker.takes - {label_kind(use) for use in uses})

@@ -101,7 +101,7 @@ def test_a_row_is_asked_block_by_block_and_its_questions_are_labels(
             {"image_qa": {"Questions": PREDICT["image_qa"]["questions"]}},
             "image_qa has its list under 'Questions'",
         ),
-        ({"image_qa": "x"}, "image_qa is no list"),
+        ({"image_qa": "x"}, "image_qa is not a list"),
         (
             {
                 "block_qa": {
@@ -173,7 +173,7 @@ def test_a_row_is_asked_block_by_block_and_its_questions_are_labels(
             },
             "depends on 9",
         ),
-        ({"image_qa": ["Is it?"]}, "is no object"),
+        ({"image_qa": ["Is it?"]}, "is not an object"),
         ({"image_tuple": {"Tuple": []}}, ""),
     ],
 )
@@ -191,7 +191,7 @@ def test_the_older_key_and_a_row_without_questions_are_told(tmp_path: Path) -> N
     }
     assert ["older key" in one for one in odd(tmp_path, predict=older)] == [True]
     assert odd(tmp_path, predict=None) == ["predict is missing"]
-    assert odd(tmp_path, Category="Cooking") == ["Category 'Cooking' is no subtask"]
+    assert odd(tmp_path, Category="Cooking") == ["Category 'Cooking' is not a subtask"]
 
 
 @pytest.mark.parametrize("written", ["images/a.jpeg", "images/a.PNG"])
