@@ -1,9 +1,9 @@
 """Aggregators: mean, weighted mean, median, macro mean, and mean over repeats.
 
-The interval of ``repeats`` is the one of papers that answer every sample a few times.
-It says how much the number would change if the same samples were answered again. The
-interval of ``mean``, clustered by sample, says how much it would change with other
-samples of the same kind. It is usually wider.
+The interval of ``repeats`` is the interval in papers that answer every sample several
+times. It shows how much the number would change if the same samples were answered
+again. The interval of ``mean``, clustered by sample, shows how much it would change
+with other samples of the same kind. It is usually wider.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from mmeval.aggregate.terms import scaled, term_of_mean
 from mmeval.records.evidence import Term
 
 NORMAL_95 = 1.96
-"""Half the width of a 95 % interval over repeats in standard errors, as papers round
-it. Over four repeats Student's t would be 3.18: the interval is too narrow. It is kept
-to compare with published numbers."""
+"""Half the width of a 95 % interval over repeats, in standard errors, as papers round
+it. The interval is too narrow: over four repeats, Student's t would be 3.18. The value
+is kept so that numbers can be compared with published ones."""
 
 FEW_FOR_A_MEDIAN = "too few clusters for the interval of a median"
 
@@ -40,11 +40,11 @@ class Spread(NamedTuple):
 def mean(
     scores: Scores, *, interval: Literal["analytic", "bootstrap"] = "analytic"
 ) -> Estimate:
-    """The arithmetic mean, with the standard error clustered by ``cluster``.
+    """Returns the arithmetic mean, with its standard error clustered by ``cluster``.
 
     By default a cluster is a sample, so the repeats of one sample do not count as
-    independent evidence. With one cluster there is no standard error. With ``interval:
-    bootstrap`` the standard error is bootstrapped.
+    independent evidence. There is no standard error for a single cluster. With
+    ``interval: bootstrap`` the standard error is bootstrapped.
     """
     return _mean(term_of_mean(scores), interval)
 
@@ -52,10 +52,10 @@ def mean(
 def weighted_mean(
     scores: Scores, *, interval: Literal["analytic", "bootstrap"] = "analytic"
 ) -> Estimate:
-    """The mean of scores by their weights, with a clustered standard error.
+    """Returns the weighted mean, with a clustered standard error.
 
-    It is the mean over the units behind the scores, such as the steps of all mazes. It
-    has no value if all weights are 0.
+    The weight of a score is its number of units, such as the steps of a maze. The
+    result has no value if all weights are 0.
     """
     return _mean(term_of_mean(scores, weighted=True), interval)
 
@@ -69,11 +69,13 @@ def _mean(term: Term | None, interval: Literal["analytic", "bootstrap"]) -> Esti
 
 
 def median(scores: Scores) -> Estimate:
-    """The median of existing values: the middle one, or the mean of the middle two.
+    """Returns the median of the existing values.
 
-    The interval ends at two of the values: the quantiles at the ends of the interval of
-    a share of one half. Source: Woodruff, Confidence Intervals for Medians and Other
-    Position Measures, 1952. The standard error is bootstrapped.
+    With an even number of values, the median is the mean of the middle two.
+
+    Each end of the interval is one of the values. It is the quantile at an end of the
+    interval for a share of one half. Source: Woodruff, Confidence Intervals for Medians
+    and Other Position Measures, 1952. The standard error is bootstrapped.
     """
     values = sorted(scores.values)
     if not values:
@@ -94,12 +96,14 @@ def median(scores: Scores) -> Estimate:
 
 
 def macro_mean(scores: Scores, *, by: str) -> Estimate:
-    """The unweighted mean of the means by label ``by``, which ``breakdown`` names.
+    """Returns the mean of the means per level of the label ``by``.
+
+    All levels have the same weight. ``by`` is a label that ``breakdown`` names.
 
     A level without a score is left out. The standard error is that of a mean of means,
-    each clustered as usual; a cluster with several levels counts once. It is None if
-    all trials of a level are in one cluster. Without such a label the result is the
-    mean.
+    each clustered as usual. A cluster with several levels counts once. The standard
+    error is None if all trials of a level are in one cluster. If no row has the label,
+    the result is the mean.
     """
     means = []
     for level in scores.by_level(by).values():
@@ -114,9 +118,9 @@ def macro_mean(scores: Scores, *, by: str) -> Estimate:
 
 
 def spread(means: Sequence[float]) -> Spread:
-    """The mean of the repeats' means, and its standard error.
+    """Returns the mean of the repeats' means and its standard error.
 
-    The standard error is the standard deviation (n - 1) over the root of n.
+    The standard error is the standard deviation (n - 1) divided by the root of n.
     """
     mean = math.fsum(means) / len(means)
     if len(means) < 2:
@@ -127,7 +131,7 @@ def spread(means: Sequence[float]) -> Spread:
 
 
 def repeat_means(scores: Scores) -> list[float]:
-    """The mean of each repeat over its scored trials, in the order of the repeats."""
+    """Returns the mean of each repeat's scored trials, in the order of the repeats."""
     by_repeat: dict[int, list[float]] = {}
     for row in scores:
         if row.value is not None:
@@ -140,11 +144,12 @@ def repeat_means(scores: Scores) -> list[float]:
 
 
 def repeats(scores: Scores) -> Estimate:
-    """The mean of the scored trials, with the error of the repeats' means.
+    """Returns the mean of the scored trials, with the error of the repeats' means.
 
-    The standard error is the standard deviation of the repeats' means (n - 1) over the
-    root of their number. The interval is 1.96 standard errors to both sides and is not
-    cut at the range. With one repeat there is neither.
+    The standard error is the standard deviation of the repeats' means (n - 1), divided
+    by the root of their number. The interval is 1.96 standard errors to both sides. It
+    may extend beyond the range. With one repeat there is no standard error and no
+    interval.
     """
     values = scores.values
     if not values:

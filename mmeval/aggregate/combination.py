@@ -1,8 +1,8 @@
 """Combines aggregated numbers of one task into one, such as the mean of two means.
 
-No trial has a score that would give this number: each part is made of other trials. The
-parts share the clusters of trials, so they are not independent. Therefore each draw of
-the bootstrap is the same for all parts.
+The scores of single trials cannot give this number, because each part uses different
+trials. The parts share the clusters of trials, so they are not independent. Therefore
+each draw of the bootstrap is the same for all parts.
 """
 
 from __future__ import annotations
@@ -45,24 +45,26 @@ def mean_of(
     unavailable: bool = False,
     bootstrap_iters: int = 0,
 ) -> Result:
-    """The mean of a task's numbers over the same trials.
+    """Returns the mean of several numbers of a task over the same trials.
 
-    ``weights`` of the result are the shares of the parts that count. A part without a
-    scorable trial (all unsupported, faulty, unavailable or inapplicable) is left out
-    with ``skip``; else the mean has no value. If all trials of a part are lost (failed,
-    unscored), the mean has only bounds. A part whose answers or verdicts are all
-    refused counts in the bounds, not in the value. If no answer holds anything for a
-    part, the part is left out, whatever failed.
+    ``weights`` of the result are the shares of the parts that count. A part may have no
+    scorable trial (all unsupported, faulty, unavailable or inapplicable). With ``skip``
+    such a part is left out. Without ``skip`` the mean then has no value. If all trials
+    of a part are lost (failed, unscored), the mean has only bounds. If all answers or
+    verdicts of a part are refused, the part counts in the bounds, not in the value. If
+    no answer contains anything for a part to score, the part is left out, even if
+    trials failed.
 
     A trial counts as scored if it is scored in one part and lost in none. With
-    ``unavailable`` the mean has no value, and ``parts`` are any numbers of the trials.
+    ``unavailable`` the mean has no value. ``parts`` then may be any numbers of the
+    trials.
     """
     counted: list[AggregatedNumber] = []
     bounded: list[AggregatedNumber] = []
     is_whole = True
     for part in parts:
         result = part.result
-        # no answer holds anything for the number, so failed ones are not expected to
+        # No answer contains anything to score, so failed answers would not either.
         is_empty = result.inapplicable > 0 and not result.scored + result.unscored
         is_scorable = not is_empty and scorable(result) > 0
         if is_scorable and not result.is_refused_whole:
@@ -128,7 +130,7 @@ def mean_of(
 
 
 def _count(columns: Iterable[Iterable[Hashable]]) -> int:
-    """The number of different items in all columns together."""
+    """Returns the number of different items in all columns together."""
     items: set[Hashable] = set()
     for column in columns:
         items.update(column)
@@ -152,8 +154,11 @@ def _has_lost(result: Result) -> bool:
 
 
 class _MeanOfNumbers(NamedTuple):
-    """The uncertainty of a mean of numbers. With ``skip``, a draw in which one number
-    has no value is the mean of the others."""
+    """The uncertainty of a mean of numbers.
+
+    With ``skip``, if one number has no value in a draw, the draw is the mean of the
+    others.
+    """
 
     skip: bool
     iterations: int
@@ -178,7 +183,7 @@ class _MeanOfNumbers(NamedTuple):
         bounds: Interval,
         evidence: Evidence | None,
     ) -> Interval | None:
-        """The interval that holds the mean for any values of the lost trials."""
+        """Returns the 95 % interval of the mean for any values of the lost trials."""
         if len(parts) == 1:
             return parts[0].result.bounds_ci95
         if evidence and evidence.low is not None and evidence.high is not None:
@@ -215,7 +220,7 @@ class _MeanOfNumbers(NamedTuple):
             return Uncertainty(no_interval=ONE_CLUSTER)
         if not self.iterations:
             return Uncertainty(no_interval=NOT_DRAWN)
-        # imports numpy and scipy.stats, which few numbers need
+        # Imported late: it imports numpy and scipy.stats, which few numbers need.
         from mmeval.aggregate.resampling import resample_together
 
         numbers = []
@@ -250,7 +255,10 @@ def _evidence(
 def _terms(
     numbers: Sequence[tuple[Term, ...] | None],
 ) -> tuple[Term, ...] | None:
-    """The terms of a mean of numbers; None if one is not a sum of means."""
+    """Returns the terms of a mean of numbers.
+
+    None if one of the numbers is not a sum of means.
+    """
     count = len(numbers)
     return terms_of(numbers, [1 / count] * count)
 
@@ -269,7 +277,7 @@ def _aggregation(part: AggregatedNumber) -> Aggregation:
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    """None if a value is missing, or there is none at all."""
+    """Returns the mean, or None if a value is missing or there are no values."""
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
         return None

@@ -1,8 +1,8 @@
 """The 95 % interval of a number, from its range and the influences of its clusters.
 
-If the range is finite, a value is treated as a share of it. Its interval is that of
-right and wrong answers with the same standard error. If the range is not finite, the
-interval is Student's, and wider where the values are skewed.
+If the range is finite, a value is treated as a share of it. The interval is the
+interval of a share of right answers with the same standard error. If the range is not
+finite, the interval is Student's, and it is wider for skewed values.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ TAIL = 0.025
 FEWEST_WITHOUT_RANGE = 8
 """Effective clusters below which a value without a finite range has no interval."""
 FEWEST_WITHOUT_SHAPE = 100
-"""The same if only the standard error is known: the skewness of the values, and so the
-error of Student's interval, is not."""
+"""The same limit if only the standard error is known. It is higher because the skewness
+of the values, and with it the error of Student's interval, is unknown."""
 
 FEWEST_FOR_A_MEDIAN = 5
-"""With fewer clusters, all lie on one side of the median in more than 10 % of cases."""
+"""With fewer clusters, all are on one side of the median in more than 10 % of cases."""
 
 ONE_CLUSTER = "one cluster"
 TOO_FEW = "fewer than two effective clusters"
@@ -36,14 +36,15 @@ ALIKE_WITHOUT_RANGE = "all clusters are alike, and the metric has no finite rang
 
 _EXACT = 1e-9
 _MANY = 1e5
-"""From this variance of a count on, the normal distribution replaces the binomial."""
+"""The normal distribution replaces the binomial if a count's variance is above this."""
 
 
 def uncertainty_of_terms(
     value: float, terms: Sequence[Term], tail: float = TAIL
 ) -> Uncertainty:
-    """Standard error and interval of a weighted sum of means."""
-    if not terms:  # a value by rule, such as that of what cannot be done
+    """Returns the standard error and the interval of a weighted sum of means."""
+    # The value follows from a rule: a task that the model does not support counts as 0.
+    if not terms:
         return Uncertainty(0.0, (value, value))
     if not all(term.is_known for term in terms):
         return Uncertainty(no_interval=ONE_CLUSTER)
@@ -53,9 +54,11 @@ def uncertainty_of_terms(
 def uncertainty_of_components(
     value: float, independent: Sequence[Component], tail: float = TAIL
 ) -> Uncertainty:
-    """Standard error and interval of a sum of independent components.
+    """Computes the standard error and the interval of a sum of components.
 
-    ``tail`` is the probability beyond each end.
+    The components are independent of each other.
+
+    ``tail`` is the probability beyond each end of the interval.
     """
     variance = math.fsum(component.variance for component in independent)
     stderr = math.sqrt(variance)
@@ -76,14 +79,15 @@ def same_value_interval(
     clusters: float,
     range: Interval,
 ) -> Interval:
-    """The 95 % interval of a mean if all clusters have the same one (all right, say).
+    """Returns the 95 % interval of a mean if all clusters have the same value.
 
-    Their standard error is 0, but other values may come next. With 95 % confidence the
-    observed value has at least the share ``s`` of all values, where ``s ** clusters =
-    0.05``. The rest lies within the finite ``range``. For shares of right answers this
-    is the one-sided interval of Clopper and Pearson.
+    An example is a task with only right answers. The standard error is 0, but other
+    values may come next. With 95 % confidence the share of the observed value among all
+    values is at least ``s``, where ``s ** clusters = 0.05``. The other values are
+    within the finite ``range``. For shares of right answers this is the one-sided
+    interval of Clopper and Pearson.
     """
-    # betaincinv(clusters, 1, 0.05) to the digit
+    # The same as 1 - scipy.special.betaincinv(clusters, 1, 0.05).
     other_share = 1 - 0.05 ** (1 / clusters)
     low, high = min(range[0], value), max(range[1], value)
     return (value - other_share * (value - low), value + other_share * (high - value))
@@ -92,12 +96,14 @@ def same_value_interval(
 def share_interval(
     share: float, trials: float, degrees: float, tail: float = TAIL
 ) -> Interval:
-    """The interval of Korn and Graubard for a share of ``trials`` effective trials.
+    """Returns the interval of Korn and Graubard for a share.
 
-    It is the interval of Clopper and Pearson, for fewer trials if there are fewer
-    ``degrees`` of freedom than trials. Source: Korn and Graubard, Confidence Intervals
-    for Proportions with Small Expected Number of Positive Counts Estimated from Survey
-    Data, 1998.
+    ``trials`` is the effective number of trials.
+
+    It is the interval of Clopper and Pearson. If there are fewer ``degrees`` of freedom
+    than trials, the number of trials is reduced first. Source: Korn and Graubard,
+    Confidence Intervals for Proportions with Small Expected Number of Positive Counts
+    Estimated from Survey Data, 1998.
     """
     quantile = student_quantile(degrees, 1 - tail)
     if trials - 1 > degrees * (1 + _EXACT):
@@ -113,9 +119,11 @@ def share_interval(
 
 
 def median_share(scores: Scores, median: float) -> Interval | None:
-    """The interval of the share of values below the median, which is one half.
+    """Returns the interval of the share of values below the median.
 
-    None if there are too few clusters to have some on both sides.
+    The share itself is one half.
+
+    The result is None if there are too few clusters to have some on both sides.
     """
     below = array("d", [value <= median for value in scores.values])
     ones = array("d", [1]) * len(below)
@@ -130,12 +138,13 @@ def median_share(scores: Scores, median: float) -> Interval | None:
 
 
 def bounds_tail(gap: float, stderr: float) -> float:
-    """The tail probability for the intervals of a number's lowest and highest value.
+    """Returns the tail probability for the intervals of a number's two bounds.
 
-    With it, the two intervals together hold the number in 95 % of all cases, wherever
-    it lies between them. It is 2.5 % if the two values are the same. It is 5 % if they
-    lie far apart, as the number cannot be missed on both sides. Source: Imbens and
-    Manski, Confidence Intervals for Partially Identified Parameters, 2004.
+    With it, the two intervals together contain the number in 95 % of all cases,
+    wherever the number is between the bounds. It is 2.5 % if the two bounds are the
+    same. It is 5 % if they are far apart, because the number cannot be missed on both
+    sides. Source: Imbens and Manski, Confidence Intervals for Partially Identified
+    Parameters, 2004.
     """
     if not stderr:
         return 2 * TAIL if gap else TAIL
@@ -151,7 +160,7 @@ def bounds_tail(gap: float, stderr: float) -> float:
 
 
 def _effective(independent: Sequence[Component]) -> float:
-    """The number of equal clusters with the same information as all components."""
+    """Returns the number of equal clusters with as much information as all components."""
     whole = math.fsum(component.share for component in independent)
     squares = []
     for component in independent:
@@ -160,12 +169,15 @@ def _effective(independent: Sequence[Component]) -> float:
 
 
 def _clusters_behind_error(independent: Sequence[Component]) -> float:
-    """Effective clusters of a single mean whose error is equally uncertain.
+    """Returns how many effective clusters the estimate of the error is worth.
 
-    The error of a group depends on its smallest members: a task of two samples beside
-    tasks of hundreds has most of the variance, which is estimated from two clusters. If
-    all values varied alike, the variance of a component would be its share squared over
-    its effective clusters; the rest is Satterthwaite's formula.
+    A single mean of that number of clusters has an equally uncertain error.
+
+    The error of a group depends on its smallest members. In a group with tasks of
+    hundreds of samples, a task of two samples has most of the variance, which is then
+    estimated from two clusters. The values of all components are assumed to vary alike.
+    Then the variance of a component is its share squared, divided by its effective
+    clusters. The rest is Satterthwaite's formula.
     """
     variances = []
     spread = []
@@ -188,7 +200,7 @@ def _range(independent: Sequence[Component]) -> Interval:
 
 
 def _share(independent: Sequence[Component]) -> float | None:
-    """The number as a share of its finite range; None outside of it."""
+    """Returns the number as a share of its finite range, or None outside of it."""
     for component in independent:
         if _share_of_range(component.value, component.range) is None:
             return None
@@ -228,12 +240,12 @@ def _within_range(
 def _effective_trials(
     share: float, width: float, independent: Sequence[Component]
 ) -> float:
-    """The number of right or wrong answers with the standard error of the number.
+    """Returns the number of right or wrong answers with the same standard error.
 
-    A component with few clusters off an end of the range may have a small variance by
-    chance. Its variance is at least that of right and wrong answers, with one of each
-    added to the observed ones. If this holds for all components, there are at most as
-    many answers as clusters.
+    If few clusters of a component are off an end of the range, its variance may be
+    small by chance. Its variance is then at least that of right and wrong answers, with
+    one of each added to the observed answers. If this applies to all components, the
+    number of answers is at most the number of clusters.
     """
     variance = 0.0
     has_few = []
@@ -282,9 +294,11 @@ def _without_range(
 
 
 def _unskewed(quantile: float, skewness: float) -> float:
-    """The quantile of Student's ratio for skewed values, by the cubic transformation
-    that makes it symmetric. Source: Hall, On the Removal of Skewness by Transformation,
-    1992."""
+    """Returns the quantile of Student's ratio for skewed values.
+
+    It comes from the cubic transformation that makes the ratio symmetric. Source: Hall,
+    On the Removal of Skewness by Transformation, 1992.
+    """
     if abs(skewness) < 1e-8:
         return quantile
     third = skewness / 3

@@ -1,7 +1,8 @@
 """Standard errors with unequal clusters: CR2, effective clusters, degrees of freedom.
 
 In CR2, the residual of a cluster with the share h of all trials is divided by the root
-of 1 - h before it is squared. With equal clusters this is the usual factor C / (C - 1).
+of 1 - h before it is squared. For C equal clusters, this is the usual factor
+C / (C - 1).
 Source: Bell and McCaffrey, Bias Reduction in Standard Errors for Linear Regression with
 Multi-Stage Samples, 2002.
 """
@@ -15,15 +16,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 WHOLE = 1 - 1e-12
-"""A cluster with this share of all trials is the only one."""
+"""A cluster with this share of all trials is the only cluster."""
 
 
 def adjusted(residuals: Sequence[float], shares: Sequence[float]) -> array[float]:
-    """The adjusted residuals of clusters; the standard error is the root of the sum of
-    their squares.
+    """Returns the adjusted residuals of clusters.
 
-    A cluster pulls the mean towards itself, so its residual is too small by the root of
-    1 - share. A cluster that holds all trials has the residual 0.
+    The standard error is the root of the sum of their squares.
+
+    A cluster pulls the mean towards itself, so its residual is too small by the factor
+    sqrt(1 - share). If a cluster contains all trials, its residual is 0.
     """
     # the usual case, for which one factor is enough
     if are_equal(shares):
@@ -38,29 +40,37 @@ def _adjustment(share: float) -> float:
 
 
 def effective_clusters(shares: Sequence[float]) -> float:
-    """The number of equal clusters with the same information. ``shares`` are the
-    clusters' shares of all trials (or weights); they sum to 1."""
+    """Returns the number of equal clusters with the same information.
+
+    ``shares`` are the clusters' shares of all trials (or weights). They sum to 1.
+    """
     if are_equal(shares):
         return float(len(shares))
     return 1 / _power_sum(Counter(shares), 2)
 
 
 def freedom(shares: Sequence[float]) -> float:
-    """The degrees of freedom of the standard error of a mean, after Bell and McCaffrey.
+    """Returns the degrees of freedom of a mean's standard error.
 
-    They depend on the correlation within clusters, which is not known. So this is the
-    smaller of two values: for independent trials, and for equal trials. With C equal
-    clusters both are C - 1. ``shares`` as for ``effective_clusters``, each below 1.
+    They depend on the correlation within clusters, which is unknown. So the result is
+    the smaller of two values: for independent trials and for equal trials within a
+    cluster. With C equal clusters both values are C - 1. ``shares`` has the same
+    meaning as in ``effective_clusters``, and each share is below 1. Source: Bell and
+    McCaffrey (see the module).
     """
     if are_equal(shares):
         return len(shares) - 1.0
-    sizes = Counter(shares)  # of thousands of clusters most have one of few sizes
+    # Counted by size, because thousands of clusters have only a few different sizes.
+    sizes = Counter(shares)
     return min(_if_unlike(sizes), _if_same(sizes))
 
 
 def satterthwaite(variances: Sequence[float], freedoms: Sequence[float]) -> float:
-    """The degrees of freedom of a sum of independent variances. Source: Satterthwaite,
-    An approximate distribution of estimates of variance components, 1946."""
+    """Returns the degrees of freedom of a sum of independent variances.
+
+    Source: Satterthwaite, An approximate distribution of estimates of variance
+    components, 1946.
+    """
     squares = []
     for variance, freedom in zip(variances, freedoms, strict=True):
         squares.append(variance**2 / freedom)
@@ -71,8 +81,11 @@ def satterthwaite(variances: Sequence[float], freedoms: Sequence[float]) -> floa
 
 
 def connected(clusters: Sequence[Iterable[str]]) -> list[list[int]]:
-    """Group means that share clusters; groups are independent of each other.
-    ``clusters`` are those of each mean. The groups hold the positions of the means."""
+    """Groups means that share clusters.
+
+    ``clusters`` has the clusters of each mean. Each group is a list of positions of
+    means. The groups are independent of each other.
+    """
     leaders = list(range(len(clusters)))
 
     def leader(mean: int) -> int:
@@ -93,8 +106,10 @@ def connected(clusters: Sequence[Iterable[str]]) -> list[list[int]]:
 
 
 def are_equal(numbers: Sequence[float]) -> bool:
-    """Whether all numbers are the same. Most clusters have one trial each, and this
-    check is faster than any formula."""
+    """Returns True if all numbers are the same.
+
+    Most clusters have one trial each, and this check is faster than any formula.
+    """
     stored = array("d", numbers)
     return stored.tobytes() == stored[:1].tobytes() * len(stored)
 
@@ -108,8 +123,11 @@ def _if_unlike(sizes: Mapping[float, int]) -> float:
 
 
 def _if_same(sizes: Mapping[float, int]) -> float:
-    """The squared trace of the covariance matrix of the adjusted residuals over the sum
-    of its squared entries, both written out."""
+    """Returns the degrees of freedom if the trials of a cluster are equal.
+
+    The formula is the squared trace of the covariance matrix of the adjusted residuals
+    over the sum of the matrix's squared entries. Both are written out.
+    """
     squares = _power_sum(sizes, 2)
     zeroth = _adjusted_sum(sizes, 0)
     first = _adjusted_sum(sizes, 1)
@@ -133,7 +151,7 @@ def _power_sum(sizes: Mapping[float, int], power: int) -> float:
 
 
 def _adjusted_sum(sizes: Mapping[float, int], power: int) -> float:
-    """The sum over clusters of share² / (1 - share), times the share to a power."""
+    """Returns the sum over clusters of share² / (1 - share) times share ** ``power``."""
     summands = []
     for share, count in sizes.items():
         summands.append(count * share ** (2 + power) / (1 - share))

@@ -12,13 +12,14 @@ _MOST_STEPS = 1100
 _MOST_TERMS = 100_000
 _PRECISION = 2e-15
 _LAST_STEP = 1e-6
-"""The steps converge cubically: after a step of this relative size, only the rounding
+"""The steps converge cubically. After a step of this relative size, only the rounding
 error is left."""
 _TINY = 1e-300
 """Replaces 0 in a denominator of the continued fraction."""
 _ROOT_OF_2_PI = math.sqrt(2 * math.pi)
 _MANY_DEGREES = 400
-"""From here on four terms of a series give Student's quantile to 12 digits."""
+"""From this number of degrees of freedom, four terms of a series give Student's
+quantile to 12 digits."""
 
 
 def beta_quantile(
@@ -26,10 +27,10 @@ def beta_quantile(
     b: float,
     probability: float,
 ) -> float:
-    """The value below which a beta variable lies with this ``probability``.
+    """Returns the quantile of a beta distribution at this ``probability``.
 
-    ``a`` and ``b`` are above 0. Takes Halley's steps; where one would leave the
-    interval that holds the solution, it bisects the interval.
+    ``a`` and ``b`` are above 0. The search uses Halley's method. If a step would leave
+    the interval that contains the solution, it bisects the interval instead.
     """
     low = 0.0
     high = 1.0
@@ -73,7 +74,10 @@ def _first_guess(
     b: float,
     probability: float,
 ) -> float:
-    """Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.5.22."""
+    """Returns a value near the quantile.
+
+    Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.5.22.
+    """
     if a <= 1 or b <= 1:
         return a / (a + b)
     quantile = -normal_quantile(probability)
@@ -97,8 +101,10 @@ def beta_share(
     b: float,
     value: float,
 ) -> float:
-    """The probability that a beta variable is below ``value``, from 0 to 1: the
-    regularised incomplete beta function."""
+    """Returns the probability (0 to 1) that a beta variable is below ``value``.
+
+    This is the regularised incomplete beta function.
+    """
     if value <= 0 or value >= 1:
         return float(value >= 1)
     density = math.exp(_log_density(a, b, value))
@@ -127,8 +133,11 @@ def _fraction(
     b: float,
     value: float,
 ) -> float:
-    """The continued fraction of the incomplete beta function, by Lentz's method.
-    Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.5.8."""
+    """Returns the continued fraction of the incomplete beta function.
+
+    It is computed by Lentz's method. Source: Abramowitz and Stegun, Handbook of
+    Mathematical Functions, 26.5.8.
+    """
     whole = a + b
     numerator = 1.0
     first = 1 - whole * value / (a + 1)
@@ -154,8 +163,10 @@ def _fraction(
 
 @cache
 def student_quantile(freedom: float, probability: float) -> float:
-    """The value below which Student's t lies with this ``probability`` (above one
-    half), with ``freedom`` degrees of freedom, a real number above 0."""
+    """Returns the quantile of Student's t at this ``probability``, above one half.
+
+    ``freedom`` is the degrees of freedom, a real number above 0.
+    """
     if freedom >= _MANY_DEGREES:
         return _student_series(freedom, normal_quantile(probability))
     both_tails = 2 * (1 - probability)
@@ -164,7 +175,10 @@ def student_quantile(freedom: float, probability: float) -> float:
 
 
 def _student_series(freedom: float, normal: float) -> float:
-    """Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5."""
+    """Returns Student's quantile from the ``normal`` one, for many degrees of freedom.
+
+    Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5.
+    """
     square = normal * normal
     terms = (
         _polynomial(square, 1, 1) / 4,
@@ -179,7 +193,10 @@ def _student_series(freedom: float, normal: float) -> float:
 
 
 def _polynomial(variable: float, *coefficients: int) -> float:
-    """The first coefficient is that of the highest power."""
+    """Returns the value of a polynomial.
+
+    The coefficient of the highest power is first.
+    """
     value = 0.0
     for coefficient in coefficients:
         value = value * variable + coefficient
@@ -188,7 +205,7 @@ def _polynomial(variable: float, *coefficients: int) -> float:
 
 @cache
 def normal_quantile(probability: float) -> float:
-    """The value below which a normal variable lies with this ``probability``."""
+    """Returns the quantile of the normal distribution at this ``probability``."""
     low, high = -40.0, 40.0
     value = 0.0
     for _ in range(_MOST_STEPS):
@@ -210,5 +227,5 @@ def normal_quantile(probability: float) -> float:
 
 
 def normal_share(value: float) -> float:
-    """The probability that a normal variable is below ``value``."""
+    """Returns the probability that a normal variable is below ``value``."""
     return math.erfc(-value / math.sqrt(2)) / 2

@@ -1,7 +1,7 @@
-"""Estimates the error of any aggregator by drawing clusters of trials again.
+"""Estimates the error of any aggregator by resampling clusters of trials.
 
 The mean and the median are computed for many draws at once. Any other aggregator is
-called once for each draw. That is slow, so it gets fewer draws if there are many rows.
+called once for each draw. This is slow, so it gets fewer draws if there are many rows.
 """
 
 from __future__ import annotations
@@ -19,28 +19,32 @@ from mmeval.aggregate.scores import Aggregator, Scores
 from mmeval.aggregate.statistics import FEWEST_DRAWS, Uncertainty
 
 Draws: TypeAlias = NDArray[np.intp]
-"""Clusters by number, one row a draw."""
+"""The numbers of the drawn clusters, one row per draw."""
 Values: TypeAlias = NDArray[np.float64]
 Statistic: TypeAlias = Callable[[Draws], Values]
 """A number for each draw."""
 
 ROWS = 500_000
-"""Rows that an aggregator gets for one number in all draws: about half a second."""
+"""The maximum number of rows that an aggregator reads for one number in all draws. This
+takes about half a second."""
 BOOTSTRAP_SEED = 0
-"""The same scores always give the same interval, whichever run or later scoring
-computes it."""
+"""A fixed seed: the same scores have the same interval in a run and in later
+scoring."""
 DRAWN_AT_ONCE = 1 << 20
-"""Clusters that are drawn in one batch, which takes a few arrays of 8 MiB."""
+"""The number of clusters that are drawn in one batch. A batch needs a few arrays of 8
+MiB."""
 
 
 def resample(
     scores: Scores, aggregator: Aggregator, options: Mapping[str, Any], iterations: int
 ) -> Uncertainty:
-    """Standard error and 95 % interval of a value by ``iterations`` draws of clusters.
+    """Estimates the standard error and the 95 % interval of a value by resampling.
 
-    An aggregator that is called for each draw gets fewer draws if they have more than
-    ``ROWS`` rows, but at least ``FEWEST_DRAWS``. The result is empty if a draw has no
-    value.
+    ``iterations`` is the number of draws of clusters.
+
+    If an aggregator is called for each draw and all draws have more than ``ROWS`` rows,
+    there are fewer draws, but at least ``FEWEST_DRAWS``. The result is empty if a draw
+    has no value.
     """
     return resample_together([(scores, aggregator, options)], iterations, skip=False)
 
@@ -51,11 +55,13 @@ def resample_together(
     *,
     skip: bool,
 ) -> Uncertainty:
-    """As ``resample`` for a mean of numbers over the same trials: all share each draw.
+    """Resamples a mean of numbers over the same trials, as ``resample`` does.
 
-    With ``skip``, a draw in which one number has no value is the mean of the others.
-    Means and medians are drawn from the clusters with a value in any number, other
-    aggregators from all clusters.
+    All numbers share each draw.
+
+    With ``skip``, if one number has no value in a draw, the draw is the mean of the
+    others. Means and medians are drawn from the clusters with a value in any number.
+    Other aggregators are drawn from all clusters.
     """
     first = numbers[0][0]
     if all(aggregator in (mean, weighted_mean, median) for _, aggregator, _ in numbers):
@@ -80,7 +86,7 @@ def resample_together(
 
 
 def fewer(iterations: int, rows: int) -> int:
-    """The number of draws for an aggregator that gets ``rows`` rows in each."""
+    """Returns the number of draws for an aggregator that reads ``rows`` rows per draw."""
     return min(iterations, max(FEWEST_DRAWS, ROWS // rows))
 
 
@@ -90,7 +96,10 @@ def drawn_statistic(
     options: Mapping[str, Any],
     clusters: Sequence[str],
 ) -> Statistic:
-    """A statistic of draws of ``clusters``; NaN for a draw without a value."""
+    """Returns a function that computes the aggregator's number for each draw.
+
+    The draws are draws of ``clusters``. The number is NaN for a draw without a value.
+    """
     if aggregator in (mean, weighted_mean):
         return _means(scores, clusters, weighted=aggregator is weighted_mean)
     if aggregator is median:
@@ -119,8 +128,11 @@ def _means(
 
 
 def _medians(scores: Scores, clusters: Sequence[str]) -> Statistic:
-    """The weighted median: half of the weight lies below it. The weight of a trial is
-    how often its cluster is drawn."""
+    """Returns the weighted median of each draw.
+
+    Half of the weight is below the weighted median. The weight of a trial is the number
+    of times that its cluster is drawn.
+    """
     place = {cluster: number for number, cluster in enumerate(clusters)}
     order = np.argsort(scores.values, kind="stable")
     # the last value belongs to draws without any weight
@@ -148,7 +160,10 @@ def _one_by_one(
     options: Mapping[str, Any],
     clusters: Sequence[str],
 ) -> Statistic:
-    """Draw all rows, also those without a value: the aggregator may count them."""
+    """Calls the aggregator once for each draw.
+
+    It gets all rows, including rows without a value, because it may count them.
+    """
     by_cluster = scores.by_cluster()
     places = [by_cluster[cluster] for cluster in clusters]
 
@@ -168,10 +183,12 @@ def bootstrap(
     clusters: int,
     iterations: int,
 ) -> Uncertainty:
-    """Standard error and percentile interval by resampling; neither if a draw is NaN.
+    """Computes the standard error and the percentile interval by resampling.
 
-    With fewer than about 20 clusters the interval is too narrow, as bootstrap intervals
-    are.
+    Both are None if a draw is NaN.
+
+    Like all bootstrap intervals, the interval is too narrow with fewer than about 20
+    clusters.
     """
     result = _resampled(statistic, clusters, iterations)
     low, high = map(float, result.confidence_interval)
@@ -186,7 +203,10 @@ def distribution(
     clusters: int,
     iterations: int,
 ) -> Values:
-    """The value of each draw; ``bootstrap`` makes its interval from them."""
+    """Returns the value of each draw.
+
+    ``bootstrap`` computes its interval from these values.
+    """
     values: Values = _resampled(statistic, clusters, iterations).bootstrap_distribution
     return values
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from mmeval.records.evidence import Term
 
 TrialStatus = Literal["ok", "failed", "unsupported"]
-"""``failed``: the model gave no answer. ``unsupported``: it does not support an input
-or output of the trial."""
+"""``failed`` if the model returned no answer, ``unsupported`` if it does not support an
+input or output of the trial."""
 
 STATUSES: tuple[Any, ...] = (
     "scored",
@@ -38,10 +38,13 @@ _NO_LABELS: Mapping[str, Any] = {}
 
 
 class ScoreRow(NamedTuple):
-    """One trial's score by one metric; ``value`` is None unless it is ``scored``.
-    ``faulty``: the trial failed because its sample is invalid. A scored trial without
-    a value has ``evidence``, from which an aggregator makes a number of all trials.
-    ``weight`` is the number of units behind the score."""
+    """One trial's score by one metric.
+
+    ``value`` is None unless the trial is ``scored``. ``faulty`` is True if the trial
+    failed because its sample is invalid. A scored trial may have no value but
+    ``evidence``, from which an aggregator computes one number for all trials.
+    ``weight`` is the number of units that the score covers.
+    """
 
     sample: str
     repeat: int
@@ -60,11 +63,12 @@ class ScoreRow(NamedTuple):
 class Estimate:
     """The result of an aggregator: a value, or None if there are too few scores.
 
-    If the value is a weighted sum of means, ``terms`` are the means; standard error and
-    interval are made from them. Any other aggregator may state a standard error, and a
-    95 % interval that is better than that of the standard error, or the reason why
-    there is none (``no_interval``). Without a standard error the value is bootstrapped,
-    unless ``resample`` is False: then the error is unknown.
+    If the value is a weighted sum of means, ``terms`` are the means. The standard error
+    and the interval are computed from them. Any other aggregator may return a standard
+    error. It may also return a better 95 % interval than the standard error gives, or
+    the reason why there is no interval (``no_interval``). Without a standard error the
+    value is bootstrapped. If ``resample`` is False, it is not, and the error is
+    unknown.
     """
 
     value: float | None
@@ -92,8 +96,8 @@ class AggregatedNumber(NamedTuple):
 class Scores:
     """The scores of one metric over some trials, in columns to save memory.
 
-    Iterating gives ``ScoreRow``s in the order of the data set. ``switches`` are those
-    of the metric, if known.
+    Iterating over it yields ``ScoreRow`` objects in the order of the data set.
+    ``switches`` are the metric's switches, if they are known.
     """
 
     __slots__ = (
@@ -132,8 +136,8 @@ class Scores:
         self._clusters: list[str] = []
         self._labels: list[Mapping[str, Any]] = []
         self._known: dict[int, Any] = {}
-        """By position, for trials without a value: the bounds of an unscored trial, the
-        evidence of a scored one."""
+        """Facts about trials without a value, by position: the bounds of an unscored
+        trial, or the evidence of a scored trial."""
         self._faulty: set[int] = set()
         self._no_option: set[int] = set()
         """The positions of answers that are wrong because they name no option."""
@@ -153,11 +157,11 @@ class Scores:
         faulty: bool = False,
         refused: bool = False,
     ) -> None:
-        """Add one trial's score, or only its status.
+        """Adds one trial's score, or only its status.
 
         A status is enough for a trial without an answer, and for a score without value
-        and bounds. ``faulty``: the sample is invalid, so the trial could not be asked.
-        ``refused``: the model refused to answer.
+        and bounds. With ``faulty`` the sample is invalid, so it was not sent to the
+        model. With ``refused`` the model refused to answer.
         """
         if faulty:
             self._faulty.add(len(self))
@@ -198,9 +202,12 @@ class Scores:
         no_option: bool = False,
         refused: bool = False,
     ) -> None:
-        """Add one trial's score that has a value, as nearly all have.
-        ``no_option``: it is wrong because the answer names no option. ``refused``: the
-        model refused to answer."""
+        """Adds the score of a trial that has a value.
+
+        This is the fast path, because nearly all scores have a value. With
+        ``no_option`` the answer is wrong because it names no option. With ``refused``
+        the model refused to answer.
+        """
         if no_option:
             self._no_option.add(len(self))
         if refused:
@@ -260,7 +267,7 @@ class Scores:
 
     @property
     def weights(self) -> list[float]:
-        """The number of units behind each of the values, in the same order."""
+        """The number of units that each of the values covers, in the same order."""
         return list(compress(self._weights, self._is_scored()))
 
     @property
@@ -269,7 +276,7 @@ class Scores:
         return list(compress(self._clusters, self._is_scored()))
 
     def _is_scored(self) -> bytearray:
-        """For each row 1 if it has a value, else 0."""
+        """Returns a byte per row: 1 if the row has a value, else 0."""
         return self._statuses.translate(_IS_SCORED)
 
     @property
@@ -298,7 +305,7 @@ class Scores:
         return frozenset(self._refused_scores - self._refused)
 
     def by_cluster(self) -> dict[str, Sequence[int]]:
-        """The positions of the rows of each cluster, also of rows without a value."""
+        """Returns the positions of each cluster's rows, including rows without a value."""
         places: dict[str, array[int]] = {}
         for i, cluster in enumerate(self._clusters):
             places.setdefault(cluster, array("q")).append(i)
@@ -308,14 +315,16 @@ class Scores:
         return self._statuses.count(STATUSES.index(status))
 
     def by_level(self, label: str) -> dict[str | int | float, Scores]:
-        """The rows of each value of a label, sorted by the values as text. A row whose
-        label is a list belongs to each of its members (multi-label). Mappings and
-        nested lists are left out."""
+        """Groups the rows by the value of a label.
+
+        The groups are sorted by the values as text. A row whose label is a list belongs
+        to the group of each item (multi-label). Mappings and nested lists are left out.
+        """
         levels = self.places(label)
         return {level: self.take(levels[level]) for level in levels}
 
     def places(self, label: str) -> dict[str | int | float, Sequence[int]]:
-        """The positions of the rows of each value of a label, as in ``by_level``."""
+        """Returns the positions of the rows in each group of ``by_level``."""
         places: dict[str | int | float, array[int]] = {}
         for i, labels in enumerate(self._labels):
             value = labels.get(label)
@@ -328,7 +337,7 @@ class Scores:
         return dict(sorted(places.items(), key=lambda item: str(item[0])))
 
     def take(self, places: Sequence[int]) -> Scores:
-        """The rows at some positions, in this order."""
+        """Returns the rows at some positions, in this order."""
         part = self._empty()
         part._values.extend(map(self._values.__getitem__, places))
         part._weights.extend(map(self._weights.__getitem__, places))
@@ -355,8 +364,11 @@ class Scores:
         )
 
     def drawn(self, clusters: Iterable[Sequence[int]]) -> Scores:
-        """A resample of clusters, each given by the positions of its rows. A cluster
-        that is drawn twice counts as two, so each draw renames its samples."""
+        """Returns a resample of clusters, each given by the positions of its rows.
+
+        A cluster that is drawn twice counts as two clusters, so each draw renames its
+        samples.
+        """
         drawn: list[int] = []
         samples = []
         names = []
@@ -372,10 +384,10 @@ class Scores:
         return resample
 
     def filled(self, end: Literal[0, 1]) -> Scores:
-        """The rows with each lost trial at its lowest (0) or highest (1) value.
+        """Returns the rows with each lost trial at its lowest (0) or highest (1) value.
 
         The value is the trial's own bound if it has one, else the end of the metric's
-        range. A trial without a weight gets the greatest one, as its own is unknown.
+        range. If the weight of a trial is unknown, the trial gets the greatest weight.
         """
         filled = self._empty()
         filled._values = self._values[:]
@@ -389,15 +401,18 @@ class Scores:
             i = lost.start()
             filled._values[i] = self._known.get(i, self.range)[end]
             filled._statuses[i] = _SCORED
-            # a lost trial has the default weight, not its own
+            # A lost trial has the default weight, because its weight is unknown.
             if filled._weights[i] == 1:
                 filled._weights[i] = greatest
         return filled
 
 
 def first_statuses(columns: Sequence[Scores], order: Sequence[str]) -> Counter[str]:
-    """The number of trials by status, over several columns of the same trials.
-    The status of a trial is the first in ``order``, which names all statuses."""
+    """Counts trials by status, over several columns of the same trials.
+
+    The status of a trial is the first in ``order`` that it has in any column. ``order``
+    names all statuses.
+    """
     ranks = bytes(map(order.index, STATUSES)).ljust(256, b"\0")
     ranked = [column._statuses.translate(ranks) for column in columns]
     counts = Counter(map(min, zip(*ranked, strict=True)))
@@ -405,7 +420,7 @@ def first_statuses(columns: Sequence[Scores], order: Sequence[str]) -> Counter[s
 
 
 def _moved(marked: set[int], places: Sequence[int]) -> set[int]:
-    """The marked rows among those at some positions, by their new positions."""
+    """Returns the new positions of the marked rows among those that are taken."""
     if not marked:  # as nearly always
         return set()
     return {new for new, old in enumerate(places) if old in marked}
@@ -417,8 +432,10 @@ def load_aggregator(name: str) -> Aggregator:
 
 
 class ClusterSums(NamedTuple):
-    """Each cluster's sum and number of values, for a mean and its standard error. For
-    weighted values, the sums of the products and of the weights."""
+    """The sum and the number of each cluster's values, for a mean and its error.
+
+    With weights, they are the sum of the products and the sum of the weights.
+    """
 
     clusters: Sequence[str]
     totals: array[float]
@@ -437,7 +454,7 @@ def cluster_sums(scores: Scores, *, weighted: bool = False) -> ClusterSums:
 def sums_by_cluster(
     clusters: Sequence[str], values: array[float], weights: array[float]
 ) -> ClusterSums:
-    """The sums of values and of weights of each cluster."""
+    """Returns the sums of values and of weights of each cluster."""
     if len(set(clusters)) == len(values):  # as nearly always: each is a single sample
         return ClusterSums(clusters, values, weights)
     names = list(dict.fromkeys(clusters))

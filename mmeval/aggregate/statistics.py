@@ -2,7 +2,7 @@
 
 Evidence is counted in *clusters*: groups of trials that may resemble each other, such
 as the repeats of one sample or the questions about one picture. Clusters are treated as
-independent of each other; trials within a cluster are not.
+independent of each other. Trials within a cluster are not.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ interval depends on two or three draws."""
 
 
 class Uncertainty(NamedTuple):
-    """The uncertainty of a value, as far as it is known. ``bootstrap_iters`` is the
-    number of draws, ``no_interval`` the reason why there is no interval."""
+    """The uncertainty of a value, as far as it is known.
+
+    ``bootstrap_iters`` is the number of draws. ``no_interval`` is the reason why there
+    is no interval.
+    """
 
     stderr: float | None = None
     ci95: Interval | None = None
@@ -32,26 +35,30 @@ class Uncertainty(NamedTuple):
 
 
 def known_mean(values: Iterable[float | None]) -> float | None:
-    """The mean of the values that exist; None without any."""
+    """Returns the mean of the existing values, or None if there are none."""
     known = [value for value in values if value is not None]
     return math.fsum(known) / len(known) if known else None
 
 
 def weighted_mean_stderr(errors: Sequence[float], shares: Sequence[float]) -> float:
-    """The standard error of a weighted mean of independent numbers (shares sum to
-    1)."""
+    """Returns the standard error of a weighted mean of independent numbers.
+
+    The shares sum to 1.
+    """
     return math.hypot(*map(operator.mul, shares, errors))
 
 
 def weighted_mean_interval(
     values: Sequence[float], intervals: Sequence[Interval], shares: Sequence[float]
 ) -> Interval:
-    """The 95 % interval of a weighted mean of independent numbers (shares sum to 1).
+    """Returns the 95 % interval of a weighted mean of independent numbers.
 
-    On each side, the distances from the values add up like standard errors. So the
-    information of asymmetric, bootstrapped and wide intervals is kept. Source: Zou and
-    Donner, Construction of confidence limits about effect measures: a general approach,
-    2008.
+    The shares sum to 1.
+
+    On each side, the distances from the values to the ends of the intervals add up like
+    standard errors. This keeps the information in asymmetric, bootstrapped and wide
+    intervals. Source: Zou and Donner, Construction of confidence limits about effect
+    measures: a general approach, 2008.
     """
     below = []
     above = []

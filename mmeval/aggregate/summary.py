@@ -29,14 +29,14 @@ NOT_GIVEN = "the aggregator gives none"
 
 
 class Aggregation(NamedTuple):
-    """How scores become a number, and the number of draws for its error."""
+    """An aggregator with its options, and the number of draws for the error."""
 
     aggregator: Aggregator
     options: Mapping[str, Any]
     bootstrap_iters: int
 
     def estimate(self, scores: Scores) -> Estimate:
-        """The aggregator's number, with None for NaN and infinity."""
+        """Returns the aggregator's estimate, with None for NaN and infinity."""
         estimate: Estimate = self.aggregator(scores, **self.options)
         if estimate.value is None or not math.isfinite(estimate.value):
             return Estimate(None)
@@ -48,8 +48,10 @@ class Aggregation(NamedTuple):
 
 
 class ExtremeEstimate(NamedTuple):
-    """Scores in which each lost trial has its lowest (or highest) value, and their
-    estimate."""
+    """The estimate of scores in which each lost trial has its lowest or highest value.
+
+    ``scores`` are these scores.
+    """
 
     scores: Scores
     estimate: Estimate
@@ -65,10 +67,11 @@ def summarise(
     bootstrap_iters: int = 0,
     suspended: bool = False,
 ) -> Result:
-    """One line of a report: the estimate with counts, 95 % interval and bounds.
+    """Returns one line of a report: the estimate with counts, interval and bounds.
 
     An estimate without a standard error is bootstrapped with ``bootstrap_iters`` draws,
-    unless this is 0. If scoring was ``suspended``, there are only counts and bounds.
+    unless this number is 0. If scoring was ``suspended``, the result has only counts
+    and bounds.
     """
     aggregation = Aggregation(aggregator, options or {}, bootstrap_iters)
     estimate = aggregation.estimate(scores)
@@ -125,7 +128,10 @@ def _uncertainty_of(
     estimate: Estimate,
     aggregation: Aggregation,
 ) -> Uncertainty:
-    """The uncertainty of a value: by formula, by its aggregator, or resampled."""
+    """Returns the uncertainty of a value.
+
+    It comes from a formula, from the aggregator, or from resampling.
+    """
     value = estimate.value
     assert value is not None
     if estimate.terms is not None:
@@ -156,7 +162,7 @@ def _resampled(
         return Uncertainty(0.0)
     if not aggregation.bootstrap_iters:
         return Uncertainty(no_interval=NOT_DRAWN)
-    # imports numpy and scipy.stats, which few numbers need
+    # Imported late: it imports numpy and scipy.stats, which few numbers need.
     from mmeval.aggregate.resampling import resample
 
     drawn = resample(scores, *aggregation)
@@ -168,10 +174,10 @@ def widened(
     value: float,
     means: Sequence[Term],
 ) -> Uncertainty:
-    """The interval by the standard error, widened to that of the draws, if any.
+    """Returns the interval by the standard error, widened to that of the draws, if any.
 
-    Quantiles of draws lie too close together if there are few clusters, or if the value
-    is near an end of the range. ``means`` are those of the same trials.
+    The quantiles of draws are too close together if there are few clusters, or if the
+    value is near an end of the range. ``means`` are means over the same trials.
     """
     assert drawn.stderr is not None
     uncertainty = uncertainty_of_components(
@@ -185,8 +191,10 @@ def widened(
 
 
 def extremes(scores: Scores, aggregation: Aggregation) -> list[ExtremeEstimate] | None:
-    """The lowest and the highest possible estimate. None if lost trials have no lowest
-    or highest value, or the estimate has no value."""
+    """Returns the lowest and the highest possible estimate.
+
+    None if lost trials have no lowest or highest value, or if an estimate has no value.
+    """
     ends = []
     for end in (0, 1):
         filled = scores.filled(end)
@@ -196,7 +204,7 @@ def extremes(scores: Scores, aggregation: Aggregation) -> list[ExtremeEstimate] 
         if estimate.value is None:
             return None
         ends.append(ExtremeEstimate(filled, estimate))
-    # a number may fall where its scores rise
+    # Sorted, because some aggregators return a lower number for higher scores.
     return sorted(ends, key=lambda end: end.estimate.value or 0.0)
 
 
@@ -210,7 +218,7 @@ def _bounds(ends: Sequence[ExtremeEstimate]) -> Interval:
 def _bounds_ci95(
     ends: Sequence[ExtremeEstimate], aggregation: Aggregation
 ) -> Interval | None:
-    """The 95 % interval of the number for any values of its lost trials."""
+    """Returns the 95 % interval of the number for any values of its lost trials."""
     low, high = ends
     if low.estimate.terms is not None and high.estimate.terms is not None:
         return bounds_interval(_bounds(ends), low.estimate.terms, high.estimate.terms)
@@ -224,8 +232,11 @@ def _bounds_ci95(
 def bounds_interval(
     bounds: Interval, low: Sequence[Term], high: Sequence[Term]
 ) -> Interval | None:
-    """The 95 % interval of a number within bounds. ``low`` are its terms at the lower
-    bound, ``high`` those at the upper one."""
+    """Returns the 95 % interval of a number within bounds.
+
+    ``low`` are the number's terms at the lower bound, ``high`` those at the upper
+    bound.
+    """
     lowest, highest = bounds
     low_error = uncertainty_of_terms(lowest, low).stderr
     high_error = uncertainty_of_terms(highest, high).stderr
@@ -242,7 +253,10 @@ def bounds_interval(
 def _evidence(
     estimate: Estimate, ends: Sequence[ExtremeEstimate] | None, *, has_lost: bool
 ) -> Evidence | None:
-    """The terms that a group needs; None if the number is not a sum of means."""
+    """Returns the terms that a group needs.
+
+    None if the number is not a sum of means.
+    """
     if estimate.value is not None and estimate.terms is None:
         return None
     terms = estimate.terms or ()
@@ -287,24 +301,27 @@ def combine(
     weight_by_size: bool,
     counts_absent: bool = False,
 ) -> Result:
-    """A group's number: the mean of its tasks, weighted equally or by their trials.
+    """Returns a group's number: the mean of its tasks' numbers.
 
-    A task is left out if none of its trials could be asked or scored (unsupported,
-    faulty, unavailable), or if no answer holds anything for the metric (inapplicable).
-    If all trials of a task are lost (failed, unscored), the group has no value, only
-    bounds. Weights count the trials that could have been scored, so lost and faulty
-    trials do not change them. The weights of the bounds also count faulty trials.
+    The tasks are weighted equally or by their number of trials.
 
-    A task whose answers or verdicts are all refused counts in the bounds, not in the
-    value.
+    A task is left out if none of its trials could be run or scored (unsupported,
+    faulty, unavailable). It is also left out if no answer contains anything for the
+    metric (inapplicable). If all trials of a task are lost (failed, unscored), the
+    group has no value, only bounds. Weights count the trials that could have been
+    scored, so lost and faulty trials do not change them. The weights of the bounds also
+    count faulty trials.
 
-    With ``counts_absent`` no other member is left out. A member that the model does not
-    support counts as 0, weighted by its trials. If a member is unknown (unavailable,
-    inapplicable, faulty, not asked), the group has no value.
+    If all answers or verdicts of a task are refused, the task counts in the bounds, not
+    in the value.
 
-    Standard error and interval are those of the same weighted mean; None if a member
-    has none. Clusters of the same name in several members are the same clusters. If a
-    member is not a mean, all members are treated as independent.
+    With ``counts_absent`` no other member is left out. If the model does not support a
+    member, the member counts as 0, weighted by its trials. If a member is unknown
+    (unavailable, inapplicable, faulty, not run), the group has no value.
+
+    The standard error and the interval are those of the same weighted mean. They are
+    None if a member has none. Clusters with the same name in several members are the
+    same clusters. If a member is not a mean, all members are treated as independent.
     """
     counted: list[Result] = []
     counted_sizes: list[int] = []
@@ -399,7 +416,7 @@ def _group_terms(
     shares: Sequence[float],
     which: Literal["value", "low", "high"],
 ) -> tuple[Term, ...] | None:
-    """The terms of the value or of a bound; None if a member has none."""
+    """Returns the terms of the value or of a bound, or None if a member has none."""
     by_member: list[tuple[Term, ...] | None] = []
     for member in members:
         evidence = member.evidence
@@ -411,8 +428,11 @@ def _group_terms(
 
 
 def _reason_of(member: Result) -> str:
-    """Why a group has no interval: the reason of a member without one. It does not name
-    the member, so that the same reason of several groups is stated once."""
+    """Returns why a group has no interval: the reason of a member without one.
+
+    It does not name the member, so that the same reason of several groups is stated
+    once.
+    """
     return member.no_interval or f"{member.task} has none"
 
 
@@ -437,7 +457,7 @@ def _group_bounds_ci95(
     high_terms = _group_terms(members, shares, "high")
     if low_terms is not None and high_terms is not None:
         return bounds_interval(bounds, low_terms, high_terms)
-    # as for intervals of independent members, each side by itself
+    # Each side is computed separately, as in ``weighted_mean_interval``.
     below, above = [], []
     for member, share in zip(members, shares, strict=True):
         if member.bounds is None or member.bounds_ci95 is None:
@@ -449,14 +469,17 @@ def _group_bounds_ci95(
 
 
 def scorable(result: Result) -> int:
-    """The number of trials that could have been scored."""
+    """Returns the number of trials that could have been scored."""
     impossible = result.unsupported + result.unavailable + result.inapplicable
     return result.n - impossible - result.faulty
 
 
 def is_unsupported(result: Result) -> bool:
-    """Whether the model supports none of the trials; faulty trials do not count. A
-    group with weights but no value is unknown instead."""
+    """Returns True if the model supports none of the trials.
+
+    Faulty trials do not count. The result is False for a group with weights but no
+    value, because its number is unknown.
+    """
     is_unknown = result.value is None and bool(result.weights)
     return (
         result.unsupported > 0
@@ -472,7 +495,7 @@ def _shares(trials: Sequence[int], *, weight_by_size: bool) -> list[float]:
 
 
 def _weighted(values: Sequence[float | None], shares: Sequence[float]) -> float | None:
-    """The weighted mean; None without any value, or if one is missing."""
+    """Returns the weighted mean, or None if a value is missing or there are no values."""
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
         return None

@@ -1,8 +1,8 @@
 """The terms of a number that is a weighted sum of means, and their clusters.
 
 A plain mean is one term. The levels of a macro mean, the members of a group and the
-parts of a combined number are terms, too. Terms over the same clusters are not
-independent: the influences of a cluster on each of them are added up first.
+parts of a combined number are also terms. Terms over the same clusters are not
+independent, so the influences of a cluster on each of them are added up first.
 """
 
 from __future__ import annotations
@@ -26,18 +26,19 @@ from mmeval.aggregate.statistics import Interval
 from mmeval.records.evidence import Term
 
 FEW = 10
-"""If fewer clusters lie off an end of the range, the variance is not reliable: rare
-errors may be missing from the samples."""
+"""If fewer clusters are off an end of the range, the variance is not reliable, because
+rare errors may be missing from the samples."""
 _TIES = 1e-9
-"""Values that differ by less than this share of the range are equal: their last digits
-depend on the order of adding."""
+"""Values that differ by less than this share of the range are equal. Their last digits
+depend on the order of the addition."""
 
 
 class Component(NamedTuple):
-    """Terms that share clusters; components are independent of each other.
+    """A group of terms that share clusters.
 
-    ``value`` and ``range`` are what the terms add to the number. ``influences`` has the
-    influence of each cluster on the number; None if only the variance is known.
+    Components are independent of each other. ``value`` and ``range`` are what the terms
+    add to the number. ``influences`` has the influence of each cluster on the number,
+    or is None if only the variance is known.
     """
 
     value: float
@@ -53,10 +54,10 @@ class Component(NamedTuple):
 def term_of_residuals(
     residuals: Sequence[float], sums: ClusterSums, *, value: float, range: Interval
 ) -> Term:
-    """The term of the mean ``value`` with the residuals of its clusters.
+    """Returns the term of the mean ``value`` with the residuals of its clusters.
 
-    The residual of a cluster is how much it moves the mean: the sum of its values less
-    its trials times the mean, over all trials.
+    The residual of a cluster is the amount by which it moves the mean. It is the sum of
+    the cluster's values minus its trials times the mean, divided by all trials.
     """
     clusters = len(sums.counts)
     if are_equal(sums.counts):
@@ -73,12 +74,12 @@ def term_of_residuals(
 
 
 def term_of_mean(scores: Scores, *, weighted: bool = False) -> Term | None:
-    """The term of a plain or weighted mean; None without any value."""
+    """Returns the term of a plain or weighted mean, or None if no trial has a value."""
     return term_of_sums(cluster_sums(scores, weighted=weighted), scores.range)
 
 
 def term_of_sums(sums: ClusterSums, range: Interval) -> Term | None:
-    """The term of a mean, from its clusters' sums; None without any trial."""
+    """Returns the term of a mean from its clusters' sums, or None without any trial."""
     if not sums.counts:
         return None
     if are_equal(sums.counts):
@@ -98,15 +99,17 @@ def term_of_sums(sums: ClusterSums, range: Interval) -> Term | None:
 
 
 def _has_few(sums: ClusterSums, range: Interval) -> bool:
-    """Whether fewer than ``FEW`` clusters lie above the low end, or below the high
-    one."""
+    """Returns True if few clusters are off an end of the range.
+
+    That is fewer than ``FEW`` clusters above the low end, or below the high end.
+    """
     low, high = range
     if not (math.isfinite(low) and math.isfinite(high)):
         return True
     least = _TIES * (high - low)
     above = below = 0
     for total, count in zip(sums.totals, sums.counts, strict=True):
-        # a score without a value (NaN) may lie anywhere
+        # A score without a value (NaN) may be anywhere, so it counts on both sides.
         if above < FEW and not total - low * count <= least * count:
             above += 1
         if below < FEW and not high * count - total <= least * count:
@@ -117,14 +120,14 @@ def _has_few(sums: ClusterSums, range: Interval) -> bool:
 
 
 def scaled(terms: Iterable[Term], share: float) -> tuple[Term, ...]:
-    """The terms of a number multiplied by ``share``."""
+    """Returns the terms of a number multiplied by ``share``."""
     return tuple(term._replace(share=share * term.share) for term in terms)
 
 
 def terms_of(
     members: Sequence[tuple[Term, ...] | None], shares: Sequence[float]
 ) -> tuple[Term, ...] | None:
-    """The terms of a weighted mean of numbers; None if a number has none."""
+    """Returns the terms of a weighted mean of numbers, or None if a number has none."""
     all_terms: list[Term] = []
     for terms, share in zip(members, shares, strict=True):
         if terms is None:
@@ -134,13 +137,13 @@ def terms_of(
 
 
 def components(terms: Sequence[Term]) -> list[Component]:
-    """Group terms that have a cluster in common into components."""
+    """Groups terms that have a cluster in common into components."""
     groups = connected([term.clusters for term in terms])
     return [_component([terms[place] for place in group]) for group in groups]
 
 
 def _value_and_range(terms: Iterable[Term]) -> tuple[float, Interval]:
-    """The value and the range of a sum of terms."""
+    """Returns the value and the range of a sum of terms."""
     values, lows, highs = [], [], []
     for term in terms:
         values.append(term.share * term.value)
@@ -180,8 +183,11 @@ def component_of(
     value: float,
     terms: Sequence[Term],
 ) -> Component:
-    """The component of a number with a known standard error but unknown influences.
-    ``terms`` are those of means over the same trials."""
+    """Returns the component of a number whose standard error alone is known.
+
+    The clusters' influences on it are unknown. ``terms`` are the terms of means over
+    the same trials.
+    """
     means = scaled(terms, 1 / len(terms))
     sizes = _by_cluster(means, [term.sizes for term in means])
     _, range = _value_and_range(means)
@@ -199,7 +205,7 @@ def component_of(
 def _by_cluster(
     terms: Sequence[Term], columns: Sequence[Sequence[float]]
 ) -> list[float]:
-    """The sums of columns by cluster, each column weighted by its term's share."""
+    """Sums columns by cluster, each column weighted by its term's share."""
     sums: dict[str, float] = {}
     for term, column in zip(terms, columns, strict=True):
         for cluster, number in zip(term.clusters, column, strict=True):
