@@ -160,7 +160,7 @@ def bounds_tail(gap: float, stderr: float) -> float:
 
 
 def _effective(independent: Sequence[Component]) -> float:
-    """Returns the number of equal clusters with as much information as all components."""
+    """Returns the number of equal clusters with the information of all components."""
     whole = math.fsum(component.share for component in independent)
     squares = []
     for component in independent:

@@ -86,7 +86,7 @@ def resample_together(
 
 
 def fewer(iterations: int, rows: int) -> int:
-    """Returns the number of draws for an aggregator that reads ``rows`` rows per draw."""
+    """Returns the number of draws for an aggregator with ``rows`` rows per draw."""
     return min(iterations, max(FEWEST_DRAWS, ROWS // rows))
 
 

@@ -305,7 +305,7 @@ class Scores:
         return frozenset(self._refused_scores - self._refused)
 
     def by_cluster(self) -> dict[str, Sequence[int]]:
-        """Returns the positions of each cluster's rows, including rows without a value."""
+        """Returns the positions of each cluster's rows, with or without a value."""
         places: dict[str, array[int]] = {}
         for i, cluster in enumerate(self._clusters):
             places.setdefault(cluster, array("q")).append(i)

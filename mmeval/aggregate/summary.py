@@ -495,7 +495,7 @@ def _shares(trials: Sequence[int], *, weight_by_size: bool) -> list[float]:
 
 
 def _weighted(values: Sequence[float | None], shares: Sequence[float]) -> float | None:
-    """Returns the weighted mean, or None if a value is missing or there are no values."""
+    """Returns the weighted mean, or None if a value is missing or none exists."""
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
         return None
