@@ -151,7 +151,7 @@ def _power_sum(sizes: Mapping[float, int], power: int) -> float:
 
 
 def _adjusted_sum(sizes: Mapping[float, int], power: int) -> float:
-    """Returns the sum of share² / (1 - share) times share ** ``power`` over clusters."""
+    """Sums share² / (1 - share) times share ** ``power`` over the clusters."""
     summands = []
     for share, count in sizes.items():
         summands.append(count * share ** (2 + power) / (1 - share))

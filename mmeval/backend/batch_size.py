@@ -25,7 +25,7 @@ class BatchSize(NamedTuple):
         return f"auto:{self.growths}" if self.growths else "auto"
 
     def rows_for(self, backend: BatchBackend) -> int:
-        """The number of rows for a backend, at most its maximum."""
+        """Returns the number of rows per batch for a backend, at most its maximum."""
         usual: int = getattr(backend, "usual_batch_size", backend.max_batch_size)
         return max(1, min(backend.max_batch_size, self.rows or usual))
 

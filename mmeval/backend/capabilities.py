@@ -65,14 +65,17 @@ class Capabilities:
         outputs: Sequence[str],
         mode: OutputMode = "interleaved",
     ) -> Capabilities:
-        """Capabilities from names of kinds. Text includes code.
+        """Creates capabilities from names of kinds. Text includes code.
 
         Raises UnknownNameError for an unknown kind.
         """
         return cls(_limits(inputs), _limits(outputs), mode)
 
     def missing(self, request: Request) -> list[str]:
-        """The reasons why this backend cannot answer a request; empty if it can."""
+        """Returns the reasons why this backend cannot answer a request.
+
+        The list is empty if it can.
+        """
         if self._is_simple_match(request):
             return []
         not_taken = request.kinds() - {"reasoning", *self.inputs}
@@ -91,7 +94,8 @@ class Capabilities:
         return gaps + self._exceeded(request)
 
     def _how_to_add(self, kinds: Sequence[PartKind]) -> list[str]:
-        """How to add these output kinds: by a role, or by the argument ``outputs``."""
+        """Returns how to add these output kinds: with a role or the argument
+        ``outputs``."""
         flags: dict[str, None] = {}
         for kind in kinds:
             if kind in self.by_role:
@@ -104,13 +108,13 @@ class Capabilities:
         return [f"if the model does, add the argument outputs={'+'.join(named)}"]
 
     def unknown_options(self, params: GenerationParams) -> list[str]:
-        """The parameters of one modality that this backend does not know."""
+        """Returns the parameters of one modality that this backend does not know."""
         if not params.options or self.options is None:
             return []
         return sorted(params.options.keys() - self.options)
 
     def _is_simple_match(self, request: Request) -> bool:
-        """A quick check for the common request: text only, one output kind."""
+        """Checks quickly for the most common request: text only, one output kind."""
         wants = request.wants
         if len(wants) != 1 or wants[0] not in self.outputs or "text" not in self.inputs:
             return False

@@ -230,7 +230,7 @@ AnyBackend = ModelBackend | BatchBackend | ProgramBackend | SampleBackend
 
 
 def workers_of(backend: object) -> Sequence[Mapping[str, Any]]:
-    """The arguments of the copies that a backend declares; empty if it has none."""
+    """Returns the arguments of the copies that a backend declares, if any."""
     return (
         tuple(backend.workers)
         if isinstance(backend, Parallel) and isinstance(backend, BatchBackend)
@@ -239,12 +239,18 @@ def workers_of(backend: object) -> Sequence[Mapping[str, Any]]:
 
 
 def model_name_of(identity: Mapping[str, Any]) -> str:
-    """The name of a backend's model, else of the backend, for prices and verdicts."""
+    """Returns the name of a backend's model, for prices and verdicts.
+
+    Without a model, it is the name of the backend.
+    """
     return str(identity.get("model") or identity.get("backend") or "unnamed")
 
 
 def hosts_of(backend: Backend) -> str:
-    """The hosts that a backend sends calls to; empty for this machine."""
+    """Returns the hosts that a backend sends calls to.
+
+    The string is empty if the backend runs on this machine.
+    """
     provenance = backend.provenance
     urls = [
         str(backend.identity.get("base_url") or ""),

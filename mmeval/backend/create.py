@@ -51,7 +51,7 @@ _TEXT = (str, "str", str | None, "str | None")
 
 
 def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
-    """Create a backend from its plugin name and arguments.
+    """Creates a backend from its plugin name and arguments.
 
     Raises UnknownNameError for an unknown name or argument, UsageError for a missing
     argument or one of the wrong type, PluginError for an object that is not a backend.
@@ -102,7 +102,7 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
 
 
 def check_members(name: str, backend: AnyBackend) -> None:
-    """Raise PluginError if a member of every backend is missing or unusable."""
+    """Raises PluginError if a member of every backend is missing or unusable."""
     for member in ("capabilities", "identity", "close"):
         # dir() of a wrapper may not list the members that it passes on
         if member not in dir(backend) and not hasattr(backend, member):
@@ -119,7 +119,7 @@ def check_members(name: str, backend: AnyBackend) -> None:
 
 
 def takes_argument(name: str, arg: str) -> bool:
-    """Whether a backend takes an argument; True if the backend cannot be loaded."""
+    """Returns True if a backend takes an argument, or if it cannot be loaded."""
     try:
         arg_names, takes_any = _arguments(plugins.load("mmeval.model_backends", name))
     except MmevalError:
@@ -128,14 +128,14 @@ def takes_argument(name: str, arg: str) -> bool:
 
 
 def _arguments(factory: Callable[..., object]) -> tuple[list[str], bool]:
-    """The names of a backend's arguments, and whether it also takes any others."""
+    """Returns a backend's argument names, and True if it takes any other argument."""
     parameters = inspect.signature(factory).parameters.values()
     arg_names = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
     return arg_names, len(arg_names) < len(parameters)
 
 
 def check_backend_name(name: str) -> None:
-    """Raise UnknownNameError for an unknown backend, such as the name of a model."""
+    """Raises UnknownNameError for an unknown backend, such as the name of a model."""
     names = plugins.names("mmeval.model_backends")
     normalized = name.replace("-", "_")
     # without any plugin, the message about the tasks says how to install them
@@ -165,7 +165,7 @@ def _text(
     arg: str,
     value: Any,
 ) -> Any:
-    """The value of a text parameter: a whole number becomes its text.
+    """Returns the value of a text parameter. A whole number becomes a string.
 
     Raises UsageError for a float, since its spelling is lost.
     """

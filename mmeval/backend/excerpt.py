@@ -43,13 +43,13 @@ _PLAIN_SOUNDS = ("audio/wav", "audio/mpeg")
 
 
 def is_large(media: Media, limits: DecodeLimits) -> bool:
-    """Whether a picture must be made smaller or converted. Decodes it."""
+    """Returns True if a picture must be made smaller or converted. Decodes it."""
     side = max(image(media, limits=limits).size)
     return side > MAX_SIDE or media.mime not in _PLAIN_PICTURES
 
 
 def smaller(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
-    """The picture as PNG, at most ``MAX_SIDE`` pixels wide and high."""
+    """Returns the picture as PNG, at most ``MAX_SIDE`` pixels wide and high."""
     whole = image(media, limits=limits)
     scale = min(1.0, MAX_SIDE / max(whole.size))
     size = (max(1, round(whole.width * scale)), max(1, round(whole.height * scale)))
@@ -58,12 +58,12 @@ def smaller(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
 
 
 def is_long(media: Media, limits: DecodeLimits) -> bool:
-    """Whether a sound must be cut or converted. Decodes its beginning."""
+    """Returns True if a sound must be cut or converted. Decodes its beginning."""
     return _sound(media, limits).more or media.mime not in _PLAIN_SOUNDS
 
 
 def sound_excerpt(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
-    """The sound as WAV, at most its first ``MAX_AUDIO_SECONDS``."""
+    """Returns the sound as WAV, at most its first ``MAX_AUDIO_SECONDS``."""
     start = _sound(media, limits)
     samples = start.samples
     if start.rate != AUDIO_RATE:
@@ -81,7 +81,7 @@ def _sound(media: Media, limits: DecodeLimits) -> SoundStart:
 
 
 def document_excerpt(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
-    """The first ``MAX_DOCUMENT_CHARS`` characters of a document.
+    """Returns the first ``MAX_DOCUMENT_CHARS`` characters of a document.
 
     A PDF without text gives pictures of its first pages. Raises the errors of
     ``mmeval.media.decode``.

@@ -27,7 +27,7 @@ _START_SECONDS = 0.1
 def encoded_anew(
     request: Request, capabilities: Capabilities
 ) -> Iterator[tuple[PartKind, Media]]:
-    """The media of a request that the backend re-encodes, each with its kind."""
+    """Yields the media of a request that the backend re-encodes, with their kinds."""
     for message in request.messages:
         for part in message.content.parts:
             formats = capabilities.inputs.get(part.kind, ANY).formats
@@ -37,7 +37,10 @@ def encoded_anew(
 
 
 def encoding_fault(kind: PartKind, media: Media) -> str:
-    """Why a medium cannot be re-encoded and sent; empty if it can."""
+    """Returns why a medium cannot be re-encoded and sent.
+
+    The string is empty if it can.
+    """
     try:
         if kind == "image":
             decode.image(media)

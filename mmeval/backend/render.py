@@ -80,7 +80,7 @@ class RenderedViews(NamedTuple):
 
 
 def render(geometry: MeshArrays) -> RenderedViews:
-    """Draw the three views of a mesh.
+    """Draws the three views of a mesh.
 
     Only its vertices are drawn if it has no faces or too many.
     """
@@ -110,7 +110,10 @@ def render(geometry: MeshArrays) -> RenderedViews:
 
 
 def _is_drawn_solid(vertices: Floats, faces: Ints) -> bool:
-    """Whether to draw the faces: there are some, and not too many pixels to test."""
+    """Returns True if the faces are drawn.
+
+    There must be some, and few enough pixels to test.
+    """
     if not 0 < len(faces) <= MAX_FACES:
         return False
     for view in VIEWS:
@@ -123,7 +126,7 @@ def _is_drawn_solid(vertices: Floats, faces: Ints) -> bool:
 
 
 def _placed(vertices: Floats) -> Floats:
-    """Vertices in pixels from the centre; their longest side fills the view."""
+    """Returns vertices in pixels from the centre. Their longest side fills the view."""
     import numpy
 
     # scale down first: differences of huge numbers would overflow
@@ -141,7 +144,7 @@ def _placed(vertices: Floats) -> Floats:
 def _view(
     vertices: Floats, faces: Ints, view: View, *, cloud: bool
 ) -> NDArray[np.uint8]:
-    """Draw one view as rows of pixels."""
+    """Draws one view as rows of pixels."""
     import numpy
 
     canvas = _Canvas()
@@ -165,7 +168,7 @@ def _view(
 
 
 def _projected(vertices: Floats, view: View) -> tuple[Floats, Floats]:
-    """Vertices in pixels from the view's upper left corner, and their depths."""
+    """Returns vertices in pixels from the view's upper left corner, and their depths."""
     import numpy
 
     flat = numpy.stack(
@@ -187,7 +190,7 @@ def _points(
     depth: Floats,
     bright: float,
 ) -> _Fragments:
-    """Points of one pixel each."""
+    """Returns vertices as points of one pixel each."""
     import numpy
 
     pixels = numpy.floor(flat).astype(numpy.int64)
@@ -197,7 +200,10 @@ def _points(
 
 
 def _boxes(flat: Floats, faces: Ints) -> tuple[Ints, Ints]:
-    """The first pixel of each triangle's box, and its size as powers of two."""
+    """Returns the first pixel of each triangle's bounding box, and the box's size.
+
+    The sizes are rounded up to powers of two.
+    """
     import numpy
 
     corners = flat[faces]
@@ -209,7 +215,7 @@ def _boxes(flat: Floats, faces: Ints) -> tuple[Ints, Ints]:
 def _fragments(
     flat: Floats, depth: Floats, bright: Floats, faces: Ints
 ) -> Iterator[_Fragments]:
-    """The pixels that faces cover. Boxes of equal size are tested together."""
+    """Yields the pixels that faces cover. Boxes of equal size are tested together."""
     import numpy
 
     if not len(faces):
@@ -234,7 +240,7 @@ def _fragments(
 def _covered(
     corners: Floats, depth: Floats, bright: Floats, first: Ints, steps: Ints
 ) -> _Fragments:
-    """The pixels whose centre is in a triangle or on its edge."""
+    """Returns the pixels whose centre is in a triangle or on its edge."""
     import numpy
 
     area = _cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -276,7 +282,7 @@ class _Canvas:
         self._bright = numpy.ones(SIDE * SIDE)
 
     def uncovered(self, fragments: _Fragments) -> _Fragments:
-        """The fragments where nothing has been drawn yet."""
+        """Returns the fragments where nothing has been drawn yet."""
         import numpy
 
         free = numpy.isneginf(self._depth[fragments.pixels])
@@ -285,8 +291,10 @@ class _Canvas:
         )
 
     def add(self, fragments: _Fragments) -> None:
-        """Add the fragments that are nearer than earlier ones; at equal depth, the
-        brightest."""
+        """Adds the fragments that are nearer than earlier ones.
+
+        At equal depth, the brightest fragment wins.
+        """
         import numpy
 
         place, depth, bright = fragments
@@ -296,7 +304,7 @@ class _Canvas:
         self._bright[place[nearest][order]] = bright[nearest][order]
 
     def pixels(self) -> NDArray[np.uint8]:
-        """Rows of RGB colours on a white ground."""
+        """Returns rows of RGB colours on a white background."""
         import numpy
 
         covered = numpy.isfinite(self._depth)

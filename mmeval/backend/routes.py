@@ -53,7 +53,7 @@ _MATERIAL = "model/mtl"
 
 
 def checked_routes(names: Sequence[str]) -> tuple[str, ...]:
-    """The names of routes without duplicates.
+    """Checks the names of routes and returns them without duplicates.
 
     Raises UsageError for an unknown name and for two routes from the same kind,
     MissingExtraError for a route whose package is not installed.
@@ -82,7 +82,7 @@ def checked_routes(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def widened(capabilities: Capabilities, names: Sequence[str]) -> Capabilities:
-    """The capabilities plus the kinds that the routes can convert.
+    """Returns the capabilities plus the kinds that the routes can convert.
 
     Raises UsageError for a route to a kind that the backend does not take.
     """
@@ -101,7 +101,9 @@ def widened(capabilities: Capabilities, names: Sequence[str]) -> Capabilities:
 def convert(
     request: Request, names: Sequence[str], limits: DecodeLimits = DEFAULT_LIMITS
 ) -> tuple[Request, tuple[str, ...]]:
-    """Convert the media of a request with the routes. Returns a warning for each one.
+    """Converts the media of a request with the routes.
+
+    Returns the request, and a warning for each converted medium.
 
     A named route is used even if the model could read the medium itself. A route that
     only shortens leaves short media unchanged. Raises the errors of
@@ -136,7 +138,9 @@ def convert(
 def even_frames(
     media: Media, count: int, *, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> list[Frame]:
-    """At most ``count`` different frames: the midpoints of equal shares of the video.
+    """Returns at most ``count`` different frames.
+
+    They are the midpoints of equal shares of the video.
 
     Raises the errors of ``mmeval.media.decode``.
     """
@@ -154,7 +158,9 @@ def even_frames(
 def routes_to_fewer(
     capabilities: Capabilities, *, video_frames: int, first_picture: bool
 ) -> tuple[Route, ...]:
-    """The routes that reduce the inputs for a model that does not take all of them.
+    """Returns the routes that reduce the inputs for a model with few input kinds.
+
+    The model does not take video, or takes only one picture.
 
     A model without video gets ``video_frames`` even frames of each one (0: none). With
     ``first_picture``, a model that takes a single picture gets the first one, or the

@@ -55,7 +55,7 @@ class Sendable(NamedTuple):
 def sendable(
     call: Call, capabilities: Capabilities, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> Sendable:
-    """Make the request that a call sends.
+    """Makes the request that a call sends.
 
     This decodes media, which takes seconds: call it in a thread. A damaged medium gives
     a ``bad_media`` error. A medium above the limits, or one that cannot be converted,
@@ -78,7 +78,10 @@ def sendable(
 
 
 def missing(call: Call, capabilities: Capabilities) -> list[str]:
-    """The reasons why these capabilities do not fit a call; empty if they do."""
+    """Returns the reasons why these capabilities do not fit a call.
+
+    The list is empty if they do.
+    """
     return capabilities.missing(
         foreseen(call, capabilities) if call.convert else call.request
     )
@@ -87,13 +90,15 @@ def missing(call: Call, capabilities: Capabilities) -> list[str]:
 def can_take(
     kind: PartKind, routes: Sequence[str | Route], capabilities: Capabilities
 ) -> bool:
-    """Whether media of a kind can be sent, unchanged or with one of the routes."""
+    """Returns True if media of a kind can be sent, unchanged or with one of the routes."""
     inputs = frozenset(capabilities.inputs)
     return kind in inputs or kind in _routes(tuple(routes), inputs)
 
 
 def route_mark(call: Call, capabilities: Capabilities) -> str:
-    """A digest of the routes, with versions, that may convert the call's media.
+    """Returns a digest of the routes that may convert the call's media.
+
+    The digest covers the versions of the routes.
 
     It is empty if all media are sent unchanged.
     """
@@ -110,7 +115,10 @@ def route_mark(call: Call, capabilities: Capabilities) -> str:
 
 
 def foreseen(call: Call, capabilities: Capabilities) -> Request:
-    """The request with placeholders for converted media. Reads no media (dry run)."""
+    """Returns the request with placeholders for converted media.
+
+    It reads no media, so a dry run can use it.
+    """
     converted: dict[PartKind, Route] = {}
     single: list[PartKind] = []
     for kind, named in _routes(call.convert, frozenset(capabilities.inputs)).items():
@@ -132,7 +140,7 @@ def foreseen(call: Call, capabilities: Capabilities) -> Request:
 
 
 def absent_packages(call: Call, capabilities: Capabilities) -> list[MissingExtraError]:
-    """The missing packages that are needed to convert the media of a call."""
+    """Returns the missing packages that are needed to convert the media of a call."""
     routes = _routes(call.convert, frozenset(capabilities.inputs))
     kinds = call.request.kinds() - capabilities.inputs.keys()
     needs = [routes[kind].route.needs for kind in kinds & routes.keys()]
@@ -149,7 +157,7 @@ class _NamedRoute:
 def _routes(
     names: tuple[str | Route, ...], inputs: frozenset[PartKind]
 ) -> Mapping[PartKind, _NamedRoute]:
-    """For each kind, the first route that leads to one of the inputs."""
+    """Returns, for each kind, the first route that leads to one of the inputs."""
     routes: dict[PartKind, _NamedRoute] = {}
     for item in names:
         route = ROUTES[item] if isinstance(item, str) else item
@@ -181,7 +189,7 @@ class _Conversion:
         self._limits = limits
 
     def request(self, request: Request) -> Request:
-        """The request to send, with the original digest. Raises _MediaError."""
+        """Returns the request to send, with the original digest. Raises _MediaError."""
         messages: list[Message] = []
         for message in request.messages:
             parts: list[Part] = []
@@ -199,7 +207,7 @@ class _Conversion:
         return request.with_messages(tuple(messages))
 
     def _parts(self, part: Part) -> list[Part]:
-        """The parts to send instead of a part."""
+        """Returns the parts to send instead of a part."""
         media = part.media
         if media is None:
             return [part]
@@ -230,7 +238,7 @@ class _Conversion:
 
 
 def _with_only_first(messages: Sequence[Message], kind: PartKind) -> list[Message]:
-    """The messages with only the first medium of a kind."""
+    """Returns the messages with only the first medium of a kind."""
     shortened: list[Message] = []
     is_later = False
     for message in messages:
@@ -256,7 +264,7 @@ def _is_due(
 
 
 def _check(media: Media, limits: DecodeLimits) -> None:
-    """Check a medium that is sent unchanged. Raises CorruptMediaError."""
+    """Checks a medium that is sent unchanged. Raises CorruptMediaError."""
     if not media.size:
         raise CorruptMediaError(f"{media.label}: it is empty (0 bytes)")
     try:
@@ -276,7 +284,7 @@ def _check(media: Media, limits: DecodeLimits) -> None:
 
 
 def _stand_in(part: Part, route: Route | None) -> list[Part]:
-    """Placeholders for the parts that a route makes from a part."""
+    """Returns placeholders for the parts that a route makes from a part."""
     media = part.media
     if route is None or media is None:
         return [part]

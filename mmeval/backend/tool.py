@@ -42,7 +42,9 @@ class Tool:
         title: str = "",
         **options: Any,
     ) -> Call:
-        """A call of the tool for a program to yield; keyword arguments as in ``Call``.
+        """Returns a call of the tool, for a program to yield.
+
+        The keyword arguments are those of ``Call``.
 
         ``system`` is an instruction beside the parts, for example how to read a text
         aloud. Options have no prefix: ``tool.call("a hare", size="512x512")`` sets
@@ -62,12 +64,18 @@ class Tool:
         )
 
     def made(self, reply: Reply) -> Part | str:
-        """The first part of the tool's kind in a reply, or a text why there is none."""
+        """Returns the first part of the tool's kind in a reply.
+
+        If there is none, it returns a string that says why.
+        """
         parts = self.all_made(reply)
         return parts if isinstance(parts, str) else parts[0]
 
     def all_made(self, reply: Reply) -> list[Part] | str:
-        """All parts of the tool's kind in a reply, or a text why there is none."""
+        """Returns all parts of the tool's kind in a reply.
+
+        If there are none, it returns a string that says why.
+        """
         if reply.response.output is None:
             error = reply.response.error
             if error is None:
@@ -88,7 +96,7 @@ class Tool:
 
 
 def load_tool(name: str) -> Tool:
-    """Load a tool by its name.
+    """Loads a tool by its name.
 
     Raises UnknownNameError, or PluginError for an object that is not a tool.
     """

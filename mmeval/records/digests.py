@@ -12,8 +12,8 @@ from typing import Any
 from mmeval.media.parts import Interleaved
 
 DIGEST_CHARS = 32
-"""Hex characters kept of a SHA-256 (128 bits): no collisions in practice, and short
-lines."""
+"""The number of hex characters of a SHA-256 that are kept (128 bits). The lines are
+short, and collisions do not happen in practice."""
 
 _encode = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
@@ -21,7 +21,9 @@ _encode = json.JSONEncoder(
 
 
 def canonical_json(value: Any) -> bytes:
-    """Canonical JSON: sorted keys, no blanks, UTF-8 (lone surrogates are kept).
+    """Returns canonical JSON as UTF-8.
+
+    Keys are sorted, there are no spaces, and lone surrogates are kept.
 
     Raises ValueError for NaN and infinities, which JSON cannot represent.
     """
@@ -29,27 +31,30 @@ def canonical_json(value: Any) -> bytes:
 
 
 def digest(value: Any) -> str:
-    """The digest of a JSON value, 32 hex characters."""
+    """Returns the digest of a JSON value: 32 hex characters."""
     return hashlib.sha256(canonical_json(value)).hexdigest()[:DIGEST_CHARS]
 
 
 def code_digest(function: Callable[..., Any]) -> str:
-    """The digest of a function's source text, or of its bytecode without source."""
+    """Returns the digest of a function's source text.
+
+    If the source is unavailable, the digest is that of the bytecode.
+    """
     try:
         return digest(inspect.getsource(function))
-    except (OSError, TypeError):  # typed into a prompt
-        # version 2: the same bytes in every process
+    except (OSError, TypeError):  # for example typed into an interactive prompt
+        # Version 2 of marshal writes the same bytes in every process.
         return digest(marshal.dumps(function.__code__, 2).hex())
 
 
 def call_seed(run_seed: int, request_digest: str, *draws: int) -> int:
-    """The seed of a call, in 0 .. 2**31 - 1.
+    """Returns the seed of a call, in 0 .. 2**31 - 1.
 
     It depends on the request, not on the task, so equal requests of two tasks have
-    equal seeds. ``draws`` counts how often the same request was made before: the repeat
-    of the trial; earlier calls of its program with this request; the same for a call
-    that an agent answers; rejected replies to this call. Trailing zeros may be left
-    out.
+    equal seeds. ``draws`` counts how often the same request was made before. In this
+    order it counts the repeats of the trial, earlier calls of its program with this
+    request, the same for a call that an agent answers, and rejected replies to this
+    call. Trailing zeros may be left out.
     """
     while len(draws) > 1 and not draws[-1]:
         draws = draws[:-1]
@@ -62,10 +67,10 @@ def line_digest(line: bytes) -> str:
 
 
 def content_digest(head: bytes, contents: Sequence[tuple[str, Interleaved]]) -> str:
-    """The digest of named contents: order, kinds, words and media bytes.
+    """Returns the digest of named contents: order, kinds, words and media bytes.
 
-    Each field is preceded by its length, so different contents never give the same
-    bytes.
+    The length of each field is written before the field, so different contents never
+    have the same bytes.
     """
     fields: list[str] = []
     for word, content in contents:

@@ -13,10 +13,11 @@ from typing import NamedTuple
 class Term(NamedTuple):
     """One mean of the sum, with its ``share`` of the result.
 
-    ``influences`` are the influences of the ``clusters`` on the mean; their squares sum
-    to its ``variance``. ``sizes`` are the clusters' shares of the trials or weights.
-    ``variance`` is None if all trials are in one cluster. ``has_few`` is true if few
-    clusters lie above the lowest value of ``range``, or few below the highest.
+    ``influences`` are the influences of the ``clusters`` on the mean. The sum of their
+    squares is the ``variance`` of the mean. ``sizes`` are the clusters' shares of the
+    trials or weights. ``variance`` is None if all trials are in one cluster.
+    ``has_few`` is true if few clusters are above the lowest value of ``range``, or few
+    are below the highest.
     """
 
     value: float
@@ -35,15 +36,15 @@ class Term(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """True if two clusters or more show how far the mean may be off."""
+        """True if there are at least two clusters, so that the error is known."""
         return self.variance is not None
 
 
 class Evidence(NamedTuple):
     """The terms of a result.
 
-    ``low`` and ``high`` are its terms if all lost values were lowest, or highest; None
-    if these are not known.
+    ``low`` are the terms if all lost values were the lowest possible values, ``high``
+    if they were the highest. Both are None if these values are unknown.
     """
 
     terms: tuple[Term, ...]

@@ -25,7 +25,7 @@ _OPTION_PREFIXES = ("image.", "audio.", "video.", "document.", "3d.", "code.", "
 
 @dataclass(frozen=True, slots=True)
 class GenerationParams:
-    """How to generate. None leaves a value to the model's default.
+    """The parameters of generation. With None, the model uses its default.
 
     ``options`` are parameters of one output modality under a dotted name, such as
     ``image.size`` or ``audio.voice``. A backend rejects options that it does not know.
@@ -38,14 +38,15 @@ class GenerationParams:
     stop: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     left_out: frozenset[str] = field(default=frozenset(), compare=False)
-    """Names set to ``none``: parameters that these are laid over lose their value."""
+    """The names that are set to ``none``. ``overlaid`` removes the values of these
+    parameters."""
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> GenerationParams:
-        """Parameters from ``generation_kwargs``.
+        """Returns parameters from ``generation_kwargs``.
 
         Names may be aliases (``max_gen_toks``, ``until``, ...). The value ``none``
-        removes a parameter, also one set by an earlier alias or by ``do_sample``.
+        removes a parameter, even if an earlier alias or ``do_sample`` has set it.
 
         Raises UnknownNameError for an unknown name, UsageError for a value of the wrong
         type or range.
@@ -67,11 +68,12 @@ class GenerationParams:
                 names = [*_PARAMETERS, *_GENERATION_ALIASES, "do_sample"]
                 raise UnknownNameError("generation parameter", name, names)
         if not values.get("do_sample", True) and "temperature" not in left_out:
-            parameters["temperature"] = 0.0  # do_sample=False overrules a temperature
+            # As in other harnesses, do_sample=False overrides a temperature.
+            parameters["temperature"] = 0.0
         return cls(**parameters, options=options, left_out=frozenset(left_out))
 
     def overlaid(self, other: GenerationParams) -> GenerationParams:
-        """These parameters, overridden by those that ``other`` sets."""
+        """Returns these parameters, overridden by those that ``other`` sets."""
         changed: dict[str, Any] = dict.fromkeys(other.left_out)
         if "stop" in changed:
             changed["stop"] = ()
@@ -81,7 +83,7 @@ class GenerationParams:
         return replace(self, **changed, options={**self.options, **other.options})
 
     def options_of(self, kind: PartKind) -> dict[str, Any]:
-        """The options of one modality, without the prefix of their names."""
+        """Returns the options of one modality, without the prefix of their names."""
         prefix = f"{kind}."
         return {
             name[len(prefix) :]: value
@@ -111,7 +113,7 @@ def _typed_parameter(name: str, value: Any) -> Any:
         pass
     expected = "a number"
     if name == "stop":
-        expected = "words"
+        expected = "a string or a list of strings"
     elif name in ("max_tokens", "top_k"):
         expected = "a whole number"
     raise UsageError(f"generation parameter {name}={value!r}: must be {expected}")
@@ -122,7 +124,7 @@ def _within(
     value: Any,
     number: float,
 ) -> float:
-    """The number. Raises UsageError outside the range of the parameter."""
+    """Returns the number. Raises UsageError outside the range of the parameter."""
     is_valid, expected = {
         "max_tokens": (number >= 1, "at least 1"),
         "temperature": (number >= 0, "at least 0"),
@@ -135,12 +137,12 @@ def _within(
 
 @dataclass(frozen=True)
 class Request:
-    """One request to a backend; ``wants`` are the kinds of part to answer with.
+    """One request to a backend.
 
-    ``digest`` covers the messages, parameters, requested kinds and media bytes. It does
-    not cover the seed, file names or the task. The broker sets ``seed`` and ``key``.
-    ``key`` identifies the call among those of all runs, so that a server recognises a
-    retry; it is empty if there is none.
+    ``wants`` are the requested kinds of part. ``digest`` covers the messages,
+    parameters, requested kinds and media bytes. It does not cover the seed, file names
+    or the task. The broker sets ``seed`` and ``key``. ``key`` identifies the call among
+    the calls of all runs, so that a server recognises a retry. It may be empty.
     """
 
     messages: tuple[Message, ...]
@@ -150,7 +152,7 @@ class Request:
     key: str = ""
 
     _digest: str = field(default="", init=False, compare=False, repr=False)
-    """The cached digest: computing it may read media."""
+    """The digest is cached, because computing it may read media."""
 
     @property
     def digest(self) -> str:
@@ -161,17 +163,20 @@ class Request:
         return self._digest
 
     def with_seed(self, seed: int, key: str = "") -> Request:
-        """The request with another seed, which is not part of the digest."""
+        """Returns the request with another seed, which is not part of the digest."""
         request = Request(self.messages, self.params, self.wants, seed, key)
         return request._under(self.digest)
 
     def with_messages(self, messages: tuple[Message, ...]) -> Request:
-        """The request with media in other formats, under the original digest."""
+        """Returns the request with converted media, under the original digest."""
         request = Request(messages, self.params, self.wants, self.seed, self.key)
         return request._under(self.digest)
 
     def without_options(self, names: Collection[str]) -> Request:
-        """The request without some options of modalities, under the same digest."""
+        """Returns the request without some options of modalities.
+
+        The digest remains that of the original request.
+        """
         if not names:
             return self
         options = dict(self.params.options)
@@ -182,19 +187,19 @@ class Request:
         return request._under(self.digest)
 
     def replied(self) -> Request:
-        """The request to send after a reply, with another key.
+        """Returns the request to send after a reply, with another key.
 
         With the old key, the server may send the same reply again.
         """
         return self.with_seed(self.seed, digest(self.key)) if self.key else self
 
     def _under(self, original_digest: str) -> Request:
-        """Set the digest of this new request to that of the original."""
+        """Sets the digest of this new request to that of the original."""
         object.__setattr__(self, "_digest", original_digest)
         return self
 
     def kinds(self) -> set[PartKind]:
-        """The kinds of part that a backend must be able to read."""
+        """Returns the kinds of part that a backend must be able to read."""
         kinds: set[PartKind] = set()
         for message in self.messages:
             for part in message.content.parts:
@@ -213,16 +218,17 @@ class Request:
 
 _MOST_CACHED = 64
 _cache: dict[tuple[Any, ...], tuple[GenerationParams, bytes]] = {}
-"""Keyed by the id of the parameters and by the kinds.
+"""JSON of parameters, by the id of the parameters and the requested kinds.
 
-Each entry holds its parameters, so that no other object gets the same id.
+Each entry keeps a reference to its parameters. Otherwise another object could get the
+same id.
 """
 
 
 def _params_json(params: GenerationParams, wants: tuple[PartKind, ...]) -> bytes:
-    """Parameters and requested kinds as canonical JSON.
+    """Returns parameters and requested kinds as canonical JSON.
 
-    Cached, because the calls of a run repeat them.
+    The result is cached, because the calls of a run repeat the same parameters.
     """
     cached = _cache.get((id(params), *wants))
     if cached is None:

@@ -45,20 +45,20 @@ HOPELESS: frozenset[ErrorKind] = frozenset(
 """Errors of the request: the same request fails again."""
 
 MOST_TOKENS = 10**12
-"""An upper bound for the tokens of a call; larger counts are errors of the server."""
+"""The maximum number of tokens of a call. A larger count is an error of the server."""
 
 FinishReason = Literal["stop", "length", "refused", "error"]
 """How an answer ended.
 
-``refused``: the model declined, or a filter of its service stopped it. This is an
-answer, not an error: the same request would be refused again.
+``refused`` means that the model declined, or that a filter of its service stopped it.
+This is an answer, not an error, because the same request would be refused again.
 """
 _FINISH_REASONS: tuple[FinishReason, ...] = get_args(FinishReason)
 
 
 def finish_reason_from(value: object) -> FinishReason:
-    """A recorded reason; ``stop`` for any unknown value."""
-    # older journals have this name for refusals
+    """Returns a recorded finish reason, or ``stop`` for an unknown value."""
+    # Older journals use this name for refusals.
     if value == "content_filter":
         return "refused"
     for reason in _FINISH_REASONS:
@@ -68,10 +68,10 @@ def finish_reason_from(value: object) -> FinishReason:
 
 
 def worst_finish(reasons: Iterable[FinishReason]) -> FinishReason:
-    """How an answer of several replies ended.
+    """Returns how an answer that consists of several replies ended.
 
-    ``refused`` if one reply was refused, else ``length`` if one was cut off, else
-    ``stop``.
+    The result is ``refused`` if one reply was refused, else ``length`` if one was cut
+    off, else ``stop``.
     """
     present = set(reasons)
     for reason in ("refused", "length"):
@@ -82,10 +82,10 @@ def worst_finish(reasons: Iterable[FinishReason]) -> FinishReason:
 
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:
-    """Why a call has no answer.
+    """The reason why a call has no answer.
 
-    ``retry_after`` is the delay that the server asks for, in seconds. ``reply`` is the
-    start of a reply that could not be used. It is kept apart from ``message``, so that
+    ``retry_after`` is the delay that the server requests, in seconds. ``reply`` is the
+    start of a reply that could not be used. It is separate from ``message``, so that
     the same fault of different replies has the same message.
     """
 
@@ -116,9 +116,9 @@ class ErrorInfo:
 class Usage:
     """The cost of an answer: input and output tokens as the server counts them.
 
-    0 means not reported. Anything but a whole number from 0 to ``MOST_TOKENS`` counts
-    as not reported, so that sums, prices and budgets can rely on the values.
-    ``batched`` is true for a request in a batch, which costs less.
+    0 means not reported. Any value that is not a whole number from 0 to ``MOST_TOKENS``
+    counts as not reported, so that sums, prices and budgets can rely on the values.
+    ``batched`` is true for a request in a batch, because it costs less.
     """
 
     input_tokens: int = 0
@@ -128,16 +128,16 @@ class Usage:
     def __post_init__(self) -> None:
         for name in ("input_tokens", "output_tokens"):
             count = getattr(self, name)
-            # not isinstance: true and false are integers too
+            # isinstance is not enough, because True and False are integers too.
             if type(count) is not int or not 0 <= count <= MOST_TOKENS:
                 object.__setattr__(self, name, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class TraceStep:
-    """One call on the way to an agent's answer.
+    """One call that an agent made for its answer.
 
-    - ``path``: its place in the agent's program (``0``, ``2.1``).
+    - ``path``: its position in the agent's program (``0``, ``2.1``).
     - ``role``: the role that was called.
     - ``title``: the agent's name for the step.
     - ``seconds``: its duration.
@@ -189,7 +189,8 @@ class TraceStep:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """How an agent made its answer: its calls in order, and its ``evidence`` (JSON)."""
+    """The record of an agent's answer: its calls in order and its ``evidence``
+    (JSON)."""
 
     steps: tuple[TraceStep, ...] = ()
     evidence: Mapping[str, Any] = field(default_factory=dict)
@@ -211,15 +212,16 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One answer, or the error: exactly one of ``output`` and ``error`` is set.
+    """One answer or one error. Exactly one of ``output`` and ``error`` is set.
 
-    - ``latency``: seconds.
-    - ``served``: the model that the server reports; ``fingerprint``: the server's name
-      for the version of its software.
-    - ``left_out``: the kinds of part that were not requested, for an answer made
-      elsewhere.
-    - ``trace``: the calls of an agent; its usage and latency are the sums of the calls.
-    - ``turn``: what the server expects back in a later request; ignored in comparisons.
+    - ``latency``: the duration of the call in seconds.
+    - ``served``: the model that the server reports.
+    - ``fingerprint``: the server's name for the version of its software.
+    - ``left_out``: the kinds of part that were not requested, for an answer that was
+      generated outside mmeval.
+    - ``trace``: the calls of an agent. Its usage and latency are the sums of the calls.
+    - ``turn``: what the server expects back in a later request. It is ignored in
+      comparisons.
     """
 
     output: Interleaved | None = None
@@ -255,7 +257,8 @@ class Response:
 
     @property
     def text(self) -> str:
-        """The answer's text without hidden reasoning; empty without an answer."""
+        """The answer's text without hidden reasoning, or an empty string without an
+        answer."""
         return self.output.text if self.output is not None else ""
 
     @property
@@ -264,7 +267,7 @@ class Response:
         return {} if self.trace is None else self.trace.evidence
 
     def media(self) -> list[Media]:
-        """All media that a store has to keep with the answer, in order."""
+        """Returns all media that a store has to keep with the answer, in order."""
         media: list[Media] = []
         if self.output is not None:
             media.extend(self.output.media())
@@ -273,7 +276,7 @@ class Response:
         return media
 
     def with_media(self, replaced: Callable[[Media], Media]) -> Response:
-        """The same answer with each medium replaced by ``replaced(medium)``."""
+        """Returns the answer with each medium replaced by ``replaced(medium)``."""
         output, turn = self.output, self.turn
         if output is not None:
             parts = (
@@ -288,7 +291,7 @@ class Response:
         return replace(self, output=output, turn=turn)
 
     def as_refused(self) -> Response:
-        """The empty refused answer for an error of the kind ``refused``."""
+        """Returns an empty refused answer for an error of the kind ``refused``."""
         words = () if self.error is None else (self.error.message,)
         return replace(
             self,
@@ -345,5 +348,5 @@ class Response:
 
 
 def answered(parts: Sequence[Part]) -> Response:
-    """A successful response with these parts."""
+    """Returns a successful response with these parts."""
     return Response(output=Interleaved(tuple(parts)))

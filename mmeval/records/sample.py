@@ -20,7 +20,7 @@ class Message:
     """A message of one role.
 
     ``turn`` is an earlier answer in the server's own format. It is sent back to the
-    server, and ignored when messages are compared.
+    server. It is ignored when messages are compared.
     """
 
     role: MessageRole
@@ -39,14 +39,15 @@ class Message:
 class Sample:
     """One item of a task.
 
-    ``metadata`` (labels, rubrics, ...) never goes to a model.
+    ``metadata`` (labels, rubrics, ...) is never sent to a model.
 
-    ``candidates`` are contents for metrics alone, such as wrong pictures beside the
-    right one.
+    ``candidates`` are contents that only metrics read, such as wrong pictures to
+    compare with the right picture.
 
-    ``fault`` says why the sample cannot be asked, with the file and row to correct;
-    empty for a valid sample. The run sets it for a bad row of the loader, or a medium
-    that cannot be read. A sample with a fault may have no input and no labels.
+    ``fault`` says why the sample cannot be sent to a model, with the file and row to
+    correct. It is empty for a valid sample. The run sets it for a bad row of the
+    loader, or for a medium that cannot be read. A sample with a fault may have no input
+    and no labels.
     """
 
     id: str
@@ -56,19 +57,21 @@ class Sample:
     fault: str = ""
     candidates: tuple[Interleaved, ...] = ()
     _digest: str = field(default="", init=False, compare=False, repr=False)
-    """The cached digest: computing it may read media."""
+    """The digest is cached, because computing it may read media."""
 
     @property
     def digest(self) -> str:
-        """The digest of all content, media bytes included; scores refer to it."""
+        """The digest of all content, including media bytes. Scores refer to it."""
         if not self._digest:
             object.__setattr__(self, "_digest", line_digest(self._placeless_line()))
         return self._digest
 
     def _placeless_line(self) -> bytes:
-        """The line without the paths and names of media, which do not change the
-        sample."""
-        # listing tasks needs records, but no fast JSON
+        """Returns the sample's JSON line without the paths and names of media.
+
+        Moving or renaming a file does not change the sample.
+        """
+        # Imported late: listing tasks imports the records but needs no fast JSON.
         from mmeval.system.json_lines import to_line
 
         row = self.to_json()
@@ -83,7 +86,7 @@ class Sample:
         return to_line(row)
 
     def to_line(self) -> bytes:
-        """The sample's JSON as one line.
+        """Returns the sample's JSON as one line.
 
         For a sample without media, this also sets the digest.
         """
@@ -91,7 +94,7 @@ class Sample:
 
         line = to_line(self.to_json())
         if not self.has_media:
-            # the line has no paths of media, so it is what the digest is made of
+            # The line has no paths of media, so the digest is computed from this line.
             object.__setattr__(self, "_digest", line_digest(line))
         return line
 
@@ -144,7 +147,7 @@ class Sample:
 
 
 def user(*parts: Part | Media | str) -> Message:
-    """A user message from texts, media and parts, in order."""
+    """Returns a user message from strings, media and parts, in order."""
     return message("user", *parts)
 
 

@@ -13,46 +13,50 @@ FORMAT_VERSION = 2
 
 ScoreStatus = Literal["scored", "unscored", "unavailable", "inapplicable"]
 Cause = Literal["final", "lost", "unsure", "refused"]
-"""Why a trial is unscored, and whether scoring it again can help.
+"""The cause of an unscored trial. Scoring again can help only if the cause is ``lost``.
 
-``lost``: it can help. A verdict is lost, or scoring crashed or took too long.
-``final``: it cannot. The score is undefined, or the metric fails on this answer.
-``unsure``: it cannot. The judge is not sure. ``refused``: it cannot. The judge refuses
-to judge the answer, or the model refused the sample and refusals are left out.
+- ``lost``: a verdict is lost, or scoring crashed or took too long.
+- ``final``: the score is undefined, or the metric fails on this answer.
+- ``unsure``: the judge is not sure.
+- ``refused``: the judge refuses to judge the answer, or the model refused the sample
+  and refusals are left out.
 """
 CAUSES: tuple[Cause, ...] = ("lost", "unsure", "final", "refused")
-"""The order of causes: the first of several counts, as it is the easiest to fix."""
+"""The order of causes. If there are several, the first one counts, because it is the
+easiest to fix."""
 
 Refusals = Literal["scored", "unscored"]
-"""How refused answers count: as other answers, or left out of the results with bounds.
-"""
+"""The treatment of refused answers: ``scored`` like other answers, or ``unscored``, so
+that they count only in the bounds."""
 REFUSALS: tuple[Refusals, ...] = get_args(Refusals)
 
 NO_OPTION = "no_option"
 """The evidence key of a multiple-choice answer that names no option, or several.
 
-It is true where the answer is wrong for this reason.
+It is true if the answer is wrong for this reason.
 """
 UNUSED_REPLY = "unused_reply"
-"""The evidence key, at any depth, of the start of a reply without a usable verdict."""
+"""The evidence key for the start of a reply without a usable verdict. It may be at any
+depth of the evidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A trial's score by one metric: a value with evidence, or the reason for none.
+    """A trial's score by one metric: a value with evidence, or a reason for no value.
 
-    ``status`` is one of these; only the first has a value:
+    ``status`` is one of these. Only a scored trial may have a value:
 
-    - ``scored``: without a ``value`` it has only evidence, from which an aggregator
-      computes one number for all answers.
+    - ``scored``: the score may have only evidence and no ``value``. An aggregator then
+      computes one number from the evidence of all answers.
     - ``unscored``: scoring failed, for example by a lost verdict or an unreadable file.
-    - ``unavailable``: known before the run, for example missing weights or no judge.
+    - ``unavailable``: the metric cannot be computed, as was known before the run. For
+      example, weights are missing or there is no judge.
     - ``inapplicable``: the answer has nothing for the metric, for example no sound.
 
-    ``bounds`` are the lowest and highest possible value of an unscored trial of which a
-    part is known, such as a rubric with one lost verdict. ``cause`` says whether
-    scoring again can help. ``weight`` is the number of items behind the value, such as
-    the steps of a maze, for aggregators that weight by it.
+    ``bounds`` are the lowest and highest possible value of an unscored trial that is
+    partly known, such as a rubric with one lost verdict. ``cause`` says whether scoring
+    again can help. ``weight`` is the number of items that the value covers, such as the
+    steps of a maze. Some aggregators weight by it.
     """
 
     value: float | None = None
@@ -89,13 +93,16 @@ class Score:
         weight: float = 1.0,
         **evidence: Any,
     ) -> Score:
-        """Unscored for a reason that may be gone when the trial is scored again."""
+        """Returns an unscored score for a temporary reason.
+
+        Scoring the trial again can help.
+        """
         unscored = cls.unscored(reason, bounds=bounds, weight=weight, **evidence)
         return replace(unscored, cause="lost")
 
     @classmethod
     def refused(cls, reason: str, **evidence: Any) -> Score:
-        """Unscored because the judge or the model refused."""
+        """Returns an unscored score, because the judge or the model refused."""
         return cls(status="unscored", reason=reason, evidence=evidence, cause="refused")
 
     @classmethod
@@ -104,7 +111,10 @@ class Score:
 
     @classmethod
     def inapplicable(cls, reason: str) -> Score:
-        """The answer has nothing for the metric. It counts in no mean and no bounds."""
+        """Returns a score for an answer that has nothing for the metric.
+
+        The trial counts in no mean and no bounds.
+        """
         return cls(status="inapplicable", reason=reason)
 
     def to_json(self) -> dict[str, Any]:
@@ -145,28 +155,30 @@ class Result:
     Value and uncertainty:
 
     - ``value``: None if nothing could be scored, or if scoring was ``suspended`` during
-      the run (the trials scored until then are not a fair sample).
-    - ``stderr``: its standard error; ``ci95``: its 95 % interval; ``no_interval``: why
-      there is no interval.
-    - ``bounds``: the value if all failed or unscored trials had the lowest, or the
-      highest, value; None if the metric has no finite range. ``bounds_ci95`` is the
-      interval around both.
-    - ``clusters``: the number of independent groups of trials; ``effective_clusters``:
-      the number of clusters of equal size with the same information.
-    - ``bootstrap_iters``: the resamples behind the standard error; 0 for a formula.
+      the run. The trials that were scored until then are not a fair sample.
+    - ``stderr``: the standard error of the value.
+    - ``ci95``: the 95 % interval of the value.
+    - ``no_interval``: the reason why there is no interval.
+    - ``bounds``: the lowest and the highest value that are possible for any values of
+      the failed and unscored trials. None if the metric has no finite range.
+    - ``bounds_ci95``: the 95 % interval around both bounds.
+    - ``clusters``: the number of independent groups of trials.
+    - ``effective_clusters``: the number of clusters of equal size with the same
+      information.
+    - ``bootstrap_iters``: the number of resamples for the standard error, or 0 if a
+      formula gives it.
     - ``weights``: the shares of a group's members, or of the components of a combined
       number.
-    - ``evidence``: what a group needs to combine its members; it is not stored.
+    - ``evidence``: what a group needs to combine its members. It is not stored.
 
     Counts of trials:
 
-    - ``faulty``: of the ``failed``, those whose own data could not be used.
+    - ``faulty``: failed trials with an invalid sample.
     - ``inapplicable``: answers that have nothing for the metric.
-    - ``no_option``: of the ``scored``, those that are wrong because they name no
-      option.
-    - ``refused``: answers that the model refused, scored or not; ``refused_unscored``:
-      those of them that are unscored for this reason.
-    - ``refused_verdicts``: unscored answers that the judge refuses to judge.
+    - ``no_option``: scored answers that are wrong because they name no option.
+    - ``refused``: answers that the model refused, scored or not.
+    - ``refused_unscored``: answers that are unscored because the model refused.
+    - ``refused_verdicts``: answers that are unscored because the judge refused.
     """
 
     task: str
@@ -200,8 +212,10 @@ class Result:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95 % interval to show: ``bounds_ci95`` if trials were lost, else
-        ``ci95``."""
+        """The 95 % interval to show.
+
+        It is ``bounds_ci95`` if trials were lost, else ``ci95``.
+        """
         return self.ci95 if self.bounds_ci95 is None else self.bounds_ci95
 
     @property

@@ -1,4 +1,4 @@
-"""Trials: one sample answered by the model once, with the exchanges."""
+"""A trial: one answer of the model to one sample, with its calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from mmeval.records.sample import Sample
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One call and its reply. ``path`` is its place in the program: ``0``, ``2.1``."""
+    """One call and its reply.
+
+    ``path`` is the position of the call in the program, such as ``0`` or ``2.1``.
+    """
 
     path: str
     role: str
@@ -23,10 +26,10 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One sample, answered once: the exchanges in order and their outcome.
+    """One sample that was answered once: the exchanges in order and their outcome.
 
     Exactly one of ``output`` and ``error`` is set. ``left_out`` are the kinds of part
-    that the task asks for and the model cannot generate (``partial_output``): they were
+    that the task requires but the model cannot generate (``partial_output``). They were
     not requested. Metrics score trials.
     """
 
@@ -50,7 +53,7 @@ class Trial:
         ):
             answers.append(("output", self.output))
         requests = [
-            # a failed request has no answer to tell it from one that succeeded
+            # A failed request has no answer, so the mark distinguishes it.
             e.request_digest if e.response.error is None else f"{e.request_digest}!"
             for e in self.exchanges
         ]
@@ -64,7 +67,7 @@ class Trial:
 
 
 def warnings_of(exchanges: Sequence[Exchange]) -> list[str]:
-    """The warnings of all exchanges of a trial, each once."""
+    """Returns the warnings of all exchanges of a trial, without duplicates."""
     return list(
         dict.fromkeys(
             text for exchange in exchanges for text in exchange.response.warnings
@@ -73,7 +76,10 @@ def warnings_of(exchanges: Sequence[Exchange]) -> list[str]:
 
 
 def finish_reason(trial: Trial) -> str | None:
-    """How the model's answer ended; None for a failed trial without a cut-off reply."""
+    """Returns how the model's answer ended.
+
+    None for a failed trial without a cut-off reply.
+    """
     ended = worst_finish(
         exchange.response.finish_reason
         for exchange in trial.exchanges
@@ -83,11 +89,11 @@ def finish_reason(trial: Trial) -> str | None:
 
 
 def is_refused(trial: Trial) -> bool:
-    """True if the model refused the answer, in whole or in part."""
+    """Returns True if the model refused the answer, in whole or in part."""
     return trial.error is None and finish_reason(trial) == "refused"
 
 
 def is_only_answer(trial: Trial) -> bool:
-    """True if the output of a trial is the answer to its only call."""
+    """Returns True if the output of a trial is the answer to its only call."""
     exchanges = trial.exchanges
     return len(exchanges) == 1 and trial.output is exchanges[0].response.output

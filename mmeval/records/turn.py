@@ -12,12 +12,12 @@ from mmeval.media.media import Media
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a server expects back with a later request, byte for byte.
+    """Data that a server expects back with a later request, byte for byte.
 
     Examples are signatures, hidden reasoning and ids of pictures. Only the backend that
-    made a turn reads it. ``wire`` names the interface of the ``items``; a backend
-    ignores turns of another interface. The items are JSON in the media store, because
-    they may repeat the pictures of the answer.
+    made a turn reads it. ``wire`` names the interface of the ``items``. A backend
+    ignores turns of another interface. The items are stored as JSON in the media store,
+    because they may repeat the pictures of the answer.
     """
 
     wire: str

@@ -41,7 +41,7 @@ def driven(
     params: Mapping[str, GenerationParams],
     limits: AnswerLimits = USUAL_LIMITS,
 ) -> Program[Response]:
-    """Run an agent's program to a response that records each of its steps.
+    """Runs an agent's program. Returns a response that records each of its steps.
 
     ``asks`` are the roles that it may call, ``params`` the user's parameters for them,
     which override those of a call. If the program breaks its contract, the response is
@@ -100,7 +100,7 @@ def driven(
 
 
 def _fault(calls: object, asks: Collection[str]) -> ErrorInfo | None:
-    """What is wrong with the calls that an agent yields; None if nothing is."""
+    """Returns the fault of the calls that an agent yields, or None if there is none."""
     for call in calls if isinstance(calls, Sequence) else [calls]:
         if not isinstance(call, Call):
             return ErrorInfo(
@@ -122,7 +122,7 @@ def _over(
     calls: int,
     tokens: int,
 ) -> ErrorInfo | None:
-    """The error if an answer exceeds its limits with these numbers."""
+    """Returns the error if these numbers exceed the limits of an answer, else None."""
     if calls > limits.calls:
         return ErrorInfo(
             "over_limit",
@@ -155,7 +155,7 @@ def _step(call: Call, reply: Reply) -> TraceStep:
 def _response(
     result: object, steps: Sequence[TraceStep], warnings: Mapping[str, None]
 ) -> Response:
-    """The result of an agent as a response, with the sums over its steps."""
+    """Turns the result of an agent into a response, with the sums over its steps."""
     if isinstance(result, Interleaved):
         answer = AgentAnswer(result)
     elif isinstance(result, AgentAnswer) and isinstance(result.content, Interleaved):

@@ -18,7 +18,9 @@ def cast(
     params: Mapping[str, GenerationParams],
     limits: AnswerLimits = USUAL_LIMITS,
 ) -> None:
-    """Give the agents of a run their roles; ``params`` are the user's, by role.
+    """Gives the agents of a run their roles.
+
+    ``params`` are the user's generation parameters, by role.
 
     Raises MissingError for a missing role of an agent, UsageError for an agent that
     calls itself (directly or through another), and for a backend that does not give the
@@ -83,7 +85,7 @@ def _check_tools(agent: Agent, backends: Mapping[str, AnyBackend]) -> None:
 def with_called_roles(
     roles: Iterable[str], asks: Callable[[str], Sequence[str]]
 ) -> tuple[str, ...]:
-    """These roles and all that they call, directly or through others.
+    """Returns these roles and all roles that they call, directly or through others.
 
     ``asks`` returns the roles that a role calls directly.
     """
@@ -97,13 +99,15 @@ def with_called_roles(
 
 
 def roles_called_by(backends: Mapping[str, AnyBackend], role: str) -> tuple[str, ...]:
-    """The roles that a role calls directly, with these backends."""
+    """Returns the roles that a role calls directly, with these backends."""
     backend = backends.get(role)
     return backend.called_roles if isinstance(backend, AgentBackend) else ()
 
 
 def identity_of(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, Any]:
-    """The identity of a role's backend; an agent's includes the roles that it calls.
+    """Returns the identity of a role's backend.
+
+    The identity of an agent includes the roles that it calls.
 
     Raises PluginError for an identity that is not a JSON object.
     """

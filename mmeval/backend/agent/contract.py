@@ -99,7 +99,7 @@ class Agent:
         return Path(inspect.getfile(self.function)).parent
 
     def prompts(self, folder: str = "") -> Prompts:
-        """Its prompts. Files in ``folder`` replace them by name.
+        """Returns the agent's prompts. Files in ``folder`` replace them by name.
 
         Raises UsageError for a prompt that it cannot use.
         """
@@ -114,11 +114,14 @@ class Agent:
         return tuple(roles)
 
     def asks(self, present: Collection[str]) -> tuple[str, ...]:
-        """The roles that it calls in a run with these roles."""
+        """Returns the roles that the agent calls in a run with the roles ``present``."""
         return tuple(role for role in self.possible_roles if role in present)
 
     def gap(self, kind: str, present: Collection[str]) -> str:
-        """The missing tool for an output kind; empty if the agent gives it."""
+        """Returns the missing tool for an output kind.
+
+        The string is empty if the agent can give this kind.
+        """
         if kind in _WITHOUT_TOOL:
             return ""
         first_maker = ""
@@ -163,7 +166,7 @@ class AgentBackend:
         params: Mapping[str, GenerationParams] | None = None,
         limits: AnswerLimits = USUAL_LIMITS,
     ) -> None:
-        """Set the roles of the run, the user's parameters for them, and the limits."""
+        """Sets the roles of the run, the user's parameters for them, and the limits."""
         agent = self.agent
         self.called_roles = agent.asks(present)
         self.params = dict(params or {})
@@ -191,7 +194,7 @@ class AgentBackend:
         )
 
     def _role(self, name: str) -> Role | Tool | None:
-        """The role as the agent's function gets it; None if it is absent."""
+        """Returns the role as the agent's function gets it, or None if it is absent."""
         if name in self.agent.by_kind:
             role = role_for(name, self.params, self.called_roles)
             if name in self.called_roles:
@@ -212,7 +215,7 @@ def agent(
     version: str,
     by_kind: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., AgentProgram]], Agent]:
-    """Declare a generator as an agent. The arguments are those of ``Agent``.
+    """Declares a generator as an agent. The arguments are those of ``Agent``.
 
     Raises PluginError for a function that cannot be an agent.
     """
@@ -222,7 +225,7 @@ def agent(
 
 
 def described_roles(agent: Agent) -> list[str]:
-    """The roles that an agent calls, the optional ones in brackets."""
+    """Returns the roles that an agent calls, with brackets around optional roles."""
     words = []
     for role, is_needed in agent.signature.roles.items():
         words.append(role if is_needed else f"[{role}]")
@@ -230,7 +233,10 @@ def described_roles(agent: Agent) -> list[str]:
 
 
 def agent_named(name: str) -> Agent | None:
-    """The registered agent of this name; None if it is another backend, or unknown."""
+    """Returns the registered agent of this name.
+
+    None if the name is unknown or belongs to another backend.
+    """
     try:
         backend = plugins.load("mmeval.model_backends", name)
     except MmevalError:  # it is reported when the backend is created
@@ -239,7 +245,10 @@ def agent_named(name: str) -> Agent | None:
 
 
 def _source_digest(agent: Agent) -> str:
-    """A digest of an agent's code: its package's Python files, or its module.
+    """Returns a digest of an agent's code.
+
+    It covers the Python files of the agent's package, or its module if there is no
+    package.
 
     For an agent that a script or notebook defines, it covers the function alone.
     """

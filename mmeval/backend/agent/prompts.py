@@ -30,7 +30,7 @@ class Prompts:
         return digest({name: file.sha256 for name, file in self._files.items()})
 
     def messages(self, name: str, /, **values: Value) -> tuple[Message, ...]:
-        """The messages of a prompt with these values, which may contain media.
+        """Returns the messages of a prompt with these values, which may contain media.
 
         Raises UnknownNameError for an unknown prompt, PromptError for one that cannot
         be rendered.
@@ -41,7 +41,9 @@ class Prompts:
 
 
 def find_prompts(home: Path, folder: str = "") -> Prompts:
-    """The prompts in ``home``. Files in the user's ``folder`` replace those by name.
+    """Reads the prompts in ``home``.
+
+    Files in the user's ``folder`` replace those of the same name.
 
     Raises UnknownNameError for a file in ``folder`` that replaces none, PromptError for
     one that reads other values than the prompt it replaces.

@@ -17,7 +17,10 @@ class Rounds(NamedTuple):
 
 
 def rounds_of(needs: Sequence[Sequence[int] | None]) -> Rounds:
-    """The rounds of items, from the items that each one needs (None: not an item).
+    """Sorts items into rounds.
+
+    ``needs`` has the items that each item needs, or None for an entry that is not an
+    item.
 
     An item can never be made if it needs itself, an entry that is not an item, or an
     item that can never be made.
@@ -46,7 +49,7 @@ def in_rounds(
     call: Callable[[int, Mapping[int, Part]], Call | None],
     read: Callable[[int, Reply], Part | None],
 ) -> Program[dict[int, Part]]:
-    """Make items in rounds.
+    """Makes items in rounds.
 
     ``call`` returns the call for an item, from the items before it. ``read`` returns
     the part in a reply. An item for which either returns None is missing in the result.

@@ -28,7 +28,7 @@ class AgentSignature(NamedTuple):
 
 
 def signature_of(function: Callable[..., Any]) -> AgentSignature:
-    """Read the signature of an agent.
+    """Reads the signature of an agent.
 
     Raises PluginError for a function that cannot be an agent.
     """
