@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 class BatchSize(NamedTuple):
     """The maximum batch size of a local model.
 
-    ``rows`` is the number of rows, 0 for the backend's default. ``growths`` is how
-    often the size is raised again after memory ran out (``auto:3``), since later rows
-    may be shorter.
+    ``rows`` is the number of rows, or 0 for the backend's default. ``growths`` is the
+    number of times that the size is raised again after memory ran out (``auto:3``),
+    because later rows may be shorter.
     """
 
     rows: int = 0

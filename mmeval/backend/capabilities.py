@@ -12,18 +12,23 @@ from mmeval.media.parts import PART_KINDS, PartKind
 from mmeval.records.request import GenerationParams, Request
 
 OutputMode = Literal["single", "exclusive", "parallel", "interleaved"]
-"""The output kinds of an answer. ``single``: always the same one; ``exclusive``: one
-kind per call; ``parallel``: several in a fixed order; ``interleaved``: any number in
-any order."""
+"""How an answer combines output kinds.
+
+- ``single``: every answer has the same kind.
+- ``exclusive``: each call returns one kind.
+- ``parallel``: an answer has several kinds in a fixed order.
+- ``interleaved``: an answer has any number of kinds in any order.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The limits for one kind of part in a request. None: no known limit.
+    """The limits for one kind of part in a request.
 
-    ``max_items`` counts parts, ``max_bytes`` is for each part. ``formats`` are the MIME
-    types that are sent unchanged. The backend re-encodes others: pictures as PNG,
-    sounds as WAV.
+    None means that no limit is known. ``max_items`` is the maximum number of parts,
+    ``max_bytes`` the maximum size of each part. ``formats`` are the MIME types that are
+    sent unchanged. The backend re-encodes other formats: pictures as PNG, sounds as
+    WAV.
     """
 
     max_items: int | None = None
@@ -36,7 +41,7 @@ ANY = Limit()
 
 @dataclass(frozen=True)
 class Capabilities:
-    """The kinds of part that a backend takes and gives.
+    """The input and output kinds of a backend.
 
     A request that does not fit is unsupported and is not sent.
     """
@@ -52,9 +57,12 @@ class Capabilities:
     """Output kinds that the user can add with the argument ``outputs``
     (``outputs=text+audio``)."""
     options: frozenset[str] | None = None
-    """The known parameters of one modality, such as ``image.size``; None: unknown.
-    An unknown parameter is never sent: one of the user is an error before the run, one
-    of a task file is left out with a warning."""
+    """The parameters of one modality that the backend knows, such as ``image.size``.
+
+    None means that the set is not known. A parameter that is not in the set is never
+    sent. If it comes from the user, it is an error before the run. If it comes from a
+    task file, it is left out with a warning.
+    """
     by_role: Mapping[PartKind, str] = field(default_factory=dict)
     """Output kinds that need a missing role, such as a tool of an agent."""
 
@@ -82,13 +90,16 @@ class Capabilities:
         gaps = [f"takes no {kind}" for kind in sorted(not_taken)]
         not_given = [kind for kind in request.wants if kind not in self.outputs]
         gaps += [f"gives no {kind}" for kind in not_given]
-        # code is sent as text
+        # Code is sent as text, so the two count as one kind.
         kinds = {"text" if kind == "code" else kind for kind in request.wants}
         is_one_a_call = self.output_mode in ("single", "exclusive")
         if is_one_a_call and len(kinds) > 1 and kinds <= self.outputs.keys():
-            gap = f"gives one kind a call, {'+'.join(request.wants)} wanted"
+            gap = (
+                "gives only one kind per call, but the request wants "
+                f"{'+'.join(request.wants)}"
+            )
             if self.output_mode == "exclusive":
-                gap += "; --protocol text_then_media asks for one after the other"
+                gap += "; use --protocol text_then_media to request one after the other"
             gaps.append(gap)
         gaps += self._how_to_add(not_given)
         return gaps + self._exceeded(request)
@@ -105,7 +116,7 @@ class Capabilities:
         if not kinds or not self.declarable.issuperset(kinds):
             return []
         named = [kind for kind in (*self.outputs, *kinds) if kind != "code"]
-        return [f"if the model does, add the argument outputs={'+'.join(named)}"]
+        return [f"if the model can, add the argument outputs={'+'.join(named)}"]
 
     def unknown_options(self, params: GenerationParams) -> list[str]:
         """Returns the parameters of one modality that this backend does not know."""
@@ -135,12 +146,12 @@ class Capabilities:
             limit, count = self.inputs.get(kind, ANY), len(items)
             if limit.max_items is not None and count > limit.max_items:
                 most = f"{limit.max_items} {kind} items"
-                gaps.append(f"takes at most {most}, {count} given")
+                gaps.append(f"takes at most {most}, but the request has {count}")
             if limit.max_bytes is not None:
                 largest = max(item.size for item in items)
                 if largest > limit.max_bytes:
                     most = f"{limit.max_bytes} bytes of {kind}"
-                    gaps.append(f"takes at most {most}, {largest} given")
+                    gaps.append(f"takes at most {most}, but one has {largest}")
         return gaps
 
 

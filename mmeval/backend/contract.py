@@ -19,9 +19,9 @@ from mmeval.records.sample import Sample
 class Backend(Protocol):
     """The members of every backend.
 
-    ``identity`` names all that can change an answer (model, revision, code, dtype,
-    settings). Answers are reused only for an equal identity. ``provenance`` is only
-    recorded (library versions, machine).
+    ``identity`` contains everything that can change an answer (model, revision, code,
+    dtype, settings). Answers are reused only if the identity is equal. ``provenance``
+    is only recorded (library versions, machine).
     """
 
     @property
@@ -38,7 +38,7 @@ class ModelBackend(Backend, Protocol):
     """A backend that answers one request at a time.
 
     ``generate`` returns a failure as a ``Response`` with an error, never as an empty
-    answer. If it raises, this is recorded as an ``internal`` error.
+    answer. If it raises an exception, an ``internal`` error is recorded.
     """
 
     async def generate(self, request: Request) -> Response: ...
@@ -46,12 +46,12 @@ class ModelBackend(Backend, Protocol):
 
 @runtime_checkable
 class BatchBackend(Backend, Protocol):
-    """A local model, which answers several requests at once, in a worker thread.
+    """A local model that answers several requests at once, in a worker thread.
 
     ``generate_batch`` yields ``(position in requests, response)`` in any order, each
     position once. The requests of a batch have equal ``wants`` and ``params``. If it
-    raises, the requests without an answer are sent again: in halves if memory ran out,
-    else one by one.
+    raises an exception, the requests without an answer are sent again: in halves if
+    memory ran out, else one by one.
 
     A batch has at most ``max_batch_size`` requests. A backend may also have a smaller
     ``usual_batch_size``, the default for users.
@@ -65,30 +65,30 @@ class BatchBackend(Backend, Protocol):
 
 
 class ModelDiedError(Exception):
-    """The model died while it answered a batch; the message is the cause.
+    """The model died while it answered a batch. The message states the cause.
 
-    A batch backend whose model runs in another process raises it. The model is started
-    again, and the open rows are sent again one by one. A row on which the model dies
-    twice fails.
+    A batch backend raises this error if its model runs in another process. The model is
+    started again, and the open rows are sent again one by one. If the model dies twice
+    on the same row, the row fails.
     """
 
 
 class PlaceLostError(ModelDiedError):
-    """The machine of the model is gone. No row of the batch is at fault."""
+    """The machine of the model is gone. No row of the batch caused this."""
 
 
 class ServerBatches(Protocol):
-    """The batch interface of a server: many requests at once, within hours, at less
-    cost.
+    """The batch interface of a server.
 
-    ``takes`` returns whether a request may be part of a batch. ``answer`` calls
+    A batch has many requests, takes hours and costs less than single requests.
+    ``takes`` returns True if a request may be part of a batch. ``answer`` calls
     ``deliver`` for each position. Requests that fail with a retryable error are then
-    sent one by one. ``report`` is called with the progress as text.
+    sent one by one. ``answer`` calls ``report`` with a description of its progress.
 
-    After a kill, ``answer`` is called again with the same requests or some of them. It
-    records its batches in the folder ``notes``, so that it never pays for a request
-    twice. It may be cancelled. It raises MmevalError for errors that concern every
-    request.
+    If the run is killed and resumed, ``answer`` is called again with the same requests
+    or some of them. It records its batches in the folder ``notes``, so that the user
+    never pays for a request twice. It may be cancelled. It raises MmevalError for
+    errors that concern every request.
     """
 
     max_rows: int
@@ -105,9 +105,9 @@ class ServerBatches(Protocol):
 
 @runtime_checkable
 class Batchable(Protocol):
-    """A model backend whose server also takes batches.
+    """A model backend whose server also accepts batches.
 
-    ``batches`` is None if the user did not ask for them.
+    ``batches`` is None unless the user has chosen batches.
     """
 
     @property
@@ -118,11 +118,11 @@ class Batchable(Protocol):
 class Startable(Protocol):
     """A backend that loads something before it can answer, such as weights.
 
-    ``start`` blocks. It is called once, before the first request that is sent, in the
-    thread or process that answers. It is not called in a dry run, nor in a run that has
-    all answers already. If it raises, the run ends with that message and exit code, and
-    no sample fails: MissingError for a missing file or package, UsageError for
-    arguments that cannot be used on this machine.
+    ``start`` blocks. It is called once before the first request is sent, in the thread
+    or process that answers. It is not called in a dry run, nor in a run that already
+    has all answers. If it raises an error, the run ends with that message and exit
+    code, and no sample fails. It raises MissingError for a missing file or package, and
+    UsageError for arguments that cannot be used on this machine.
     """
 
     def start(self) -> None: ...
@@ -142,16 +142,18 @@ class Loggable(Protocol):
 class Resumable(Protocol):
     """A model backend whose server works on long jobs, such as videos.
 
-    A job may outlive the process. The backend records its jobs in notes, with which a
-    resumed run continues them. ``keep_notes_in`` is called with the folder for notes
-    before the first call; it may not exist yet. The folder is the same whenever the run
-    is resumed. Another identity, run name or shard, and a run that starts over, have
-    another folder. Without a run folder the method is not called.
+    A job may still run when the process has ended. The backend records its jobs in
+    notes, and a resumed run reads the notes to continue the jobs. ``keep_notes_in`` is
+    called before the first call. Its argument is the folder for notes, which may not
+    exist yet. The folder is the same each time the run is resumed. It differs for
+    another identity, run name or shard, and for a run that starts over. Without a run
+    folder the method is not called.
 
     Write a note before waiting for the job. Identify the call by the digest and the
-    seed of the request: its ``key`` changes once a failure is journalled, while the job
-    may continue. Remove the note when the job fails, as a retry is a new job. After an
-    answer it may stay, since the journal has the answer.
+    seed of the request. Do not use its ``key``: the key changes once a failure is
+    journalled, while the job may continue. Remove the note when the job fails, because
+    a retry is a new job. After an answer the note may remain, because the journal has
+    the answer.
     """
 
     def keep_notes_in(self, folder: Path) -> None: ...
@@ -159,10 +161,10 @@ class Resumable(Protocol):
 
 @runtime_checkable
 class LocalWork(Protocol):
-    """A model backend that computes on this machine, so that its calls cost nothing.
+    """A model backend that computes on this machine, so its calls cost nothing.
 
-    ``usual_connections`` is the default number of calls in flight; 0 means the default
-    for servers.
+    ``usual_connections`` is the default number of simultaneous calls. 0 means the
+    default for servers.
     """
 
     @property
@@ -173,11 +175,11 @@ class LocalWork(Protocol):
 class Parallel(Protocol):
     """A batch backend that can run as several copies.
 
-    Each entry of ``workers`` holds the arguments in which a copy differs from this
-    instance, such as ``device``. If there are entries, the core starts a process for
-    each one. The process creates the backend from its name, its arguments and those of
-    the entry; this instance is then never started or called. A copy must have the same
-    identity, and no ``workers``.
+    Each entry of ``workers`` contains the arguments in which a copy differs from this
+    instance, such as ``device``. The core starts a process for each entry. The process
+    creates the backend from its name, its arguments and those of the entry. If there
+    are entries, this instance is never started or called. A copy must have the same
+    identity and no ``workers``.
     """
 
     @property
@@ -186,17 +188,20 @@ class Parallel(Protocol):
 
 @runtime_checkable
 class ProgramBackend(Backend, Protocol):
-    """A backend whose program calls other roles: an agent
-    (:mod:`mmeval.backend.agent`)."""
+    """An agent: a backend whose program calls other roles.
+
+    See :mod:`mmeval.backend.agent`.
+    """
 
     def program(self, request: Request) -> Program[Response]: ...
 
 
 @runtime_checkable
 class SampleBackend(Backend, Protocol):
-    """A backend that answers from the sample: bounds, or answers made elsewhere.
+    """A backend that answers from the sample.
 
-    Its answers are never shared between samples and never count as model calls.
+    Examples are backends for bounds, and for answers that were generated outside
+    mmeval. The answers are never shared between samples and never count as model calls.
     """
 
     def answer(
@@ -216,11 +221,11 @@ class TaskAhead:
 
 @runtime_checkable
 class WholeAnswers(SampleBackend, Protocol):
-    """A sample backend that holds complete answers, made elsewhere.
+    """A sample backend with complete answers that were generated outside mmeval.
 
     It is called once for each sample and repeat, under any protocol of the task. The
     media of its answers are copied into the run folder. ``foresee`` is called before
-    the first sample, to log which answers are missing.
+    the first sample, so that the backend can log which answers are missing.
     """
 
     def foresee(self, tasks: Sequence[TaskAhead]) -> None: ...

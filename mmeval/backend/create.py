@@ -35,8 +35,8 @@ _FOREIGN_LOCAL = frozenset(
 """Names in other harnesses for a model of the Hugging Face hub that runs on this
 machine."""
 _FLAGS_INSTEAD = {
-    "batch_size": "It is a flag of its own: --batch_size N",
-    "max_batch_size": "The largest batch is a flag of its own: --batch_size N",
+    "batch_size": "Use the flag --batch_size N instead",
+    "max_batch_size": "Use the flag --batch_size N for the largest batch",
 }
 """Arguments of backends in other harnesses that are flags here."""
 _SAME = {
@@ -53,8 +53,9 @@ _TEXT = (str, "str", str | None, "str | None")
 def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
     """Creates a backend from its plugin name and arguments.
 
-    Raises UnknownNameError for an unknown name or argument, UsageError for a missing
-    argument or one of the wrong type, PluginError for an object that is not a backend.
+    Raises UnknownNameError for an unknown name or argument. Raises UsageError for a
+    missing argument or an argument of the wrong type. Raises PluginError for an object
+    that is not a backend.
     """
     check_backend_name(name)
     factory = plugins.load("mmeval.model_backends", name)
@@ -91,9 +92,8 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
         signature.bind(**values)
     except TypeError as error:
         raise UsageError(
-            f"the backend {name!r}: {error}; give it with --model_args NAME=VALUE, to "
-            "a judge or another role as "
-            f"{name},NAME=VALUE",
+            f"the backend {name!r}: {error}; set it with --model_args NAME=VALUE, or "
+            f"with {name},NAME=VALUE for a judge or another role",
             name=name,
         ) from None
     backend: AnyBackend = factory(**values)
@@ -104,11 +104,11 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
 def check_members(name: str, backend: AnyBackend) -> None:
     """Raises PluginError if a member of every backend is missing or unusable."""
     for member in ("capabilities", "identity", "close"):
-        # dir() of a wrapper may not list the members that it passes on
+        # dir() of a wrapper may not list the members of the object that it wraps.
         if member not in dir(backend) and not hasattr(backend, member):
             raise PluginError(
-                f"the backend {name!r} lacks {member}; see the template that mmeval "
-                "init backend NAME writes"
+                f"the backend {name!r} lacks the member {member!r}; see the template "
+                "that 'mmeval init backend NAME' writes"
             )
     close = inspect.getattr_static(type(backend), "close", None)
     if inspect.isfunction(close) and not inspect.iscoroutinefunction(close):
@@ -138,7 +138,7 @@ def check_backend_name(name: str) -> None:
     """Raises UnknownNameError for an unknown backend, such as the name of a model."""
     names = plugins.names("mmeval.model_backends")
     normalized = name.replace("-", "_")
-    # without any plugin, the message about the tasks says how to install them
+    # Without any plugin, the message about missing tasks says how to install them.
     if not names or name.rpartition("/")[2] in names:
         return
     if normalized in _FOREIGN:
@@ -154,8 +154,8 @@ def check_backend_name(name: str) -> None:
         )
     else:
         hint = (
-            f"If this is a model, it is an argument: model={name} of openai, or "
-            f"pretrained={name} of hf"
+            f"If this is the name of a model, use the argument model={name} of the "
+            f"backend openai, or pretrained={name} of hf"
         )
     raise UnknownNameError("model backend", name, (), hint)
 
@@ -167,12 +167,12 @@ def _text(
 ) -> Any:
     """Returns the value of a text parameter. A whole number becomes a string.
 
-    Raises UsageError for a float, since its spelling is lost.
+    Raises UsageError for a float, because its spelling is lost.
     """
     if isinstance(value, float):
         raise UsageError(
-            f"the backend {backend!r}: {arg} must be text, but was read as the number "
-            f"{value}; put it in quotes, as in {arg}='1e5'",
+            f"the backend {backend!r}: {arg} must be a string, but it was read as the "
+            f"number {value}; put it in quotes, as in {arg}='1e5'",
             name=arg,
         )
     is_number = isinstance(value, int) and not isinstance(value, bool)

@@ -1,7 +1,7 @@
 """Makes excerpts of media for calls that describe them.
 
 An excerpt is a smaller picture, the first minutes of a sound, or the first pages or
-words of a document, in a format that most models take.
+words of a document. Its format is one that most models accept.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ MAX_SIDE = 4096
 """Maximum width and height of a picture in pixels."""
 MAX_AUDIO_SECONDS = 300
 AUDIO_RATE = 16_000
-"""Sampling rate of a converted sound in Hz; it has one channel."""
+"""The sampling rate of a converted sound in Hz. The sound has one channel."""
 MAX_DOCUMENT_CHARS = 20_000
 MAX_DOCUMENT_PAGES = 8
-"""Maximum number of pages of a document without text."""
+"""The maximum number of pages of a document without text."""
 PAGE_DPI = 96.0
 _PLAIN_PICTURES = (
     "image/png",
@@ -37,7 +37,7 @@ _PLAIN_PICTURES = (
     "image/webp",
     "image/svg+xml",
 )
-"""Formats that every server takes, and SVG, which is always drawn before sending."""
+"""Formats that every server accepts, and SVG, which is always drawn before sending."""
 _PLAIN_SOUNDS = ("audio/wav", "audio/mpeg")
 """Formats that the OpenAI interface has names for."""
 
@@ -83,7 +83,7 @@ def _sound(media: Media, limits: DecodeLimits) -> SoundStart:
 def document_excerpt(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
     """Returns the first ``MAX_DOCUMENT_CHARS`` characters of a document.
 
-    A PDF without text gives pictures of its first pages. Raises the errors of
+    For a PDF without text, it returns pictures of the first pages. Raises the errors of
     ``mmeval.media.decode``.
     """
     words, more = document_start(media, MAX_DOCUMENT_CHARS, limits=limits)
@@ -91,7 +91,7 @@ def document_excerpt(media: Media, limits: DecodeLimits) -> tuple[list[Part], st
         limits = replace(limits, max_pages=max(limits.max_pages, 100_000))
         first = islice(pages(media, dpi=PAGE_DPI, limits=limits), MAX_DOCUMENT_PAGES)
         shown = [media_part(png(page)) for page in first]
-        return shown, f"{len(shown)} pictures of its pages, which hold no text,"
+        return shown, f"{len(shown)} pictures of its pages, which contain no text,"
     count = f"{len(words):,} characters"
     about = f"its first {count}" if more else f"{count} of text"
     return [text_part(f"\n{words}\n")], about

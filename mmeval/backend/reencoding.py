@@ -19,9 +19,9 @@ USUAL_FORMATS: Mapping[PartKind, frozenset[str]] = {
     "image": frozenset(("image/png", "image/jpeg", "image/webp", "image/gif")),
     "audio": frozenset(("audio/wav", "audio/mpeg")),
 }
-"""MIME types that servers take unchanged, unless the user sets others."""
+"""MIME types that servers accept unchanged, unless the user sets others."""
 _START_SECONDS = 0.1
-"""Seconds of a sound that are decoded to test it."""
+"""The number of seconds of a sound that are decoded to test it."""
 
 
 def encoded_anew(

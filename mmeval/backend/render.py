@@ -1,10 +1,10 @@
 """Renders a mesh or a point cloud as one picture with three views.
 
 The views are orthogonal squares side by side: along z (x to the right, y up), along y
-(x to the right, z up), and along x (y to the right, z up). None is mirrored. Colour
-shows depth, from dark blue (far) to yellow (near). A face is darker the more it is
-turned away. Colours, materials and lights of the file are ignored. The same geometry
-always gives the same picture.
+(x to the right, z up), and along x (y to the right, z up). No view is mirrored. The
+colour shows the depth, from dark blue (far) to yellow (near). A face is darker the more
+it is turned away. The colours, materials and lights of the file are ignored. The same
+geometry always gives the same picture.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 SIDE = 448
 """Width and height of a view in pixels."""
 MARGIN = 16
-"""Free pixels on both sides of the object in its longest direction."""
+"""The free space in pixels on both sides of the object in its longest direction."""
 MAX_FACES = 200_000
 """Maximum number of faces to draw. A larger mesh is drawn as its vertices, which are
 closer together than pixels."""
 MAX_TESTS = 20_000_000
-"""Maximum sum of pixels in the bounding boxes of a view's triangles. A mesh above it is
-drawn as its vertices."""
+"""The maximum sum of pixels in the bounding boxes of a view's triangles. A larger mesh
+is drawn as its vertices."""
 MAX_POINTS = 1_000_000
 """Maximum number of points to draw, chosen evenly in their order."""
 FEW_POINTS = 20_000
-"""Maximum number of points of a cloud that are drawn three pixels wide, for
-visibility."""
+"""The maximum number of points of a cloud that are drawn three pixels wide. A point of
+one pixel is hard to see in a small cloud."""
 _CHUNK = 1 << 20
 """Number of pixels that are tested in one step."""
 _EDGE = -1e-9
@@ -53,13 +53,13 @@ _COLOURS = (
     (249, 154, 52),
     (250, 240, 60),
 )
-"""From far to near, evenly."""
+"""The colours of depth, evenly spaced from far to near."""
 _FLAT = 0.45
 """The brightness of a face that is seen edge-on."""
 
 
 class View(NamedTuple):
-    """The axes to the right, up and towards the eye, and the sign of the last one."""
+    """The axes to the right, up and towards the eye, and the sign of the last axis."""
 
     right: int
     up: int
@@ -129,7 +129,7 @@ def _placed(vertices: Floats) -> Floats:
     """Returns vertices in pixels from the centre. Their longest side fills the view."""
     import numpy
 
-    # scale down first: differences of huge numbers would overflow
+    # The vertices are scaled down first: differences of huge numbers would overflow.
     huge = float(numpy.abs(vertices).max())
     scaled = vertices / huge if huge > 0 else vertices
     low, high = scaled.min(axis=0), scaled.max(axis=0)
@@ -153,11 +153,12 @@ def _view(
     normals = numpy.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     length = numpy.linalg.norm(normals, axis=1)
     facing = numpy.abs(normals[:, view.eye]) / numpy.where(length > 0, length, 1.0)
-    # 1 for a face that is seen straight from either side, less for one that is turned
+    # 1 for a face that is seen straight from either side, less for a turned face
     bright: Floats = _FLAT + (1 - _FLAT) * facing
     for fragments in _fragments(flat, depth, bright, faces):
         canvas.add(fragments)
-    if not cloud:  # parts that are thinner than a pixel
+    # Parts that are thinner than a pixel may cover no centre, so draw their corners.
+    if not cloud:
         canvas.add(canvas.uncovered(_points(flat, depth, _FLAT)))
         return canvas.pixels()
     reach = range(-1, 2) if len(vertices) <= FEW_POINTS else range(1)
@@ -168,7 +169,7 @@ def _view(
 
 
 def _projected(vertices: Floats, view: View) -> tuple[Floats, Floats]:
-    """Returns vertices in pixels from the view's upper left corner, and their depths."""
+    """Returns vertices in pixels from the view's upper left corner, and depths."""
     import numpy
 
     flat = numpy.stack(

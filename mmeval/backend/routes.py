@@ -1,8 +1,8 @@
 """Converts media to a form that a model can read, with named routes.
 
-A user names routes for a model (``convert=video->frames``), a program for a call
-(``Call.convert``, see :mod:`mmeval.backend.sendable`). An answer to converted media has
-a warning about it.
+A user names routes for a model (``convert=video->frames``). A program names routes for
+a call (``Call.convert``, see :mod:`mmeval.backend.sendable`). An answer to converted
+media has a warning about the conversion.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from mmeval.system.extras import absent
 FRAMES = 8
 """Number of frames of a video, evenly spaced."""
 MAX_VIDEO_BYTES = 20 * 2**20
-"""Size above which frames describe a video, even if the model takes video."""
+"""Above this size, frames replace a video, even if the model takes video."""
 MAX_PAGES = 64
 """Maximum number of pages of a document as pictures."""
 _VIDEO = "av:video"
@@ -55,14 +55,14 @@ _MATERIAL = "model/mtl"
 def checked_routes(names: Sequence[str]) -> tuple[str, ...]:
     """Checks the names of routes and returns them without duplicates.
 
-    Raises UsageError for an unknown name and for two routes from the same kind,
-    MissingExtraError for a route whose package is not installed.
+    Raises UnknownNameError for an unknown name, UsageError for two routes from the same
+    kind, and MissingExtraError if the package of a route is not installed.
     """
     by_kind: dict[PartKind, str] = {}
     for name in names:
         if name in LATER:
             raise UsageError(
-                f"the converter {name!r} does not exist yet; choose one of "
+                f"the converter {name!r} does not exist yet; choose one of these: "
                 f"{', '.join(ROUTES)}"
             )
         if name not in ROUTES:
@@ -72,8 +72,8 @@ def checked_routes(names: Sequence[str]) -> tuple[str, ...]:
         other = by_kind.setdefault(ROUTES[name].takes, name)
         if other != name:
             raise UsageError(
-                f"the converters {other!r} and {name!r} both take "
-                f"{ROUTES[name].takes}; keep one of them"
+                f"the converters {other!r} and {name!r} both convert "
+                f"{ROUTES[name].takes}; use only one of them"
             )
     needs = [ROUTES[name].needs for name in names]
     for missing in absent(filter(None, needs)):
@@ -91,7 +91,7 @@ def widened(capabilities: Capabilities, names: Sequence[str]) -> Capabilities:
         route = ROUTES[name]
         if route.gives not in capabilities.inputs:
             raise UsageError(
-                f"the converter {name!r} makes {route.gives}, which this model does "
+                f"the converter {name!r} returns {route.gives}, which this model does "
                 "not take either"
             )
         inputs[route.takes] = ANY
@@ -105,8 +105,8 @@ def convert(
 
     Returns the request, and a warning for each converted medium.
 
-    A named route is used even if the model could read the medium itself. A route that
-    only shortens leaves short media unchanged. Raises the errors of
+    A named route is used even if the model could read the medium itself. If a route
+    only shortens media, short media remain unchanged. Raises the errors of
     ``mmeval.media.decode``.
     """
     routes = {ROUTES[name].takes: name for name in names}
@@ -145,13 +145,14 @@ def even_frames(
     Raises the errors of ``mmeval.media.decode``.
     """
     length = video_info(media, limits=limits).seconds
-    if not length:  # the file declares no length: use the time of the last frame
+    # If the file declares no length, the time of the last frame replaces it.
+    if not length:
         for frame in video(media, limits=limits):
             length = frame.time
     times = [(number + 0.5) * length / count for number in range(count)]
     frames = {frame.time: frame for frame in video(media, times=times, limits=limits)}
     if not frames:
-        raise CorruptMediaError(f"{media.label}: no picture in it can be decoded")
+        raise CorruptMediaError(f"{media.label}: no frame of it can be decoded")
     return [frames[moment] for moment in sorted(frames)]
 
 
@@ -162,9 +163,10 @@ def routes_to_fewer(
 
     The model does not take video, or takes only one picture.
 
-    A model without video gets ``video_frames`` even frames of each one (0: none). With
-    ``first_picture``, a model that takes a single picture gets the first one, or the
-    first frame. A model that takes video and several pictures needs no route.
+    A model without video gets ``video_frames`` evenly spaced frames of each video (0:
+    none). With ``first_picture``, a model that takes a single picture gets the first
+    picture, or the first frame. A model that takes video and several pictures needs no
+    route.
     """
     image = capabilities.inputs.get("image")
     if image is None:
@@ -214,7 +216,7 @@ def _first_frame(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
 
     for frame in video(media, times=[0.0], limits=limits):
         return [media_part(png(Image.fromarray(frame.rgb)))], "its first frame"
-    raise CorruptMediaError(f"{media.label}: no picture in it can be decoded")
+    raise CorruptMediaError(f"{media.label}: no frame of it can be decoded")
 
 
 def _frames(

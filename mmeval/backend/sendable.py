@@ -1,14 +1,14 @@
 """Makes the request that a call sends, with media in forms that the backend takes.
 
 A call names the routes that it allows (``Call.convert``, from
-:mod:`mmeval.backend.routes`), or has its own. A medium of a kind that the backend does
-not take is converted with the first route to a kind that it takes. A medium that is
-taken, but longer than the call needs, becomes an excerpt. All others are sent
+:mod:`mmeval.backend.routes`), or has its own routes. If the backend does not take the
+kind of a medium, the first route to a kind that it takes converts the medium. If a
+medium is longer than the call needs, it becomes an excerpt. All other media are sent
 unchanged.
 
-The request keeps its digest, which is that of the original media. The journal key of
-the call contains the routes that it may use with their versions, so that a new version
-of a renderer gets a new answer.
+The digest of the request remains that of the original media. The journal key of the
+call contains the routes that it may use, with their versions. So a new version of a
+renderer leads to a new answer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from mmeval.records.sample import Message
 from mmeval.system.extras import absent
 
 DRAWN_BYTES = 500_000
-"""Estimated bytes of a picture that a route makes."""
+"""The estimated size in bytes of a picture that a route makes."""
 
 
 class Sendable(NamedTuple):
@@ -57,10 +57,10 @@ def sendable(
 ) -> Sendable:
     """Makes the request that a call sends.
 
-    This decodes media, which takes seconds: call it in a thread. A damaged medium gives
-    a ``bad_media`` error. A medium above the limits, or one that cannot be converted,
-    gives an ``unsupported`` error. A missing file or package gives an ``internal``
-    error, since it may exist later.
+    This decodes media, which takes seconds, so call it in a thread. A damaged medium
+    leads to a ``bad_media`` error. A medium that is above the limits or cannot be
+    converted leads to an ``unsupported`` error. A missing file or package leads to an
+    ``internal`` error, because it may exist later.
     """
     conversion = _Conversion(
         _routes(call.convert, frozenset(capabilities.inputs)), capabilities, limits
@@ -90,7 +90,7 @@ def missing(call: Call, capabilities: Capabilities) -> list[str]:
 def can_take(
     kind: PartKind, routes: Sequence[str | Route], capabilities: Capabilities
 ) -> bool:
-    """Returns True if media of a kind can be sent, unchanged or with one of the routes."""
+    """Returns True if media of a kind can be sent, unchanged or with a route."""
     inputs = frozenset(capabilities.inputs)
     return kind in inputs or kind in _routes(tuple(routes), inputs)
 
@@ -100,7 +100,7 @@ def route_mark(call: Call, capabilities: Capabilities) -> str:
 
     The digest covers the versions of the routes.
 
-    It is empty if all media are sent unchanged.
+    The string is empty if all media are sent unchanged.
     """
     if not call.convert:
         return ""
@@ -168,14 +168,14 @@ def _routes(
 
 
 class _MediaError(Exception):
-    """A medium cannot be sent."""
+    """The error for a medium that cannot be sent."""
 
     def __init__(self, kind: ErrorKind, message: str) -> None:
         self.info = ErrorInfo(kind, message)
 
 
 class _Conversion:
-    """Converts the media of one request where needed; ``done`` lists the changes."""
+    """Converts the media of one request where needed. ``done`` lists the changes."""
 
     def __init__(
         self,
@@ -220,13 +220,14 @@ class _Conversion:
                 _check(media, self._limits)
                 return [part]
             if named is None:
-                # the check of the whole request reports the unsupported kind
+                # The check of the whole request reports the unsupported kind.
                 return [part]
             converted, about = named.route.convert(media, self._limits)
         except CorruptMediaError as error:
             try:
                 media.read()
-            except (ContentError, MissingError) as changed:  # or the file is gone
+            # The decoding failed because the file has changed or is gone.
+            except (ContentError, MissingError) as changed:
                 raise _MediaError("internal", str(changed)) from None
             raise _MediaError("bad_media", str(error)) from None
         except (MediaLimitError, UnsupportedMediaError) as error:
@@ -259,14 +260,15 @@ def _is_due(
 ) -> bool:
     try:
         return route.due is not None and route.due(media, limits)
-    except MissingExtraError:  # not decodable here, but the backend takes it
+    # The medium cannot be decoded here, but the backend takes it unchanged.
+    except MissingExtraError:
         return False
 
 
 def _check(media: Media, limits: DecodeLimits) -> None:
     """Checks a medium that is sent unchanged. Raises CorruptMediaError."""
     if not media.size:
-        raise CorruptMediaError(f"{media.label}: it is empty (0 bytes)")
+        raise CorruptMediaError(f"{media.label}: the file is empty (0 bytes)")
     try:
         if media.mime == "application/pdf":
             decode.page_count(media, limits=limits)
@@ -278,7 +280,7 @@ def _check(media: Media, limits: DecodeLimits) -> None:
             decode.video_info(media, limits=limits)
         elif media.kind == "3d":
             decode.mesh_arrays(media, limits=limits)
-    # the backend may read what cannot be read here
+    # The backend may be able to read a medium that cannot be read here.
     except (MissingExtraError, MediaLimitError, UnsupportedMediaError):
         return
 

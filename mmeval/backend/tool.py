@@ -20,9 +20,9 @@ if TYPE_CHECKING:  # it decodes, which programs do not
 class Tool:
     """A tool of agents. Its ``name`` is also its role: ``--role text_to_image=...``.
 
-    It makes ``parts`` parts of the kind ``makes`` from parts of the kinds ``takes``
-    (0: as many as the option ``n`` of a call says). ``about`` is one sentence for a
-    planner's prompt, ``backend`` the name of a backend for it.
+    It makes ``parts`` parts of the kind ``makes`` from parts of the kinds ``takes``. If
+    ``parts`` is 0, the option ``n`` of a call is the number of parts. ``about`` is one
+    sentence for a planner's prompt. ``backend`` is the name of a backend for the tool.
     """
 
     name: str
@@ -46,8 +46,8 @@ class Tool:
 
         The keyword arguments are those of ``Call``.
 
-        ``system`` is an instruction beside the parts, for example how to read a text
-        aloud. Options have no prefix: ``tool.call("a hare", size="512x512")`` sets
+        ``system`` is an instruction in addition to the parts, for example how to read a
+        text aloud. Options have no prefix: ``tool.call("a hare", size="512x512")`` sets
         ``image.size``.
         """
         params = GenerationParams.from_mapping(

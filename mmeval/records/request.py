@@ -68,7 +68,7 @@ class GenerationParams:
                 names = [*_PARAMETERS, *_GENERATION_ALIASES, "do_sample"]
                 raise UnknownNameError("generation parameter", name, names)
         if not values.get("do_sample", True) and "temperature" not in left_out:
-            # As in other harnesses, do_sample=False overrides a temperature.
+            # do_sample=False overrides a temperature.
             parameters["temperature"] = 0.0
         return cls(**parameters, options=options, left_out=frozenset(left_out))
 

@@ -1,4 +1,4 @@
-"""The backend ``gemini``: Google's models behind Google's own interfaces."""
+"""The backend ``gemini``: Google's models, called through Google's own interfaces."""
 
 from mmeval.model_backends.gemini.backend import GeminiBackend
 

@@ -1,4 +1,4 @@
-"""The backend: calls one of Google's two interfaces, returns its answer or an error."""
+"""The backend, which calls one of Google's two interfaces."""
 
 from __future__ import annotations
 
@@ -40,36 +40,41 @@ from mmeval.model_backends.wire.user_fields import (
 from mmeval.records import Request
 
 MAX_BYTES = 100 * 2**20
-"""Maximum size of a request: the largest limit in Google's documentation."""
+"""The maximum size of a request. It is the largest limit in Google's documentation."""
 
 
 class GeminiBackend(WireBackend):
-    """A model of Google behind Google's own interfaces.
+    """A model of Google, called through Google's own interfaces.
 
     :param model: the model's name, such as ``gemini-3-pro-image``.
-    :param base_url: the server's address without a version; else the official one.
+    :param base_url: the server's address without a version. By default it is the
+        official address.
     :param replicas: more addresses of the same model, separated by ``+``.
     :param api: ``generate`` (``generateContent``) or ``interactions``.
-    :param api_version: the version in the path; empty for a gateway without one.
-    :param api_key_file: a file that holds the key; else ``GEMINI_API_KEY``, else
-        ``GOOGLE_API_KEY``. Local servers may need no key.
-    :param outputs: output kinds of the model, such as ``text+image``; empty: text.
+    :param api_version: the version in the path. It is empty for a gateway without
+        versions.
+    :param api_key_file: a file with the key. By default the key comes from the
+        environment variable ``GEMINI_API_KEY`` or ``GOOGLE_API_KEY``. Local servers may
+        need no key.
+    :param outputs: output kinds of the model, such as ``text+image``. The default is
+        text.
     :param inputs: input kinds of the model.
-    :param stream: request a stream; an unrequested stream is read too.
-    :param voice: the voice of sounds, unless ``audio.voice`` names one.
+    :param stream: request a stream. A stream that was not requested is also read.
+    :param voice: the voice of sounds, unless ``audio.voice`` names another voice.
     :param thoughts: request the model's thoughts.
-    :param extra_body: fields that are merged into the body; null removes a field.
-    :param extra_headers_file: a JSON file of headers, whose values are secrets.
-    :param query: added to every address.
+    :param extra_body: fields that are merged into the body. Null removes a field.
+    :param extra_headers_file: a JSON file with headers. Their values are secrets.
+    :param query: a query that is added to every address.
     :param send_seed: send a seed.
-    :param fetch_links: hosts, separated by ``+``, whose links in answers are fetched.
-    :param timeout: seconds for a complete call.
-    :param max_reply_bytes: larger replies are errors.
-    :param image_formats: formats of pictures that are sent unchanged; others are
+    :param fetch_links: hosts, separated by ``+``. Links to these hosts in answers are
+        fetched.
+    :param timeout: the maximum seconds for a complete call.
+    :param max_reply_bytes: the maximum size of a reply. A larger reply is an error.
+    :param image_formats: formats of pictures that are sent unchanged. Other formats are
         converted to PNG.
 
-    Raises UsageError for invalid arguments, MissingError without a key for a server
-    that is not local.
+    Raises UsageError for invalid arguments. Raises MissingError if the key is missing
+    and the server is not local.
     """
 
     def __init__(
@@ -97,7 +102,9 @@ class GeminiBackend(WireBackend):
     ) -> None:
         name = str(model).strip().removeprefix("models/")
         if not name:
-            raise UsageError("the backend gemini needs a model's name: model=NAME")
+            raise UsageError(
+                "the backend gemini needs the name of a model; add model=NAME"
+            )
         address, replica_urls = gemini_url(str(base_url)), gemini_replicas(replicas)
         chosen: Api = checked_choice("api", api, Api)
         pictures = checked_formats("image_formats", image_formats, KNOWN_PICTURES)
@@ -138,7 +145,7 @@ class GeminiBackend(WireBackend):
         return self._settings.identity()
 
     def _endpoint(self, request: Request) -> Endpoint:
-        del request  # a model has one interface
+        del request  # All requests to a model use the same interface.
         return self._interface
 
     def _encode(self, request: Request) -> HttpRequest:
@@ -146,8 +153,8 @@ class GeminiBackend(WireBackend):
         if len(encoded.body) > MAX_BYTES:
             raise CallError(
                 "too_long",
-                f"the request has {len(encoded.body):,} bytes; the service takes at "
-                f"most {MAX_BYTES:,}",
+                f"the request has {len(encoded.body):,} bytes, but the service accepts "
+                f"at most {MAX_BYTES:,}",
             )
         return encoded
 

@@ -1,5 +1,7 @@
-"""Joins the events of ``generateContent`` into one reply: the parts of each candidate
-in order, its finish reason, and the usage."""
+"""Joins the events of ``generateContent`` into one reply.
+
+A reply has the parts of each candidate in order, its finish reason, and the usage.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ _CAMEL_NAMES: Mapping[str, str] = {
     "inline_data": "inlineData",
     "tool_call": "toolCall",
 }
-"""Names of part fields by the names that gateways use."""
+"""The names of a part's fields. The keys are the names that gateways use."""
 _METADATA_FIELDS = frozenset(
     (
         "audioMetadata",
@@ -58,7 +60,7 @@ _METADATA_FIELDS = frozenset(
         "video_metadata",
     )
 )
-"""Fields of a part that hold nothing of the answer."""
+"""Fields of a part that contain nothing of the answer."""
 _TEXT_FIELDS = _METADATA_FIELDS | {"text"}
 
 
@@ -68,7 +70,7 @@ class Candidate:
 
     parts: list[dict[str, Any]] = field(default_factory=list)
     encoded_parts: list[bytes] = field(default_factory=list)
-    """The parts that are sent back later: all but thoughts."""
+    """The parts that the next request sends back. Thoughts are not sent back."""
     reason: object = None
     message: str = ""
     other_fields: dict[str, Any] = field(default_factory=dict)
@@ -85,10 +87,10 @@ class GeminiReply:
     model: object = None
     other_fields: dict[str, Any] = field(default_factory=dict)
     unread: int = 0
-    """Bytes of events that are not JSON."""
+    """The number of bytes in events that are not JSON."""
 
     def add(self, row: Mapping[str, Any], text: str | bytes) -> None:
-        """Add an event or a complete reply. ``text`` is its JSON."""
+        """Adds an event or a complete reply. ``text`` is its JSON."""
         feedback = _first(row, "promptFeedback", "prompt_feedback")
         if isinstance(feedback, dict):
             reason = _first(feedback, "blockReason", "block_reason")
@@ -145,11 +147,13 @@ def is_thought(part: object) -> bool:
 
 
 def whole_reply(http_reply: HttpReply, secrets: Collection[str] = ()) -> GeminiReply:
-    """The reply in an HTTP reply, streamed or not. ``secrets`` are removed here,
-    because an event may end in the middle of an echoed one.
+    """Returns the reply in an HTTP reply, streamed or not.
 
-    Raises CallError for an error in the reply, ``connection`` for a stream without an
-    end, ``bad_reply`` for anything else.
+    ``secrets`` are removed here, because an event may end in the middle of a secret
+    that the server echoes.
+
+    Raises CallError for an error in the reply. Its kind is ``connection`` for a stream
+    without an end, and ``bad_reply`` for any other unreadable reply.
     """
     reply = GeminiReply()
     body = http_reply.body
@@ -182,9 +186,9 @@ def whole_reply(http_reply: HttpReply, secrets: Collection[str] = ()) -> GeminiR
 def items_of(
     part: dict[str, Any],
 ) -> Iterator[dict[str, Any] | Part]:
-    """The content of a part, as items that AnswerReader knows."""
+    """Yields the content of a part as items that AnswerReader knows."""
     if isinstance(part.get("type"), str):
-        yield part  # some gateways write items of another interface
+        yield part  # Some gateways write items of another interface.
         return
     fields = {_CAMEL_NAMES.get(name, name): part[name] for name in part}
     for name, value in fields.items():
@@ -218,8 +222,11 @@ def items_of(
 
 
 def _add_listed(reply: GeminiReply, body: bytes) -> None:
-    """Add the events of a stream that is a JSON list. The interface streams so without
-    ``alt=sse``, and some gateways even with it."""
+    """Adds the events of a stream that is a JSON list.
+
+    The interface streams in this form without ``alt=sse``. Some gateways do so even
+    with it.
+    """
     try:
         listed = from_line(body)
     except (ValueError, RecursionError):
@@ -238,7 +245,7 @@ def _add_listed(reply: GeminiReply, body: bytes) -> None:
 def joined_texts(
     parts: Sequence[dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """Parts of a stream, with neighbouring texts of one kind joined."""
+    """Returns the parts of a stream, with neighbouring texts of one kind joined."""
     joined: list[dict[str, Any]] = []
     for kind, row in groupby(parts, _kind_of_text):
         if kind:
@@ -252,14 +259,14 @@ def joined_texts(
 def _joined_sounds(
     parts: Sequence[dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """Parts of a stream, with the neighbouring pieces of one sound joined."""
+    """Returns the parts of a stream with the pieces of each sound joined."""
     joined: list[dict[str, Any]] = []
     pieces: list[str] = []
     kind = ""
     for part in [*parts, None]:
         sound = None if part is None else _sound(part)
         if pieces and (sound is None or sound[0] != kind):
-            # a part with only a signature may be between the pieces
+            # A part with only a signature may be between the pieces of a sound.
             if (
                 part is not None
                 and not part.get("text")
@@ -278,7 +285,7 @@ def _joined_sounds(
 
 
 def _sound(part: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The MIME type and the base64 of a part that is a sound; None for other parts."""
+    """Returns the MIME type and the base64 of a part if it is a sound, else None."""
     data = _first(part, "inlineData", "inline_data")
     if not isinstance(data, dict) or is_thought(part):
         return None
@@ -289,9 +296,13 @@ def _sound(part: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _kind_of_text(part: Mapping[str, Any]) -> str:
-    """``text`` or ``thought`` for a part with only text; empty for others."""
+    """Returns ``text`` or ``thought`` for a part with only text.
+
+    The string is empty for other parts.
+    """
     text = part.get("text")
-    # an empty text carries a signature, and may be between the pieces of a sound
+    # A part with an empty text has only a signature. It may be between the pieces of a
+    # sound, so it does not count as text.
     if not text or not isinstance(text, str) or not part.keys() <= _TEXT_FIELDS:
         return ""
     return "thought" if is_thought(part) else "text"

@@ -1,8 +1,8 @@
-"""Messages as JSON, for both interfaces: system messages separately, media as base64,
-and the model's own turns byte for byte.
+"""Writes messages as JSON for both interfaces.
 
-Media have no names, because a file name such as ``cat_wrong_answer.png`` would be a
-hint to the model.
+System messages are separate, media are base64, and the model's own turns are sent byte
+for byte. Media have no names, because a file name such as ``cat_wrong_answer.png``
+would be a hint to the model.
 """
 
 from __future__ import annotations
@@ -27,22 +27,25 @@ _MIMES = {
     "video/x-msvideo": "video/avi",
     "video/x-ms-wmv": "video/wmv",
 }
-"""The interfaces' names of MIME types that differ from the usual ones."""
+"""The MIME types for which the interfaces use other names. The keys are the usual
+names."""
 _BASE64 = "<base64>"
 
 
 @dataclass(frozen=True)
 class MessageFormat:
-    """How an interface writes messages and their items."""
+    """The format of messages and their items in an interface."""
 
     user: bytes
     model: bytes
-    """The opening of a user's and of a model's message, up to the list of items."""
+    """The start of a model's message, up to the list of items. ``user`` is the same for
+    a user's message."""
     turn: Callable[[bytes], bytes]
-    """A turn of the model, from the JSON list of its items."""
+    """Returns a turn of the model, given the JSON list of its items."""
     text: Callable[[str], bytes]
     medium: Callable[[str, str], object]
-    """An item from the kind and MIME type of a medium; ``_BASE64`` marks its data."""
+    """Returns an item, given the kind and MIME type of a medium. ``_BASE64`` is in the
+    position of the data."""
 
 
 class GeminiInput(NamedTuple):
@@ -55,9 +58,11 @@ class GeminiInput(NamedTuple):
 def conversation(
     messages: Sequence[Message], settings: Settings, message_format: MessageFormat
 ) -> GeminiInput:
-    """The input for the messages of a request. Media of system messages move to the
-    next user message. Raises CallError ``unsupported`` for a kind that the model does
-    not take."""
+    """Returns the input for the messages of a request.
+
+    Media of system messages move to the next user message. Raises CallError
+    ``unsupported`` for a kind that the model does not take.
+    """
     system: list[str] = []
     carried: list[Part] = []
     rows: list[bytes] = []
@@ -110,12 +115,12 @@ def _medium(
     settings: Settings,
     message_format: MessageFormat,
 ) -> bytes | str:
-    """A medium as JSON, or a document as text."""
+    """Returns a medium as JSON, or a document as text."""
     if part.kind not in settings.capabilities.inputs:
         raise CallError(
             "unsupported",
-            f"this model is not declared to take {part.kind}; declare it with the "
-            "argument inputs",
+            f"the backend's argument inputs does not include {part.kind}; add it if "
+            f"the model takes {part.kind}",
         )
     media = part.media
     assert media is not None  # checked by the caller
@@ -130,7 +135,10 @@ def _medium(
 
 
 def _words(parts: Sequence[Part]) -> str:
-    """The text of parts, with placeholders and code, without hidden reasoning."""
+    """Returns the text of parts.
+
+    The text includes placeholders and code, but not hidden reasoning.
+    """
     words = []
     for part in parts:
         if part.kind != "reasoning" and part.media is None:
@@ -151,7 +159,7 @@ GENERATE = MessageFormat(
 INTERACTIONS = MessageFormat(
     user=b'{"type": "user_input", "content": ',
     model=b'{"type": "model_output", "content": ',
-    # the steps of a turn are inserted into the list of all steps
+    # The steps of a turn are inserted into the list of all steps.
     turn=lambda items: items.strip()[1:-1],
     text=lambda text: json.dumps({"type": "text", "text": text}).encode(),
     medium=lambda kind, mime: {"type": kind, "mime_type": mime, "data": _BASE64},

@@ -1,4 +1,7 @@
-"""The interface ``generateContent``: interleaved input; text, pictures, sound out."""
+"""The interface ``generateContent``.
+
+The input is interleaved. The outputs are text, pictures and sounds.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +88,7 @@ class GenerateEndpoint:
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:
-        """The request as sent. Raises CallError for unsupported content."""
+        """Returns the request as sent. Raises CallError for unsupported content."""
         settings = self._settings
         history = conversation(request.messages, settings, GENERATE)
         fields: dict[str, Any] = {}
@@ -128,7 +131,10 @@ class GenerateEndpoint:
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """The answer in a reply. Raises CallError ``bad_reply`` without one."""
+        """Returns the answer in a reply.
+
+        Raises CallError ``bad_reply`` if there is no answer.
+        """
         reply = whole_reply(http_reply, self._settings.secrets)
         reader = AnswerReader(request.wants, links)
         thought_pictures = 0
@@ -150,12 +156,12 @@ class GenerateEndpoint:
         reason = "refused" if reader.refused else worst(reasons)
         output = reader.answer(ended=reason == "stop")
         if output.empty and has_failed and reason == "stop":
-            reason_text = "; ".join(reader.warnings) or "no reason given"
+            reason_text = "; ".join(reader.warnings) or "the server states no reason"
             raise bad_reply(f"the answer is empty: {reason_text}")
         trace = None
         if thought_pictures:
             trace = Trace(evidence={"thought_pictures": thought_pictures})
-        # the parts of the answer that the next request sends back, byte for byte
+        # The next request sends the parts of the answer back, byte for byte.
         turn = None
         first = next(iter(reply.candidates.values()), None)
         if first is not None and first.encoded_parts:
@@ -174,7 +180,10 @@ class GenerateEndpoint:
 
 
 def _read(reader: AnswerReader, parts: list[dict[str, Any]]) -> int:
-    """Read the parts of a candidate. Returns the number of pictures in its thoughts."""
+    """Reads the parts of a candidate.
+
+    Returns the number of pictures in its thoughts.
+    """
     thought_pictures = 0
     items: list[Any] = []
     for part in parts:
@@ -197,11 +206,11 @@ def _read(reader: AnswerReader, parts: list[dict[str, Any]]) -> int:
 def _finish_reason(
     candidate: Candidate, reader: AnswerReader
 ) -> tuple[FinishReason, bool]:
-    """The finish reason of a candidate, and True if the service failed."""
+    """Returns the finish reason of a candidate, and True if the service failed."""
     kind = ending(candidate.reason)
     words = f": {candidate.message}" if candidate.message else ""
     if not candidate.reason:
-        reader.warn("the server gives no finish reason")
+        reader.warn("the server states no finish reason")
     elif kind not in ("stop", "length"):
         reader.warn(f"the answer ended with {plain(candidate.reason)}{words}")
     if kind in ("noted", "failed", "stop"):
@@ -210,7 +219,7 @@ def _finish_reason(
 
 
 def _usage(counted: Mapping[str, Any]) -> Usage:
-    """The usage. Thoughts count as output."""
+    """Returns the usage. Thoughts count as output."""
     counts = []
     for kind in ("prompt", "candidates", "thoughts"):
         count = counted.get(f"{kind}TokenCount")
@@ -224,8 +233,10 @@ def _with_our_names(
     extra: Mapping[str, Any],
     fields: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The user's fields with the names of ours: the service accepts snake case and
-    camel case, but not both for one field."""
+    """Returns the user's fields under the names of our fields.
+
+    The service accepts snake case and camel case, but not both for one field.
+    """
     aligned: dict[str, Any] = {}
     for name, value in extra.items():
         camel = _SNAKE.sub(lambda match: match[1].upper(), name)

@@ -1,4 +1,4 @@
-"""The interface ``interactions``: input and answer are lists of steps."""
+"""The interface ``interactions``. Its input and its answer are lists of steps."""
 
 from __future__ import annotations
 
@@ -79,10 +79,11 @@ class InteractionsEndpoint:
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:
-        """The request as sent. Raises CallError for unsupported content."""
+        """Returns the request as sent. Raises CallError for unsupported content."""
         settings = self._settings
         history = conversation(request.messages, settings, INTERACTIONS)
-        # no interaction is referenced by id later, so the server need not store it
+        # Later requests do not refer to an interaction by its id, so the server need
+        # not store it.
         fields: dict[str, Any] = {"model": settings.model, "store": False}
         if settings.stream:
             fields["stream"] = True
@@ -115,7 +116,10 @@ class InteractionsEndpoint:
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """The answer in a reply. Raises CallError ``bad_reply`` without one."""
+        """Returns the answer in a reply.
+
+        Raises CallError ``bad_reply`` if there is no answer.
+        """
         body = http_reply.body
         streamed = is_stream(body, http_reply.content_type)
         if streamed:
@@ -151,8 +155,11 @@ class InteractionsEndpoint:
         steps: list[dict[str, Any]],
         body: bytes | None,
     ) -> Turn | None:
-        """The steps that the next request sends back, byte for byte. Without ``body``
-        (a stream) they are encoded again, because they arrived in pieces."""
+        """Returns the steps that the next request sends back, byte for byte.
+
+        Without ``body`` (a stream) they are encoded again, because they arrived in
+        pieces.
+        """
         if body is None:
             encoded_steps = [
                 json.dumps(step, ensure_ascii=False).encode() for step in steps
@@ -169,7 +176,7 @@ class InteractionsEndpoint:
 
 
 def _read(reader: AnswerReader, step: Mapping[str, Any]) -> int:
-    """Read a step. Returns the number of pictures in its thoughts."""
+    """Reads a step. Returns the number of pictures in its thoughts."""
     kind = step.get("type")
     if kind == "model_output":
         content = step.get("content")
@@ -193,7 +200,10 @@ def _read(reader: AnswerReader, step: Mapping[str, Any]) -> int:
 def _finish_reason(
     data: Mapping[str, Any], steps: list[dict[str, Any]], reader: AnswerReader
 ) -> FinishReason:
-    """The finish reason of an interaction. Raises CallError for a failed one."""
+    """Returns the finish reason of an interaction.
+
+    Raises CallError for a failed interaction.
+    """
     status = str(data.get("status") or "completed").lower()
     errors = [data["errors"]] if data.get("errors") else []
     errors += [step["error"] for step in steps if step.get("error")]
@@ -220,7 +230,10 @@ def _finish_reason(
 
 
 def _failure(error: object) -> CallError:
-    """The error that the service states. It is a refusal if its code is a filter's."""
+    """Returns the error that the service states.
+
+    It is a refusal if the error code is that of a filter.
+    """
     rows = error if isinstance(error, list) else [error]
     failure = error_in_body({"errors": rows})
     for row in rows:
@@ -230,7 +243,7 @@ def _failure(error: object) -> CallError:
 
 
 def _usage(counted: object) -> Usage:
-    """The usage. Thoughts count as output."""
+    """Returns the usage. Thoughts count as output."""
     if not isinstance(counted, dict):
         return Usage()
     output_tokens = 0

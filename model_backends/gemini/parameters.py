@@ -19,7 +19,10 @@ _NAMED_SIZE = re.compile(r"512|[1248]K", re.IGNORECASE)
 def sampling(
     request: Request, settings: Settings, names: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The generation fields. ``names`` maps our names to the interface's."""
+    """Returns the generation fields.
+
+    ``names`` maps our parameter names to the names in the interface.
+    """
     params = request.params
     values: dict[str, Any] = {
         "temperature": params.temperature,
@@ -37,8 +40,11 @@ def sampling(
 
 
 def modalities(request: Request, settings: Settings) -> list[str]:
-    """The modalities to request; empty if only text is wanted. A model that can write
-    is always asked for text too, because some models refuse pictures alone."""
+    """Returns the modalities to request, or an empty list if only text is wanted.
+
+    If the model can write, text is always requested too, because some models refuse to
+    return pictures alone.
+    """
     kinds: list[str] = [*dict.fromkeys(request.wants)]
     media = [kind for kind in kinds if kind not in _WORDS]
     if media and "text" in settings.capabilities.outputs:
@@ -53,8 +59,11 @@ def voice(params: GenerationParams, settings: Settings) -> str:
 def picture_fields(
     params: GenerationParams,
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The fields ``aspect_ratio`` and ``image_size`` of pictures, and warnings about
-    what they cannot express."""
+    """Returns the fields for pictures, with warnings.
+
+    The fields are ``aspect_ratio`` and ``image_size``. A warning states what they
+    cannot express.
+    """
     fields: dict[str, str] = {}
     warnings: tuple[str, ...] = ()
     size = str(params.options.get("image.size", "auto"))
@@ -71,21 +80,30 @@ def picture_fields(
             fields["aspect_ratio"] = ratio
             note = f"image.size={size} is sent as its aspect ratio, {ratio}"
         else:
-            note = f"image.size={size} has no supported aspect ratio; not sent"
+            note = (
+                f"image.size={size} was not sent, because the service does not support "
+                f"its aspect ratio {ratio}"
+            )
         warnings = (note,)
     elif size != "auto":
-        warnings = (f"image.size={size} is not a supported size; not sent",)
+        warnings = (
+            f"image.size={size} was not sent, because the service does not support it",
+        )
     if "image.aspect_ratio" in params.options:
         fields["aspect_ratio"] = str(params.options["image.aspect_ratio"])
     return fields, warnings
 
 
 def unsent(params: GenerationParams, names: Collection[str]) -> tuple[str, ...]:
-    """A warning about parameters without a field. ``names`` are those with a field."""
+    """Returns a warning about parameters without a field.
+
+    ``names`` are the parameters with a field.
+    """
     unsupported = []
     for name in ("temperature", "top_p", "top_k", "max_tokens", "stop"):
         if name not in names and getattr(params, name) not in (None, ()):
             unsupported.append(name)
     if not unsupported:
         return ()
-    return (f"the interface has no field for {', '.join(unsupported)}; not sent",)
+    listed = ", ".join(unsupported)
+    return (f"the interface has no field for {listed}, so this was not sent",)

@@ -9,8 +9,11 @@ from typing import Literal
 from mmeval.records import FinishReason
 
 Ending = Literal["stop", "noted", "length", "refused", "failed"]
-"""``noted`` is a stop with a warning. ``failed`` is the same if the answer has parts,
-otherwise an error."""
+"""The meaning of a finish reason.
+
+``noted`` is a stop with a warning. ``failed`` means the same if the answer has parts.
+Otherwise it is an error.
+"""
 
 _ENDINGS: dict[Ending, frozenset[str]] = {
     "stop": frozenset(("STOP",)),
@@ -46,12 +49,18 @@ _BY_SEVERITY: tuple[FinishReason, ...] = ("stop", "length", "refused")
 
 
 def plain(reason: object) -> str:
-    """A reason in upper case without its prefix. Gateways write it differently."""
+    """Returns a reason in upper case without its prefix.
+
+    Gateways write the reasons in different ways.
+    """
     return _MARKS.sub("_", str(reason)).upper().removeprefix(_PREFIX)
 
 
 def ending(reason: object) -> Ending:
-    """The meaning of a reason. An unknown or missing reason is ``failed``."""
+    """Returns the meaning of a reason.
+
+    An unknown or missing reason is ``failed``.
+    """
     name = plain(reason)
     for kind, names in _ENDINGS.items():
         if name in names:
@@ -60,5 +69,5 @@ def ending(reason: object) -> Ending:
 
 
 def worst(reasons: Iterable[FinishReason]) -> FinishReason:
-    """The worst finish reason of several candidates."""
+    """Returns the worst finish reason of several candidates."""
     return max(reasons, key=_BY_SEVERITY.index, default="stop")

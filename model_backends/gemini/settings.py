@@ -27,10 +27,10 @@ _OUTPUTS_OF: dict[Api, tuple[PartKind, ...]] = {
 }
 PICTURES = ("png", "jpeg", "webp", "heic")
 SOUNDS = ("wav", "mp3", "flac", "ogg", "aac", "aiff", "m4a")
-"""The formats that the models take."""
+"""The sound formats that the models accept. ``PICTURES`` are the picture formats."""
 
 OPTIONS = ("image.aspect_ratio", "image.size", "audio.voice")
-"""The modality options that have a field."""
+"""The modality options for which the interfaces have a field."""
 DEFAULT_VOICE = "Kore"
 
 
@@ -47,12 +47,14 @@ class Settings(Connection):
 
     @property
     def wire(self) -> str:
-        """The name of turns that may be sent back: a signature is valid only at the
-        model that wrote it."""
+        """The name of turns that may be sent back to the model.
+
+        It includes the model, because only the model that wrote a signature accepts it.
+        """
         return f"gemini/{self.api}/{self.model}"
 
     def path(self, method: str) -> str:
-        """The path of a method, such as ``interactions``, below the address."""
+        """Returns the path of a method, such as ``interactions``, below the address."""
         return f"{self.api_version}/{method}" if self.api_version else method
 
     @property
@@ -61,8 +63,11 @@ class Settings(Connection):
         return quote(name, safe="/")
 
     def identity(self) -> dict[str, Any]:
-        """The settings that identify the model: answers of equal settings may be
-        reused. The key, the replicas and the timeout are not part of it."""
+        """Returns the settings that identify the model.
+
+        Answers are reused if these settings are equal. The key, the replicas and the
+        timeout are not included.
+        """
         identity: dict[str, Any] = {
             "backend": "gemini",
             "model": self.model,
@@ -84,15 +89,18 @@ class Settings(Connection):
 
 
 def gemini_url(value: str, argument: str = "base_url") -> str:
-    """The server's address: the argument, else the official one. Raises UsageError as
-    ``checked_base_url`` does, and for an address that ends in a version."""
+    """Returns the server's address: the argument, or the official address.
+
+    Raises UsageError as ``checked_base_url`` does, and for an address that ends in a
+    version.
+    """
     url = checked_base_url(
         value or OFFICIAL_URL, argument=argument, key_name=KEY_NAMES[0]
     )
     version = url.rpartition("/")[2]
     if version in ("v1", "v1beta", "v1alpha"):
         raise UsageError(
-            f"{argument}={url!r} ends in a version; give the part before it, and "
+            f"{argument}={url!r} ends in a version; remove the version and add "
             f"api_version={version}",
             name=argument,
         )
@@ -100,18 +108,23 @@ def gemini_url(value: str, argument: str = "base_url") -> str:
 
 
 def gemini_replicas(value: str | Sequence[str]) -> tuple[str, ...]:
-    """More addresses of the same model. Raises UsageError as ``gemini_url`` does."""
+    """Returns more addresses of the same model.
+
+    Raises UsageError as ``gemini_url`` does.
+    """
     urls = value.split("+") if isinstance(value, str) else value
     return tuple(gemini_url(url, "replicas") for url in urls if url)
 
 
 def checked_version(value: str) -> str:
-    """The version in the path; empty for a gateway without one. Raises UsageError for
-    anything but letters and digits."""
+    """Returns the version in the path, which is empty for some gateways.
+
+    Raises UsageError for anything but letters and digits.
+    """
     version = value.strip("/")
     if not all(char.isascii() and char.isalnum() for char in version):
         raise UsageError(
-            f"api_version={value!r} is not a version; write v1 or v1beta",
+            f"api_version={value!r} is not a version; use a name such as v1 or v1beta",
             name="api_version",
         )
     return version
@@ -123,10 +136,13 @@ def capabilities_of(
     outputs: str | Sequence[str],
     formats: Formats,
 ) -> Capabilities:
-    """The model's capabilities. Raises UnknownNameError for unsupported kinds."""
+    """Returns the model's capabilities.
+
+    Raises UnknownNameError for unsupported kinds.
+    """
     known = _OUTPUTS_OF[api]
     input_kinds = kinds_in("inputs", inputs, INPUT_KINDS)
-    hint = f"api={api} gives {', '.join(known)}."
+    hint = f"The outputs of api={api} are {', '.join(known)}."
     output_kinds = kinds_in("outputs", outputs or "text", known, hint)
     return named_capabilities(
         input_kinds, output_kinds, declarable=known, options=OPTIONS, formats=formats

@@ -20,16 +20,16 @@ OPEN = ("in_progress", "queued")
 """The statuses of an interaction that has not ended."""
 _MEDIA = ("image", "audio", "video", "document")
 _IGNORED_DELTAS = frozenset(("arguments_delta", "text_annotation_delta"))
-"""Deltas that add nothing to an answer."""
+"""Types of deltas that add nothing to an answer."""
 
 
 def whole_interaction(
     body: bytes, cut_reason: str = "", secrets: Collection[str] = ()
 ) -> dict[str, Any]:
-    """The interaction in a stream, as without a stream.
+    """Returns the interaction in a stream, in the form of an unstreamed reply.
 
-    Raises CallError for an error in the stream, and ``connection`` for a stream without
-    an end: half an answer is not an answer.
+    Raises CallError for an error in the stream. Its kind is ``connection`` for a stream
+    without an end, because half an answer is not an answer.
     """
     stream = _InteractionStream()
     for event in events(body):
@@ -70,7 +70,7 @@ class _InteractionStream:
             is_last = kind == "interaction.completed"
             self.has_ended = is_last or status not in OPEN
             if is_last and status in OPEN:
-                # the last event need not state a status
+                # The last event may have no status.
                 self._interaction["status"] = "completed"
         index = row.get("index")
         index_of_step = index if isinstance(index, int) else len(self._steps)
@@ -79,7 +79,7 @@ class _InteractionStream:
         elif kind == "step.delta" and isinstance(row.get("delta"), dict):
             delta = row["delta"]
             is_thought = str(delta.get("type")).startswith("thought")
-            # the stream may omit the start of a step
+            # The stream may omit the start of a step.
             missing = {"type": "thought" if is_thought else "model_output"}
             _add_delta(self._steps.setdefault(index_of_step, missing), delta)
 
@@ -108,7 +108,7 @@ def _add_delta(step: dict[str, Any], delta: Mapping[str, Any]) -> None:
     elif kind == "text" or kind in _MEDIA:
         _add_item(step, "content", delta)
     elif kind == step.get("type"):
-        # a tool call or its result arrives in one delta
+        # A tool call or its result arrives in one delta.
         step.update(delta)
     elif kind not in _IGNORED_DELTAS:
         _add_item(step, "content", delta)
@@ -119,7 +119,7 @@ def _add_item(
     name: str,
     item: object,
 ) -> None:
-    """Add an item to a list of a step."""
+    """Adds an item to a list of a step."""
     if not isinstance(step.get(name), list):
         step[name] = []
     if item is not None:
@@ -127,8 +127,7 @@ def _add_item(
 
 
 def _joined(items: Sequence[Any]) -> list[Any]:
-    """Items of a stream, with neighbouring texts joined, and neighbouring sounds of one
-    type joined."""
+    """Joins neighbouring texts of a stream, and neighbouring sounds of one type."""
     joined: list[Any] = []
     pieces: list[Any] = []
     for item in [*items, None]:
@@ -149,7 +148,10 @@ def _joined(items: Sequence[Any]) -> list[Any]:
 
 
 def _field_of_pieces(item: object) -> str:
-    """The field of an item that may arrive in pieces; empty for other items."""
+    """Returns the field of an item that may arrive in pieces.
+
+    The string is empty for other items.
+    """
     if not isinstance(item, dict):
         return ""
     for kind, name in (("text", "text"), ("audio", "data")):
@@ -159,20 +161,23 @@ def _field_of_pieces(item: object) -> str:
 
 
 def _continues(first: Mapping[str, Any], item: object) -> bool:
-    """True if an item is another piece of the one that begins with ``first``."""
+    """Returns True if an item continues the text or sound that ``first`` begins."""
     if not isinstance(item, dict):
         return False
     if item.get("type") != first.get("type"):
         return False
-    # some servers state the type only in the first piece
+    # Some servers state the type only in the first piece.
     stated = item.get("mime_type")
     is_same_type = stated is None or stated == first.get("mime_type")
     return is_same_type and bool(_field_of_pieces(item))
 
 
 def checked_steps(interaction: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The steps of an interaction. Earlier servers wrote the model's output as
-    ``outputs``. Raises CallError ``bad_reply`` without either list."""
+    """Returns the steps of an interaction.
+
+    Earlier servers wrote the model's output as ``outputs``. Raises CallError
+    ``bad_reply`` if both lists are missing.
+    """
     steps = interaction.get("steps")
     if not isinstance(steps, list):
         outputs = interaction.get("outputs")

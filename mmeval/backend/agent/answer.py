@@ -20,8 +20,9 @@ from mmeval.system.json_lines import from_line, to_line
 class AgentAnswer:
     """The answer of an agent.
 
-    ``evidence`` is JSON that explains the answer; it is stored with it, like the
-    ``warnings``. With an ``error`` the answer is a failure and ``content`` is ignored.
+    ``evidence`` is JSON that explains the answer. It is stored with the answer, like
+    the ``warnings``. With an ``error`` the answer is a failure, and ``content`` is
+    ignored.
     """
 
     content: Interleaved
@@ -43,11 +44,11 @@ def driven(
 ) -> Program[Response]:
     """Runs an agent's program. Returns a response that records each of its steps.
 
-    ``asks`` are the roles that it may call, ``params`` the user's parameters for them,
-    which override those of a call. If the program breaks its contract, the response is
-    a failure.
+    ``asks`` are the roles that the program may call. ``params`` are the user's
+    parameters for these roles. They override the parameters of a call. If the program
+    breaks its contract, the response is a failure.
     """
-    # The limits depend on the replies alone, not on time: a replay ends the same way.
+    # The limits depend only on the replies, not on time, so a replay ends the same way.
     steps: list[TraceStep] = []
     warnings: dict[str, None] = {}
     calls, tokens = 0, 0
@@ -63,7 +64,7 @@ def driven(
             return _response(stop.value, steps, warnings)
         except CallFailed as lost:
             return failed(lost.error)
-        # an agent may raise anything and call sys.exit
+        # An agent is user code: it may raise any exception or call sys.exit.
         except (Exception, SystemExit) as raised:
             place = raised_at(raised, __file__)
             message = f"{type(raised).__name__}: {raised}{place}"
@@ -73,7 +74,7 @@ def driven(
         if error is None:
             error = _over(limits, calls + len(step_calls), tokens)
         if error is not None:
-            # what an agent does at its end may raise anything and call sys.exit
+            # The cleanup of an agent may also raise any exception or call sys.exit.
             with contextlib.suppress(Exception, SystemExit):
                 program.close()
             return failed(error)
@@ -126,13 +127,14 @@ def _over(
     if calls > limits.calls:
         return ErrorInfo(
             "over_limit",
-            f"more calls than --max_calls_per_answer allows: {limits.calls:,}",
+            f"the answer needs more than {limits.calls:,} calls "
+            "(--max_calls_per_answer)",
         )
     if limits.tokens is not None and tokens >= limits.tokens:
         return ErrorInfo(
             "over_limit",
-            f"it used {tokens:,} tokens, and {limits.tokens:,} are allowed "
-            "(--max_tokens_per_answer)",
+            f"the answer used {tokens:,} tokens, but only {limits.tokens:,} are "
+            "allowed (--max_tokens_per_answer)",
         )
     return None
 
@@ -145,7 +147,7 @@ def _step(call: Call, reply: Reply) -> TraceStep:
         title=call.title,
         input_tokens=response.usage.input_tokens,
         output_tokens=response.usage.output_tokens,
-        seconds=round(response.latency, 4),  # as the journal has it
+        seconds=round(response.latency, 4),  # rounded as in the journal
         error=response.error,
         key=reply.key,
         calls=1 if response.trace is None else 1 + response.trace.calls,
@@ -167,7 +169,8 @@ def _response(
         evidence = from_line(to_line(answer.evidence))
         warnings = {**warnings, **dict.fromkeys(map(str, answer.warnings))}
         is_usable = isinstance(evidence, dict)
-    except Exception:  # JSON cannot hold it, or an agent's own __str__ fails
+    # The evidence may not be JSON, and a warning's __str__ may raise any exception.
+    except Exception:
         is_usable = False
     if not is_usable:
         evidence, answer = {}, _unusable("the agent's evidence is not a JSON object")

@@ -22,9 +22,9 @@ def cast(
 
     ``params`` are the user's generation parameters, by role.
 
-    Raises MissingError for a missing role of an agent, UsageError for an agent that
-    calls itself (directly or through another), and for a backend that does not give the
-    output of the tool whose role it plays.
+    Raises MissingError for a missing role of an agent. Raises UsageError if an agent
+    calls itself, directly or through another agent. Also raises it if the backend for a
+    tool's role cannot generate the output of the tool.
     """
     done: set[int] = set()
 
@@ -37,8 +37,8 @@ def cast(
             if backends[other] is backend:
                 path = " calls ".join((*above[place:], role))
                 raise UsageError(
-                    f"the agent {agent.name!r} calls itself: {path}; give "
-                    f"{role} another backend"
+                    f"the agent {agent.name!r} calls itself ({path}); use another "
+                    f"backend for the role {role}"
                 )
         if id(backend) in done:
             return
@@ -72,12 +72,15 @@ def _check_tools(agent: Agent, backends: Mapping[str, AnyBackend]) -> None:
         capabilities = backends[role].capabilities
         if tool.makes not in capabilities.outputs:
             outputs = ", ".join(capabilities.outputs)
-            how = f"name a backend that gives {tool.makes}"
+            how = f"choose a backend with {tool.makes} as output"
             if tool.makes in capabilities.declarable:
-                how = f"if the model does, add the argument outputs={tool.makes}"
+                how = (
+                    f"if the model can generate {tool.makes}, add the argument "
+                    f"outputs={tool.makes}"
+                )
             raise UsageError(
-                f"--role {role}: this backend gives {outputs}, and "
-                f"the tool makes {tool.makes}; {how}",
+                f"--role {role}: the tool must generate {tool.makes}, but the outputs "
+                f"of this backend are {outputs}; {how}",
                 name=role,
             )
 
@@ -131,8 +134,8 @@ def _own_identity(role: str, backend: AnyBackend) -> dict[str, Any]:
     identity = backend.identity
     if not isinstance(identity, Mapping):
         raise PluginError(
-            f"the identity of the {role}'s backend is a {type(identity).__name__}; it "
-            "must be a mapping",
+            f"the identity of the backend for the role {role} must be a mapping, but "
+            f"it is a {type(identity).__name__}",
             name=role,
         )
     for name, value in identity.items():
@@ -140,9 +143,9 @@ def _own_identity(role: str, backend: AnyBackend) -> dict[str, Any]:
             canonical_json({name: value})
         except (TypeError, ValueError, RecursionError) as error:
             raise PluginError(
-                f"the identity of the {role}'s backend has {name!r}, a "
-                f"{type(value).__name__} that JSON cannot hold; "
-                "give it as a text, a number, a list or a mapping",
+                f"the identity of the backend for the role {role} cannot be written as "
+                f"JSON: {name!r} is a {type(value).__name__}; use a string, a number, "
+                "a list or a mapping",
                 name=role,
             ) from error
     return dict(identity)

@@ -6,11 +6,11 @@
         drawn = yield text_to_image.call(plan.require().text, title="draw")
         return Interleaved((*plan.require().parts, *drawn.require().parts))
 
-The arguments after ``request`` are the roles that the agent calls. A role with the name
-of a registered tool is passed as that ``Tool``. A default of None makes a role
-optional: it is None in a run without it. Keyword-only arguments come from
-``--model_args``, and annotations check their values. An agent is registered as a model
-backend.
+The arguments after ``request`` are the roles that the agent calls. If the name of a
+role is that of a registered tool, the argument is this ``Tool``. A default of None
+makes a role optional. In a run without the role, the argument is None. Keyword-only
+arguments come from ``--model_args``, and their values are checked against the
+annotations. An agent is registered as a model backend.
 """
 
 from __future__ import annotations
@@ -39,16 +39,17 @@ from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import Response
 
 _WITHOUT_TOOL: frozenset[PartKind] = frozenset(("text", "code"))
-"""Kinds that any role gives: an agent gives them without a tool."""
+"""Output kinds that an agent can generate without a tool, because any role can."""
 
 
 @dataclass(frozen=True)
 class Agent:
-    """An agent with its description. Calling it with arguments gives a backend.
+    """An agent with its description. Calling it with arguments returns a backend.
 
-    ``takes`` and ``gives`` are kinds of part. ``by_kind`` maps a role that may have
-    variants for kinds of media to the role that is called if none of them has a
-    backend. Raise ``version`` with every change that can change answers.
+    ``takes`` and ``gives`` are the input and output kinds of part. The keys of
+    ``by_kind`` are roles that may have variants for kinds of media. Each value is the
+    role that is called if no variant has a backend. Raise ``version`` with every change
+    that can change answers.
     """
 
     function: Callable[..., AgentProgram]
@@ -62,14 +63,14 @@ class Agent:
         for role, other in self.by_kind.items():
             if signature.roles.get(role) is not False or other not in signature.roles:
                 raise PluginError(
-                    f"the agent {self.name!r}: by_kind maps an optional role to "
-                    "another of its roles"
+                    f"the agent {self.name!r}: by_kind must map an optional role to "
+                    f"another role of the agent, not {role!r} to {other!r}"
                 )
         folder = inspect.Parameter(
             PROMPTS, inspect.Parameter.KEYWORD_ONLY, default="", annotation=str
         )
         parameters = inspect.Signature([*signature.switches.values(), folder])
-        # the signature and documentation that a backend class would have
+        # Help and argument checks read the same attributes as for a backend class.
         object.__setattr__(self, "__signature__", parameters)
         object.__setattr__(self, "__wrapped__", self.function)
         object.__setattr__(self, "__doc__", self.function.__doc__)
@@ -95,26 +96,26 @@ class Agent:
 
     @property
     def folder(self) -> Path:
-        """The folder of its module."""
+        """The folder of the agent's module."""
         return Path(inspect.getfile(self.function)).parent
 
     def prompts(self, folder: str = "") -> Prompts:
         """Returns the agent's prompts. Files in ``folder`` replace them by name.
 
-        Raises UsageError for a prompt that it cannot use.
+        Raises UsageError for a prompt that the agent cannot use.
         """
         return find_prompts(self.folder / PROMPTS, folder)
 
     @property
     def possible_roles(self) -> tuple[str, ...]:
-        """All roles that it can call, with variants."""
+        """All roles that the agent can call, including variants."""
         roles = list(self.signature.roles)
         for role in self.by_kind:
             roles.extend(variants(role))
         return tuple(roles)
 
     def asks(self, present: Collection[str]) -> tuple[str, ...]:
-        """Returns the roles that the agent calls in a run with the roles ``present``."""
+        """Returns the roles that the agent calls in a run with these roles."""
         return tuple(role for role in self.possible_roles if role in present)
 
     def gap(self, kind: str, present: Collection[str]) -> str:
@@ -239,7 +240,7 @@ def agent_named(name: str) -> Agent | None:
     """
     try:
         backend = plugins.load("mmeval.model_backends", name)
-    except MmevalError:  # it is reported when the backend is created
+    except MmevalError:  # The error is reported when the backend is created.
         return None
     return backend if isinstance(backend, Agent) else None
 
@@ -250,7 +251,8 @@ def _source_digest(agent: Agent) -> str:
     It covers the Python files of the agent's package, or its module if there is no
     package.
 
-    For an agent that a script or notebook defines, it covers the function alone.
+    If the agent is defined in a script or notebook, the digest covers only the
+    function.
     """
     function = agent.function
     if function.__module__ == "__main__":

@@ -6,7 +6,10 @@ MAX_CALLS = 200
 
 
 class AnswerLimits(NamedTuple):
-    """Maximum calls and tokens (in and out) for one answer; None means no limit."""
+    """The maximum number of calls and of tokens (in and out) for one answer.
+
+    With None there is no limit for tokens.
+    """
 
     calls: int = MAX_CALLS
     tokens: int | None = None

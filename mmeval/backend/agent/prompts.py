@@ -1,4 +1,4 @@
-"""The prompts of an agent: the files in the folder ``prompts`` beside its module."""
+"""The prompts of an agent: the files in the folder ``prompts`` next to its module."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Prompts:
 
     @property
     def digest(self) -> str:
-        """The digest of the texts of all prompts; their paths do not count."""
+        """The digest of the texts of all prompts. It does not depend on their paths."""
         return digest({name: file.sha256 for name, file in self._files.items()})
 
     def messages(self, name: str, /, **values: Value) -> tuple[Message, ...]:
         """Returns the messages of a prompt with these values, which may contain media.
 
-        Raises UnknownNameError for an unknown prompt, PromptError for one that cannot
-        be rendered.
+        Raises UnknownNameError for an unknown prompt, and PromptError for a prompt that
+        cannot be rendered.
         """
         if name not in self._files:
             raise UnknownNameError("prompt", name, self._files)
@@ -45,8 +45,8 @@ def find_prompts(home: Path, folder: str = "") -> Prompts:
 
     Files in the user's ``folder`` replace those of the same name.
 
-    Raises UnknownNameError for a file in ``folder`` that replaces none, PromptError for
-    one that reads other values than the prompt it replaces.
+    Raises UnknownNameError for a file in ``folder`` that replaces no prompt. Raises
+    PromptError for a file that reads other values than the prompt that it replaces.
     """
     defaults = read_prompt_folder(home) if home.is_dir() else {}
     replacements = read_prompt_folder(Path(folder), "prompts=") if folder else {}
@@ -56,7 +56,7 @@ def find_prompts(home: Path, folder: str = "") -> Prompts:
                 "prompt",
                 name,
                 defaults,
-                f"The agent has {', '.join(defaults) or 'none'}.",
+                f"The agent's prompts are: {', '.join(defaults) or 'none'}.",
             )
         file.check((*defaults[name].reads, *ALWAYS), form=False)
     return Prompts({**defaults, **replacements})

@@ -1,4 +1,7 @@
-"""Makes the items of a plan in rounds. All items whose needs exist share a round."""
+"""Makes the items of a plan in rounds.
+
+A round consists of all items whose needs exist.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from mmeval.program.calls import Call, Program, Reply, ask_all
 
 
 class Rounds(NamedTuple):
-    """The items of each round, and those that can never be made."""
+    """The items of each round, and the items that can never be made."""
 
     order: list[list[int]]
     never: list[int]
@@ -51,8 +54,9 @@ def in_rounds(
 ) -> Program[dict[int, Part]]:
     """Makes items in rounds.
 
-    ``call`` returns the call for an item, from the items before it. ``read`` returns
-    the part in a reply. An item for which either returns None is missing in the result.
+    ``call`` returns the call for an item, given the parts of the earlier items.
+    ``read`` returns the part in a reply. If either returns None for an item, the item
+    is missing in the result.
     """
     parts: dict[int, Part] = {}
     for items in order:

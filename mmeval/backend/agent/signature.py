@@ -9,17 +9,19 @@ from typing import Any, NamedTuple
 from mmeval.errors import PluginError
 
 REQUEST = ("request", "_request", "_")
-"""Allowed names of an agent's first argument; the last two for an unused one."""
+"""Allowed names of an agent's first argument. The last two are for an unused
+argument."""
 PROMPTS = "prompts"
-"""The keyword argument for the agent's prompts, and the user's argument for a folder of
-them."""
+"""The name of the keyword argument for the agent's prompts. The user's argument for a
+folder of prompts has the same name."""
 
 
 class AgentSignature(NamedTuple):
     """The roles and arguments of an agent.
 
-    ``roles`` maps each role to whether it is required. ``switches`` are the keyword
-    arguments except ``prompts``, which ``takes_prompts`` stands for.
+    The value of a role in ``roles`` is True if the role is required. ``switches`` are
+    the keyword arguments except ``prompts``. ``takes_prompts`` is True if the function
+    has the argument ``prompts``.
     """
 
     roles: Mapping[str, bool]
@@ -50,14 +52,14 @@ def signature_of(function: Callable[..., Any]) -> AgentSignature:
         if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
             if has_default and parameter.default is not None:
                 raise PluginError(
-                    f"the agent {name!r}: {parameter.name} is a role, so its default "
-                    "can only be None; write * before arguments that are not roles"
+                    f"the agent {name!r}: the default of the role {parameter.name!r} "
+                    "must be None; write * before arguments that are not roles"
                 )
             roles[parameter.name] = not has_default
         elif parameter.kind is not parameter.KEYWORD_ONLY:
             raise PluginError(
-                f"the agent {name!r}: {parameter} is not allowed; list each role and "
-                "argument by its name"
+                f"the agent {name!r}: the argument {parameter} is not allowed; name "
+                "each role and argument"
             )
         elif parameter.name != PROMPTS:
             if not has_default:

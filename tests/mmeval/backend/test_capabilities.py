@@ -74,7 +74,7 @@ def test_several_kinds_need_a_mode_that_gives_them(
 def test_a_model_of_one_kind_a_call_names_the_protocol_that_asks_it_for_more() -> None:
     capabilities = Capabilities.of(("text",), ("text", "image"), "exclusive")
     (gap,) = capabilities.missing(asked("text", "image"))
-    assert ("text+image wanted" in gap, "text_then_media" in gap) == (True, True)
+    assert ("wants text+image" in gap, "text_then_media" in gap) == (True, True)
     assert "--protocol" not in "; ".join(capabilities.missing(asked("text", "audio")))
     with pytest.raises(UnknownNameError) as caught:
         Capabilities.of(("imge",), ("text",))

@@ -47,7 +47,7 @@ def test_a_class_that_is_no_backend_is_named_with_what_it_lacks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("mmeval.plugins.load", lambda *_: object)
-    with pytest.raises(PluginError, match=r"'openai' lacks capabilities"):
+    with pytest.raises(PluginError, match=r"'openai' lacks the member 'capabilities'"):
         create_backend("openai", {})
 
 

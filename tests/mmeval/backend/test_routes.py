@@ -138,5 +138,5 @@ def test_a_converter_adds_the_kind_that_it_takes_where_what_it_makes_is_taken() 
         "image",
         "video",
     }
-    with pytest.raises(UsageError, match="makes image"):
+    with pytest.raises(UsageError, match="returns image"):
         widened(reading, ["video->frames"])

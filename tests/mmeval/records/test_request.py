@@ -123,7 +123,7 @@ def test_parameters_of_other_harnesses_are_understood(
     ("values", "words"),
     [
         ({"max_tokens": "many"}, "max_tokens='many'.* whole"),
-        ({"stop": 5}, "stop=5.* words"),
+        ({"stop": 5}, "stop=5.* string"),
         ({"max_tokens": 2.9}, "max_tokens=2.9.* whole"),
         ({"temperature": float("nan")}, "temperature=nan.* a number"),
         ({"max_gen_toks": 0}, "max_tokens=0.* 1"),

@@ -97,7 +97,9 @@ def test_media_are_contents() -> None:
 
 def test_what_has_no_field_is_a_warning() -> None:
     response = exchanged(request("q", top_k=4), OAK, api="interactions")[0]
-    assert response.warnings == ("the interface has no field for top_k; not sent",)
+    assert response.warnings == (
+        "the interface has no field for top_k, so this was not sent",
+    )
 
 
 def test_earlier_steps_are_given_back_byte_for_byte() -> None:
