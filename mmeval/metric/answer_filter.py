@@ -41,7 +41,9 @@ def regex(
     group_select: int = 0,
     fallback: str = INVALID,
 ) -> str:
-    """The match with index ``group_select``, or ``fallback`` without such a match.
+    """Returns the match with index ``group_select``.
+
+    Without such a match, it returns ``fallback``.
 
     If the pattern has groups, the result is the first group that is not empty.
     """
@@ -57,7 +59,7 @@ def regex(
 
 
 def remove_whitespace(text: str) -> str:
-    """Without white space at both ends."""
+    """Removes white space at both ends."""
     return text.strip()
 
 
@@ -75,22 +77,27 @@ def mapped(
     mapping_dict: Mapping[str, Any],
     default_value: str | int | float = INVALID,
 ) -> str:
-    """The value of the text in a mapping."""
+    """Returns the value of the text in a mapping."""
     return str(mapping_dict.get(text, default_value))
 
 
 def take_first(text: str) -> str:
-    """Only the first answer to a sample counts."""
+    """Returns the text unchanged. Only the first answer to a sample counts."""
     return text
 
 
 def take_first_k(text: str, *, k: OneOrMore) -> str:  # noqa: ARG001
-    """Only the first ``k`` answers to a sample count. No effect after a vote."""
+    """Returns the text unchanged.
+
+    Only the first ``k`` answers to a sample count. The step has no effect after a vote.
+    """
     return text
 
 
 def majority_vote(text: str) -> str:
-    """Only one answer to a sample counts: the first one with the most frequent text.
+    """Returns the text unchanged.
+
+    Only one answer to a sample counts: the first answer with the most frequent text.
 
     Of equally frequent texts, that of the earliest answer wins.
     """
@@ -132,19 +139,19 @@ class AnswerFilter:
         return min(limits, default=None)
 
     def text(self, text: str) -> str:
-        """The text after all steps."""
+        """Returns the text after all steps."""
         return _after(text, self.steps)
 
     def ballot(self, text: str) -> str | None:
-        """The text that an answer votes for; None without a vote."""
+        """Returns the text that an answer votes for, or None without a vote."""
         return _after(text, self._before_vote) if self._has_vote else None
 
     def chooses(self, output: str) -> bool:
-        """Whether an output counts only the answer that this filter's vote selects."""
+        """Returns True if this filter's vote selects the answer that an output counts."""
         return self._has_vote and name_and_filter(output)[1] == self.name
 
     def applied(self, trial: Trial) -> Trial:
-        """The trial with the filtered text as answer, followed by its media."""
+        """Returns the trial with the filtered text as answer, followed by its media."""
         if trial.output is None:
             return trial
         text = self.text(trial.output.text)
@@ -155,7 +162,7 @@ class AnswerFilter:
         return replace(trial, output=Interleaved(tuple(parts)))
 
     def output(self, name: str) -> str:
-        """The name of a metric's output with this filter."""
+        """Returns the name of a metric's output with this filter."""
         return f"{name},{self.name}"
 
     def to_json(self) -> dict[str, Any]:
@@ -178,7 +185,7 @@ class AnswerFilter:
 
 
 def filters_of(written: Sequence[Mapping[str, Any]]) -> tuple[AnswerFilter, ...]:
-    """The pipelines of a task file, which must be valid."""
+    """Returns the pipelines of a task file, which must be valid."""
     filters = []
     for pipeline in written:
         filters.append(AnswerFilter(pipeline["name"], tuple(pipeline["filter"])))
@@ -186,7 +193,10 @@ def filters_of(written: Sequence[Mapping[str, Any]]) -> tuple[AnswerFilter, ...]
 
 
 def name_and_filter(output: str) -> tuple[str, str]:
-    """Split an output into that of the metric and the filter (``none`` without one)."""
+    """Splits an output into the name of the metric's output and the filter.
+
+    The filter is ``none`` if there is none.
+    """
     name, _, filter_name = output.partition(",")
     return name, filter_name or NO_FILTER
 

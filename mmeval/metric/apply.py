@@ -30,7 +30,10 @@ _FITTED: dict[str, int] = {}
 
 
 def _inapplicable(bound: BoundMetric, trial: Trial) -> MetricScores:
-    """Inapplicable scores if the metric reads only a kind that was not requested."""
+    """Returns inapplicable scores if the metric's only kind was not requested.
+
+    Otherwise the mapping is empty.
+    """
     kind = bound.metric.looks_at
     if kind is None or kind not in trial.left_out:
         return {}
@@ -39,14 +42,14 @@ def _inapplicable(bound: BoundMetric, trial: Trial) -> MetricScores:
 
 
 def score_one(bound: BoundMetric, trial: Trial) -> MetricScores:
-    """The scores of a trial; unscored with the reason if the metric raises."""
+    """Returns the scores of a trial. If the metric raises, they are unscored."""
     if bound.filters or bound.metric.batch:
         return score_all(bound, [trial])[0]
     return _inapplicable(bound, trial) or _scores(bound, trial)
 
 
 def score_derived(bound: BoundMetric, scores: MetricScores) -> MetricScores:
-    """The scores of a derived metric; unscored with the reason if it raises."""
+    """Returns the scores of a derived metric. If it raises, they are unscored."""
     return _scores(bound, scores)
 
 
@@ -61,7 +64,7 @@ def _scores(bound: BoundMetric, source: Trial | MetricScores) -> MetricScores:
 def score_judged(
     bound: BoundMetric, trial: Trial, role: Callable[[str], Role]
 ) -> Program[MetricScores]:
-    """A program that returns the scores of a trial by a judged metric."""
+    """Scores a trial by a judged metric. This is a program that yields calls."""
     if inapplicable := _inapplicable(bound, trial):
         return inapplicable
     roles = map(role, bound.roles)
@@ -75,7 +78,9 @@ def score_judged(
 def score_all(
     bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit = NO_LIMIT
 ) -> list[MetricScores]:
-    """The scores of each trial, in order. A batched metric scores several at once.
+    """Returns the scores of each trial, in order.
+
+    A batched metric scores several trials at once.
 
     If the metric raises, only the answer at fault is unscored.
     """
@@ -109,7 +114,7 @@ def _filtered(
     trials: Sequence[Trial],
     limit: TimeLimit,
 ) -> list[MetricScores]:
-    """The scores of each trial, for each filter of answers."""
+    """Returns the scores of each trial, for each filter of answers."""
     by_output: list[dict[str, Score]] = [{} for _ in trials]
     for pipeline in bound.filters:
         most = math.inf if pipeline.answers is None else pipeline.answers
@@ -134,7 +139,10 @@ def _filtered(
 def _recover(
     error: BaseException, bound: BoundMetric, piece: Sequence[Trial], limit: TimeLimit
 ) -> Sequence[MetricScores]:
-    """The scores of a batch that raised; empty if a smaller batch comes next."""
+    """Returns the scores of a batch that raised.
+
+    The result is empty if a smaller batch comes next.
+    """
     if isinstance(error, PluginError):
         return [failed(bound, error) for _ in piece]
     if is_out_of_memory(error):
@@ -156,7 +164,7 @@ def _recover(
 def _timed(
     bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit
 ) -> list[MetricScores]:
-    """Score a batch within the time limit.
+    """Scores a batch within the time limit.
 
     Raises PluginError if the number of scores is wrong.
     """
@@ -192,7 +200,7 @@ def _timed(
 
 
 def failed(bound: BoundMetric, error: BaseException) -> MetricScores:
-    """The scores of a trial on which the metric raised."""
+    """Returns the scores of a trial on which the metric raised."""
     reason = f"{type(error).__name__}: {error}"
     if isinstance(error, (*PASSING, WeightsError)):  # scoring again may work
         return bound.lost(reason)

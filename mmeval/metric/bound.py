@@ -61,7 +61,10 @@ class BoundMetric:
         return {role: self.asks.get(role, role) for role in self.metric.roles}
 
     def called_roles(self, present: Collection[str]) -> tuple[str, ...]:
-        """The roles that it calls in a run with these roles, including variants."""
+        """Returns the roles that the metric calls in a run with these roles.
+
+        Variants of roles are included.
+        """
         return with_variants(self.roles, self.by_kind, present)
 
     @property
@@ -172,7 +175,10 @@ class BoundMetric:
         return self.metric.batch or int(opens)
 
     def missing_models(self) -> Iterator[tuple[str, str]]:
-        """The switches whose models are not on this machine, with the missing files."""
+        """Yields the switches whose models are not on this machine.
+
+        Each comes with the missing files.
+        """
         for switch, model in self.models.items():
             if model["fingerprint"] or not self._needs(switch):
                 continue
@@ -187,11 +193,11 @@ class BoundMetric:
         return tuple(of(self.params)) if callable(of) else of
 
     def missing(self) -> Iterator[MissingExtraError]:
-        """An error for each needed package that is not installed."""
+        """Yields an error for each needed package that is not installed."""
         return absent(self.needs)
 
     def lacks(self, roles: Collection[str]) -> tuple[Finding, ...]:
-        """What it needs and lacks in a run with these roles; empty if it is available.
+        """Returns what the metric needs but lacks in a run with these roles.
 
         These are packages, roles other than the model, models, and files.
         """
@@ -229,12 +235,18 @@ class BoundMetric:
         return Finding("missing_weights", subject, cause=cause, remedy=remedy)
 
     def sample_fault(self, sample: Sample) -> str:
-        """Why no answer to a sample can be scored; empty if one can."""
+        """Returns why no answer to a sample can be scored.
+
+        The string is empty if one can.
+        """
         check = self.metric.check
         return "" if check is None else check(sample, self.params)
 
     def supposed(self, trial: Trial) -> Trial:
-        """The trial for a dry run, with the answer that leads to the most calls."""
+        """Returns the trial for a dry run.
+
+        Its answer is the one that leads to the most calls.
+        """
         if self.metric.supposed is None:
             return trial
         return replace(trial, output=self.metric.supposed(trial, self.params))
@@ -243,16 +255,22 @@ class BoundMetric:
         return dict.fromkeys(self.metric.outputs, Score.unscored(reason))
 
     def refused(self, reason: str) -> MetricScores:
-        """Unscored because a role refuses the metric's request."""
+        """Returns unscored scores, because a role refuses the metric's request."""
         return dict.fromkeys(self.metric.outputs, Score.refused(reason))
 
     def lost(self, reason: str) -> MetricScores:
-        """Unscored for a reason that may be gone when the trial is scored again."""
+        """Returns unscored scores for a temporary reason.
+
+        Scoring the trial again can help.
+        """
         return dict.fromkeys(self.metric.outputs, Score.lost(reason))
 
 
 def missing_role(metric: str, role: str) -> Finding:
-    """The finding that a run lacks a role of a metric, with the flag that adds it."""
+    """Returns the finding that a run lacks a role of a metric.
+
+    Its remedy is the flag that adds the role.
+    """
     flag, cause = f"--role {role}=", f"nothing plays the role {role}"
     if role in ("judge", "captioner"):
         flag, cause = f"--{role} ", f"the run has no {role}"
@@ -267,7 +285,7 @@ def bind(
     profile: str = "standard",
     texts: PromptTexts | None = None,
 ) -> BoundMetric:
-    """Set the switches of a metric: defaults, then the profile's, then ``params``.
+    """Sets the switches of a metric: defaults, then the profile's, then ``params``.
 
     ``filter_list`` in ``params`` sets the filters of answers. Prompts become ``{name,
     sha256, text}``; ``texts`` may replace them.
@@ -305,7 +323,7 @@ def bind(
 
 
 def _filtered(bound: BoundMetric, filters: Sequence[AnswerFilter]) -> BoundMetric:
-    """The metric with its outputs for each filter."""
+    """Returns the metric with its outputs for each filter."""
     outputs: list[str] = []
     ranges: dict[str, Range] = {}
     for pipeline in filters:

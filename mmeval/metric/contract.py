@@ -105,11 +105,11 @@ class Metric:
     stand_ins: Mapping[str, Any] = field(default_factory=dict)
 
     def range_for(self, output: str) -> Range:
-        """The range of one output."""
+        """Returns the range of one output."""
         return self.ranges.get(output, self.range)
 
     def ranged(self, switches: Mapping[str, Any]) -> Metric:
-        """The metric with its range for these switches."""
+        """Returns the metric with its range for these switches."""
         if self.range_of is None or self.derived:
             return self
         ranges = self.range_of({}, switches)
@@ -155,7 +155,10 @@ class Metric:
         return tuple(paths)
 
     def switch_fault(self, switch: str, value: Any) -> str:
-        """Why the annotation of a switch does not allow a value; empty if it does."""
+        """Returns why the annotation of a switch does not allow a value.
+
+        The string is empty if it does.
+        """
         return fault_of(value, hint_of(self.function, switch))
 
     def placed(
@@ -163,7 +166,7 @@ class Metric:
         params: Mapping[str, Any],
         folder: Path,
     ) -> dict[str, Any]:
-        """The switches with relative paths resolved against ``folder``."""
+        """Returns the switches with relative paths resolved against ``folder``."""
         placed = dict(params)
         for switch, value in params.items():
             if self.takes_path(switch, value):
@@ -171,7 +174,7 @@ class Metric:
         return placed
 
     def takes_path(self, switch: str, value: Any) -> bool:
-        """Whether a value of a switch is a path."""
+        """Returns True if a value of a switch is a path."""
         return is_path(value, hint_of(self.function, switch))
 
     def consented(
@@ -180,7 +183,7 @@ class Metric:
         *,
         trust: bool,
     ) -> dict[str, Any]:
-        """The switches, with the user's consent to run code if the metric needs it.
+        """Returns the switches, with the user's consent to run code if it is needed.
 
         Raises UsageError if they set that consent themselves, or the fingerprint of a
         model.
@@ -219,7 +222,9 @@ def metric(
     looks_at: PartKind | None = None,
     stand_ins: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Metric]:
-    """Declare a scoring function. Keyword-only arguments are switches, others roles.
+    """Declares a scoring function.
+
+    Keyword-only arguments are switches, the others are roles.
 
     The first argument is ``trial``, or ``scores`` for a derived metric. With
     ``batch=N`` it is ``trials``, at most N of them, and the function returns one score
@@ -282,7 +287,7 @@ def _reads_scores(function: Callable[..., Any]) -> bool:
 
 
 def whole_range(ranges: Range | Mapping[str, Range]) -> Range:
-    """The range from the lowest to the highest value of all outputs."""
+    """Returns the range from the lowest to the highest value of all outputs."""
     if not isinstance(ranges, Mapping):
         return ranges
     lows, highs = zip(*ranges.values(), strict=True)
@@ -290,7 +295,7 @@ def whole_range(ranges: Range | Mapping[str, Range]) -> Range:
 
 
 def load_metric(name: str) -> Metric:
-    """Load a registered metric.
+    """Loads a registered metric.
 
     Raises UnknownNameError for an unknown name, PluginError if its entry point is not a
     metric.

@@ -60,7 +60,10 @@ class Derivation:
     ranges: Mapping[str, Range]
 
     def scores(self, scores_of_trial: Mapping[str, Score]) -> MetricScores:
-        """The derived scores of a trial; empty while a piece has no score."""
+        """Returns the derived scores of a trial.
+
+        The mapping is empty while a piece has no score.
+        """
         if not self.ranges.keys() <= scores_of_trial.keys():
             return {}
         pieces = {
@@ -81,7 +84,7 @@ class Derivation:
         return score_derived(self.bound, pieces)
 
     def _bounded(self, name: str, score: Score) -> Score:
-        """The score of a piece. An unscored one gets its range as bounds."""
+        """Returns the score of a piece. An unscored piece gets its range as bounds."""
         if score.status != "unscored" or score.bounds is not None:
             return score
         finite = all(map(math.isfinite, self.ranges[name]))
@@ -89,7 +92,10 @@ class Derivation:
 
 
 def with_range(bound: BoundMetric, ranges: Mapping[str, Range]) -> BoundMetric:
-    """A derived metric with its range, computed from the ranges of its pieces."""
+    """Returns a derived metric with its range.
+
+    The range is computed from the ranges of its pieces.
+    """
     range_of = bound.metric.range_of
     if range_of is None:
         return bound
@@ -98,7 +104,7 @@ def with_range(bound: BoundMetric, ranges: Mapping[str, Range]) -> BoundMetric:
 
 
 def derivations(plan: Mapping[str, Any]) -> list[Derivation]:
-    """The derived metrics of a score set's plan.
+    """Returns the derived metrics of a score set's plan.
 
     A metric that cannot be loaded is left out with a warning.
     """
@@ -124,7 +130,7 @@ def derivations(plan: Mapping[str, Any]) -> list[Derivation]:
 
 
 def with_derived(row: ScoreSetRow, derived: Sequence[Derivation]) -> ScoreSetRow:
-    """A row of a score set with its derived scores computed again."""
+    """Returns a row of a score set with its derived scores computed again."""
     if row.get("status") != "ok" or not isinstance(row.get("scores"), dict):
         return row
     scores = dict(row["scores"])

@@ -19,25 +19,28 @@ _used = ""
 
 
 def device_fault(text: str) -> str:
-    """What a text must be to name a device; empty if it names one."""
+    """Returns what the name of a device must be.
+
+    The string is empty if ``text`` is a valid name.
+    """
     if text == AUTO or _DEVICE.fullmatch(text):
         return ""
     return "auto, cpu, cuda, cuda:1 (any number) or mps"
 
 
 def use_device(device: str) -> None:
-    """Set the device for the metrics of this process; it overrides the environment."""
+    """Sets the device for the metrics of this process. It overrides the environment."""
     global _requested  # noqa: PLW0603  one process, one choice
     _requested = device
 
 
 def asked_device() -> str:
-    """The device as the user wrote it, by default ``auto``."""
+    """Returns the device as the user wrote it, by default ``auto``."""
     return _requested or os.environ.get(VARIABLE, "").strip() or AUTO
 
 
 def metric_device() -> str:
-    """The device for the models of metrics: ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
+    """Returns the device for the models of metrics, such as ``cpu`` or ``cuda:1``.
 
     ``auto`` is CUDA if available, else the CPU. Raises MissingError for a device that
     this machine does not have.
@@ -57,7 +60,10 @@ def metric_device() -> str:
 
 
 def used_device() -> str:
-    """The device that metrics of this process have used; empty if none has."""
+    """Returns the device that metrics of this process have used.
+
+    The string is empty if they have used none.
+    """
     return _used
 
 
@@ -72,7 +78,7 @@ def _usual() -> str:
 
 @cache
 def require_device(device: str) -> None:
-    """Raise MissingError if this machine does not have a device."""
+    """Raises MissingError if this machine does not have a device."""
     if fault := device_fault(device):
         raise MissingError(f"--metric_device {device}: it must be {fault}")
     kind, _, number = device.partition(":")
@@ -87,7 +93,7 @@ def require_device(device: str) -> None:
 
 
 def _count(kind: str) -> int:
-    """The number of devices of a kind that torch finds."""
+    """Returns the number of devices of a kind that torch finds."""
     if importlib.util.find_spec("torch") is None:
         return 0
     import torch

@@ -88,7 +88,7 @@ class HubModel(FilePath, Checked):
                 )
 
     def is_needed(self, switches: Mapping[str, Any]) -> bool:
-        """Whether a metric with these switches needs the model."""
+        """Returns True if a metric with these switches needs the model."""
         switch, _, value = self.unless.partition("=")
         if not switch:
             return True
@@ -98,7 +98,10 @@ class HubModel(FilePath, Checked):
 
 
 def _fault(value: Any) -> str:
-    """What the value of such a switch must be; empty if it is valid."""
+    """Returns what the value of such a switch must be.
+
+    The string is empty if the value is valid.
+    """
     if isinstance(value, str):
         return naming_fault(value)
     if isinstance(value, Mapping):
@@ -109,7 +112,9 @@ def _fault(value: Any) -> str:
 
 
 def written_fault(value: Any) -> str:
-    """What a user must write to name a model; empty if it is valid.
+    """Returns what a user must write to name a model.
+
+    The string is empty if the value is valid.
 
     A user cannot set the fingerprint, since it must be computed from the files.
     """
@@ -125,7 +130,7 @@ def bound_model(
     written: str | Mapping[str, str],
     model: HubModel,
 ) -> dict[str, str]:
-    """The value for a metric: ``{name, revision, folder, fingerprint}``.
+    """Returns the value for a metric: ``{name, revision, folder, fingerprint}``.
 
     A bound value stays unchanged. ``revision`` is the commit if the hub's cache has it.
     For a model that is not on this machine ``fingerprint`` is empty, and so is
@@ -157,7 +162,9 @@ def bound_model(
 
 
 def missing_files(written: str | Mapping[str, str], model: HubModel) -> str:
-    """The files of a model that are missing or unreadable; empty if it is usable.
+    """Returns the files of a model that are missing or unreadable.
+
+    The string is empty if the model can be used.
 
     Of several folders, the one with the fewest missing files counts.
     """
@@ -182,7 +189,7 @@ def missing_files(written: str | Mapping[str, str], model: HubModel) -> str:
 
 
 def named_in(written: str | Mapping[str, str]) -> NamedModel:
-    """The model that the value of a switch names, bound or not."""
+    """Returns the model that the value of a switch names, bound or not."""
     if isinstance(written, str):
         return named_model(written)
     if written.get("folder"):
@@ -191,7 +198,10 @@ def named_in(written: str | Mapping[str, str]) -> NamedModel:
 
 
 def model_folder(value: str | Mapping[str, str]) -> Path:
-    """The folder of a bound model. Raises MissingDataError if it is not there."""
+    """Returns the folder of a bound model.
+
+    Raises MissingDataError if the model is not on this machine.
+    """
     if isinstance(value, Mapping) and value.get("fingerprint"):
         return Path(value["folder"])
     if not named_in(value).name:
@@ -209,7 +219,7 @@ def loaded(
     value: str | Mapping[str, str],
     load: Callable[[Path, str], T],
 ) -> T:
-    """The cached result of ``load(folder, device)``.
+    """Returns the cached result of ``load(folder, device)``.
 
     ``load`` is called once in a process for each model, device and function. Its time
     does not count for the time limit of a trial. It is a module's function, or a
@@ -235,7 +245,10 @@ def loaded(
 
 
 def _identity(load: Callable[..., object]) -> Hashable:
-    """A key for a function, equal for two objects with equal code and values."""
+    """Returns a key for a function.
+
+    Two functions with equal code and values have equal keys.
+    """
     if isinstance(load, partial):
         keywords = tuple(sorted(load.keywords.items()))
         return (_identity(load.func), load.args, keywords)
@@ -251,7 +264,9 @@ def remembered_all(
     key: Hashable,
     compute: Callable[[Sequence[Media]], Sequence[T]],
 ) -> list[T]:
-    """The result of ``compute`` for each medium, in order, cached with the medium.
+    """Returns the result of ``compute`` for each medium, in order.
+
+    The results are cached with the media.
 
     The metrics of one trial share the results. ``compute`` is called once with the
     media that have no result under ``key`` yet, without duplicates; it is not called if

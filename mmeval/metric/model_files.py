@@ -53,7 +53,10 @@ class ModelFolder(NamedTuple):
 
 
 def naming_fault(written: str) -> str:
-    """What a text must be to name a model; empty if it names one."""
+    """Returns what the name of a model must be.
+
+    The string is empty if ``written`` is a valid name.
+    """
     if not written or written.startswith(_FOLDER):
         return ""
     if _NAME.fullmatch(written) and ".." not in written:
@@ -62,7 +65,7 @@ def naming_fault(written: str) -> str:
 
 
 def named_model(written: str) -> NamedModel:
-    """The model that a valid text names (see ``naming_fault``)."""
+    """Returns the model that a valid name refers to (see ``naming_fault``)."""
     if written.startswith(_FOLDER):
         folder = Path(written)
         with contextlib.suppress(RuntimeError):  # there is no such user
@@ -76,7 +79,7 @@ def named_model(written: str) -> NamedModel:
 
 
 def candidate_folders(model: NamedModel) -> Iterator[ModelFolder]:
-    """The folders that may contain a model, in the order of the search."""
+    """Yields the folders that may contain a model, in the order of the search."""
     if model.folder is not None:
         yield ModelFolder(model.folder)
         return
@@ -92,7 +95,10 @@ def candidate_folders(model: NamedModel) -> Iterator[ModelFolder]:
 
 
 def weights_dir_fault() -> str:
-    """Why ``MMEVAL_WEIGHTS_DIR`` cannot be used; empty if it can, or is not set."""
+    """Returns why ``MMEVAL_WEIGHTS_DIR`` cannot be used.
+
+    The string is empty if it can be used or is not set.
+    """
     weights_dir = os.environ.get(WEIGHTS_DIR)
     if weights_dir and not Path(weights_dir).expanduser().is_dir():
         return f"{WEIGHTS_DIR} names {weights_dir}, which is not a folder"
@@ -100,13 +106,16 @@ def weights_dir_fault() -> str:
 
 
 def missing(folder: Path, files: Sequence[str]) -> tuple[str, ...]:
-    """The files that a folder lacks, each with its alternatives."""
+    """Returns the files that a folder lacks, each with its alternatives."""
     absent = [item for item in files if _existing(folder, item) is None]
     return tuple(item.replace("|", " or ") for item in absent)
 
 
 def first_of(item: str, is_there: Callable[[str], bool]) -> str | None:
-    """The first alternative that exists; empty if the file is optional, else None."""
+    """Returns the first alternative that exists.
+
+    The result is empty if the file is optional, else None.
+    """
     for name in item.split("|"):
         if not name or is_there(name):
             return name
@@ -123,7 +132,9 @@ def _existing(folder: Path, item: str) -> str | None:
 
 
 def fingerprint(folder: Path, files: Sequence[str]) -> str:
-    """The digest of the names and SHA-256 of a model's files, wherever they are.
+    """Returns the digest of the names and SHA-256 of a model's files.
+
+    It does not depend on the folder.
 
     A large file in the hub's cache is not read, since its name is its SHA-256. The
     digest of a large file elsewhere is cached by path, size and modification time. For
@@ -143,7 +154,7 @@ def fingerprint(folder: Path, files: Sequence[str]) -> str:
 
 
 def file_mark(path: Path) -> str:
-    """The SHA-256 of a file. It is cached until the file changes."""
+    """Returns the SHA-256 of a file. It is cached until the file changes."""
     if path.is_symlink():
         blob = path.readlink()
         if blob.parent.name == "blobs" and _SHA256.fullmatch(blob.name):
@@ -158,7 +169,7 @@ def _digest_of_file(
     size: int,
     changed_ns: int,
 ) -> str:
-    """The SHA-256 of a file with this size and modification time."""
+    """Returns the SHA-256 of a file with this size and modification time."""
     if size < LARGE_BYTES:
         return _read_digest(path)
     cached = None

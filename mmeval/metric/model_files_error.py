@@ -45,7 +45,10 @@ class WeightsError(MissingDataError):
         )
 
     def of_hub(self, model: str) -> WeightsError:
-        """The same error for a model of the hub, which a command can fetch again."""
+        """Returns the same error for a model of the hub.
+
+        A command can download its files again.
+        """
         how_to_fix = self.how_to_fix
         if not how_to_fix:
             how_to_fix = f"delete {_to_delete(self.folder)}, then run: {_PREPARE}"
@@ -56,7 +59,7 @@ def gaps(
     report: Mapping[str, Any],
     ignored: tuple[str, ...] = (),
 ) -> str:
-    """The fault that a library did not find weights in the files of a model.
+    """Returns the fault that a library did not find weights in the files of a model.
 
     Missing weights, and those of another shape, would have random values. ``report`` is
     the library's ``output_loading_info``. Weights whose last name is in ``ignored`` and
@@ -85,7 +88,9 @@ def _not_in_files(weights: list[str]) -> str:
 
 
 def uneven_blocks(names: Iterable[str], start: str) -> str:
-    """The fault that weights of equal blocks, ``START.NUMBER.NAME``, are missing.
+    """Returns the fault that weights of equal blocks are missing.
+
+    The names of the weights are ``START.NUMBER.NAME``.
 
     A block between others may be missing, or a weight that another block has. Empty if
     there is no fault.
@@ -104,8 +109,10 @@ def uneven_blocks(names: Iterable[str], start: str) -> str:
 
 
 def damaged_files(folder: Path) -> list[Path]:
-    """The incomplete safetensors files of a folder: their length differs from the
-    header."""
+    """Returns the incomplete safetensors files of a folder.
+
+    Their length differs from the length in the header.
+    """
     files = sorted(folder.glob("*.safetensors"))
     return [path for path in files if not _is_whole(path)]
 
@@ -133,7 +140,10 @@ def _is_whole(path: Path) -> bool:
 
 
 def _to_delete(folder: Path) -> str:
-    """The files to delete so that they are fetched again: damaged ones, else all."""
+    """Returns the files to delete, so that they are downloaded again.
+
+    These are the damaged files, or all files if none is damaged.
+    """
     files = damaged_files(folder)
     if not files:
         files += sorted(folder.glob("*.safetensors"))

@@ -19,7 +19,7 @@ MetricScores: TypeAlias = Mapping[str, Score]
 
 
 def scores_of(result: Any, metric: Metric) -> MetricScores:
-    """Convert the return value of a metric to scores, and check its range.
+    """Converts the return value of a metric to scores, and checks its range.
 
     The value is a number, a ``Score``, or a mapping of the metric's ``outputs`` to
     either. Raises PluginError for other outputs.
@@ -43,7 +43,10 @@ def _checked(
     metric: Metric,
     output: str,
 ) -> Score:
-    """A value as a score; unscored if it is not finite or outside the range."""
+    """Returns a value as a score.
+
+    The score is unscored if the value is not finite or outside the range.
+    """
     try:
         score = value if isinstance(value, Score) else Score(value=float(value))
     except (TypeError, ValueError):
@@ -70,7 +73,7 @@ def _checked(
 
 
 def _bounded(score: Score, spread: tuple[float, float]) -> Score:
-    """The score, without its bounds if they are outside the range."""
+    """Returns the score, without its bounds if they are outside the range."""
     if score.bounds is None:
         return score
     (low, high), (lowest, highest) = score.bounds, spread
@@ -85,7 +88,7 @@ def _bounded(score: Score, spread: tuple[float, float]) -> Score:
 
 
 def writable(score: Score) -> Score:
-    """The score, or an unscored one if its evidence is not JSON."""
+    """Returns the score, or an unscored score if its evidence is not JSON."""
     # it imports fast JSON, which task files do not need
     from mmeval.system.json_lines import to_line
 

@@ -31,7 +31,9 @@ class Signature(NamedTuple):
 def signature_of(
     name: str, function: Callable[..., Any], batch: object = None
 ) -> Signature:
-    """Read the signature of a metric; ``batch`` is that of its declaration.
+    """Reads the signature of a metric.
+
+    ``batch`` is the argument of its declaration.
 
     Raises PluginError for a function that cannot be a metric.
     """
@@ -78,7 +80,7 @@ def _check_batched(
     roles: Sequence[str],
     batch: object,
 ) -> None:
-    """Raise PluginError for a function that cannot score several trials at once."""
+    """Raises PluginError for a function that cannot score several trials at once."""
     if first not in TRIALS or type(batch) is not int or batch < 1:
         raise PluginError(
             f"the metric {name!r}: to score several answers at once, write "
@@ -97,7 +99,7 @@ def _check_derived(
     switches: Mapping[str, Any],
     roles: Sequence[str],
 ) -> None:
-    """Raise PluginError for a derived metric that needs more than scores."""
+    """Raises PluginError for a derived metric that needs more than scores."""
     if PIECES_SWITCH not in switches:
         raise PluginError(
             f"the metric {name!r}: it is derived from scores, so it needs the switch "
@@ -112,7 +114,7 @@ def _check_derived(
 def _check_marks(
     name: str, function: Callable[..., Any], switches: Mapping[str, Any], first: str
 ) -> None:
-    """Raise PluginError for a switch with a model or prompt that the metric cannot use.
+    """Raises PluginError for a switch with an unusable model or prompt.
 
     Judged metrics cannot use models; derived ones cannot use models or prompts.
     """

@@ -35,10 +35,10 @@ class Field(Protocol):
     @property
     def optional(self) -> bool: ...
     def asked(self) -> str:
-        """The description of the value in the prompt."""
+        """Returns the description of the value in the prompt."""
 
     def read(self, value: Any) -> Any:
-        """The typed value. Raises ReplyError with the expected format."""
+        """Returns the typed value. Raises ReplyError with the expected format."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,10 @@ class ReplyForm:
         return "{" + ", ".join(descriptions) + "}"
 
     def read(self, text: str) -> Vote:
-        """The values of a reply. Raises ReplyError if it does not fit the form."""
+        """Returns the values of a reply.
+
+        Raises ReplyError if the reply does not fit the form.
+        """
         required = [field.name for field in self.fields if not field.optional]
         optional = [field.name for field in self.fields if field.optional]
         reply = read_object(text, required, optional=optional)
@@ -202,13 +205,19 @@ class ReplyForm:
         return values
 
     def read_reply(self, response: Response) -> Vote:
-        """The values of a response. Raises ReplyError like ``read``, or if refused."""
+        """Returns the values of a response.
+
+        Raises ReplyError like ``read``, or if the judge refused.
+        """
         if response.is_refused and not self.reads_refusals:
             raise ReplyError("the judge refused")
         return self.read(response.text)
 
     def fault(self, response: Response) -> str:
-        """What is wrong with a reply, for ``Call.accept``; empty if it fits."""
+        """Returns the fault of a reply, for ``Call.accept``.
+
+        The string is empty if the reply fits the form.
+        """
         try:
             self.read_reply(response)
         except ReplyError as error:

@@ -90,7 +90,9 @@ def read_object(
     optional: Collection[str] = (),
     first: bool = False,
 ) -> dict[str, Any]:
-    """The object in a reply that has all required keys; it may have further keys.
+    """Returns the object in a reply that has all required keys.
+
+    The object may have further keys.
 
     The result has the requested spelling of required and optional keys, even if the
     reply spells them in another case, or with blanks or dashes for underscores. If an
@@ -126,7 +128,7 @@ def read_object(
 
 
 def read_objects(text: str) -> list[dict[str, Any]]:
-    """The first list of objects in a reply.
+    """Returns the first list of objects in a reply.
 
     Brackets in prose and lists of other values are skipped. Raises ReplyError if the
     reply has no such list, or if it is malformed or incomplete.
@@ -153,7 +155,10 @@ def read_objects(text: str) -> list[dict[str, Any]]:
 
 
 def accepts(read: Callable[[str], object]) -> Callable[[Response], str]:
-    """A function for ``Call.accept``: its fault is the ReplyError of ``read``."""
+    """Returns a function for ``Call.accept``.
+
+    The function returns the message of the ReplyError that ``read`` raises.
+    """
 
     def fault(response: Response) -> str:
         try:
@@ -166,7 +171,7 @@ def accepts(read: Callable[[str], object]) -> Callable[[Response], str]:
 
 
 def strict_json(text: str) -> Any:
-    """The value of a text that is JSON and nothing else; else None."""
+    """Returns the value of a string that is JSON, or None for other strings."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -174,14 +179,17 @@ def strict_json(text: str) -> Any:
 
 
 def _folded(key: str) -> str:
-    """A key in the form in which keys are compared."""
+    """Returns a key in the form in which keys are compared."""
     return _GAP.sub("_", key.strip()).casefold()
 
 
 def _answer_in(
     item: dict[str, Any], required: Collection[str], optional: Collection[str]
 ) -> dict[str, Any] | None:
-    """The object with all required keys: this one, or the only one inside it.
+    """Returns the object with all required keys.
+
+    It is ``item`` itself, or the only such object inside it. None if there is no such
+    object.
 
     Its keys have the requested spelling. Raises ReplyError if there are several.
     """
@@ -205,7 +213,7 @@ def _answer_in(
 def _spelled(
     item: dict[str, Any], required: Collection[str], optional: Collection[str]
 ) -> dict[str, Any]:
-    """The object with the requested spelling of its keys.
+    """Returns the object with the requested spelling of its keys.
 
     If a key occurs in several spellings, the requested one counts, else the first.
     Raises ReplyError if the values of a required key differ.
@@ -222,7 +230,10 @@ def _spelled(
 
 
 def _same(first: Any, second: Any) -> bool:
-    """Whether values are equal. True differs from 1, and key order does not matter."""
+    """Returns True if values are equal.
+
+    True differs from 1, and key order does not matter.
+    """
     return json.dumps(first, sort_keys=True) == json.dumps(second, sort_keys=True)
 
 
@@ -230,7 +241,9 @@ def _objects(
     text: str,
     required: Collection[str],
 ) -> Iterator[dict[str, Any]]:
-    """The outermost objects in order. Malformed ones are read once (linear time).
+    """Yields the outermost objects in order.
+
+    Malformed objects are read once, so that the time is linear.
 
     Raises ReplyError if a required key has a value in a malformed object, or outside of
     all objects.
@@ -267,7 +280,10 @@ def _balanced(
     text: str,
     at: int,
 ) -> int:
-    """The end of the object that begins at ``at``; the end of the text if unclosed."""
+    """Returns the end of the object that begins at ``at``.
+
+    If the object is not closed, this is the end of the text.
+    """
     depth = 0
     for token in tokens.finditer(text, at):
         depth += {"{": 1, "}": -1}.get(token[0], 0)
@@ -329,7 +345,7 @@ class _Reader:
         return self._number()
 
     def _comma(self, closing: str) -> None:
-        """Read a comma, which may be missing before the closing bracket."""
+        """Reads a comma, which may be missing before the closing bracket."""
         after = self._next()
         if after == ",":
             self.at += 1
@@ -337,7 +353,7 @@ class _Reader:
             raise _NotJsonError
 
     def _next(self) -> str:
-        """The next character that is not blank."""
+        """Returns the next character that is not white space."""
         blank = _BLANK.match(self.text, self.at)
         assert blank is not None  # the pattern also matches an empty string
         self.at = blank.end()
@@ -369,7 +385,10 @@ class _Reader:
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    """The character of an escape. Unknown escapes, as in LaTeX, stay unchanged."""
+    """Returns the character of an escape.
+
+    Unknown escapes, as in LaTeX, remain unchanged.
+    """
     code = match[1]
     if code[0] != "u" or len(code) == 1:
         unknown = code if code in "\"'\\/" else f"\\{code}"

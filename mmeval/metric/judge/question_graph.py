@@ -114,7 +114,9 @@ class AnsweredGraph:
         }
 
     def share(self, **evidence: Any) -> Score:
-        """The share of yes among the questions, from 0 to 1; there must be questions.
+        """Returns the share of yes among the questions, from 0 to 1.
+
+        There must be questions.
 
         If some are unknown, the score is unscored. Its bounds are the shares with all
         unknown ones as no, and as yes.
@@ -149,7 +151,9 @@ def ask_graph(
     lost_is_no: bool = False,
     repeats: int = 1,
 ) -> Program[AnsweredGraph]:
-    """Ask the questions of a graph; ``field`` is the reply's field with yes or no.
+    """Asks the questions of a graph.
+
+    ``field`` is the field of the reply that contains yes or no.
 
     A question is asked if all its parents are yes. If a parent is no, it is no; else if
     a parent is unknown, it is unknown. Both need no call. A question in a cycle, or
@@ -221,7 +225,7 @@ class _Graph:
                 self.settle(place, verdict)
 
     def wave(self) -> list[tuple[int, Question]]:
-        """Take the questions that are ready, in order, with their positions."""
+        """Takes the questions that are ready, in order, with their positions."""
         wave = []
         for place in sorted(self._ready):
             question = self._questions[place].question
@@ -231,7 +235,7 @@ class _Graph:
         return wave
 
     def settle(self, place: int, verdict: GraphVerdict) -> None:
-        """Record a verdict, and the verdicts below that follow from it."""
+        """Records a verdict, and the verdicts of descendants that follow from it."""
         # a loop instead of recursion, since chains may be long
         settled = [(place, verdict)]
         while settled:
@@ -257,7 +261,10 @@ class _Graph:
                     self._ready.append(child)
 
     def verdicts(self) -> tuple[GraphVerdict, ...]:
-        """All verdicts at the end. Open questions are in a cycle, or below one."""
+        """Returns all verdicts at the end.
+
+        Questions that are still open are in a cycle or below a cycle.
+        """
         verdicts = []
         in_cycle = []
         for node, verdict in zip(self._questions, self._verdicts, strict=True):
@@ -274,7 +281,10 @@ class _Graph:
 
 
 def _with_example(question: Question, field: str) -> Question:
-    """The question with the example yes, so that a dry run counts its children."""
+    """Returns the question with yes as its example reply.
+
+    So a dry run counts the question's children.
+    """
     form = question.form
     if form.example:
         return question

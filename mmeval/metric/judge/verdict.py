@@ -61,7 +61,7 @@ class Question:
     values: Mapping[str, Value]
 
     def call(self) -> Call:
-        """The call that asks the judge.
+        """Returns the call that asks the judge.
 
         Raises PromptError for an unbound prompt, or for values it cannot be rendered
         with.
@@ -116,7 +116,10 @@ class Verdict:
         return {key: text for key, text in evidence.items() if text}
 
     def unknown(self, name: str) -> str:
-        """Why a field has no value; empty if it has one."""
+        """Returns why a field has no value.
+
+        The string is empty if the field has a value.
+        """
         if self.lost:
             return self.lost
         return "" if self.values.get(name) is not None else "the judge is not sure"
@@ -131,7 +134,10 @@ class Verdict:
         return "final" if self.hopeless else "lost"
 
     def unscored(self, name: str, bounds: tuple[float, float]) -> Score:
-        """An unscored score for a field without a value, with its possible bounds."""
+        """Returns an unscored score for a field without a value.
+
+        ``bounds`` are the lowest and highest value that are possible.
+        """
         return Score(
             status="unscored",
             reason=self.unknown(name),
@@ -144,7 +150,7 @@ class Verdict:
 def ask_verdicts(
     questions: Sequence[Question], *, repeats: int = 1, combine: Combine = "majority"
 ) -> Program[list[Verdict]]:
-    """Ask every question ``repeats`` times, all at once.
+    """Asks every question ``repeats`` times, all at once.
 
     Returns one verdict for each question, in order.
     """
@@ -164,7 +170,7 @@ def ask_verdicts(
 def combined(
     form: ReplyForm, replies: Sequence[Reply], combine: Combine = "majority"
 ) -> Verdict:
-    """Combine the replies to one question into a verdict.
+    """Combines the replies to one question into a verdict.
 
     With ``majority`` a value needs more than half of all replies. Without such a value,
     as in a tie, the judge is not sure, or the verdict is lost if a reply is lost.
@@ -214,7 +220,7 @@ def combined(
 
 
 def shown(content: Interleaved | None, *, media: bool = True) -> Interleaved:
-    """An answer without hidden reasoning, for a judge.
+    """Returns an answer without hidden reasoning, for a judge.
 
     Without ``media`` it is text with placeholders.
     """
@@ -231,7 +237,10 @@ def _words(
     votes: Sequence[Vote],
     agreed: Vote,
 ) -> Vote:
-    """The texts of the first vote for the agreed values, else of the first vote."""
+    """Returns the texts of the first vote that agrees with the verdict.
+
+    If no such vote has the text, the first other vote counts.
+    """
     agreeing: list[Vote] = []
     others: list[Vote] = []
     for vote in votes:

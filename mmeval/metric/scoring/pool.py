@@ -66,7 +66,10 @@ class ScorePool:
         self._under_way = 0
 
     def _new(self, count: int, *, fork: bool | None = None) -> Executor:
-        """Create processes, forked by default only if a script registered plugins."""
+        """Creates processes.
+
+        By default they are forked only if a script registered plugins.
+        """
         if self._cluster is not None:
             from mmeval.metric.scoring.ray_executor import RayExecutor
 
@@ -78,12 +81,12 @@ class ScorePool:
         )
 
     def prepare(self, work: Callable[[], object]) -> None:
-        """Start a process early with some work."""
+        """Starts a process early with some work."""
         with contextlib.suppress(BrokenProcessPool):  # reported with the first trials
             self._pool.submit(work)
 
     def compute(self, works: Sequence[Callable[[], T]]) -> list[T]:
-        """The results of ``works``.
+        """Returns the results of ``works``.
 
         Raises their errors, and MmevalError if they kill a process.
         """
@@ -104,7 +107,7 @@ class ScorePool:
         return results
 
     async def rows(self, items: Sequence[QueuedTrial]) -> ScoredRows:
-        """A row for each trial, even if the process that scores them dies."""
+        """Returns a row for each trial, even if the process that scores them dies."""
         pool = self._pool
         self._under_way += 1
         try:
@@ -120,7 +123,9 @@ class ScorePool:
         return rows
 
     async def _apart(self, items: Sequence[QueuedTrial]) -> ScoredRows:
-        """Score trials in separate processes after theirs died, in ever smaller halves.
+        """Scores trials in separate processes after their process died.
+
+        The pieces are halved again and again.
 
         A single trial that kills a new process is unscored. A process that survives
         scores the next half too, so that its models are loaded once.
@@ -178,7 +183,7 @@ def _call(work: Callable[[], T]) -> T:
 
 
 def _unscored_row(plans: Sequence[ScoringPlan], item: QueuedTrial) -> bytes:
-    """The row of a trial that killed its process."""
+    """Returns the row of a trial that killed its process."""
     position, line = item
     plan, row = plans[position], from_line(line)
     reason = (

@@ -88,17 +88,17 @@ class ScoreSet:
         repeat: int,
         trial_digest: str,
     ) -> bool:
-        """Whether an earlier process has scored a trial completely."""
+        """Returns True if an earlier process has scored a trial completely."""
         if not self.complete:
             return False
         return self.complete.get(trial_key(index, repeat)) == trial_digest
 
     def scored(self) -> int:
-        """The number of trials that are scored completely."""
+        """Returns the number of trials that are scored completely."""
         return len(self._complete())
 
     def trials(self) -> set[int]:
-        """The keys of the trials that have a row."""
+        """Returns the keys of the trials that have a row."""
         keys: set[int] = set()
         for path in (self._sorted, self._rows.path):
             for _, row in read_rows(path):
@@ -106,7 +106,7 @@ class ScoreSet:
         return keys
 
     def add(self, lines: bytes) -> None:
-        """Append rows to the file. Raises StorageError."""
+        """Appends rows to the file. Raises StorageError."""
         self._keep_plan()
         self._rows.add(lines)
 
@@ -116,7 +116,7 @@ class ScoreSet:
             self._has_plan = True
 
     def finish(self) -> None:
-        """Sort and merge the rows into ``scores.jsonl``, one line per trial."""
+        """Sorts and merges the rows into ``scores.jsonl``, one line per trial."""
         self.close()
         if not self._rows.path.is_file():
             return
@@ -137,7 +137,10 @@ class ScoreSet:
         self.verdicts.close()
 
     def _complete(self) -> dict[int, str]:
-        """The digests of completely scored trials by key, without derived outputs."""
+        """Returns the digests of completely scored trials, by key.
+
+        Outputs of derived metrics do not count.
+        """
         outputs = set(self._plan["outputs"])
         scored: dict[int, tuple[str, set[str]]] = {}
         for path in (self._sorted, self._rows.path):
@@ -159,7 +162,9 @@ class ScoreSet:
 
 
 def lines_so_far(folder: Path) -> Iterator[bytes]:
-    """The rows of a set in data order, one per trial, also of an unfinished set.
+    """Yields the rows of a set in data order, one per trial.
+
+    The set may be unfinished.
 
     Uses a few bytes of memory per row.
     """
@@ -183,7 +188,10 @@ def lines_so_far(folder: Path) -> Iterator[bytes]:
 
 
 def _deriving(folder: Path) -> Callable[[bytes], bytes]:
-    """A function that adds derived scores to a row; it does nothing without any."""
+    """Returns a function that adds derived scores to a row.
+
+    Without derived metrics the function returns the row unchanged.
+    """
     try:
         plan = unsealed_document(from_line((folder / PLAN).read_bytes()))
     except (OSError, ValueError) as error:
@@ -209,13 +217,13 @@ def _as_it_is(line: bytes) -> bytes:
 
 
 def finished_rows(folder: Path, is_selected: TrialFilter) -> Iterator[dict[str, Any]]:
-    """The finished rows of the selected trials, in data order."""
+    """Yields the finished rows of the selected trials, in data order."""
     rows = (row for _, row in read_rows(folder / FINISHED))
     yield from with_votes(row for row in rows if is_selected(row["i"], row["n"]))
 
 
 def _merged(lines: list[bytes]) -> bytes:
-    """Merge the rows of one trial, without the scores of older answers.
+    """Merges the rows of one trial, without the scores of older answers.
 
     A scored or inapplicable output stays if a later attempt leaves it unscored.
     """

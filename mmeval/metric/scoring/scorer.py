@@ -66,7 +66,7 @@ class Scorer:
         self._has_asked_models = False
 
     def start(self) -> None:
-        """Start the processes, before the event loop, its threads and the folder lock.
+        """Starts the processes, before the event loop, its threads and the folder lock.
 
         Raises MissingError if a metric needs a device that this machine does not have.
         """
@@ -120,11 +120,11 @@ class Scorer:
 
     @property
     def left_to_models(self) -> int:
-        """Number of trials that wait for metrics with models, or are being scored."""
+        """Returns the progress note when only metrics with models are left."""
         return self._models.unfinished
 
     async def add(self, position: int, line: bytes) -> None:
-        """Queue a trial. Waits only if the workers are far behind.
+        """Queues a trial. Waits only if the workers are far behind.
 
         Raises errors of earlier deliveries.
         """
@@ -137,14 +137,16 @@ class Scorer:
             await self._ordinary.add(position, line)
 
     async def drain(self) -> None:
-        """Wait until all queued trials are scored and delivered."""
+        """Waits until all queued trials are scored and delivered."""
         await self._ordinary.drain()
         await self._models.drain()
         if self._failure is not None:
             raise self._failure
 
     def compute(self, works: Sequence[Callable[[], T]]) -> list[T]:
-        """The results of ``works``, computed by the processes, or here without any.
+        """Returns the results of ``works``, computed by the processes.
+
+        Without processes, this process computes them.
 
         Each is a module's function or a ``partial`` of one. Raises their errors, and
         MmevalError if they kill a process.
@@ -154,7 +156,10 @@ class Scorer:
         return self._pool.compute(works)
 
     def device_of_models(self) -> str:
-        """The device of the loaded models, in torch's spelling; empty without any."""
+        """Returns the device of the loaded models, in torch's spelling.
+
+        The string is empty if no model is loaded.
+        """
         pool = self._model_pool or self._pool
         if not self._has_asked_models or pool is None:
             return used_device()
@@ -172,10 +177,10 @@ class Scorer:
                 pool.close()
 
     def _fail(self, error: BaseException) -> None:
-        """Remember an error for the next call of ``add`` or ``drain``."""
+        """Remembers an error for the next call of ``add`` or ``drain``."""
         self._failure = self._failure or error
 
 
 def left_to_models(count: int) -> str:
-    """The progress note when only metrics with models are left."""
+    """Returns the progress note when only metrics with models are left."""
     return f"trials waiting for metrics with models: {count:,}"

@@ -64,7 +64,7 @@ class ScoringQueue:
         self._taken = asyncio.Event()
 
     async def add(self, position: int, line: bytes) -> None:
-        """Queue a trial. Waits only if too much is queued."""
+        """Queues a trial. Waits only if too much is queued."""
         while self._bytes.total() > MOST_WAITING_BYTES:
             self._taken.clear()
             await self._taken.wait()
@@ -78,7 +78,7 @@ class ScoringQueue:
         self._send_due()
 
     async def drain(self) -> None:
-        """Wait until all queued trials are scored and delivered, or have failed."""
+        """Waits until all queued trials are scored and delivered, or have failed."""
         self._draining = True
         self._time_is_up()
         while self._tasks:
@@ -92,7 +92,7 @@ class ScoringQueue:
             self._timer.cancel()
 
     def _consider(self, position: int) -> None:
-        """Mark a task's message as due if it is full, else start the timer."""
+        """Marks a task's message as due if it is full, else starts the timer."""
         waiting, size = len(self._waiting[position]), self._bytes[position]
         if (
             self._draining

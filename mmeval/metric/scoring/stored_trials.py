@@ -19,7 +19,9 @@ from mmeval.system.json_lines import to_line
 def trial_row(
     trial: Trial, keys: Sequence[str], stores: Sequence[Path]
 ) -> dict[str, Any]:
-    """The record of a trial, without its place and digest (see TaskRecords).
+    """Returns the record of a trial, without its position and digest.
+
+    See TaskRecords.
 
     ``keys`` are the journal keys of its exchanges. Media below ``stores`` are written
     without their path, since their content identifies them.
@@ -52,7 +54,7 @@ def stored_trial(
     sample: Sample,
     journal: Journal,
 ) -> Trial:
-    """Restore a trial from its row (see TaskRecords).
+    """Restores a trial from its row (see TaskRecords).
 
     It lacks calls that failed, except those of agents.
     """
@@ -73,7 +75,7 @@ def stored_trial(
 def stored_exchanges(
     row: Mapping[str, Any], journal: Journal
 ) -> Iterator[tuple[Exchange, bytes]]:
-    """The calls of a trial in order, each with the JSON of its response.
+    """Yields the calls of a trial in order, each with the JSON of its response.
 
     These are the calls with an answer, and the failed calls of agents. A failure is not
     in the journal. That of an agent has a trace, so that the trial's row contains it.

@@ -55,7 +55,9 @@ def trial_line(
     digest: str,
     responses: Sequence[bytes],
 ) -> bytes:
-    """A trial as JSON, without ``output`` if it equals that of the only exchange.
+    """Returns a trial as JSON.
+
+    ``output`` is left out if it equals the output of the only exchange.
 
     ``responses`` are those of its exchanges, as in the journal.
     """
@@ -79,7 +81,10 @@ def trial_line(
 def trial_from(
     row: Mapping[str, Any], media_root: Path, *, sample: Sample | None = None
 ) -> Trial:
-    """The trial of a :func:`trial_line` line; ``sample`` avoids decoding it again."""
+    """Returns the trial of a :func:`trial_line` line.
+
+    With ``sample`` the line's sample is not decoded again.
+    """
     exchanges = []
     for call in row["exchanges"]:
         response = Response.from_json(call["response"], media_root)
@@ -104,7 +109,7 @@ def trial_from(
 def score_row(
     row: Mapping[str, Any], trial: Trial, plan: ScoringPlan, scores: Mapping[str, Score]
 ) -> bytes:
-    """One line of a score set."""
+    """Returns one line of a score set."""
     status = "ok"
     if trial.error is not None:
         is_unsupported = trial.error.kind == "unsupported"
@@ -141,7 +146,7 @@ def score_trials(
     metrics: Sequence[BoundMetric],
     limit: TimeLimit = NO_LIMIT,
 ) -> list[dict[str, Score]]:
-    """The scores of a task's trials by metrics without a judge.
+    """Returns the scores of a task's trials by metrics without a judge.
 
     A trial without an answer has no scores. An empty answer has the score that the
     benchmark defines for it, if any. Batched metrics score all trials at once.
@@ -175,7 +180,10 @@ def score_trials(
 
 
 def fixed_score(trial: Trial, plan: ScoringPlan) -> Score | None:
-    """The score of an answer by a rule of the task; None if metrics score it."""
+    """Returns the score of an answer by a rule of the task.
+
+    None if metrics score the answer.
+    """
     if plan.refusals == "unscored" and is_refused(trial):
         return Score.refused("the model refused", **BY_REFUSAL)
     is_empty = trial.output is not None and trial.output.empty

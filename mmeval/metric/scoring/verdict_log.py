@@ -28,7 +28,7 @@ FILE = "verdicts.jsonl"
 
 
 def verdict_log(folder: Path) -> LineFile:
-    """Open the log of a score set for appending."""
+    """Opens the log of a score set for appending."""
     return LineFile(
         folder / FILE,
         "The verdicts are in the journal: free space, then run the same command",
@@ -46,7 +46,9 @@ class JudgeVersion:
 
 
 def logged_versions(folder: Path) -> list[JudgeVersion]:
-    """The versions in the log of a score set, in the order of their first verdicts.
+    """Returns the judge versions in the log of a score set.
+
+    They are in the order of their first verdicts.
 
     A judge without any readable reply has an empty version.
     """
@@ -68,7 +70,10 @@ def logged_versions(folder: Path) -> list[JudgeVersion]:
 
 
 def version_findings(judges: Mapping[str, Sequence[JudgeVersion]]) -> Iterator[Finding]:
-    """Findings about judges with several versions, whose verdicts may differ."""
+    """Yields findings about judges with several versions.
+
+    The verdicts of two versions may differ.
+    """
     for task, versions in judges.items():
         names_by_judge: dict[tuple[str, str], list[str]] = {}
         for version in versions:

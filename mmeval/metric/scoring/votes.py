@@ -13,7 +13,7 @@ ScoreSetRow = dict[str, Any]
 
 
 def with_votes(rows: Iterable[ScoreSetRow]) -> Iterator[ScoreSetRow]:
-    """Apply votes to the rows of a score set, which must be sorted by sample.
+    """Applies votes to the rows of a score set, which must be sorted by sample.
 
     Of the scores with a ballot, only that of the chosen answer remains; the others
     become inapplicable. An unscored one has no ballot: it stays unscored and widens the
@@ -54,7 +54,10 @@ def _vote(answers: list[ScoreSetRow], name: str) -> None:
 
 
 def _scores(row: ScoreSetRow) -> Mapping[str, Any]:
-    """The scores of a row; empty for a damaged one, which its reader reports."""
+    """Returns the scores of a row.
+
+    The mapping is empty for a damaged row, which its reader reports.
+    """
     scores = row.get("scores")
     return scores if isinstance(scores, Mapping) else {}
 

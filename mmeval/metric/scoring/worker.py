@@ -57,7 +57,7 @@ class _LastSamples:
         self._cached: deque[tuple[Any, Path, Sample]] = deque(maxlen=SAMPLES_KEPT)
 
     def of(self, row: Mapping[str, Any], media_root: Path) -> Sample:
-        """The sample of a trial's line."""
+        """Returns the sample of a trial's line."""
         written = row["sample"]
         for cached in self._cached:
             if cached[0] == written and cached[1] == media_root:
@@ -81,8 +81,10 @@ class ScoringWorker:
         self._limit = TimeLimit(seconds)
 
     def score(self, items: Sequence[QueuedTrial]) -> ScoredRows:
-        """The rows of trials, in order. Batched metrics score neighbours of a task
-        together."""
+        """Returns the rows of trials, in order.
+
+        Batched metrics score neighbouring trials of a task together.
+        """
         started = time.perf_counter()
         rows: list[bytes] = []
         with self._limit.alarmed():
@@ -130,14 +132,14 @@ _worker: ScoringWorker | None = None
 
 
 def start(setup: ScoringSetup) -> None:
-    """Set up a child process of multiprocessing to score."""
+    """Sets up a child process of multiprocessing to score."""
     settle_signals()
     end_with(parent_id())
     settle(setup)
 
 
 def settle(setup: ScoringSetup) -> None:
-    """Set this process up to score."""
+    """Sets this process up to score."""
     global _worker  # noqa: PLW0603  what a worker process is
     if not setup.threads:
         # Several processes run in parallel, so that threads for linear algebra only
@@ -152,7 +154,7 @@ def settle(setup: ScoringSetup) -> None:
 
 
 def score(items: Sequence[QueuedTrial]) -> ScoredRows:
-    """Score trials in a process that is set up."""
+    """Scores trials in a process that is set up."""
     assert _worker is not None
     return _worker.score(items)
 
