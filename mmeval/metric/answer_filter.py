@@ -1,9 +1,10 @@
-"""Filters of answers, as in lm-evaluation-harness: which text of which answers counts.
+"""Filters of answers, as in lm-evaluation-harness.
 
-A pipeline has a name and steps. A step is a function of a text (``regex``,
-``lowercase``, ...), or selects among the answers to one sample (``take_first``,
-``majority_vote``, ...). A metric gives one output for each pipeline, with a name such
-as ``exact_match,strict-match``, as in results files of lm-evaluation-harness.
+A filter decides which part of which answers counts. It is a pipeline with a name and
+steps. A step changes the text of an answer (``regex``, ``lowercase``, ...) or selects
+among the answers to one sample (``take_first``, ``majority_vote``, ...). A metric has
+one output for each pipeline. Its name is like ``exact_match,strict-match`` in results
+files of lm-evaluation-harness.
 
 The scoring processes get answers one by one. Each answer is scored alone, and the text
 that it votes for is in its evidence under ``BALLOT``. The votes are counted when the
@@ -99,7 +100,7 @@ def majority_vote(text: str) -> str:
 
     Only one answer to a sample counts: the first answer with the most frequent text.
 
-    Of equally frequent texts, that of the earliest answer wins.
+    If several texts are equally frequent, the text of the earliest answer wins.
     """
     return text
 
@@ -119,16 +120,16 @@ STEPS: Mapping[str, Callable[..., str]] = {
 
 @dataclass(frozen=True)
 class AnswerFilter:
-    """A pipeline; each step is ``{"function": NAME, ...options}``."""
+    """A pipeline. Each step is ``{"function": NAME, ...options}``."""
 
     name: str
     steps: tuple[Mapping[str, Any], ...]
 
     @property
     def answers(self) -> int | None:
-        """The number of answers to a sample that count; None for all.
+        """The number of answers to a sample that count, or None for all.
 
-        Steps after a vote do not limit it, since the vote leaves a single answer.
+        Steps after a vote do not limit it, because the vote leaves a single answer.
         """
         limits = []
         for step in self._before_vote:
@@ -147,7 +148,7 @@ class AnswerFilter:
         return _after(text, self._before_vote) if self._has_vote else None
 
     def chooses(self, output: str) -> bool:
-        """Returns True if this filter's vote selects the answer that an output counts."""
+        """Returns True if this filter's vote selects the answer for an output."""
         return self._has_vote and name_and_filter(output)[1] == self.name
 
     def applied(self, trial: Trial) -> Trial:
@@ -178,7 +179,7 @@ class AnswerFilter:
 
     @property
     def _before_vote(self) -> tuple[Mapping[str, Any], ...]:
-        """The steps before the vote; all steps without a vote."""
+        """The steps before the vote, or all steps if there is no vote."""
         if not self._has_vote:
             return self.steps
         return self.steps[: self._names.index("majority_vote")]

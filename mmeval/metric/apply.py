@@ -1,8 +1,9 @@
 """Applies a metric to trials, one by one or in batches.
 
-If a metric raises, the trial is unscored. If a batch raises, its answers are scored one
-by one. If memory runs out, the batch is halved, and the smaller size is used for the
-rest of the process."""
+If a metric raises an exception, the trial is unscored. If a batch raises an exception,
+its answers are scored one by one. If memory runs out, the batch is halved, and the
+smaller size is used for the rest of the process.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ PASSING = (TimeoutError, ConnectionError, MemoryError)
 """Temporary errors: scoring the same answer again may work."""
 NO_LIMIT = TimeLimit(math.inf)
 _FITTED: dict[str, int] = {}
-"""Maximum batch size of a metric (by its key) after memory ran out."""
+"""The maximum batch size of a metric after memory ran out, by the metric's key."""
 
 
 def _inapplicable(bound: BoundMetric, trial: Trial) -> MetricScores:
@@ -37,7 +38,7 @@ def _inapplicable(bound: BoundMetric, trial: Trial) -> MetricScores:
     kind = bound.metric.looks_at
     if kind is None or kind not in trial.left_out:
         return {}
-    reason = f"the model gives no {kind} and was not asked for it"
+    reason = f"the model cannot generate {kind}, so it was not requested"
     return dict.fromkeys(bound.metric.outputs, Score.inapplicable(reason))
 
 
@@ -56,7 +57,7 @@ def score_derived(bound: BoundMetric, scores: MetricScores) -> MetricScores:
 def _scores(bound: BoundMetric, source: Trial | MetricScores) -> MetricScores:
     try:
         return scores_of(bound.metric.function(source, **bound.params), bound.metric)
-    # a metric may fail in any way; the reason is recorded
+    # A metric is plugin code and may raise any exception. The reason is recorded.
     except (Exception, SystemExit) as error:
         return failed(bound, error)
 
@@ -82,7 +83,7 @@ def score_all(
 
     A batched metric scores several trials at once.
 
-    If the metric raises, only the answer at fault is unscored.
+    If the metric raises an exception, only the answer that causes it is unscored.
     """
     if bound.unfiltered is not None:
         return _filtered(bound, bound.unfiltered, trials, limit)
@@ -102,7 +103,7 @@ def score_all(
         piece = trials[len(results) : len(results) + size]
         try:
             results += _timed(bound, piece, limit)
-        # a metric may fail in any way; the reason is recorded
+        # A metric is plugin code and may raise any exception. The reason is recorded.
         except (Exception, SystemExit) as error:
             results += _recover(error, bound, piece, limit)
     return results
@@ -122,7 +123,8 @@ def _filtered(
         filtered = [pipeline.applied(trials[place]) for place in read]
         scores = dict(zip(read, score_all(unfiltered, filtered, limit), strict=True))
         left_out = Score.inapplicable(
-            f"the filter {pipeline.name} reads the first {most} of a sample's answers"
+            f"the filter {pipeline.name} reads only the first {most} answers to a "
+            "sample"
         )
         for place, trial in enumerate(trials):
             words = "" if trial.output is None else trial.output.text
@@ -152,7 +154,7 @@ def _recover(
         if len(piece) > 1:
             _FITTED[bound.key] = len(piece) // 2
             return []
-        error = MemoryError(f"one answer needs more memory than there is ({error})")
+        error = MemoryError(f"one answer needs more memory than is free ({error})")
     if len(piece) == 1:
         return [failed(bound, error)]
     scores: list[MetricScores] = []
@@ -175,14 +177,14 @@ def _timed(
         limit.end()
     if isinstance(returned, str | Mapping) or not hasattr(returned, "__iter__"):
         raise PluginError(
-            f"the metric {bound.name!r} is batched: it must return a list, not a "
+            f"the batched metric {bound.name!r} must return a list, not a "
             f"{type(returned).__name__}"
         )
     results = list(returned)
     if len(results) != len(trials):
         raise PluginError(
             f"the metric {bound.name!r} returned {len(results)} scores for "
-            f"{len(trials)} trials; it must return one for each, in order"
+            f"{len(trials)} trials; it must return one score for each, in order"
         )
     scores = []
     for result in results:
@@ -194,7 +196,7 @@ def _timed(
             RuntimeError,
             TypeError,
             ValueError,
-        ) as error:  # the other trials keep their scores
+        ) as error:  # The other trials keep their scores.
             scores.append(failed(bound, error))
     return scores
 
@@ -202,7 +204,7 @@ def _timed(
 def failed(bound: BoundMetric, error: BaseException) -> MetricScores:
     """Returns the scores of a trial on which the metric raised."""
     reason = f"{type(error).__name__}: {error}"
-    if isinstance(error, (*PASSING, WeightsError)):  # scoring again may work
+    if isinstance(error, (*PASSING, WeightsError)):  # Scoring again may work.
         return bound.lost(reason)
     if isinstance(error, MmevalError):
         return bound.unscored(reason)

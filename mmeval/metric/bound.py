@@ -27,7 +27,7 @@ from mmeval.system.extras import absent
 
 PREPARE_WEIGHTS = "mmeval prepare {TASK} --weights"
 _USUAL_BACKENDS = {"code_interpreter": "sandbox"}
-"""Backends for roles that a model server cannot play."""
+"""Backends for roles that a model server cannot take."""
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,15 @@ class BoundMetric:
     params: Mapping[str, Any]
     profile: str = "standard"
     asks: Mapping[str, str] = field(default_factory=dict)
-    """The roles that replace those of its arguments, by argument."""
+    """The role that replaces the role of an argument, by argument."""
     filters: tuple[AnswerFilter, ...] = ()
     """The filters of answers. The metric has its outputs for each filter."""
     unfiltered: BoundMetric | None = None
-    """The metric that scores a filtered answer; None without filters."""
+    """The metric that scores a filtered answer, or None without filters."""
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """The roles of the run that it calls, in the order of its arguments."""
+        """The roles of the run that the metric calls, in the order of its arguments."""
         return tuple(self._roles_by_argument.values())
 
     @property
@@ -69,7 +69,10 @@ class BoundMetric:
 
     @property
     def pieces(self) -> tuple[str, ...]:
-        """The outputs that a derived metric is computed from; empty for any other."""
+        """The outputs that a derived metric is computed from.
+
+        The tuple is empty for any other metric.
+        """
         return tuple(self.params[PIECES_SWITCH]) if self.metric.derived else ()
 
     @property
@@ -78,7 +81,7 @@ class BoundMetric:
 
     @property
     def switches(self) -> dict[str, Any]:
-        """The ``params`` with which ``bind`` gives the same metric, with filters."""
+        """The ``params`` with which ``bind`` returns the same metric and filters."""
         if not self.filters:
             return dict(self.params)
         filters = [pipeline.to_json() for pipeline in self.filters]
@@ -86,7 +89,7 @@ class BoundMetric:
 
     @property
     def comparable(self) -> bool:
-        """Whether its switches allow a comparison with published results."""
+        """True if the switches allow a comparison with published results."""
         stand_ins = self.metric.stand_ins
         return all(self.params[switch] != stand_ins[switch] for switch in stand_ins)
 
@@ -105,8 +108,9 @@ class BoundMetric:
     def definition(self) -> dict[str, Any]:
         """The switches in the form that scores depend on.
 
-        A prompt is represented by its text, a model by its files (empty if it is not
-        needed), and any other file by its content. Names and paths do not count.
+        A prompt is represented by its text, a model by its files, and any other file by
+        its content. The value is empty for a model that is not needed. Names and paths
+        do not count.
         """
         models = {}
         for switch, model in self.models.items():
@@ -125,7 +129,7 @@ class BoundMetric:
 
     @property
     def _paths(self) -> dict[str, str]:
-        """The values of switches for a path or a name, without empty ones."""
+        """The values of switches for a path or a name, without empty values."""
         paths = {}
         for switch in self.metric.paths:
             path = self.params[switch]
@@ -137,8 +141,9 @@ class BoundMetric:
     def described(self) -> dict[str, Any]:
         """The switches in a short form for display.
 
-        A prompt has its name and sha256 (the run's record has its text), a model its
-        name, revision and fingerprint, and any other file its name and fingerprint.
+        A prompt is shown by its name and sha256, because the run's record has its text.
+        A model is shown by its name, revision and fingerprint, and any other file by
+        its name and fingerprint.
         """
         described = self.switches
         for switch, prompt in self.prompts.items():
@@ -152,8 +157,10 @@ class BoundMetric:
 
     @property
     def models(self) -> dict[str, Mapping[str, str]]:
-        """The switches that name models: ``{name, revision, folder, fingerprint}``
-        each."""
+        """The switches that name models.
+
+        Each value is ``{name, revision, folder, fingerprint}``.
+        """
         return {switch: self.params[switch] for switch in self.metric.models}
 
     def _needs(self, switch: str) -> bool:
@@ -163,8 +170,8 @@ class BoundMetric:
     def at_once(self) -> int:
         """The number of trials that the process with models scores at once.
 
-        It is ``batch``, or 1 for a metric that needs a model. It is 0 for a metric that
-        any process may compute, such as one that needs no model with its switches.
+        It is ``batch``, or 1 for a metric that needs a model. It is 0 if any process
+        may compute the metric, for example because it needs no model with its switches.
         """
         opens = False
         for switch, model in self.models.items():
@@ -188,7 +195,7 @@ class BoundMetric:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The optional modules that it imports, each as ``module:extra``."""
+        """The optional modules that the metric imports, each as ``module:extra``."""
         of = self.metric.needs
         return tuple(of(self.params)) if callable(of) else of
 
@@ -199,7 +206,8 @@ class BoundMetric:
     def lacks(self, roles: Collection[str]) -> tuple[Finding, ...]:
         """Returns what the metric needs but lacks in a run with these roles.
 
-        These are packages, roles other than the model, models, and files.
+        These are packages, roles (but not the model), models, and files. The tuple is
+        empty if the metric is available.
         """
         findings: list[Finding] = []
         for error in self.missing():
@@ -215,7 +223,7 @@ class BoundMetric:
         for switch, path in self._paths.items():
             if path.startswith(("/", ".")) and not Path(path).exists():
                 subject = Subject(metric=self.name, file=path)
-                cause = f"missing; the switch {switch} names it"
+                cause = f"missing (the file of the switch {switch})"
                 findings.append(Finding("missing_data", subject, cause=cause))
         return tuple(dict.fromkeys(findings))
 
@@ -271,7 +279,7 @@ def missing_role(metric: str, role: str) -> Finding:
 
     Its remedy is the flag that adds the role.
     """
-    flag, cause = f"--role {role}=", f"nothing plays the role {role}"
+    flag, cause = f"--role {role}=", f"no backend for the role {role}"
     if role in ("judge", "captioner"):
         flag, cause = f"--{role} ", f"the run has no {role}"
     remedy = flag + _USUAL_BACKENDS.get(role, "openai,model=NAME")
@@ -288,18 +296,18 @@ def bind(
     """Sets the switches of a metric: defaults, then the profile's, then ``params``.
 
     ``filter_list`` in ``params`` sets the filters of answers. Prompts become ``{name,
-    sha256, text}``; ``texts`` may replace them.
+    sha256, text}``. ``texts`` may replace them.
 
-    Raises UnknownNameError for an unknown switch or prompt, UsageError for a value of
-    the wrong type and for a prompt that cannot be used.
+    Raises UnknownNameError for an unknown switch or prompt. Raises UsageError for a
+    value of the wrong type and for a prompt that cannot be used.
     """
     values = dict(params or {})
     filters = filters_of(values.pop(FILTERS, ()))
     for switch, value in values.items():
         if switch not in metric.switches:
-            hint = "It has none."
+            hint = "The metric has no switches."
             if metric.switches:
-                hint = f"It has: {', '.join(metric.switches)}."
+                hint = f"Its switches are: {', '.join(metric.switches)}."
             raise UnknownNameError(
                 f"switch of the metric {metric.name!r}", switch, metric.switches, hint
             )

@@ -5,10 +5,10 @@
         ...
 
 Keyword arguments are the metric's switches. They are recorded with every score and can
-be set in YAML; annotations check their values. A generator function is a judged metric:
-it yields calls to the roles that its positional arguments after ``trial`` name, and
-returns a score. A function of ``scores`` instead of ``trial`` is a derived metric: see
-:mod:`mmeval.metric.derived`.
+be set in YAML. Their values are checked against the annotations. A generator function
+is a judged metric. Its positional arguments after ``trial`` are roles. It yields calls
+to these roles and returns a score. A function of ``scores`` instead of ``trial`` is a
+derived metric (see :mod:`mmeval.metric.derived`).
 """
 
 from __future__ import annotations
@@ -32,28 +32,27 @@ from mmeval.records.trial import Trial
 from mmeval.system.arguments import FilePath, fault_of, hint_of, is_path, marks_of
 
 TRUST = "trust_remote_code"
-"""The switch of a metric that runs code of a model. A file cannot set it: the user
-consents with the flag."""
+"""The switch of a metric that runs code of a model. A file cannot set it, because the
+user must consent with the flag."""
 AGGREGATION = "aggregation"
-"""The switch of a metric that depends on the aggregator of its entry in the task file;
-it is set to the aggregator's name. Only such a metric may return a score with evidence
-instead of a value."""
+"""The switch that is set to the name of the aggregator in the task file. Only a metric
+with this switch may return a score with evidence instead of a value."""
 
 SampleCheck = Callable[[Sample, Mapping[str, Any]], str]
-"""Returns why a metric with these switches cannot score a sample; empty if it can."""
+"""Returns why a metric with these switches cannot score a sample, or an empty
+string."""
 Supposed = Callable[[Trial, Mapping[str, Any]], Interleaved]
-"""Returns the answer that a dry run supposes for a metric with these switches: one that
-leads to the maximum number of calls."""
+"""Returns the answer that a dry run supposes for a metric with these switches. This
+answer leads to the maximum number of calls."""
 Range: TypeAlias = tuple[float, float]
-"""The lowest and the highest value; infinities are allowed."""
+"""The lowest and the highest value. Infinities are allowed."""
 RangeOf: TypeAlias = Callable[
     [Mapping[str, Range], Mapping[str, Any]], Range | Mapping[str, Range]
 ]
-"""Returns the range of a metric from the ranges of its pieces (empty unless it is
-derived) and its switches. A mapping by output is allowed, except for a derived
-metric."""
+"""Returns the range of a metric, given the ranges of its pieces and its switches. Only
+a derived metric has pieces. Other metrics may return a mapping by output."""
 DirectionOf: TypeAlias = Callable[[Mapping[str, Any]], bool]
-"""Returns whether higher is better with these switches."""
+"""Returns True if higher is better with these switches."""
 NeedsOf: TypeAlias = Callable[[Mapping[str, Any]], Sequence[str]]
 """Returns the optional modules that a metric imports with these switches."""
 
@@ -62,22 +61,23 @@ NeedsOf: TypeAlias = Callable[[Mapping[str, Any]], Sequence[str]]
 class Metric:
     """A metric with its description.
 
-    - ``range``: the lowest and the highest value; infinities are allowed. ``ranges``
-      are the ranges of outputs that have their own.
-    - ``outputs``: the names of its values.
-    - ``needs``: the optional modules that it imports, each as ``module:extra``, or a
-      function of the switches that returns them.
-    - ``roles``: the roles that it calls.
-    - ``batch``: the number of trials that it scores at once (0: one by one).
+    - ``range``: the lowest and the highest value. Infinities are allowed.
+    - ``ranges``: the ranges of outputs with a different range.
+    - ``outputs``: the names of the metric's values.
+    - ``needs``: the optional modules that the metric imports, each as
+      ``module:extra``, or a function that returns them for given switches.
+    - ``roles``: the roles that the metric calls.
+    - ``batch``: the number of trials that the metric scores at once. With 0 it scores
+      them one by one.
     - ``profiles``: the switches that each profile sets.
     - ``check``: returns why no answer to a sample can be scored.
     - ``range_of``, ``direction_of``: return the range and the direction if they depend
       on the switches, or on the pieces of a derived metric.
-    - ``takes_missing``: a derived metric also works if some pieces are missing.
+    - ``takes_missing``: True if a derived metric also works without some pieces.
     - ``supposed``: returns the answer that a dry run supposes.
-    - ``reference_free``: it reads the answer alone, so that an answer to another sample
-      may get the same score.
-    - ``looks_at``: the only kind of part that it reads.
+    - ``reference_free``: True if the metric reads only the answer. Then an answer to
+      another sample may get the same score.
+    - ``looks_at``: the kind of part that the metric reads, if there is only one.
     - ``stand_ins``: values of switches with which the result is not comparable with
       published results.
     """
@@ -125,7 +125,7 @@ class Metric:
 
     @property
     def derived(self) -> bool:
-        """Whether it is computed from other scores of a trial, not from the answer."""
+        """True if the metric is computed from other scores, not from the answer."""
         return _reads_scores(self.function)
 
     @cached_property
@@ -185,12 +185,12 @@ class Metric:
     ) -> dict[str, Any]:
         """Returns the switches, with the user's consent to run code if it is needed.
 
-        Raises UsageError if they set that consent themselves, or the fingerprint of a
+        Raises UsageError if the switches set this consent or the fingerprint of a
         model.
         """
         if TRUST in params:
             raise UsageError(
-                f"only the flag --{TRUST} can set {TRUST}; leave the switch out",
+                f"the switch {TRUST} is not allowed here; use the flag --{TRUST}",
                 name=TRUST,
             )
         for switch in self.models:
@@ -226,19 +226,20 @@ def metric(
 
     Keyword-only arguments are switches, the others are roles.
 
-    The first argument is ``trial``, or ``scores`` for a derived metric. With
-    ``batch=N`` it is ``trials``, at most N of them, and the function returns one score
-    for each, in order. A separate process computes such metrics and loads each model
-    once.
+    The first argument of the function is ``trial``, or ``scores`` for a derived metric.
+    With ``batch=N`` it is ``trials``, a list of at most N trials. Then the function
+    returns one score for each trial, in order. A separate process computes such metrics
+    and loads each model once.
 
-    ``range`` may be a function of the ranges of the pieces (of a derived metric) and of
-    the switches, ``higher_is_better`` a function of the switches. With
+    ``range`` may be a function of the switches and of the ranges of a derived metric's
+    pieces. ``higher_is_better`` may be a function of the switches. With
     ``takes_missing`` a derived metric also gets the pieces that have no score.
 
-    ``reference_free`` metrics read neither the question nor a reference, so that
+    ``reference_free`` metrics read neither the question nor a reference. Therefore
     ``mmeval check`` does not expect lower scores for the references of other samples.
-    ``looks_at`` is the only kind of part that it reads, if there is only one; ``mmeval
-    try metric`` treats FILEs as that kind. See ``Metric`` for the other arguments.
+    ``looks_at`` is the kind of part that the metric reads, if there is only one.
+    ``mmeval try metric`` treats FILEs as that kind. See ``Metric`` for the other
+    arguments.
     """
 
     def describe(function: Callable[..., Any]) -> Metric:
@@ -246,7 +247,8 @@ def metric(
         signature = signature_of(metric_name, function, batch)
         if takes_missing and not _reads_scores(function):
             raise PluginError(
-                f"the metric {metric_name!r}: takes_missing is for derived metrics only"
+                f"the metric {metric_name!r}: only derived metrics can set "
+                "takes_missing"
             )
         limits: Range = (-math.inf, math.inf)
         if not callable(range):
@@ -297,8 +299,8 @@ def whole_range(ranges: Range | Mapping[str, Range]) -> Range:
 def load_metric(name: str) -> Metric:
     """Loads a registered metric.
 
-    Raises UnknownNameError for an unknown name, PluginError if its entry point is not a
-    metric.
+    Raises UnknownNameError for an unknown name, and PluginError if its entry point is
+    not a metric.
     """
     if name in _ELSEWHERE and name not in plugins.names("mmeval.metrics"):
         raise UnknownNameError("metric", name, (), _ELSEWHERE[name])
@@ -309,8 +311,8 @@ def load_metric(name: str) -> Metric:
 
 _CHOICE = "Use choice: it reads which option an answer names"
 _LIKELIHOOD = (
-    "It needs the likelihood of texts, which mmeval does not compute; choice reads "
-    "which option an answer names"
+    "It needs the likelihood of texts, which mmeval does not compute. Use choice: it "
+    "reads which option an answer names"
 )
 _ELSEWHERE: Mapping[str, str] = {
     **dict.fromkeys(("acc", "accuracy", "acc_norm", "acc_bytes"), _CHOICE),
@@ -335,4 +337,4 @@ _ELSEWHERE: Mapping[str, str] = {
         _LIKELIHOOD,
     ),
 }
-"""Metrics of other harnesses, and what to use instead."""
+"""Hints for the names of metrics in other harnesses: what to use instead."""

@@ -1,24 +1,24 @@
-"""Derived metrics: computed from other scores of the same trial.
+"""Derived metrics, which are computed from other scores of the same trial.
 
     @metric(range=(0, 1), version="1", source="this paper, section 5")
     def both(scores: Mapping[str, Score], *, of: Sequence[str] = ()) -> Score:
         ...
 
-They are computed when the row of a trial is assembled, so that the pieces may come from
-a scoring process and from a judge. ``scores`` contains the pieces that the switch
-``of`` names, in that order. Each one is scored, or unscored with bounds if its range is
+They are computed when the row of a trial is assembled, so the pieces may come from a
+scoring process and from a judge. ``scores`` contains the pieces that the switch ``of``
+names, in that order. Each piece is scored, or unscored with bounds if its range is
 finite. :mod:`mmeval.task.derived_entries` checks the pieces of a task before the run.
 These rules apply before a derived metric is called:
 
-- if a piece has no score yet, there is no derived score yet;
-- if the task's rule for missing output gave the score of a piece, the derived score is
-  equal to it;
-- if a piece is inapplicable, the derived score is inapplicable;
-- if a piece is unavailable, the derived score is unavailable, which is reported before
+- If a piece has no score yet, there is no derived score yet.
+- If the score of a piece comes from the task's rule for missing output, the derived
+  score is equal to it.
+- If a piece is inapplicable, the derived score is inapplicable.
+- If a piece is unavailable, the derived score is unavailable. This is reported before
   the run.
 
-A metric with ``takes_missing`` also gets pieces of the last two kinds, and skipped
-pieces as unavailable ones.
+A metric with ``takes_missing`` also gets pieces that are inapplicable or unavailable.
+It gets skipped pieces as unavailable pieces.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ BY_REFUSAL = {"refused_answer": True}
 SKIPPED = Score.unavailable("it was skipped")
 """The score of a piece that the user skips."""
 _PASSED_ON: tuple[ScoreStatus, ...] = ("inapplicable", "unavailable")
-"""Statuses of a piece that the derived score takes over; the first one has priority."""
+"""Statuses of a piece that the derived score also has. The first one has priority."""
 
 ScoreSetRow = Mapping[str, Any]
 """A row of a score set: JSON values."""
@@ -117,11 +117,11 @@ def derivations(plan: Mapping[str, Any]) -> list[Derivation]:
                 load_metric(entry["metric"]), entry["switches"], entry["profile"]
             )
         except MmevalError as error:
-            log.warning("%s is not shown: %s", entry["metric"], error)
+            log.warning("%s is left out: %s", entry["metric"], error)
             continue
         ranges = {}
         for name, (low, high) in entry[PIECES].items():
-            # JSON has no infinity
+            # JSON has no infinity, so the plan has null instead.
             lowest = -math.inf if low is None else low
             highest = math.inf if high is None else high
             ranges[name] = (lowest, highest)

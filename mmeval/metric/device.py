@@ -15,7 +15,8 @@ _DEVICE = re.compile(r"cpu|mps|(cuda|xpu)(:[0-9]+)?")
 
 _requested: str | None = None
 _used = ""
-"""The last result of ``metric_device`` in this process; empty before the first."""
+"""The last result of ``metric_device`` in this process. It is empty before the first
+call."""
 
 
 def device_fault(text: str) -> str:
@@ -87,8 +88,8 @@ def require_device(device: str) -> None:
     count = _count(kind)
     if int(number or 0) >= count:
         raise MissingError(
-            f"--metric_device {device}: not on this machine (torch finds {count} "
-            f"devices of the kind {kind}); use auto or cpu"
+            f"--metric_device {device}: this machine does not have the device (torch "
+            f"finds {count} devices of the kind {kind}); use auto or cpu"
         )
 
 

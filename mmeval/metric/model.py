@@ -11,10 +11,11 @@
         return transformers.ClapModel.from_pretrained(folder, local_files_only=True).to(device).eval()
 
 A user sets the switch to ``owner/name``, ``owner/name@revision``, or a folder (``./x``,
-``/x``). The metric gets ``{name, revision, folder, fingerprint}``. Scores depend on the
-fingerprint alone: on the files, not on their path. If the model is not on this machine,
-the metric is unavailable, which is reported before a run. Only ``mmeval prepare TASK
---weights`` downloads it."""  # noqa: E501
+``/x``). The metric gets ``{name, revision, folder, fingerprint}``. Scores depend only
+on the fingerprint, so they depend on the files but not on their path. If the model is
+not on this machine, the metric is unavailable. This is reported before a run. Only
+``mmeval prepare TASK --weights`` downloads the model.
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -55,17 +56,18 @@ _UNUSABLE: dict[Hashable, WeightsError] = {}
 
 
 class HubModel(FilePath, Checked):
-    """Marks a switch as the name of a model, and lists the files that the metric opens.
+    """A mark for a switch that names a model, with the files that the metric opens.
 
     ``files`` are paths in the model's folder, so that missing files are found without
     the hub. Alternatives are separated by ``|``, as in
-    ``model.safetensors|pytorch_model.bin``; the first that exists is opened. A trailing
-    ``|`` makes a file optional. A name with ``*`` stands for one or more files, of
-    which only names and sizes count.
+    ``model.safetensors|pytorch_model.bin``. The first alternative that exists is
+    opened. A trailing ``|`` makes a file optional. A name with ``*`` stands for one or
+    more files. Only their names and sizes count.
 
     ``unless`` names another switch. The model is not needed if that switch is set
-    (``"scores_file"``) or has a value (``"language=en"``). ``by_hand`` tells the user
-    how to get a model that is not on the hub; ``mmeval prepare`` skips it.
+    (``"scores_file"``) or has a value (``"language=en"``). ``by_hand`` is an
+    instruction for the user how to get a model that is not on the hub. ``mmeval
+    prepare`` skips such a model.
 
     Raises PluginError for a path outside of the model's folder.
     """
@@ -76,15 +78,15 @@ class HubModel(FilePath, Checked):
         super().__init__(_fault)
         if not files or isinstance(files, str):
             raise PluginError(
-                "a model of a metric: name every file that the metric opens, as in "
-                "('config.json',)"
+                "HubModel needs the name of every file that the metric opens, as in "
+                "HubModel(('config.json',))"
             )
         self.files, self.unless, self.by_hand = tuple(files), unless, by_hand
         for file in "|".join(self.files).split("|"):
             path = PurePosixPath(file)
             if ".." in path.parts or path.is_absolute():
                 raise PluginError(
-                    f"a model of a metric: {file!r} is not a path in the model's folder"
+                    f"a file of HubModel is not a path in the model's folder: {file!r}"
                 )
 
     def is_needed(self, switches: Mapping[str, Any]) -> bool:
@@ -116,7 +118,7 @@ def written_fault(value: Any) -> str:
 
     The string is empty if the value is valid.
 
-    A user cannot set the fingerprint, since it must be computed from the files.
+    A user cannot set the fingerprint, because it must be computed from the files.
     """
     if isinstance(value, Mapping) and not value.keys() <= {"name", "revision"}:
         return (
@@ -132,9 +134,9 @@ def bound_model(
 ) -> dict[str, str]:
     """Returns the value for a metric: ``{name, revision, folder, fingerprint}``.
 
-    A bound value stays unchanged. ``revision`` is the commit if the hub's cache has it.
-    For a model that is not on this machine ``fingerprint`` is empty, and so is
-    ``folder`` unless it names the model.
+    A bound value is returned unchanged. ``revision`` is the commit if the model is in
+    the hub's cache. If the model is not on this machine, ``fingerprint`` is empty.
+    ``folder`` is then also empty, unless the user named the model by its folder.
     """
     if isinstance(written, Mapping) and written.get("fingerprint"):
         return {key: written.get(key, "") for key in _KEYS}
@@ -166,7 +168,7 @@ def missing_files(written: str | Mapping[str, str], model: HubModel) -> str:
 
     The string is empty if the model can be used.
 
-    Of several folders, the one with the fewest missing files counts.
+    If there are several folders, the folder with the fewest missing files counts.
     """
     named = named_in(written)
     if not named.name:
@@ -177,12 +179,13 @@ def missing_files(written: str | Mapping[str, str], model: HubModel) -> str:
             missing_by_folder[place.folder] = missing(place.folder, model.files)
         folder = min(missing_by_folder, key=lambda key: len(missing_by_folder[key]))
         fewest = missing_by_folder[folder]
-        if not fewest:  # all files exist: computing the fingerprint raises the fault
+        # All files exist. The fingerprint raises an error if one is unreadable.
+        if not fewest:
             fingerprint(folder, model.files)
             return ""
         fault = weights_dir_fault()
         return ", ".join(fewest) + (f", and {fault}" if fault else "")
-    except MmevalError as error:  # the library that reads the cache is missing
+    except MmevalError as error:  # The library that reads the cache is missing.
         return str(error)
     except OSError as error:
         return f"a readable {error.filename or 'copy of its files'} ({error.strerror})"
@@ -206,8 +209,8 @@ def model_folder(value: str | Mapping[str, str]) -> Path:
         return Path(value["folder"])
     if not named_in(value).name:
         raise MissingDataError(
-            "the switch names no model; set it to owner/name, or to a folder such as "
-            "./model"
+            "the switch for a model is empty; set it to owner/name, or to a folder "
+            "such as ./model"
         )
     raise MissingDataError(
         f"the model {named_in(value)} is not on this machine; run: mmeval prepare TASK "
@@ -223,10 +226,11 @@ def loaded(
 
     ``load`` is called once in a process for each model, device and function. Its time
     does not count for the time limit of a trial. It is a module's function, or a
-    ``partial`` of one with hashable values; equal functions count as the same.
+    ``partial`` of such a function with hashable values. Equal functions count as the
+    same.
 
-    If ``load`` raises a WeightsError, it is raised with the name of the model, now and
-    at each later call.
+    If ``load`` raises a WeightsError, this call and each later call raise it with the
+    name of the model.
     """
     folder, device = model_folder(value), metric_device()
     mark = value.get("fingerprint", "") if isinstance(value, Mapping) else ""
@@ -269,10 +273,10 @@ def remembered_all(
     The results are cached with the media.
 
     The metrics of one trial share the results. ``compute`` is called once with the
-    media that have no result under ``key`` yet, without duplicates; it is not called if
-    there are none. It returns one result for each medium, in order.
+    media that have no result under ``key`` yet, without duplicates. It is not called if
+    there are no such media. It returns one result for each medium, in order.
 
-    ``key`` must contain all that a result depends on (the function, the model's
+    ``key`` must contain everything that a result depends on (the function, the model's
     fingerprint, its settings). Do not modify a result. Errors are not cached.
     """
     by_sha256: dict[str, T] = {}

@@ -1,8 +1,8 @@
 """Finds the files of a metric's model on this machine, and computes their fingerprint.
 
-A model of the hub is searched in the folder ``MMEVAL_WEIGHTS_DIR``, as
-``OWNER/NAME/FILE``, then in the cache of the hub: at the given revision, else at
-``main`` as of the last download.
+A model of the hub is first searched in the folder ``MMEVAL_WEIGHTS_DIR``, as
+``OWNER/NAME/FILE``. Then it is searched in the cache of the hub, at the given revision
+or at ``main`` as of the last download.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ from mmeval.system.folders import own_cache, write_atomic
 WEIGHTS_DIR = "MMEVAL_WEIGHTS_DIR"
 USUAL_REVISION = "main"
 LARGE_BYTES = 64 * 2**20
-"""Size from which the digest of a file outside of the hub's cache is cached."""
+"""From this size, the digest of a file outside of the hub's cache is cached."""
 _NAME = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)(@(?P<revision>[\w./-]+))?", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _FOLDER = (".", "/", "~")
 
 
 class NamedModel(NamedTuple):
-    """A model as a user names it: on the hub, at a ``revision`` if given, or a folder.
+    """A model as a user names it.
 
-    An empty name means no model.
+    It is a model of the hub, with its ``revision`` if given, or a folder. An empty name
+    means no model.
     """
 
     name: str
@@ -68,7 +69,7 @@ def named_model(written: str) -> NamedModel:
     """Returns the model that a valid name refers to (see ``naming_fault``)."""
     if written.startswith(_FOLDER):
         folder = Path(written)
-        with contextlib.suppress(RuntimeError):  # there is no such user
+        with contextlib.suppress(RuntimeError):  # The user in ~USER does not exist.
             folder = folder.expanduser()
         folder = Path(os.path.abspath(folder))  # noqa: PTH100  links keep the name under which the user knows it
         return NamedModel(folder.name, folder=folder)
@@ -101,7 +102,7 @@ def weights_dir_fault() -> str:
     """
     weights_dir = os.environ.get(WEIGHTS_DIR)
     if weights_dir and not Path(weights_dir).expanduser().is_dir():
-        return f"{WEIGHTS_DIR} names {weights_dir}, which is not a folder"
+        return f"{WEIGHTS_DIR} is {weights_dir}, which is not a folder"
     return ""
 
 
@@ -136,9 +137,9 @@ def fingerprint(folder: Path, files: Sequence[str]) -> str:
 
     It does not depend on the folder.
 
-    A large file in the hub's cache is not read, since its name is its SHA-256. The
-    digest of a large file elsewhere is cached by path, size and modification time. For
-    a name with ``*``, which may match thousands of files, only names and sizes count.
+    A large file in the hub's cache is not read, because its name is its SHA-256. The
+    digest of a large file elsewhere is cached by path, size and modification time. A
+    name with ``*`` may match thousands of files, so only their names and sizes count.
     """
     marks: list[list[Any]] = []
     for name in sorted(filter(None, (_existing(folder, item) for item in files))):
@@ -173,7 +174,7 @@ def _digest_of_file(
     if size < LARGE_BYTES:
         return _read_digest(path)
     cached = None
-    # without a cache the file is read each time
+    # Without a cache folder, the file is read each time.
     with contextlib.suppress(StorageError):
         cached = own_cache() / "digests" / digest([path, size, changed_ns])
     with contextlib.suppress(OSError, ValueError):
@@ -181,7 +182,7 @@ def _digest_of_file(
             return text
     sha256 = _read_digest(path)
     if cached is not None:
-        with contextlib.suppress(StorageError):  # it is computed again next time
+        with contextlib.suppress(StorageError):  # It is computed again next time.
             write_atomic(cached, sha256.encode("ascii"))
     return sha256
 

@@ -12,17 +12,17 @@ from mmeval.errors import MissingDataError
 from mmeval.system.wording import listed
 
 _NAMED = 3
-"""Maximum number of weights that a message names; the others are counted."""
+"""The maximum number of weights that a message names. The others are counted."""
 _LENGTH_BYTES = 8
 _OF_A_FOLDER = "put all files of the right model there, or name another model"
 _PREPARE = "mmeval prepare TASK --weights; or name another model"
 
 
 class WeightsError(MissingDataError):
-    """The files of a model cannot be used.
+    """The error for files of a model that cannot be used.
 
-    ``fault`` follows the folder in the message, and ``how_to_fix`` ends it. By default
-    the user is asked to replace the files.
+    In the message, ``fault`` follows the folder, and ``how_to_fix`` is at the end. By
+    default the message asks the user to replace the files.
     """
 
     def __init__(
@@ -61,9 +61,10 @@ def gaps(
 ) -> str:
     """Returns the fault that a library did not find weights in the files of a model.
 
-    Missing weights, and those of another shape, would have random values. ``report`` is
-    the library's ``output_loading_info``. Weights whose last name is in ``ignored`` and
-    extra weights in the files do not count. Empty if there is no fault.
+    Missing weights, and weights of another shape, would have random values. ``report``
+    is the library's ``output_loading_info``. Weights with a last name in ``ignored``
+    and extra weights in the files do not count. The string is empty if there is no
+    fault.
     """
     missing = []
     for name in report.get("missing_keys", ()):
@@ -73,7 +74,7 @@ def gaps(
         return _not_in_files(missing)
     other = []
     for name, shape, expected in report.get("mismatched_keys", ()):
-        other.append(f"{name}: {list(shape)}, not {list(expected)}")
+        other.append(f"{name}: {list(shape)} instead of {list(expected)}")
     if not other:
         return ""
     return (
@@ -92,8 +93,8 @@ def uneven_blocks(names: Iterable[str], start: str) -> str:
 
     The names of the weights are ``START.NUMBER.NAME``.
 
-    A block between others may be missing, or a weight that another block has. Empty if
-    there is no fault.
+    A block between others may be missing, or a block may lack a weight that another
+    block has. The string is empty if there is no fault.
     """
     blocks: dict[int, set[str]] = {}
     for name in names:
@@ -150,6 +151,6 @@ def _to_delete(folder: Path) -> str:
         files += sorted(folder.glob("*.bin"))
     shown = []
     for path in files:
-        # in the hub's cache a file is a link, and its target must be deleted
+        # In the hub's cache a file is a link, and its target must be deleted.
         shown.append(str(path.resolve() if path.is_symlink() else path))
     return listed(shown, _NAMED) or str(folder)

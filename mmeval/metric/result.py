@@ -12,10 +12,11 @@ from mmeval.metric.contract import AGGREGATION, Metric
 from mmeval.records.score import Score
 
 ROUNDING = 1e-6
-"""Tolerance beyond the range of a value, for rounding errors."""
+"""The tolerance for rounding errors beyond the range of a value."""
 
 MetricScores: TypeAlias = Mapping[str, Score]
-"""The scores of one trial by one metric, by output name. Most metrics have one."""
+"""The scores of one trial by one metric, by output name. Most metrics have one
+output."""
 
 
 def scores_of(result: Any, metric: Metric) -> MetricScores:
@@ -33,7 +34,7 @@ def scores_of(result: Any, metric: Metric) -> MetricScores:
         return {outputs[0]: _checked(result, metric, outputs[0])}
     if set(result) != set(outputs):
         raise PluginError(
-            f"the metric {name!r} returned {sorted(result)}, not {sorted(outputs)}"
+            f"the metric {name!r} must return {sorted(outputs)}, not {sorted(result)}"
         )
     return {output: _checked(value, metric, output) for output, value in result.items()}
 
@@ -51,10 +52,11 @@ def _checked(
         score = value if isinstance(value, Score) else Score(value=float(value))
     except (TypeError, ValueError):
         raise PluginError(
-            f"the metric {metric.name!r} returned {value!r:.80}, not a number or Score"
+            f"the metric {metric.name!r} must return a number or a Score, not "
+            f"{value!r:.80}"
         ) from None
     if not 0 <= score.weight < math.inf:
-        reason = f"the metric gave the weight {score.weight}, which is not a count"
+        reason = f"the metric returned the weight {score.weight}, which is not a count"
         score = replace(score, value=None, status="unscored", reason=reason, weight=1.0)
     if score.status != "scored":
         return _bounded(score, metric.range_for(output))
@@ -62,10 +64,12 @@ def _checked(
         return score
     low, high = metric.range_for(output)
     if score.value is None or not math.isfinite(score.value):
-        reason = f"the metric gave {score.value}"
+        reason = f"the metric returned {score.value}"
         return replace(score, value=None, status="unscored", reason=reason)
     if not low - ROUNDING <= score.value <= high + ROUNDING:
-        reason = f"the metric gave {score.value:g}, outside its range {low:g}..{high:g}"
+        reason = (
+            f"the metric returned {score.value:g}, outside its range {low:g}..{high:g}"
+        )
         return replace(score, value=None, status="unscored", reason=reason)
     if type(score.value) is float:
         return score
@@ -81,15 +85,15 @@ def _bounded(score: Score, spread: tuple[float, float]) -> Score:
     if finite and lowest - ROUNDING <= low <= high <= highest + ROUNDING:
         return score
     reason = (
-        f"{score.reason} (its bounds {low:g}..{high:g} are left out: its range is "
-        f"{lowest:g}..{highest:g})"
+        f"{score.reason} (the bounds {low:g}..{high:g} are left out, because they are "
+        f"outside the range {lowest:g}..{highest:g})"
     )
     return replace(score, bounds=None, reason=reason)
 
 
 def writable(score: Score) -> Score:
     """Returns the score, or an unscored score if its evidence is not JSON."""
-    # it imports fast JSON, which task files do not need
+    # Imported late: it imports fast JSON, which task files do not need.
     from mmeval.system.json_lines import to_line
 
     try:

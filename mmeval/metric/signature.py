@@ -12,7 +12,8 @@ from mmeval.program.prompt_file import JudgePrompt
 from mmeval.system.arguments import FilePath, hint_of, marks_of
 
 TRIAL = ("trial", "_trial", "_")
-"""Allowed names of a metric's first argument; the last two for an unused one."""
+"""Allowed names of a metric's first argument. The last two are for an unused
+argument."""
 TRIALS = ("trials", "_trials")
 """Allowed names of a batched metric's first argument."""
 SCORES = "scores"
@@ -48,7 +49,7 @@ def signature_of(
         _check_batched(name, function, first, roles, batch)
     elif first not in (*TRIAL, SCORES):
         raise PluginError(
-            f"the metric {name!r}: its first argument must be 'trial', as in def "
+            f"the first argument of the metric {name!r} must be 'trial', as in def "
             f"{name}(trial, *, switch=1); "
             "trial.output is the answer, trial.sample has the references"
         )
@@ -64,8 +65,8 @@ def signature_of(
         )
     if roles and first in TRIAL and not inspect.isgeneratorfunction(function):
         raise PluginError(
-            f"the metric {name!r} has the role {roles[0]!r} but no yield; yield its "
-            "calls, or write * before the switches"
+            f"the metric {name!r} has the role {roles[0]!r} but yields no calls; yield "
+            "calls to it, or write * before the switches"
         )
     if first == SCORES:
         _check_derived(name, function, switches, roles)
@@ -102,12 +103,11 @@ def _check_derived(
     """Raises PluginError for a derived metric that needs more than scores."""
     if PIECES_SWITCH not in switches:
         raise PluginError(
-            f"the metric {name!r}: it is derived from scores, so it needs the switch "
-            "of: list[str] = []"
+            f"the derived metric {name!r} needs the switch 'of'; add of: list[str] = []"
         )
     if roles or inspect.isgeneratorfunction(function):
         raise PluginError(
-            f"the metric {name!r}: it is derived from scores, so it cannot call a role"
+            f"the derived metric {name!r} cannot call a role; remove the role"
         )
 
 
@@ -116,7 +116,7 @@ def _check_marks(
 ) -> None:
     """Raises PluginError for a switch with an unusable model or prompt.
 
-    Judged metrics cannot use models; derived ones cannot use models or prompts.
+    Judged metrics cannot use models. Derived metrics cannot use models or prompts.
     """
     refused: tuple[type, ...] = (HubModel, JudgePrompt)
     reason = "is derived from scores"

@@ -13,9 +13,9 @@ from mmeval.metric.judge.json_reply import ReplyError, read_object
 from mmeval.records.response import Response
 
 NOT_SURE = "not sure"
-"""A judge's reply instead of a value, if the form allows it."""
+"""The reply of a judge that cannot decide, if the form allows it."""
 MAX_TEXT_CHARS = 2000
-"""Maximum characters of a judge's text in the evidence."""
+"""The maximum number of characters of a judge's text in the evidence."""
 _OUT_OF = re.compile(r"/|(?<=\s)out of(?=\s)", re.IGNORECASE)
 Vote: TypeAlias = Mapping[str, Any]
 """The values of one reply by field; None means that the judge is not sure. Optional
@@ -65,7 +65,7 @@ class Number:
         if is_short and value.strip()[-1:].isdigit():
             written, *highest = _OUT_OF.split(value, maxsplit=1)
             with contextlib.suppress(ValueError):
-                # with another maximum than that of the form, the scale is unclear
+                # If the maximum differs from that of the form, the scale is unclear.
                 if not highest or float(highest[0]) == self.high:
                     number = float(written)
         if (
@@ -81,7 +81,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of several options. Case, blanks and a final full stop do not matter."""
+    """One of several options. Case, spaces and a final full stop do not matter."""
 
     name: str
     options: tuple[str, ...]
@@ -163,9 +163,10 @@ class ReplyForm:
 
     @property
     def reads_refusals(self) -> bool:
-        """Whether a refused reply is read like any other.
+        """True if a refused reply is read like any other.
 
-        Released scripts do not detect refusals.
+        The forms of released scripts do this, because the scripts do not detect
+        refusals.
         """
         return False
 

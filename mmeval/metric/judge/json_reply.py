@@ -6,19 +6,23 @@ Models add prose and fences, and write JSON like Python. These variants are read
     {'grade': 4, 'sure': True,}
     ```
 
-- text before, between and after objects, fences included;
+- text before, between and after objects, including fences;
 - single quotes, a comma before a closing bracket, ``True``, ``False`` and ``None``,
-  ``4/5`` without quotes, line breaks inside texts;
-- keys in other cases, with blanks or dashes for underscores (``Criteria Met``);
+  ``4/5`` without quotes, line breaks inside strings;
+- keys in another case, with spaces or dashes for underscores (``Criteria Met``);
 - the required keys in the only object inside another: ``{"verdict": {"grade": 4}}``.
 
-Nothing is guessed. These replies are errors: a reply that is cut off, an object with a
-repeated key or with different values of a key in two spellings, and several different
-objects with all required keys. A part of a malformed object is not an answer, since a
-text quoted in it could pretend to be one. Therefore a required key with a value in a
-malformed object, or outside of all objects, is an error too.
+Nothing is guessed. These replies are errors:
 
-A reply may be hostile: reading takes linear time, and its length and depth are limited.
+- a reply that is cut off;
+- an object with a repeated key, or with different values of a key in two spellings;
+- several different objects with all required keys;
+- a required key with a value in a malformed object, or outside of all objects. A part
+  of a malformed object is not an answer, because a text that is quoted in it could look
+  like one.
+
+A reply may be hostile. Therefore reading takes linear time, and the length and depth of
+a reply are limited.
 """
 
 from __future__ import annotations
@@ -36,7 +40,7 @@ from mmeval.records.response import Response
 MAX_CHARS = 200_000
 MAX_DEPTH = 32
 MAX_NUMBER_CHARS = 64
-"""Maximum length of a number: converting longer ones takes quadratic time."""
+"""The maximum length of a number, because conversion takes quadratic time."""
 _MALFORMED = "the reply's JSON is malformed"
 _GAP = re.compile(r"\\?[ _-]")
 """A separator between the words of a key, plain or escaped for a pattern."""
@@ -47,18 +51,18 @@ _BRACE_OR_TEXT = re.compile(
     + r"'(?:[^'\\]|\\.)*+(?:'|\\?\Z)",
     re.DOTALL,
 )
-"""A brace or a text. An unclosed text extends to the end, and an apostrophe within a
-word does not begin a text."""
+"""A brace or a string. An unclosed string extends to the end. An apostrophe within a
+word does not begin a string."""
 _KEYED = re.compile(r"\{\s*+\\*+(?:[\"']|\w++\\*+[\"']?\\*+\s*+:)")
-"""The beginning of an object, unlike a brace in prose: a key, which may lack quotation
-marks or have backslashes before them."""
+"""The beginning of an object. Unlike a brace in prose, its brace is followed by a key.
+The key may lack quotation marks, or have backslashes before them."""
 _LISTED = re.compile(r"\[\s*+" + _KEYED.pattern)
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"|' + r"'((?:[^'\\]|\\.)*+)'", re.DOTALL)
 _NUMBER = re.compile(
     r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+(?![\w.])"
 )
 _RATIO = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})? ?/ ?[0-9]{1,9}(?![\w.])")
-"""``4/5`` without quotes is read as a text."""
+"""A ratio such as ``4/5`` without quotes. It is read as a string."""
 _WORD = re.compile(r"\w+")
 _WORDS = {
     "true": True,
@@ -76,11 +80,14 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
 class ReplyError(ValueError):
-    """A reply does not answer the question; the message is the reason."""
+    """The error for a reply that does not answer the question.
+
+    The message is the reason.
+    """
 
 
 class _NotJsonError(Exception):
-    """A brace does not begin an object, but prose or a template."""
+    """The error for a brace that belongs to prose or a template, not to an object."""
 
 
 def read_object(
@@ -95,13 +102,13 @@ def read_object(
     The object may have further keys.
 
     The result has the requested spelling of required and optional keys, even if the
-    reply spells them in another case, or with blanks or dashes for underscores. If an
+    reply spells them in another case, or with spaces or dashes for underscores. If an
     object lacks required keys, the only object inside it that has them is used. Equal
     objects count as one. With ``first`` only the first object is read.
 
-    Raises ReplyError if there is no such object, if there are several different ones,
-    if an object is malformed or incomplete, or if a key has different values in two
-    spellings.
+    Raises ReplyError if there is no such object, or if there are several that differ.
+    Also raises it if an object is malformed or incomplete, or if a key has different
+    values in two spellings.
 
     >>> read_object("Sure! {'Grade': 4,} I hope that helps.", ["grade"])
     {'grade': 4}
@@ -119,19 +126,19 @@ def read_object(
         elif not answers:
             answers.append(answer)
         elif not _same(answer, answers[0]):
-            raise ReplyError("the reply holds several different answers")
+            raise ReplyError("the reply contains several different answers")
     if answers:
         return answers[0]
     if others:
         raise ReplyError(f"the reply's JSON lacks {', '.join(map(repr, required))}")
-    raise ReplyError("the reply holds no JSON object")
+    raise ReplyError("the reply contains no JSON object")
 
 
 def read_objects(text: str) -> list[dict[str, Any]]:
     """Returns the first list of objects in a reply.
 
     Brackets in prose and lists of other values are skipped. Raises ReplyError if the
-    reply has no such list, or if it is malformed or incomplete.
+    reply has no such list, or if the list is malformed or incomplete.
 
     >>> read_objects("Plan [1, 2]: [{'step': 1,}]")
     [{'step': 1}]
@@ -151,7 +158,7 @@ def read_objects(text: str) -> list[dict[str, Any]]:
         if items and all(isinstance(item, dict) for item in items):
             return items
         end = reader.at
-    raise ReplyError("the reply holds no list of JSON objects")
+    raise ReplyError("the reply contains no list of JSON objects")
 
 
 def accepts(read: Callable[[str], object]) -> Callable[[Response], str]:
@@ -206,7 +213,7 @@ def _answer_in(
             else:
                 waiting.extend(value.values())
     if len(answers) > 1:
-        raise ReplyError("the reply holds several different answers")
+        raise ReplyError("the reply contains several different answers")
     return answers[0] if answers else None
 
 
@@ -215,7 +222,7 @@ def _spelled(
 ) -> dict[str, Any]:
     """Returns the object with the requested spelling of its keys.
 
-    If a key occurs in several spellings, the requested one counts, else the first.
+    If a key occurs in several spellings, the requested spelling counts, else the first.
     Raises ReplyError if the values of a required key differ.
     """
     spelling_of = {_folded(key): key for key in (*optional, *required)}
@@ -249,7 +256,7 @@ def _objects(
     all objects.
     """
     spellings = [_GAP.sub("[_ -]", re.escape(key)) for key in required]
-    keys = "|".join(spellings) or "(?!)"  # nothing
+    keys = "|".join(spellings) or "(?!)"  # "(?!)" matches nothing.
     inside = re.compile(rf"(?<!\w)(?:{keys})\\*+[\"']?\\*+\s*+:", re.IGNORECASE)
     outside = re.compile(rf"[\"'](?:{keys})\\*+[\"']\s*+:", re.IGNORECASE)
     end = 0
@@ -266,8 +273,8 @@ def _objects(
         except _NotJsonError:
             end = max(reader.at, at + 1)
             if _KEYED.match(text, at):
-                # A quotation mark in a malformed object may or may not begin a text.
-                # Braces are counted with and without those in texts, and the later end
+                # A quotation mark in a malformed object may or may not begin a string.
+                # Braces are counted with and without those in strings. The later end
                 # is used, so that no part of the object is read as an object.
                 plain_end = _balanced(_BRACE, text, at)
                 end = max(plain_end, _balanced(_BRACE_OR_TEXT, text, at))
@@ -293,7 +300,7 @@ def _balanced(
 
 
 class _Reader:
-    """Reads one value from a position; ``at`` is the position after what was read."""
+    """Reads one value from a position. ``at`` is the position after the value."""
 
     def __init__(self, text: str, at: int) -> None:
         self.text, self.at = text, at
@@ -355,7 +362,7 @@ class _Reader:
     def _next(self) -> str:
         """Returns the next character that is not white space."""
         blank = _BLANK.match(self.text, self.at)
-        assert blank is not None  # the pattern also matches an empty string
+        assert blank is not None  # The pattern also matches an empty string.
         self.at = blank.end()
         if self.at == len(self.text):
             raise ReplyError("the reply ends in the middle of its JSON")
@@ -380,7 +387,9 @@ class _Reader:
             return int(match[0])
         number = float(match[0])
         if not math.isfinite(number):
-            raise ReplyError(f"the reply holds a number that is too large: {match[0]}")
+            raise ReplyError(
+                f"the reply contains a number that is too large: {match[0]}"
+            )
         return number
 
 

@@ -7,8 +7,8 @@
     graph = yield from ask_graph(questions)
     return graph.share()
 
-Questions are asked in waves of all that are ready, so that a graph takes one round trip
-for each level of its depth.
+Questions are asked in waves. A wave consists of all questions that are ready. So a
+graph takes one round trip for each level of its depth.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -25,19 +25,20 @@ from mmeval.records.score import CAUSES, Cause, Score
 from mmeval.system.wording import listed
 
 MOST_NAMED = 10
-"""Maximum number of questions that a fault about a cycle names."""
+"""The maximum number of questions that a fault about a cycle names."""
 GraphId: TypeAlias = str | int
 Dependencies = Literal["followed", "never_asked"]
-"""``followed``: a question is asked after a yes to all its parents. ``never_asked``: a
-question with parents is not asked, and its verdict is no."""
+"""The treatment of questions with parents. With ``followed`` a question is asked after
+a yes to all its parents. With ``never_asked`` it is not asked, and its verdict is
+no."""
 
 
 @dataclass(frozen=True)
 class GraphQuestion:
-    """A question of a graph; ``parents`` are the ids of questions that it depends on.
+    """A question of a graph.
 
-    ``question`` is None if it cannot be asked, for the reason ``unaskable``. Its
-    verdict is then no.
+    ``parents`` are the ids of questions that it depends on. ``question`` is None if it
+    cannot be asked. Its verdict is then no, and ``unaskable`` is the reason.
     """
 
     id: GraphId
@@ -50,8 +51,8 @@ class GraphQuestion:
 class GraphVerdict:
     """The result for one question: yes, no, or None for unknown.
 
-    ``verdict`` is that of the judge, None if the question was not asked. ``why`` is the
-    reason if it was not asked or is unknown.
+    ``verdict`` is the verdict of the judge, or None if the question was not asked.
+    ``why`` is the reason if the question was not asked or its verdict is unknown.
     """
 
     id: GraphId
@@ -65,7 +66,7 @@ class AnsweredGraph:
     """The verdicts of a graph, one for each question, in order.
 
     ``asked`` are the ids of the questions in the order in which they were asked.
-    ``faults`` are those of the graph itself.
+    ``faults`` are faults of the graph itself.
     """
 
     verdicts: tuple[GraphVerdict, ...]
@@ -76,17 +77,17 @@ class AnsweredGraph:
     def evidence(self) -> dict[str, Any]:
         """Evidence for a score, as JSON.
 
-        It has ``asked`` and ``verdicts``. If not empty, it also has ``not_asked`` and
-        ``lost`` with reasons, ``said`` with the judge's replies, ``faults``, and
-        ``unread``: the number of unreadable replies that count as no. All but
-        ``asked``, ``faults`` and ``unread`` are mappings by id.
+        It has ``asked`` and ``verdicts``. It may also have ``not_asked`` and ``lost``
+        with reasons, ``said`` with the judge's replies, ``faults``, and ``unread``.
+        ``unread`` is the number of unreadable replies that count as no. ``asked`` and
+        ``faults`` are lists. All other values are mappings by id.
         """
         words = {True: "yes", False: "no", None: "unknown"}
         verdicts, not_asked, lost, replies = {}, {}, {}, {}
         unread = 0
         id_counts: Counter[str] = Counter()
         for answered in self.verdicts:
-            # the second question with the same id becomes "id (2)"
+            # The second question with the same id becomes "id (2)".
             name = str(answered.id)
             id_counts[name] += 1
             if id_counts[name] > 1:
@@ -118,8 +119,8 @@ class AnsweredGraph:
 
         There must be questions.
 
-        If some are unknown, the score is unscored. Its bounds are the shares with all
-        unknown ones as no, and as yes.
+        If some verdicts are unknown, the result is unscored. Its bounds are the shares
+        with all unknown verdicts as no, and with all of them as yes.
         """
         yes = unknown = 0
         reasons: list[str] = []
@@ -155,15 +156,15 @@ def ask_graph(
 
     ``field`` is the field of the reply that contains yes or no.
 
-    A question is asked if all its parents are yes. If a parent is no, it is no; else if
-    a parent is unknown, it is unknown. Both need no call. A question in a cycle, or
-    below one, is no. A parent that does not exist, or is the question itself, is
-    ignored and recorded as a fault. If several questions share an id, this is a fault
-    too, and their children are asked if all of them are yes.
+    A question is asked if all its parents are yes. If a parent is no, the question is
+    no. Else, if a parent is unknown, the question is unknown. Neither needs a call. A
+    question in a cycle, or below a cycle, is no. If a parent does not exist, or is the
+    question itself, it is ignored and recorded as a fault. If several questions share
+    an id, this is also a fault, and their children are asked if all of them are yes.
 
-    With ``lost_is_no``, a question whose replies cannot be used counts as no instead of
-    unknown. Without any reply of the judge it is always unknown. With ``repeats`` the
-    majority of the replies decides.
+    With ``lost_is_no``, a question counts as no instead of unknown if its replies
+    cannot be used. Without any reply of the judge it is always unknown. With
+    ``repeats`` the majority of the replies decides.
     """
     graph = _Graph(questions)
     if dependencies == "never_asked":
@@ -188,7 +189,7 @@ def ask_graph(
 
 
 class _Graph:
-    """The state of each question by its position, and those that are ready to ask."""
+    """The state of each question by its position, and the questions that are ready."""
 
     def __init__(self, questions: Sequence[GraphQuestion]) -> None:
         self.faults: list[str] = []
@@ -196,7 +197,7 @@ class _Graph:
         self._verdicts: list[GraphVerdict | None] = [None] * len(questions)
         self._children: list[list[int]] = [[] for _ in questions]
         self._open = [0] * len(questions)
-        """Number of parents without a verdict."""
+        """The number of parents without a verdict, for each question."""
         self._unknown_parent: dict[int, GraphId] = {}
         places: dict[GraphId, list[int]] = {}
         for place, node in enumerate(questions):
@@ -236,7 +237,7 @@ class _Graph:
 
     def settle(self, place: int, verdict: GraphVerdict) -> None:
         """Records a verdict, and the verdicts of descendants that follow from it."""
-        # a loop instead of recursion, since chains may be long
+        # A loop instead of recursion, because chains may be long.
         settled = [(place, verdict)]
         while settled:
             place, verdict = settled.pop()

@@ -1,4 +1,4 @@
-"""Asks judges and reads their replies as typed verdicts.
+"""Asks judges, and reads their replies as typed verdicts.
 
 A judged metric declares the form of a reply, asks questions, and gets verdicts:
 
@@ -43,13 +43,13 @@ Combine = Literal["majority", "mean", "median"]
 Repeats = OneOrMore
 """The type of a switch for the number of times that each question is asked."""
 UNREAD = "unread"
-"""The key in a metric's evidence, at any depth, for the number of unreadable replies
-that are scored nevertheless."""
+"""The evidence key for the number of unreadable replies that are scored nevertheless.
+It may be at any depth of a metric's evidence."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """One question to a judge: a prompt over named values, and the form of its reply.
+    """One question to a judge: a prompt with named values, and the form of the reply.
 
     ``prompt`` is the value of a switch that
     :class:`mmeval.program.prompt_file.JudgePrompt` marks.
@@ -63,8 +63,8 @@ class Question:
     def call(self) -> Call:
         """Returns the call that asks the judge.
 
-        Raises PromptError for an unbound prompt, or for values it cannot be rendered
-        with.
+        Raises PromptError if the prompt is unbound or cannot be rendered with the
+        values.
         """
         values = {**self.values, "form": self.form.asked}
         messages = PromptFile.of(self.prompt).messages(values)
@@ -76,10 +76,11 @@ class Question:
 class Verdict:
     """The verdict of a judge, from one or several votes.
 
-    ``values`` has the value of each field, None if the judge is not sure. It is empty
-    if the verdict is ``lost`` (the reason). ``spread`` is the disagreement of the votes
-    by field, 0 if they agree: for ``mean`` and ``median`` the sample standard deviation
-    of numbers, for ``majority`` the share of votes for other values.
+    ``values`` has the value of each field, or None if the judge is not sure. It is
+    empty if the verdict is lost. ``lost`` is the reason. ``spread`` is the disagreement
+    of the votes by field, and 0 if they agree. For ``mean`` and ``median`` it is the
+    sample standard deviation of numbers. For ``majority`` it is the share of votes for
+    other values.
     """
 
     values: Vote = field(default_factory=dict)
@@ -87,11 +88,12 @@ class Verdict:
     votes: tuple[Vote, ...] = ()
     spread: Mapping[str, float] = field(default_factory=dict)
     hopeless: bool = False
-    """Whether asking again cannot help: the judge refuses the question itself."""
+    """True if asking again cannot help, because the request itself fails."""
     replied: bool = False
-    """Whether the judge replied each time, but unreadably, or refused."""
+    """True if the judge replied each time, but the reply was unreadable or a
+    refusal."""
     refused: bool = False
-    """Whether all missing votes of a lost verdict are refusals."""
+    """True if all missing votes of a lost verdict are refusals."""
     unused: str = ""
     """The beginning of the first unusable reply of a lost verdict."""
 
@@ -99,7 +101,8 @@ class Verdict:
     def evidence(self) -> dict[str, Any]:
         """Evidence for a score, as JSON.
 
-        It has the values, several votes with their spread, and an unusable reply.
+        It has the values. If there are several votes, it has the votes and their
+        spread. It also has the start of an unusable reply, if any.
         """
         evidence = dict(self.values)
         if len(self.votes) > 1:
@@ -111,7 +114,10 @@ class Verdict:
 
     @property
     def loss(self) -> dict[str, str]:
-        """Evidence for a lost verdict: the reason and the reply; else empty."""
+        """Evidence for a lost verdict: the reason and the start of the reply.
+
+        The mapping is empty for any other verdict.
+        """
         evidence = {"lost": self.lost, UNUSED_REPLY: self.unused}
         return {key: text for key, text in evidence.items() if text}
 
@@ -172,10 +178,11 @@ def combined(
 ) -> Verdict:
     """Combines the replies to one question into a verdict.
 
-    With ``majority`` a value needs more than half of all replies. Without such a value,
-    as in a tie, the judge is not sure, or the verdict is lost if a reply is lost.
-    ``mean`` and ``median`` (of numbers, with yes as 1 and no as 0) need every vote: if
-    one is lost, the verdict is lost; if one is not sure, the judge is not sure.
+    With ``majority`` a value needs more than half of all replies. If there is no such
+    value, as in a tie, the judge is not sure. If a reply is lost too, the verdict is
+    lost. ``mean`` and ``median`` need every vote. They are computed from numbers, with
+    yes as 1 and no as 0. If one vote is lost, the verdict is lost. If one vote is not
+    sure, the judge is not sure.
     """
     votes: list[Vote] = []
     lost, unused, kinds = "", "", set[ErrorKind]()
@@ -184,7 +191,7 @@ def combined(
         try:
             if error is None:
                 votes.append(form.read_reply(reply.response))
-        except ReplyError as fault:  # the call had no ``accept``
+        except ReplyError as fault:  # The call had no ``accept``.
             kind: ErrorKind = "refused" if reply.response.is_refused else "bad_reply"
             error = ErrorInfo(kind, str(fault), reply=excerpt(reply.response))
         if error is not None:
@@ -222,7 +229,7 @@ def combined(
 def shown(content: Interleaved | None, *, media: bool = True) -> Interleaved:
     """Returns an answer without hidden reasoning, for a judge.
 
-    Without ``media`` it is text with placeholders.
+    Without ``media`` the answer is text with placeholders.
     """
     if content is None:
         return Interleaved()

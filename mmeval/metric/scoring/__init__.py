@@ -1,1 +1,1 @@
-"""Scores trials in processes of their own and keeps the rows in score sets."""
+"""Scores trials in separate processes and stores the rows in score sets."""

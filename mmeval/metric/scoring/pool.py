@@ -1,4 +1,7 @@
-"""Pools of scoring processes. If one dies, the trial at fault is unscored."""
+"""Pools of scoring processes.
+
+If a process dies, the trial that killed it is unscored.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ T = TypeVar("T")
 
 
 class ThreadScorer:
-    """Scores in one thread of this process: metrics need not be thread-safe."""
+    """Scores in one thread of this process, so metrics need not be thread-safe."""
 
     def __init__(self, plans: Sequence[ScoringPlan]) -> None:
         self._worker = ScoringWorker(plans)
@@ -82,7 +85,8 @@ class ScorePool:
 
     def prepare(self, work: Callable[[], object]) -> None:
         """Starts a process early with some work."""
-        with contextlib.suppress(BrokenProcessPool):  # reported with the first trials
+        # A dead process is reported with the first trials.
+        with contextlib.suppress(BrokenProcessPool):
             self._pool.submit(work)
 
     def compute(self, works: Sequence[Callable[[], T]]) -> list[T]:
@@ -93,7 +97,8 @@ class ScorePool:
         self._under_way += 1
         try:
             results = list(self._pool.map(_call, works))
-        except BrokenProcessPool:  # it may have died earlier, with a trial or idle
+        # The process may have died earlier, with a trial or idle, so try once more.
+        except BrokenProcessPool:
             self._pool = self._new(self._count)
             try:
                 results = list(self._pool.map(_call, works))
@@ -113,12 +118,12 @@ class ScorePool:
         try:
             rows = await _score_in(pool, items)
         except BrokenProcessPool:
-            # a cluster's actors are replaced one by one
+            # A RayExecutor replaces a dead actor itself, so it needs no new pool.
             if self._pool is pool and self._cluster is None:
                 self._pool = self._new(self._count)
             async with self._retrying:
                 rows = await self._apart(items)
-        # not if this is cancelled: then the process is still working
+        # Not counted down if this is cancelled, because the process still works then.
         self._under_way -= 1
         return rows
 
@@ -127,8 +132,8 @@ class ScorePool:
 
         The pieces are halved again and again.
 
-        A single trial that kills a new process is unscored. A process that survives
-        scores the next half too, so that its models are loaded once.
+        If a single trial kills a new process, the trial is unscored. If a process
+        survives, it also scores the next half, so that its models are loaded once.
         """
         pool: Executor | None = None
         pending, scored = [list(items)], ScoredRows([], 0.0)
@@ -141,7 +146,7 @@ class ScorePool:
                 except BrokenProcessPool:
                     pool.shutdown(wait=False, cancel_futures=True)
                     pool = None
-                    # a used process may have died from the effects of earlier trials
+                    # A used process may have died from the effects of earlier trials.
                     if len(piece) > 1 or is_used:
                         middle = len(piece) // 2
                         pending.append(piece[middle:])
@@ -158,13 +163,13 @@ class ScorePool:
         return scored
 
     def close(self) -> None:
-        # a stopped run does not wait for a metric: the next session scores again
+        # A stopped run does not wait for a metric. The next session scores again.
         processes = list((getattr(self._pool, "_processes", None) or {}).values())
         for process in processes if self._under_way else ():
             process.terminate()
         try:
-            # Wait, since a pool that is still shutting down when Python ends prints an
-            # error. This takes milliseconds.
+            # Wait, because a pool that is still shutting down when Python ends prints
+            # an error. This takes milliseconds.
             self._pool.shutdown(wait=True, cancel_futures=True)
         # Python 3.11 then treats the pool's thread as ended, and waits for the
         # processes

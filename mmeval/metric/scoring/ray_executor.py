@@ -39,7 +39,9 @@ class ScoringActor:
 
 
 class RayExecutor(ThreadPoolExecutor):
-    """Calls functions in ``count`` actors, with a waiting thread for each.
+    """An executor that calls functions in ``count`` actors.
+
+    A thread waits for each actor.
 
     If an actor dies, its call raises BrokenProcessPool, and a new actor replaces it.
     """
@@ -63,9 +65,10 @@ class RayExecutor(ThreadPoolExecutor):
         return super().submit(self._call, partial(work, *args, **kwargs))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        # first, so that no further actor is started
+        # Shut down before killing, so that no further actor is started.
         super().shutdown(wait=False, cancel_futures=cancel_futures)
-        for actor in list(self._actors):  # running calls are not waited for
+        # Actors are killed without waiting for running calls.
+        for actor in list(self._actors):
             self._cluster.kill(actor)
         super().shutdown(wait)
 
@@ -76,7 +79,8 @@ class RayExecutor(ThreadPoolExecutor):
             actor = actor or self._started(ray)
             answer = actor.do.remote(work)
             while not ray.wait([answer], timeout=WATCH_SECONDS)[0]:
-                self._cluster.reach_head()  # without a head, Ray reports no deaths
+                # Without a head, Ray does not report that an actor died.
+                self._cluster.reach_head()
             result: T = ray.get(answer)
         except ray.exceptions.RayTaskError as error:
             raise error.cause from None
@@ -97,7 +101,7 @@ class RayExecutor(ThreadPoolExecutor):
         self._actors.add(actor)
         if not ray.wait([actor.__ray_ready__.remote()], timeout=ROOM_SECONDS)[0]:
             log.warning(
-                "a scoring process waits for a free CPU in the Ray cluster; give fewer "
-                "workers, or score_workers=0"
+                "a scoring process is waiting for a free CPU in the Ray cluster; use "
+                "fewer workers, or score_workers=0"
             )
         return actor

@@ -1,11 +1,12 @@
 """A score set: the score rows of one task under one definition of its metrics.
 
 The name of its folder depends on the definition (metric versions and switches, the
-judge, the rule for missing output), so that a new judge or a changed metric gets a new
-set. ``plan.json`` is the definition. Rows are appended to ``rows.jsonl`` as they come,
-and sorted into ``scores.jsonl`` at the end. Scores of derived metrics are added when
-rows are merged (see :mod:`mmeval.metric.derived`). ``verdicts.jsonl`` records the judge
-of each verdict (see :mod:`mmeval.metric.scoring.verdict_log`)."""
+judge, the rule for missing output). So a new judge or a changed metric gets a new set.
+``plan.json`` is the definition. Rows are appended to ``rows.jsonl`` as they arrive, and
+sorted into ``scores.jsonl`` at the end. Scores of derived metrics are added when rows
+are merged (see :mod:`mmeval.metric.derived`). ``verdicts.jsonl`` records the judge of
+each verdict (see :mod:`mmeval.metric.scoring.verdict_log`).
+"""
 
 from __future__ import annotations
 
@@ -43,9 +44,9 @@ from mmeval.system.wording import file_name
 log = logging.getLogger(__name__)
 
 ROWS = "rows.jsonl"
-"""The rows of an unfinished set, in the order in which they came."""
+"""The rows of an unfinished set, in the order in which they arrived."""
 FINISHED = "scores.jsonl"
-"""The rows of a finished set in data order; see :meth:`ScoreSet.finish`."""
+"""The rows of a finished set in data order (see :meth:`ScoreSet.finish`)."""
 PLAN = "plan.json"
 """The definition of a set."""
 
@@ -57,9 +58,9 @@ _SETTLED: tuple[ScoreStatus, ...] = ("scored", "inapplicable")
 class ScoreSet:
     """Score rows: ``{"i", "n", "s", "d", "status", "scores", "labels", "cluster"}``.
 
-    ``scores`` maps outputs to scores. ``i`` is the sample's index in the data set,
-    ``s`` its id, ``n`` the repeat, ``d`` the trial's digest. If a trial has several
-    rows, later ones complete or replace earlier ones.
+    ``scores`` maps outputs to scores. ``i`` is the sample's index in the data set, and
+    ``s`` is its id. ``n`` is the repeat, and ``d`` is the trial's digest. If a trial
+    has several rows, later rows complete or replace earlier rows.
     """
 
     def __init__(
@@ -72,8 +73,8 @@ class ScoreSet:
         self.folder = run / "scores" / file_name(task) / self.name
         self._sorted = self.folder / FINISHED
         advice = (
-            "The answers are stored: free space, then run the same command to score "
-            "the rest"
+            "The answers are stored. Free some space, then run the same command to "
+            "score the rest"
         )
         self._rows = LineFile(self.folder / ROWS, advice)
         self._plan, self._has_plan = plan, False
@@ -166,17 +167,17 @@ def lines_so_far(folder: Path) -> Iterator[bytes]:
 
     The set may be unfinished.
 
-    Uses a few bytes of memory per row.
+    This uses a few bytes of memory per row.
     """
     paths = (folder / FINISHED, folder / ROWS)
     files = [path for path in paths if path.is_file()]
-    # a few bytes a row, where objects would be hundreds
+    # Arrays need a few bytes per row. Objects would need hundreds.
     keys, places = (array("q"), array("q"))
     for number, path in enumerate(files):
         for offset, row in read_rows(path):
             keys.append(trial_key(row["i"], row["n"]))
             places.append(offset << 1 | number)
-    # stable: the rows of a trial stay in their order
+    # The sort is stable, so the rows of a trial remain in their order.
     order = sorted(range(len(keys)), key=keys.__getitem__)
     derive = _deriving(folder)
     with ExitStack() as opened:
@@ -196,8 +197,7 @@ def _deriving(folder: Path) -> Callable[[bytes], bytes]:
         plan = unsealed_document(from_line((folder / PLAN).read_bytes()))
     except (OSError, ValueError) as error:
         log.warning(
-            "%s is damaged (%s): derived scores are missing until the run is scored "
-            "again",
+            "%s is damaged (%s), so derived scores are missing; score the run again",
             folder / PLAN,
             error,
         )
@@ -205,7 +205,7 @@ def _deriving(folder: Path) -> Callable[[bytes], bytes]:
     is_derived = any(PIECES in entry for entry in plan["metrics"])
     if not is_derived:
         return _as_it_is
-    # imported here, since it loads plugins that most readers do not need
+    # Imported late: it loads plugins that most readers do not need.
     from mmeval.metric.derived import derivations, with_derived
 
     derived = derivations(plan)
@@ -225,7 +225,7 @@ def finished_rows(folder: Path, is_selected: TrialFilter) -> Iterator[dict[str, 
 def _merged(lines: list[bytes]) -> bytes:
     """Merges the rows of one trial, without the scores of older answers.
 
-    A scored or inapplicable output stays if a later attempt leaves it unscored.
+    A scored or inapplicable output is kept if it is unscored in a later attempt.
     """
     if len(lines) == 1:
         return lines[0]

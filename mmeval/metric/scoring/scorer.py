@@ -1,8 +1,8 @@
 """Scores finished trials while requests are in flight, and delivers their rows.
 
-Trials of tasks whose metrics use models go to a separate process, all others to the
-ordinary ones (see :mod:`mmeval.metric.scoring.scoring_queue`). If a metric kills its
-process, only that trial is unscored, with the reason.
+If the metrics of a task use models, its trials go to a separate process. All other
+trials go to the ordinary processes (see :mod:`mmeval.metric.scoring.scoring_queue`). If
+a metric kills its process, only that trial is unscored, with the reason.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from mmeval.metric.scoring.trial_rows import ScoringPlan
 from mmeval.metric.scoring.worker import ScoringSetup
 
 LEAST_MESSAGES = 8
-"""Minimum number of messages in flight to the ordinary processes; else two for each
-process."""
+"""The minimum number of messages in flight to the ordinary processes. With many
+processes there are two messages for each."""
 MESSAGES_FOR_MODELS = 2
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -36,9 +36,9 @@ class Scorer:
     """Sends finished trials to the scoring processes and delivers their rows.
 
     ``deliver(position, rows)`` is called in the event loop's thread. Without workers a
-    thread of this process scores. ``device`` is that of the metrics' models. If the
-    engine of the ``cluster`` has scoring processes, its actors replace the ordinary
-    processes; models stay on this machine.
+    thread of this process scores. ``device`` is the device of the metrics' models. If
+    the engine of the ``cluster`` has scoring processes, its actors replace the ordinary
+    processes. Models remain on this machine.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Scorer:
         Raises MissingError if a metric needs a device that this machine does not have.
         """
         # A forked process must not inherit the event loop, threads or lock. Plugins
-        # that a script registers exist only in forked processes; if forking is not
+        # that a script registers exist only in forked processes. If forking is not
         # possible, this process scores. Only one pool can be forked, so a single forked
         # process then has the models and scores everything.
         forkable = sys.platform == "linux" and threading.active_count() == 1
@@ -90,7 +90,7 @@ class Scorer:
             together = with_models and of_script
             count = 1 if together else self._workers
             self._pool = ScorePool(self._setup(threads=together), count, fork=forkable)
-            # starts a process without waiting for it, or all of them if forked
+            # This starts one process, or all of them if forked, without waiting.
             self._pool.prepare(worker.is_ready)
             messages = max(LEAST_MESSAGES, 2 * self._workers)
             self._ordinary = self._queue(self._pool, messages)
@@ -101,8 +101,8 @@ class Scorer:
                 self._models = self._queue(self._model_pool, MESSAGES_FOR_MODELS)
         elif self._workers:
             log.warning(
-                "this process scores, since other processes do not have the plugins "
-                "that the script registered"
+                "the trials are scored in this process, because other processes do not "
+                "have the plugins that the script registered"
             )
         use_device(self._device)  # for metrics that this process scores
         if with_models:
@@ -120,7 +120,10 @@ class Scorer:
 
     @property
     def left_to_models(self) -> int:
-        """Returns the progress note when only metrics with models are left."""
+        """The number of trials that wait for metrics with models.
+
+        Trials that these metrics are scoring also count.
+        """
         return self._models.unfinished
 
     async def add(self, position: int, line: bytes) -> None:
@@ -148,8 +151,8 @@ class Scorer:
 
         Without processes, this process computes them.
 
-        Each is a module's function or a ``partial`` of one. Raises their errors, and
-        MmevalError if they kill a process.
+        Each of ``works`` is a module's function or a ``partial`` of such a function.
+        Raises their errors, and MmevalError if they kill a process.
         """
         if self._pool is None:
             return [work() for work in works]
@@ -163,7 +166,7 @@ class Scorer:
         pool = self._model_pool or self._pool
         if not self._has_asked_models or pool is None:
             return used_device()
-        # if the process died, the scores exist, but their device is unknown
+        # If the process died, the scores exist, but their device is unknown.
         with contextlib.suppress(MmevalError):
             return pool.compute([used_device])[0]
         return ""

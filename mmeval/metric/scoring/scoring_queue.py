@@ -1,8 +1,8 @@
-"""A queue of trials that wait to be scored, and are sent to processes in messages.
+"""A queue of trials that wait to be scored.
 
-Tasks whose metrics use models have their own queue, for the one process that loads each
-model once. While it is behind, its trials wait as lines. Other tasks and calls to
-models do not wait for them.
+The trials are sent to processes in messages. Tasks with metrics that use models have a
+separate queue, for the single process that loads each model once. While this process is
+behind, its trials wait as lines. Other tasks and calls to models do not wait for them.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from mmeval.metric.scoring.trial_rows import ScoringPlan
 from mmeval.metric.scoring.worker import QueuedTrial, ScoredRows
 
 IDLE_SECONDS = 0.5
-"""Seconds that a trial waits for others before it is scored."""
+"""The number of seconds that a trial waits for others before it is scored."""
 FIRST_MESSAGE, LARGEST_MESSAGE = 16, 512
 LARGEST_MESSAGE_BYTES = 2**20
 MESSAGE_SECONDS = 0.2
-"""A message has as many trials as a process scores in about this time: many for a fast
-metric, few for a slow one, so that every process has work."""
+"""The time in which a process scores the trials of one message, in seconds. A message
+has many trials for a fast metric and few for a slow metric, so that every process has
+work."""
 LEAST_FOR_MODELS = 8
-"""Minimum number of trials in a message for metrics with models."""
+"""The minimum number of trials in a message for metrics with models."""
 MOST_WAITING_BYTES = 64 * 2**20
-"""Maximum bytes of waiting lines; beyond that ``add`` waits."""
+"""The maximum size of waiting lines in bytes. If it is exceeded, ``add`` waits."""
 
 
 class ScoringQueue:
@@ -55,9 +56,9 @@ class ScoringQueue:
         self._waiting: dict[int, list[bytes]] = {}
         self._bytes: Counter[int] = Counter()
         self._due: dict[int, None] = {}
-        """The positions of tasks with a message that is due, in this order."""
+        """The positions of tasks with a message that is due, in sending order."""
         self.unfinished = 0
-        """Number of trials that were added and have no row yet."""
+        """The number of trials that were added and have no row yet."""
         self._draining = False
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -69,7 +70,7 @@ class ScoringQueue:
             self._taken.clear()
             await self._taken.wait()
         if self._bytes.total() > LARGEST_MESSAGE_BYTES:
-            # a model that answers without waiting would else block all messages
+            # Otherwise a model that answers without waiting would block all messages.
             await asyncio.sleep(0)
         self._waiting.setdefault(position, []).append(line)
         self._bytes[position] += len(line)
@@ -83,7 +84,8 @@ class ScoringQueue:
         self._time_is_up()
         while self._tasks:
             await asyncio.gather(*self._tasks)
-            # since Python 3.12, a gather of finished tasks does not run their callbacks
+            # Since Python 3.12, a gather of finished tasks does not run their
+            # callbacks.
             await asyncio.sleep(0)
         self._draining = False
 
@@ -122,7 +124,7 @@ class ScoringQueue:
             self._taken.set()
             if rest:
                 self._waiting[position] = rest
-                self._consider(position)  # at the end of the queue: others come first
+                self._consider(position)  # Moves the task to the end of the queue.
             task = asyncio.get_running_loop().create_task(self._scored(position, lines))
             self._tasks.add(task)
             task.add_done_callback(self._is_done)
@@ -138,9 +140,10 @@ class ScoringQueue:
             if not self._plans[position].batch:
                 fitting = int(MESSAGE_SECONDS * len(lines) / max(rows.seconds, 1e-6))
                 self._sizes[position] = max(1, min(LARGEST_MESSAGE, fitting))
-        except (Exception, SystemExit) as error:  # whatever it is, the run ends with it
+        # Scoring runs plugins, which may raise anything. The run ends with the error.
+        except (Exception, SystemExit) as error:
             self._fail(error)
-            # rows that cannot be stored need not be computed
+            # Rows that cannot be stored need not be computed.
             self.unfinished -= sum(map(len, self._waiting.values()))
             self._waiting.clear()
             self._bytes.clear()

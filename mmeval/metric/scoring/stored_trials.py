@@ -24,7 +24,7 @@ def trial_row(
     See TaskRecords.
 
     ``keys`` are the journal keys of its exchanges. Media below ``stores`` are written
-    without their path, since their content identifies them.
+    without their path, because their content identifies them.
     """
     calls = zip(trial.exchanges, keys, strict=True)
     row: dict[str, Any] = {
@@ -56,7 +56,7 @@ def stored_trial(
 ) -> Trial:
     """Restores a trial from its row (see TaskRecords).
 
-    It lacks calls that failed, except those of agents.
+    The trial lacks calls that failed, except failed calls of agents.
     """
     exchanges = tuple(exchange for exchange, _ in stored_exchanges(row, journal))
     left_out = tuple(row.get("left_out", ()))
@@ -78,7 +78,7 @@ def stored_exchanges(
     """Yields the calls of a trial in order, each with the JSON of its response.
 
     These are the calls with an answer, and the failed calls of agents. A failure is not
-    in the journal. That of an agent has a trace, so that the trial's row contains it.
+    in the journal. The failure of an agent has a trace, so the trial's row contains it.
     """
     failed = row.get("failed", {})
     for path, role, key in row["x"]:

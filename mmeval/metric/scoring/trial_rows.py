@@ -1,8 +1,8 @@
 """Converts a trial to a line for a scoring process, and to a row of scores.
 
 A line consists of JSON from the journal and the sample file. It is decoded once, and
-all metrics of the task score the same objects. See :mod:`mmeval.metric.scoring.scorer`
-for the processes.
+all metrics of the task score the same objects. For the processes, see
+:mod:`mmeval.metric.scoring.scorer`.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ from mmeval.system.time_limit import TimeLimit
 
 @dataclass(frozen=True)
 class ScoringPlan:
-    """What a scoring process needs to know about a task.
+    """The facts about a task that a scoring process needs.
 
-    ``metrics`` are (plugin name, switches, profile), since metrics cannot be pickled.
-    ``unavailable`` maps outputs to reasons that are known before the run. ``batch`` is
-    the number of trials that a metric scores at once, at least 1 if one needs a model.
-    If it is 0, any process scores the task, else the one with the models.
+    ``metrics`` are tuples (plugin name, switches, profile), because metrics cannot be
+    pickled. ``unavailable`` maps outputs to reasons that are known before the run.
+    ``batch`` is the number of trials that a metric scores at once. It is at least 1 if
+    a metric needs a model. If it is 0, any process may score the task. Otherwise the
+    process with the models does.
     """
 
     task: str
@@ -59,7 +60,7 @@ def trial_line(
 
     ``output`` is left out if it equals the output of the only exchange.
 
-    ``responses`` are those of its exchanges, as in the journal.
+    ``responses`` are the responses of its exchanges, as in the journal.
     """
     calls = []
     for exchange, response in zip(trial.exchanges, responses, strict=True):
@@ -200,7 +201,7 @@ def _timed(
     limit.begin()
     try:
         return score_one(bound, trial)
-    # the alarm may come after the metric has ended, but before ``limit.end``
+    # The alarm may come after the metric has ended, but before ``limit.end``.
     except TimeoutError as late:
         return failed(bound, late)
     finally:

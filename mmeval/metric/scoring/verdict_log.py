@@ -1,18 +1,23 @@
-"""The verdict log: which model gave each verdict of a score set, and when.
+"""The verdict log: the model and the time of each verdict of a score set.
 
-``verdicts.jsonl`` is beside the score rows. It contains what the rows must not: times,
-which differ between runs. Each line is one call of a judged metric:
+``verdicts.jsonl`` is in the same folder as the score rows. It contains times, which
+differ between runs and must not be in the rows. Each line is one call of a judged
+metric:
 
     {"i": 0, "n": 0, "metric": "rubric_judge", "path": "0.1", "role": "judge", "asked": "m-large",
      "served": "m-large-2026-01", "fingerprint": "fp_1", "params": {"temperature": 0}, "at": 1767225600.0,
      "latency": 1.2, "usage": [812, 40], "key": "judge@1b2c3d4e/.../0"}
 
-``i`` and ``n`` are the sample's index and the repeat, ``path`` the call's place in the
-metric's program, ``asked`` the model in the command, ``served`` and ``fingerprint`` the
-version that the server reports, ``at`` the time of the answer in seconds since 1970,
-``latency`` in seconds, ``usage`` tokens in and out, ``key`` the answer's key in the
-journal. A failed call has an ``error``. If a trial is judged again, the later lines are
-valid.
+- ``i`` and ``n``: the sample's index and the repeat.
+- ``path``: the position of the call in the metric's program.
+- ``asked``: the model in the command.
+- ``served`` and ``fingerprint``: the version that the server reports.
+- ``at``: the time of the answer in seconds since 1970.
+- ``latency``: the duration of the call in seconds.
+- ``usage``: the input and output tokens.
+- ``key``: the answer's key in the journal.
+
+A failed call has an ``error``. If a trial is judged again, the later lines are valid.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -31,13 +36,13 @@ def verdict_log(folder: Path) -> LineFile:
     """Opens the log of a score set for appending."""
     return LineFile(
         folder / FILE,
-        "The verdicts are in the journal: free space, then run the same command",
+        "The verdicts are in the journal. Free some space, then run the same command",
     )
 
 
 @dataclass(frozen=True)
 class JudgeVersion:
-    """The version of a judge: the requested model, and what the server reports."""
+    """The version of a judge: the requested model, and the reported version."""
 
     role: str
     asked: str
@@ -50,7 +55,7 @@ def logged_versions(folder: Path) -> list[JudgeVersion]:
 
     They are in the order of their first verdicts.
 
-    A judge without any readable reply has an empty version.
+    If a judge has no readable reply, its version is empty.
     """
     has_replied: dict[JudgeVersion, bool] = {}
     for _, row in read_rows(folder / FILE):

@@ -1,4 +1,4 @@
-"""Counts the votes among the answers to one sample: the filter ``majority_vote``."""
+"""Counts the votes among the answers to one sample, for ``majority_vote``."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ ScoreSetRow = dict[str, Any]
 def with_votes(rows: Iterable[ScoreSetRow]) -> Iterator[ScoreSetRow]:
     """Applies votes to the rows of a score set, which must be sorted by sample.
 
-    Of the scores with a ballot, only that of the chosen answer remains; the others
-    become inapplicable. An unscored one has no ballot: it stays unscored and widens the
-    bounds.
+    Among the scores with a ballot, only the score of the chosen answer remains. The
+    others become inapplicable. An unscored answer has no ballot. It remains unscored
+    and widens the bounds.
     """
     for _, of_sample in groupby(rows, key=lambda row: row["i"]):
         answers = list(of_sample)
@@ -38,7 +38,7 @@ def _vote(answers: list[ScoreSetRow], name: str) -> None:
             ballots[place] = ballot
     if len(ballots) < 2:
         return
-    # of equally frequent texts the earliest wins, as in lm-evaluation-harness
+    # As in lm-evaluation-harness, the earliest of equally frequent texts wins.
     chosen = Counter(ballots.values()).most_common(1)[0][0]
     chosen_place = next(place for place, ballot in ballots.items() if ballot == chosen)
     for place in ballots:

@@ -1,4 +1,4 @@
-"""A scoring process: scores trials in any order, and loads each metric once."""
+"""A scoring process, which scores trials in any order and loads each metric once."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from mmeval.system.processes import end_with, parent_id, settle_signals
 from mmeval.system.time_limit import TimeLimit
 
 METRIC_SECONDS = 300.0
-"""Maximum seconds of a metric for one trial, without the loading of models. A trial
-that takes longer is unscored."""
+"""The maximum seconds of a metric for one trial, without the time to load models. If
+the metric takes longer, the trial is unscored."""
 NICENESS = 5
 """Scoring has a lower priority than the processes that keep the model busy."""
 
 SAMPLES_KEPT = 4
-"""Number of samples that a process caches: repeats of several samples may arrive
-interleaved."""
+"""The number of samples that a process caches. It is more than one, because the repeats
+of several samples may arrive interleaved."""
 
 QueuedTrial = tuple[int, bytes]
 """A trial to score: the position of its task's plan, and its line."""
@@ -118,7 +118,7 @@ class ScoringWorker:
 class ScoringSetup(NamedTuple):
     """The configuration of a scoring process.
 
-    ``seconds`` is the time limit for a trial. With ``threads`` libraries may use all
+    ``seconds`` is the time limit for a trial. With ``threads``, libraries may use all
     cores.
     """
 
@@ -142,10 +142,10 @@ def settle(setup: ScoringSetup) -> None:
     """Sets this process up to score."""
     global _worker  # noqa: PLW0603  what a worker process is
     if not setup.threads:
-        # Several processes run in parallel, so that threads for linear algebra only
+        # Several processes run in parallel, so threads for linear algebra would only
         # double the CPU time. numpy starts them on import. The user's setting wins.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # progress bars of libraries that load models: the run has its own
+    # The run has its own progress bar, so hide those of libraries that load models.
     os.environ.setdefault("TQDM_DISABLE", "1")
     os.nice(NICENESS)
     use_device(setup.device)

@@ -116,7 +116,7 @@ def test_each_thing_that_a_metric_lacks_is_a_finding_with_what_supplies_it() -> 
 
 def test_a_role_without_a_flag_of_its_own_is_called_a_role() -> None:
     finding = missing_role("alt", "gemini")
-    assert finding.cause == "nothing plays the role gemini"
+    assert finding.cause == "no backend for the role gemini"
     assert finding.remedy == "--role gemini=openai,model=NAME"
 
 

@@ -182,7 +182,7 @@ def test_one_record_of_the_log_warns_of_all_that_is_missing(
     assert record.getMessage().splitlines()[1:] == [
         "missing role  exact_match in 2 tasks  the run has no judge",
         "              --judge openai,model=NAME",
-        "missing role  exact_match in b  nothing plays the role painter",
+        "missing role  exact_match in b  no backend for the role painter",
         "              --role painter=openai,model=NAME",
     ]
 
