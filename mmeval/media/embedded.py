@@ -1,4 +1,4 @@
-"""Media inside data instead of files: base64, data URIs, and sounds as numbers."""
+"""Reads media inside data instead of files: base64, data URIs, sounds of numbers."""
 
 from __future__ import annotations
 
@@ -27,17 +27,18 @@ _URI_IN_TEXT = re.compile(
 _LEAST_CHARS = 64
 """Shorter base64 is not treated as a medium."""
 _HEAD_CHARS = 512
-"""Characters of base64 that are decoded to recognise a medium."""
+"""The number of characters of base64 that are decoded to recognise a medium."""
 _RUN = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_LEAST_CHARS},}}")
 _OTHER_LETTERS = str.maketrans("-_", "+/")
 _FULL_SCALE = 2**15
-"""The 16-bit integer of a sample of 1."""
+"""The 16-bit integer for a sample of 1."""
 SOUND_KEYS = frozenset(("array", "sampling_rate"))
-"""Keys of a sound as decoded by the library ``datasets``; ``path`` is optional."""
+"""The keys of a sound that the library ``datasets`` has decoded. ``path`` is
+optional."""
 
 
 def embedded_medium(text: str) -> Media | None:
-    """The medium in a text that is a data URI or base64; None for other texts.
+    """Returns the medium in a string that is a data URI or base64, else None.
 
     Base64 counts if it decodes to a picture, sound, video, mesh or document with a
     signature. Raises UsageError for damaged base64, and for a medium larger than
@@ -46,7 +47,7 @@ def embedded_medium(text: str) -> Media | None:
     uri = DATA_URI.match(text)
     if uri is None and not mime_of_base64(text.lstrip()[:_HEAD_CHARS]):
         return None
-    # base64 has 4 characters for 3 bytes
+    # Base64 has 4 characters for 3 bytes.
     if len(text) > MAX_MEDIA_BYTES * 4 // 3:
         raise UsageError(
             f"a medium in the data is larger than {MAX_MEDIA_BYTES >> 20} MiB"
@@ -63,7 +64,10 @@ def embedded_medium(text: str) -> Media | None:
 
 
 def medium_inside(text: str) -> str:
-    """The kind of the first medium in a text, as base64 or data URI; empty if none."""
+    """Returns the kind of the first medium in a text, as base64 or data URI.
+
+    The string is empty if there is none.
+    """
     if len(text) < _LEAST_CHARS:
         return ""
     uri = _URI_IN_TEXT.search(text)
@@ -77,14 +81,17 @@ def medium_inside(text: str) -> str:
 
 
 def is_sound(value: Any) -> bool:
-    """True for a sound as numbers: ``{"array": ..., "sampling_rate": ...}``."""
+    """Returns True for a sound of numbers.
+
+    Its form is ``{"array": ..., "sampling_rate": ...}``.
+    """
     if not isinstance(value, Mapping):
         return False
     return SOUND_KEYS <= value.keys() <= SOUND_KEYS | {"path", "bytes"}
 
 
 def sound_medium(value: Mapping[str, Any]) -> Media:
-    """A sound of numbers as 16-bit WAV.
+    """Returns a sound of numbers as 16-bit WAV.
 
     ``array`` has samples from -1 to 1, or 16-bit integers, for one channel or several
     (the shorter dimension). A plain list of only -1, 0 and 1 counts as samples from -1
@@ -100,7 +107,8 @@ def sound_medium(value: Mapping[str, Any]) -> Media:
         if samples.dtype.kind not in "fiu":
             raise ValueError("array has items that are not numbers")
         if samples.dtype.kind in "iu" and samples.size:
-            # not abs(samples): the lowest integer of a type has no positive counterpart
+            # abs(samples) would fail: the lowest integer of a type has no positive
+            # counterpart.
             largest = max(int(samples.max()), -int(samples.min()))
             if largest > _FULL_SCALE:
                 raise ValueError("array has whole numbers of more than 16 bits")
@@ -117,7 +125,10 @@ def sound_medium(value: Mapping[str, Any]) -> Media:
 
 
 def mime_of_base64(head: str) -> str:
-    """The MIME type of a medium by the start of its base64; empty for other texts."""
+    """Returns the MIME type of a medium by the start of its base64.
+
+    The string is empty for other texts.
+    """
     letters = "".join(head.split()).translate(_OTHER_LETTERS).rstrip("=")
     if len(letters) < _LEAST_CHARS // 2:
         return ""
@@ -131,7 +142,7 @@ def mime_of_base64(head: str) -> str:
 
 
 def base64_bytes(payload: str) -> bytes:
-    """The bytes of base64, also with blanks, without padding, or URL-safe.
+    """Decodes base64, also with white space, without padding, or URL-safe.
 
     Raises ValueError if it is not base64.
     """

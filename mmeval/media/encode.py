@@ -1,4 +1,4 @@
-"""Encodes pixels and samples as media; equal content gives equal bytes."""
+"""Encodes pixels and samples as media. Equal content has equal bytes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 PNG_LEVEL = 6
-"""Compression level, fixed because the library's default may change."""
+"""The compression level. It is fixed, because the library's default may change."""
 
 
 def png(picture: Image) -> Media:
-    """The picture as PNG: pixels only, without colour profile, text and time."""
+    """Returns the picture as PNG, without colour profile, text and time."""
     pixels_only = picture.copy()
     pixels_only.info = {}
     file = io.BytesIO()
@@ -29,7 +29,7 @@ def wav(
     samples: np.ndarray[Any, np.dtype[np.float32]],
     rate: int,
 ) -> Media:
-    """Samples in -1..1 as 16-bit WAV; values outside are clipped.
+    """Returns samples in -1..1 as 16-bit WAV. Values outside are clipped.
 
     ``samples`` has the shape (n,) or (n, channels), at ``rate`` Hz. Raises ValueError
     for another shape, NaN or infinite samples, or no samples.

@@ -21,11 +21,12 @@ from mmeval.media.media_type import sniff_file, suffix_for
 from mmeval.system.plain_file import open_plain
 
 MAX_MEDIA_BYTES = 512 * 2**20
-"""Maximum size of a file that is read or hashed."""
+"""The maximum size of a file that is read or hashed."""
 _ADDRESS = re.compile(
     r"[a-z][a-z0-9+.-]*://|(?:blob|data|file|ftp|https?|javascript):", re.IGNORECASE
 )
-"""Addresses are not paths. A colon alone is not enough: file names may have one."""
+"""The start of an address, which is not a path. A colon alone does not make an address,
+because file names may contain a colon."""
 
 MediaKind = Literal["image", "audio", "video", "document", "3d"]
 MEDIA_KINDS: tuple[MediaKind, ...] = get_args(MediaKind)
@@ -33,7 +34,10 @@ _PAGES = ("image/png", "image/jpeg")
 
 
 def kind_for(mime: str) -> MediaKind:
-    """The kind of part for a MIME type; ``document`` if no other kind fits."""
+    """Returns the kind of part for a MIME type.
+
+    It is ``document`` if no other kind fits.
+    """
     family = mime.partition("/")[0]
     if family in ("image", "audio", "video"):
         return family  # type: ignore[return-value]  # narrowed by the condition
@@ -41,16 +45,19 @@ def kind_for(mime: str) -> MediaKind:
 
 
 def may_be(kind: str, mime: str) -> bool:
-    """True if a kind of part can have a MIME type; a document may be a picture."""
+    """Returns True if a kind of part can have a MIME type.
+
+    A document may be a picture.
+    """
     return kind_for(mime) == kind or (kind == "document" and mime in _PAGES)
 
 
 class Media:
     """One medium, read on demand. Media with equal bytes are equal.
 
-    Create it with :meth:`from_path` (input media, which stay in place),
+    Create it with :meth:`from_path` (input media, which are not copied),
     :meth:`from_bytes` (generated media) or :meth:`from_json` (a record). ``name`` is a
-    label for people; it is never sent to a model and not compared.
+    label for people. It is never sent to a model, and it is not compared.
     """
 
     __slots__ = (
@@ -81,25 +88,31 @@ class Media:
         self._mime = mime
         self._size = size
         self._memo: dict[Hashable, object] | None = None
-        # True until the digest in a record has been compared with the file's bytes
+        # True until the digest in a record has been compared with the file's bytes.
         self._unverified = False
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        """The state for another process, without the memo, which may be large."""
+        """Returns the state for another process.
+
+        It lacks the memo, which may be large.
+        """
         state = {name: getattr(self, name) for name in self.__slots__}
         state["_memo"] = None
         return None, state
 
     @classmethod
     def from_path(cls, path: Path) -> Media:
-        """A file on disk. Raises MissingDataError if it does not exist."""
+        """Returns a file on disk as a medium.
+
+        Raises MissingDataError if the file does not exist.
+        """
         if not path.is_file():
             raise MissingDataError(f"{path}: the media file is missing")
         return cls(path=path)
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str = "") -> Media:
-        """Bytes in memory, such as a generated picture."""
+        """Returns bytes in memory, such as a generated picture, as a medium."""
         return cls(data=data, name=name)
 
     @property
@@ -150,11 +163,11 @@ class Media:
         return self._memo
 
     def read(self) -> bytes:
-        """All bytes.
+        """Returns all bytes.
 
-        Raises MissingDataError if the file is gone, MediaLimitError if it is too large,
-        CorruptMediaError if it no longer has the digest of its record (checked on the
-        first read).
+        Raises MissingDataError if the file is gone, and MediaLimitError if it is too
+        large. Raises CorruptMediaError if the file no longer has the digest of its
+        record. This is checked on the first read.
         """
         if self.data is not None:
             return self.data
@@ -165,7 +178,7 @@ class Media:
             if (sha256, len(data)) != (self._sha256, self._size):
                 raise CorruptMediaError(
                     f"{self.path}: the file has changed since it was recorded (sha256 "
-                    f"{self._sha256}, {self._size} bytes; now {len(data)} bytes); "
+                    f"{self._sha256}, {self._size} bytes, now {len(data)} bytes); "
                     "restore the file, or start a new run with --fresh"
                 )
             self._unverified = False
@@ -185,7 +198,10 @@ class Media:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any], root: Path) -> Media:
-        """The medium of a record; without a path, from the store under ``root``."""
+        """Returns the medium of a record.
+
+        Without a path, it is in the store under ``root``.
+        """
         sha256, mime = str(row["sha256"]), str(row["mime"])
         stored = stored_path(root, sha256, mime)
         path = Path(row["path"]) if row.get("path") else stored
@@ -210,7 +226,7 @@ class Media:
                 yield file
         except FileNotFoundError:
             raise MissingDataError(
-                f"{self.path}: the media file is missing; put it back"
+                f"{self.path}: the media file is missing; restore it"
             ) from None
         except OSError as error:
             raise MissingDataError(
@@ -220,7 +236,7 @@ class Media:
 
     @contextlib.contextmanager
     def _open_whole(self) -> Iterator[BufferedReader]:
-        """Open the file to read all of it.
+        """Opens the file to read all of it.
 
         Raises MediaLimitError before reading if it is too large.
         """
@@ -228,7 +244,7 @@ class Media:
             size = os.fstat(file.fileno()).st_size
             if size > MAX_MEDIA_BYTES:
                 raise MediaLimitError(
-                    f"{self.path}: the media file has {size:,} bytes; the limit is "
+                    f"{self.path}: the media file has {size:,} bytes, but the limit is "
                     f"{MAX_MEDIA_BYTES:,} bytes"
                 )
             yield file
@@ -249,7 +265,9 @@ def stored_path(
     sha256: str,
     mime: str,
 ) -> Path:
-    """The file of a medium in the store under ``root``: ``<root>/ab/abcd....png``.
+    """Returns the file of a medium in the store under ``root``.
+
+    An example is ``<root>/ab/abcd....png``.
 
     Raises UsageError for an invalid digest, so that a record cannot name another file.
     """
@@ -261,12 +279,14 @@ def stored_path(
 
 
 def path_inside(root: Path, relative: str) -> Path:
-    """``root / relative``. Raises UsageError if it is outside ``root``, also by a link.
+    """Returns ``root / relative``.
 
-    Paths that would lead out on any operating system are errors: a drive, a share,
-    ``..`` after a backslash, an address such as ``file:...``. Nothing is expanded:
-    ``~`` and ``%2e`` are characters of a name. Links of a hub snapshot may point to the
-    blobs of their data set.
+    Raises UsageError if this path is outside ``root``, also if a link leads outside.
+
+    Paths that would lead out on any operating system are errors. Examples are a drive,
+    a share, ``..`` after a backslash, and an address such as ``file:...``. Nothing is
+    expanded: ``~`` and ``%2e`` are characters of a name. Links of a hub snapshot may
+    point to the blobs of their data set.
     """
     path = root / relative
     try:
@@ -283,7 +303,7 @@ def path_inside(root: Path, relative: str) -> Path:
                 FileNotFoundError, NotADirectoryError, PermissionError
             ):
                 path.lstat()
-    # a loop of links, a null character, a name that is too long
+    # The cause is a loop of links, a null character, or a name that is too long.
     except (OSError, RuntimeError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise UsageError(
@@ -291,7 +311,7 @@ def path_inside(root: Path, relative: str) -> Path:
         ) from None
     if is_outside:
         raise UsageError(
-            f"{relative[:200]!r} leads out of {root}; paths must stay inside it"
+            f"{relative[:200]!r} leads out of {root}; use a path inside it"
         )
     return path
 

@@ -1,4 +1,4 @@
-"""The MIME type of content, from its bytes, and the file suffix of a MIME type."""
+"""Finds the MIME type of content from its bytes, and the suffix of a MIME type."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ from mmeval.media.zip_type import DOCX, ODS, PPTX, XLSX, ZIP, zip_mime
 UNKNOWN_MIME = "application/octet-stream"
 SNIFF_BYTES = 4096
 MAX_BOXES = 10_000
-"""Maximum number of boxes of an MP4 that are inspected; a file with more is hostile."""
+"""The maximum number of boxes of an MP4 that are inspected. A file with more boxes is
+hostile."""
 OLD_OFFICE = "application/msword"
 _TS_PACKETS = ((188, 0), (192, 4), (204, 0))
-"""Bytes of a packet of an MPEG transport stream, and the position of its sync byte.
+"""The size of a packet of an MPEG transport stream, and the position of its sync byte.
 
-The forms are plain, with a time stamp before it (Blu-ray), and with a checksum.
+A packet may be plain, have a time stamp before it (Blu-ray), or have a checksum.
 """
 _TS_MARK = b"G"
 _TS_LEAST = 3
-"""Minimum number of packets: the tables of programs and tracks, and one of a track."""
+"""The minimum number of packets. They are the table of programs, the table of tracks,
+and one packet of a track."""
 _TO_HANDLER = (b"moov", b"trak", b"mdia", b"hdlr")
 """The nested boxes that lead to the handler of a track."""
 
@@ -39,7 +41,7 @@ _MAGIC: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         (rb"\xff\xd8\xff", "image/jpeg"),
         (rb"GIF8[79]a", "image/gif"),
         (rb"BM.{4}\0\0\0\0.{4}[\x0c\x10\x28\x34\x38\x40\x6c\x7c]\0\0\0", "image/bmp"),
-        # 43 in place of 42: offsets of 64 bits (BigTIFF)
+        # 43 instead of 42 means offsets of 64 bits (BigTIFF)
         (rb"II[*+]\0|MM\0[*+]", "image/tiff"),
         (rb"RIFF.{4}WEBP", "image/webp"),
         (rb"(?:RIFF|RIFX|RF64|BW64).{4}WAVE", "audio/wav"),
@@ -83,12 +85,13 @@ _MP4_BRANDS: tuple[tuple[bytes, str], ...] = (
     (b"heix", "image/heic"),
 )
 _ANY_HEIF_BRANDS = (b"mif1", b"msf1", b"miaf")
-"""Pictures or sequences of any codec; the compatible brands name the codec."""
+"""Brands for pictures or sequences of any codec. The compatible brands name the
+codec."""
 _EXCEL = "application/vnd.ms-excel"
 _BOOKS = tuple(name.encode("utf-16-le") for name in ("Workbook", "Book"))
 """The names of the content of an old Excel file in its directory."""
 _LOCKED_OFFICE = "application/x-tika-ooxml-protected"
-"""An office document with a password, by the name in Apache Tika."""
+"""The type of an office document with a password, as Apache Tika names it."""
 _LOCKED = "EncryptedPackage".encode("utf-16-le")
 """The name of the encrypted content in the directory of such a document."""
 _ROOT_NAME = b"R\0"
@@ -158,15 +161,16 @@ _SVG = re.compile(
     re.DOTALL,
 )
 _GLTF = re.compile(r'\A\{.*"asset"\s*:\s*\{[^{}]*"version"\s*:\s*"[0-9]', re.DOTALL)
-"""glTF without a file name: an object with an asset of a version near its start."""
+"""The start of a glTF, for content without a file name. It is an object with an
+``asset`` and its ``version``."""
 _HTML = re.compile(r"<(?:!doctype html|html)[\s>]", re.IGNORECASE)
 
 
 def sniff_file(file: BinaryIO, name: str = "") -> str:
-    """The MIME type of a file.
+    """Returns the MIME type of a file.
 
-    Besides its first bytes, it reads the directory of a zip or old office file, and the
-    tracks of an MP4.
+    In addition to its first bytes, it reads the directory of a zip or old office file,
+    and the tracks of an MP4.
     """
     head = file.read(SNIFF_BYTES)
     size = file.seek(0, os.SEEK_END)
@@ -190,12 +194,12 @@ def sniff_mime(
     size: int | None = None,
     tail: bytes = b"",
 ) -> str:
-    """The MIME type of content by its first bytes.
+    """Returns the MIME type of content by its first bytes.
 
     ``name`` only decides between types of plain text. ``size`` (total bytes) identifies
-    a binary STL, which has no signature; ``tail`` (the directory) an old office file. A
-    zip is always ``application/zip``; only ``sniff_file`` looks inside. Unknown binary
-    content is ``application/octet-stream``.
+    a binary STL, which has no signature. ``tail`` (the directory) identifies an old
+    office file. A zip is always ``application/zip``, because only ``sniff_file`` reads
+    its content. Unknown binary content is ``application/octet-stream``.
     """
     for pattern, mime in _MAGIC:
         if pattern.match(head):
@@ -213,19 +217,21 @@ def sniff_mime(
 
 
 def old_office_directory(head: bytes) -> int:
-    """The position of the directory of an old office file, by its first bytes.
+    """Returns the position of the directory of an old office file.
 
-    It may be beyond the end of a truncated file.
+    ``head`` is the start of the file.
+
+    The position may be beyond the end of a truncated file.
     """
     sector_bits = 12 if head[30:31] == b"\x0c" else 9
     return (int.from_bytes(head[48:52], "little") + 1) << sector_bits
 
 
 def has_old_directory(data: bytes) -> bool:
-    """True if the directory of an old office file begins with its root entry.
+    """Returns True if the directory of an old office file begins with its root entry.
 
-    Only the entry's type and the first letter of its name are checked: some programs
-    for the Mac write "R" instead of "Root Entry".
+    Only the entry's type and the first letter of its name are checked, because some
+    programs for the Mac write "R" instead of "Root Entry".
     """
     start = old_office_directory(data[:64])
     is_named = data.startswith(_ROOT_NAME, start)
@@ -233,15 +239,20 @@ def has_old_directory(data: bytes) -> bool:
 
 
 def suffix_for(mime: str) -> str:
-    """The file suffix of a MIME type, with its dot; ``.bin`` if there is none."""
+    """Returns the file suffix of a MIME type, with its dot.
+
+    It is ``.bin`` for an unknown type.
+    """
     return _SUFFIX_BY_MIME.get(mime, ".bin")
 
 
 def handlers(file: BinaryIO, size: int) -> set[bytes]:
-    """The handlers of an MP4's tracks: ``soun`` for sound, ``vide`` for video, others.
+    """Returns the handlers of an MP4's tracks.
 
-    ``size`` is the size of the file in bytes. For a damaged file, those that can be
-    read.
+    ``soun`` is the handler for sound, ``vide`` for video. Others are possible.
+
+    ``size`` is the size of the file in bytes. For a damaged file, the result has the
+    handlers that can be read.
     """
     return set(_handlers(file, 0, size, _TO_HANDLER, iter(range(MAX_BOXES))))
 
@@ -262,10 +273,10 @@ def boxes(
     position: int,
     end: int,
 ) -> Iterator[Box]:
-    """The boxes of an MP4 between two positions.
+    """Yields the boxes of an MP4 between two positions.
 
-    They end at a box that is shorter than its own header. Length 1 means that a 64-bit
-    length follows; 0 means that the box has the rest of the file.
+    The iteration ends at a box that is shorter than its own header. Length 1 means that
+    a 64-bit length follows. Length 0 means that the box has the rest of the file.
     """
     while position + 8 <= end:
         file.seek(position)
@@ -287,12 +298,12 @@ def _by_content(
     head: bytes,
     tail: bytes,
 ) -> str:
-    """The type of a container, which depends on its content."""
+    """Returns the type of a container, which depends on its content."""
     if mime == OLD_OFFICE and _LOCKED in tail:
         return _LOCKED_OFFICE
     if mime == OLD_OFFICE and any(name in tail for name in _BOOKS):
         return _EXCEL
-    # Matroska often has sound only; the names of its codecs are near the start
+    # Matroska often has only sound. The names of its codecs are near the start.
     is_matroska = mime in ("video/webm", "video/x-matroska")
     if is_matroska and b"A_" in head and b"V_" not in head:
         return "audio/webm"
@@ -300,7 +311,7 @@ def _by_content(
 
 
 def _by_brand(head: bytes) -> str:
-    """The MIME type of an MP4 or HEIF file, by the brands at its start."""
+    """Returns the MIME type of an MP4 or HEIF file by the brands at its start."""
     brands = [head[8:12]]
     usual = "video/mp4"
     if brands[0] in _ANY_HEIF_BRANDS:
@@ -314,7 +325,7 @@ def _by_brand(head: bytes) -> str:
 
 
 def _is_transport_stream(head: bytes) -> bool:
-    """True if every packet of an MPEG transport stream has its sync byte."""
+    """Returns True if every packet of an MPEG transport stream has its sync byte."""
     for length, lead in _TS_PACKETS:
         marks = head[lead::length]
         if len(marks) >= _TS_LEAST and marks == _TS_MARK * len(marks):
@@ -330,10 +341,10 @@ def _sniff_text(head: bytes, name: str) -> str:
         return "video/mp2t" if _is_transport_stream(head) else UNKNOWN_MIME
     is_whole = len(head) < SNIFF_BYTES
     try:
-        # a character cut off by the end of ``head`` does not make it binary
+        # ``head`` may end within a character, which does not make it binary.
         text = codecs.getincrementaldecoder("utf-8")().decode(head, final=is_whole)
     except UnicodeDecodeError:
-        # comments and names of an OBJ may have any encoding; its keywords are ASCII
+        # Comments and names of an OBJ may have any encoding. Its keywords are ASCII.
         is_obj = _is_obj(head.decode("latin-1"), is_whole)
         return "model/obj" if is_obj else UNKNOWN_MIME
     text = text.lstrip("\ufeff \t\r\n")
@@ -351,9 +362,10 @@ def _sniff_text(head: bytes, name: str) -> str:
 
 
 def _is_obj(text: str, is_whole: bool) -> bool:
-    """True if every line starts with a keyword of OBJ, and one is a vertex.
+    """Returns True if every line starts with a keyword of OBJ, and one is a vertex.
 
-    OBJ has no signature. The last line may be cut off if the text is not whole.
+    OBJ has no signature. If the text is not whole, its last line may be cut off and is
+    ignored.
     """
     lines = [line.strip() for line in text.splitlines()]
     if not is_whole:
@@ -379,6 +391,6 @@ def _handlers(
         if len(path) > 1:
             yield from _handlers(file, box.start, stop, path[1:], budget)
         elif box.start + 12 <= stop:
-            # after the version, the flags and an unused field
+            # The handler is after the version, the flags and an unused field.
             file.seek(box.start + 8)
             yield file.read(4)

@@ -1,4 +1,4 @@
-"""Parts of content, and the sequence of parts in a prompt, answer or reference."""
+"""The parts of content, and their sequence in a prompt, answer or reference."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ PART_KINDS: tuple[PartKind, ...] = get_args(PartKind)
 class Part:
     """One piece of content.
 
-    - ``text``: the text of text, code and reasoning; ``media``: the medium of other
-      kinds.
-    - ``raw``: the part in the raw text: its text, a placeholder, or nothing for a
-      medium that is not mentioned in the text.
-    - ``label``: kind and number of a placeholder (``image1``).
+    - ``text``: the text of a part of the kind text, code or reasoning.
+    - ``media``: the medium of a part of another kind.
+    - ``raw``: the part as it is written in the raw text. This is its text, a
+      placeholder, or nothing for a medium that is not mentioned in the text.
+    - ``label``: the kind and number of a placeholder (``image1``).
 
-    A placeholder without a medium is *dangling*. Benchmarks differ in whether they
-    count placeholders, files or both, so it is kept as a part.
+    A placeholder without a medium is *dangling*. It is kept as a part, because some
+    benchmarks count placeholders, some count files, and some count both.
     """
 
     kind: PartKind
@@ -79,7 +79,10 @@ def text_part(text: str) -> Part:
 
 
 def media_part(media: Media, kind: PartKind | None = None) -> Part:
-    """A medium without a placeholder; by default the MIME type decides its kind."""
+    """Returns a medium as a part without a placeholder.
+
+    By default the MIME type decides its kind.
+    """
     return Part(kind or media.kind, media=media)
 
 
@@ -97,12 +100,12 @@ class Interleaved:
         *,
         spellings: Sequence[str] = DEFAULT_SPELLINGS,
     ) -> Interleaved:
-        """Parse a text with placeholders.
+        """Parses a text with placeholders.
 
         ``media`` maps labels to media (``image1``) or text (``code1``). A placeholder
         without an entry becomes a dangling part. Media without a placeholder are
-        appended, in the order of the mapping. A placeholder without a number is the
-        n-th of its kind. ``Interleaved.from_text(t).raw == t`` for every text.
+        appended, in the order of the mapping. Placeholders without a number are counted
+        per kind. ``Interleaved.from_text(t).raw == t`` for every text.
         """
         if not media and "<" not in text and "#" not in text:
             return cls((text_part(text),) if text else ())
@@ -115,7 +118,8 @@ class Interleaved:
         unnumbered: Counter[str] = Counter()
         for tag in tags:
             name = tag.label
-            if tag.index is None:  # numbered by its position among its kind
+            # A placeholder without a number is numbered by its position among its kind.
+            if tag.index is None:
                 unnumbered[tag.kind] += 1
                 name = f"{tag.kind}{unnumbered[tag.kind]}"
             used_labels.add(name)
@@ -141,11 +145,13 @@ class Interleaved:
         *,
         spellings: Sequence[str] = DEFAULT_SPELLINGS,
     ) -> Interleaved:
-        """A reply whose media are separate from its text and have no labels.
+        """Returns the content of a reply that keeps media separate from its text.
+
+        These media have no labels.
 
         The n-th distinct placeholder of a kind gets the n-th medium of that kind. Media
-        without a placeholder follow the text, in order. The kind of a medium is that of
-        its content, or of the part that holds it.
+        without a placeholder follow the text, in order. The kind of a medium is the
+        kind of its content, or of the part that contains it.
         """
         media_parts: list[Part] = []
         for item in media:
@@ -165,7 +171,10 @@ class Interleaved:
 
     @property
     def words(self) -> str:
-        """The text parts; a blank is inserted where another part separates words."""
+        """The text of all text parts.
+
+        A space is inserted where another part separates two words.
+        """
         words = ""
         was_text = True
         for part in self.parts:
@@ -179,7 +188,10 @@ class Interleaved:
         return words
 
     def media(self, kind: PartKind | None = None) -> tuple[Media, ...]:
-        """All media in order, or those of one kind, without dangling placeholders."""
+        """Returns all media in order, or those of one kind.
+
+        Dangling placeholders have no medium.
+        """
         media: list[Media] = []
         for part in self.parts:
             if part.media is not None and kind in (None, part.kind):
@@ -196,7 +208,7 @@ class Interleaved:
         return True
 
     def rendered(self, spelling: str = "tag") -> str:
-        """The text with new placeholders for other parts, numbered per kind."""
+        """Returns the text with new placeholders for other parts, numbered per kind."""
         counts: dict[str, int] = {}
         out: list[str] = []
         for part in self.parts:
@@ -210,20 +222,21 @@ class Interleaved:
         return "".join(out)
 
     def filled(self, media: Sequence[Media]) -> Interleaved:
-        """The content with media for its dangling placeholders.
+        """Returns the content with media for its dangling placeholders.
 
         The n-th distinct placeholder of a kind gets the n-th medium of that kind. Other
-        media are appended in order. All other parts stay as they are.
+        media are appended in order. All other parts remain unchanged.
         """
         return Interleaved(tuple(_filled(self.parts, map(media_part, media))))
 
     def respelled(self, spellings: Sequence[str]) -> Interleaved:
-        """The same answer with its text parsed in other placeholder spellings.
+        """Returns the same answer, parsed in other placeholder spellings.
 
         The raw text does not change. A placeholder in both spellings keeps its medium
-        or text. Media and texts without a placeholder now, and those that follow the
-        text, are assigned as in :meth:`filled`; one with a label only to its own
-        placeholder. A part between two texts stays there.
+        or text. Other media and texts are assigned as in :meth:`filled`. These are the
+        ones that no longer have a placeholder, and the ones that follow the text. If
+        one has a label, it is assigned only to its own placeholder. A part between two
+        texts remains there.
         """
         parts: list[Part] = []
         loose: list[Part] = []
@@ -237,16 +250,18 @@ class Interleaved:
                 loose += unassigned
             else:
                 unwritten = list(run)
-        # parts after the last text
+        # Parts after the last text are assigned to placeholders, except reasoning.
         for part in unwritten:
             (parts if part.kind == "reasoning" else loose).append(part)
         respelled_parts = tuple(_filled(parts, loose))
         return self if respelled_parts == self.parts else Interleaved(respelled_parts)
 
     def blocks(self) -> Interleaved:
-        """The same answer as blocks: adjacent texts joined and stripped, no blank ones.
+        """Returns the same answer as blocks.
 
-        Joined texts stay as written, with a line break where two words would run
+        Adjacent texts are joined and stripped, and blank texts are left out.
+
+        Joined texts are unchanged, with a line break where two words would run
         together. Texts around hidden reasoning are joined after the reasoning.
         """
         parts: list[Part] = []
@@ -276,10 +291,10 @@ class Interleaved:
 
 
 def _filled(parts: Sequence[Part], loose: Iterable[Part]) -> list[Part]:
-    """The parts with ``loose`` parts in their dangling placeholders.
+    """Returns the parts with ``loose`` parts in their dangling placeholders.
 
-    Each distinct placeholder gets the next part of its kind with its label or without
-    one. The remaining parts are appended in order.
+    Each distinct placeholder gets the next part of its kind that has the same label or
+    no label. The remaining parts are appended in order.
     """
     open_places: dict[str, Part] = {}
     for index, part in enumerate(parts):
@@ -306,16 +321,20 @@ def _filled(parts: Sequence[Part], loose: Iterable[Part]) -> list[Part]:
 
 
 def _place(part: Part, index: int) -> str:
-    """The identity of a placeholder: its label, or its index if it has no number."""
+    """Returns the identity of a placeholder.
+
+    It is the label, or the index if the placeholder has no number.
+    """
     return part.label if part.label[-1:].isdigit() else f"@{index}"
 
 
 def _reparsed(
     run: Sequence[Part], spellings: Sequence[str]
 ) -> tuple[list[Part], list[Part]]:
-    """The parts of a run of written parts, parsed in other spellings.
+    """Parses a run of written parts in other spellings.
 
-    Also returns the contents without a placeholder now: it has become text.
+    Returns the parsed parts, and the contents that have lost their placeholder because
+    it is now text.
     """
     by_offset: dict[int, Part] = {}
     offset = 0
@@ -346,7 +365,7 @@ def _is_written(part: Part) -> bool:
 
 
 def _run_together(words: str, text: str) -> bool:
-    """True if two texts would form one word where they meet."""
+    """Returns True if two texts would form one word where they meet."""
     if not words or not text:
         return False
     return not words[-1].isspace() and not text[0].isspace()
@@ -357,12 +376,12 @@ def split_reasoning(
     opening: str,
     closing: str,
 ) -> list[Part]:
-    """Split a text at hidden reasoning; parts keep their raw text.
+    """Splits a text at hidden reasoning. Parts keep their raw text.
 
-    An unclosed opening tag (``<think>``) hides the rest: the model ran out of tokens
-    while thinking. A closing tag without an opening one hides the text before it: chat
-    templates often write the opening tag. Nested pairs are one part. An opening tag
-    that is only mentioned in the reasoning does not hide the answer.
+    An unclosed opening tag (``<think>``) hides the rest, because the model ran out of
+    tokens while thinking. A closing tag without an opening tag hides the text before
+    it, because chat templates often write the opening tag. Nested pairs are one part.
+    An opening tag that is only mentioned in the reasoning does not hide the answer.
     """
     marks: list[re.Match[str]] = []
     if opening and closing:
@@ -378,7 +397,7 @@ def split_reasoning(
     while index < len(marks):
         start = marks[index]
         if start[0] != opening:
-            index += 1  # a closing tag without an opening one: text of the answer
+            index += 1  # A later closing tag without an opening tag is plain text.
             continue
         last = _closing_mark(marks, index, closing)
         if start.start() > offset:
@@ -403,7 +422,10 @@ def _reasoning(raw: str, inner: str) -> Part:
 def _closing_mark(
     marks: Sequence[re.Match[str]], opening_index: int, closing: str
 ) -> int | None:
-    """The mark that ends the reasoning opened by a mark; None if it is not closed."""
+    """Returns the index of the mark that ends the reasoning opened by a mark.
+
+    None if the reasoning is not closed.
+    """
     index = opening_index + 1
     while index < len(marks) and marks[index][0] != closing:
         index += 1
@@ -418,12 +440,12 @@ def _closing_mark(
 def _weave(
     text: str, tags: Sequence[Tag], items: Sequence[Media | str | None]
 ) -> list[Part]:
-    """The parts of a text cut at its placeholders."""
+    """Cuts a text at its placeholders. Returns the parts."""
     parts: list[Part] = []
     offset = 0
     for tag, item in zip(tags, items, strict=True):
         if tag.kind == "text":
-            # a block token for text refers to words elsewhere, so it stays as written
+            # A block token for text refers to text elsewhere, so it is not replaced.
             continue
         if tag.start > offset:
             parts.append(text_part(text[offset : tag.start]))

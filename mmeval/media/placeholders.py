@@ -13,8 +13,8 @@ Parsing is as tolerant as that of the published scorers. Rendering writes one ca
 form. A parsed placeholder keeps its original characters, so that an answer can be
 restored byte for byte.
 
-Answers are hostile input: patterns accept only ASCII digits and letters, and take
-linear time. A run of ``<`` can match only at its first character, and possessive
+Answers are hostile input. Therefore patterns accept only ASCII digits and letters, and
+take linear time. A run of ``<`` can match only at its first character, and possessive
 quantifiers do not backtrack.
 """
 
@@ -44,9 +44,9 @@ _KINDS: dict[str, TagKind] = {
 
 
 class Tag(NamedTuple):
-    """A placeholder: ``text[start:end] == raw``.
+    """A placeholder in a text, where ``text[start:end] == raw``.
 
-    ``index`` is the number as written; None in the spelling `pair`.
+    ``index`` is the number as written, or None in the spelling `pair`.
     """
 
     kind: TagKind
@@ -58,12 +58,13 @@ class Tag(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Kind and number, such as ``image1``: the key in a row's ``media``."""
+        """The kind and number, such as ``image1``. It is the key in a row's
+        ``media``."""
         return self.kind if self.index is None else f"{self.kind}{self.index}"
 
 
 class Spelling(NamedTuple):
-    """A spelling of placeholders. ``pattern`` captures kind and index."""
+    """A spelling of placeholders. ``pattern`` captures the kind and the index."""
 
     pattern: str
     render: Callable[[TagKind, int], str]
@@ -136,14 +137,15 @@ def _compiled(spellings: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def find(text: str, spellings: Sequence[str] = DEFAULT_SPELLINGS) -> Iterator[Tag]:
-    """The placeholders of a text, in order and without overlaps.
+    """Yields the placeholders of a text, in order and without overlaps.
 
-    If two spellings match, the one named first wins.
+    If two spellings match, the first one in ``spellings`` wins.
     """
     if not spellings or ("<" not in text and "#" not in text):
         return
     for match in _compiled(tuple(spellings)).finditer(text):
-        # the last group of a spelling is its name or, with ``_i``, its number
+        # The last group of a spelling has its name or, for a number, its name and
+        # ``_i``.
         spelling = (match.lastgroup or "").removesuffix("_i")
         kind: TagKind = "image"
         index = None
@@ -162,10 +164,12 @@ def render(
     ordinal: int,
     spelling: str = "tag",
 ) -> str:
-    """The placeholder of the ``ordinal``-th item of a kind, from 1 in every spelling.
+    """Returns the placeholder of the ``ordinal``-th item of a kind.
 
-    Raises UnknownNameError for an unknown spelling, or one that has no form for the
-    kind.
+    ``ordinal`` counts from 1 in every spelling.
+
+    Raises UnknownNameError for an unknown spelling, or a spelling without a form for
+    the kind.
     """
     known_spelling = SPELLINGS.get(spelling)
     if known_spelling is None:
@@ -182,7 +186,7 @@ def render(
 
 
 def canonical_label(name: str) -> str:
-    """The label for a medium's name in a data file.
+    """Returns the label for a medium's name in a data file.
 
     It is ``3d1`` for ``threeD1`` and ``3d 1``. Any name that is not a kind and a number
     is returned unchanged.
@@ -195,5 +199,8 @@ def canonical_label(name: str) -> str:
 
 
 def label_kind(label: str) -> TagKind | None:
-    """The kind in a label (``audio`` in ``audio2``); None if there is none."""
+    """Returns the kind in a label, such as ``audio`` in ``audio2``.
+
+    None if the label does not begin with a kind.
+    """
     return _KINDS.get(label.rstrip("0123456789").lower())

@@ -1,7 +1,7 @@
 """Formats that mmeval recognises by their first bytes but does not read.
 
-An answer in one of them is not damaged: it is unscored, never 0. The signatures are
-long enough that random bytes rarely match.
+An answer in one of these formats is not damaged. It is unscored, never 0. The
+signatures are long enough that random bytes rarely match.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _TEXT: tuple[tuple[str, str, str], ...] = (
     (r"# \.PCD v", "model/x-pcd", ".pcd"),
     (r"# vtk DataFile Version", "model/x-vtk", ".vtk"),
 )
-"""The same for text formats."""
+"""The pattern of the first characters, the MIME type and the suffix of text formats."""
 _BINARY_PATTERNS = tuple(
     (re.compile(pattern, re.DOTALL), mime) for pattern, mime, _ in _BINARY
 )
@@ -94,14 +94,17 @@ _TEXT_PATTERNS = tuple(
     (re.compile(pattern, re.DOTALL), mime) for pattern, mime, _ in _TEXT
 )
 UNREAD_TEXTS = tuple(mime for _, mime, _ in _TEXT)
-"""MIME types with text content, which is read where text is needed."""
+"""MIME types with text content. It is read where text is needed."""
 UNREAD_SUFFIXES: Mapping[str, str] = {
     mime: suffix for _, mime, suffix in (*_TEXT, *_BINARY)
 }
 
 
 def unread_mime(head: bytes) -> str:
-    """The MIME type of binary content by its first bytes; empty if none matches."""
+    """Returns the MIME type of binary content by its first bytes.
+
+    The string is empty if no type matches.
+    """
     for pattern, mime in _BINARY_PATTERNS:
         if pattern.match(head):
             return mime
@@ -109,7 +112,10 @@ def unread_mime(head: bytes) -> str:
 
 
 def unread_text_mime(text: str) -> str:
-    """The MIME type of text by its first characters; empty if none matches."""
+    """Returns the MIME type of text by its first characters.
+
+    The string is empty if no type matches.
+    """
     for pattern, mime in _TEXT_PATTERNS:
         if pattern.match(text):
             return mime

@@ -2,11 +2,11 @@
 
 - ``"a <<image1>> b"``: a text with tags for the media of the row.
 - ``{"text": "a <<image1>> b", "media": {"image1": "img/a.png"}}``: a text with its
-  media; media without a tag follow the text.
+  media. Media without a tag follow the text.
 - ``[{"type": "text", "text": "a"}, {"type": "image", "path": "img/a.png"}]``: parts in
-  order; tags in their texts are not parsed. Parts of chat data are read too: ``{"type":
-  "image_url", "image_url": {"url": "data:..."}}``, and ``{"type": "image"}`` for the
-  next picture of the row.
+  order. Tags in their texts are not parsed. Parts of chat data are also read, such as
+  ``{"type": "image_url", "image_url": {"url": "data:..."}}``, and ``{"type":
+  "image"}`` for the next picture of the row.
 
 The keys of ``media`` are a kind and a number (``image1``, ``audio2``, ``3d1``). The
 value of ``code1`` is the code itself. Any other value is a path, base64 or a data URI,
@@ -32,9 +32,9 @@ from mmeval.media.placeholders import (
 )
 
 Resolve = Callable[[str, str], Media]
-"""``resolve(path, where)``: the medium at a path in the data.
+"""A function ``resolve(path, where)`` that returns the medium at a path in the data.
 
-Raises UsageError with a message that begins with ``where``.
+It raises UsageError with a message that begins with ``where``.
 """
 
 _LABEL = re.compile(r"(image|audio|video|document|code|3d)[0-9]{1,9}")
@@ -48,9 +48,9 @@ _SAME_TYPES = {
     "video_url": "video",
     "input_video": "video",
 }
-"""Types of parts in chat data, with the kind of part."""
+"""The kind of part for each type of part in chat data."""
 _MEDIUM_KEYS = ("path", "url", "bytes", "data", "source")
-"""Keys for the medium of a part, or of a mapping in it."""
+"""The keys for the medium of a part, or of a mapping in a part."""
 _TYPE_NAMES: Mapping[type, str] = {
     type(None): "missing",
     bool: "true or false",
@@ -80,7 +80,10 @@ class ContentReader:
         self._named: set[str] = set()
 
     def read(self, value: Any, where: str) -> Interleaved:
-        """Content in any form. Raises UsageError with the place of the fault."""
+        """Reads content in any form.
+
+        Raises UsageError with the position of the fault.
+        """
         if isinstance(value, str):
             return self._text(value, {})
         if isinstance(value, list):
@@ -109,7 +112,7 @@ class ContentReader:
         return self._text(text, self._media(value.get("media"), f"{where}.media"))
 
     def unnamed(self) -> list[str]:
-        """Labels of the row's media that no text so far has named."""
+        """Returns the labels of the row's media that no text so far has named."""
         return [label for label in self.shared if label not in self._named]
 
     def check_all_named(self) -> None:
@@ -118,8 +121,8 @@ class ContentReader:
         if unnamed:
             label = unnamed[0]
             raise UsageError(
-                f'no text names media "{label}"; put the tag <<{label}>> where it '
-                "belongs"
+                f'no text contains a tag for the medium "{label}"; add the tag '
+                f"<<{label}>> to a text"
             )
 
     def _text(self, text: str, text_media: Mapping[str, Media | str]) -> Interleaved:
@@ -145,11 +148,11 @@ class ContentReader:
             label = canonical_label(str(key))
             if not _LABEL.fullmatch(label):
                 raise UsageError(
-                    f"{where} {key!r} is not a label: write a kind and a number, such "
-                    "as image1",
+                    f"{where} {key!r} is not a label; use a kind and a number, such as "
+                    "image1",
                     name=where,
                 )
-            if value is None:  # parquet has null for the labels of other rows
+            if value is None:  # Parquet has null for the labels of other rows.
                 continue
             if isinstance(value, str) and label.startswith("code"):
                 by_label[label] = value
@@ -164,7 +167,10 @@ class ContentReader:
         return by_label
 
     def _medium_of(self, value: Any, where: str) -> Media | None:
-        """The medium that a value is or contains; None for any other value."""
+        """Returns the medium that a value is or contains.
+
+        None for any other value.
+        """
         if isinstance(value, Media):
             return value
         if isinstance(value, Interleaved):
@@ -188,7 +194,7 @@ class ContentReader:
         return medium
 
     def _next_shared(self, kind: str) -> Media | None:
-        """The first medium of a kind in the row that no text or part has named."""
+        """Returns the first medium of a kind that no text or part has named."""
         for label in self.unnamed():
             medium = self.shared[label]
             if label_kind(label) == kind and isinstance(medium, Media):

@@ -1,4 +1,4 @@
-"""The MIME type of a zip: an office document, another package, or a plain zip."""
+"""Finds the MIME type of a zip: an office document, another package, or a plain zip."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xml.parsers import expat
 
 ZIP = "application/zip"
 MAX_DIRECTORY_BYTES = 2**20
-"""Maximum size of a zip's directory, and of its list of content types."""
+"""The maximum size of a zip's directory, and of its list of content types."""
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 DOCX = f"{_OFFICE}wordprocessingml.document"
 XLSX = f"{_OFFICE}spreadsheetml.sheet"
@@ -28,7 +28,7 @@ _READ_ALIKE: Mapping[str, str] = {
     "application/vnd.ms-excel.addin.macroEnabled": XLSX,
     f"{_OFFICE}spreadsheetml.template": XLSX,
 }
-"""Variants that the reader of another type can read."""
+"""Variants of a type, with the type for which the reader also reads the variant."""
 _MAIN_NAMES: Mapping[str, str] = {
     "word/document.xml": DOCX,
     "xl/workbook.xml": XLSX,
@@ -46,10 +46,12 @@ _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 def zip_mime(file: BinaryIO) -> str:
-    """The type, by the zip's directory and list of content types.
+    """Returns the MIME type of a zip.
+
+    It depends on the zip's directory and list of content types.
 
     Files inside, such as a workbook in a presentation, are ignored. Any other zip is
-    ``application/zip``, as is one whose directory is damaged or larger than
+    ``application/zip``. So is a zip with a directory that is damaged or larger than
     ``MAX_DIRECTORY_BYTES``.
     """
     try:
@@ -60,9 +62,9 @@ def zip_mime(file: BinaryIO) -> str:
 
 
 def has_directory(file: BinaryIO) -> bool:
-    """True if a zip's directory can be read, or is too large to read.
+    """Returns True if a zip's directory can be read, or is too large to read.
 
-    A truncated zip has none, because the directory is at its end.
+    A truncated zip has no directory, because the directory is at the end.
     """
     try:
         with zipfile.ZipFile(_BoundedReader(file)):
@@ -74,13 +76,13 @@ def has_directory(file: BinaryIO) -> bool:
 
 
 class _TooLargeError(Exception):
-    """A single read is larger than the limit."""
+    """The error for a single read that is larger than the limit."""
 
 
 class _BoundedReader:
     """A file that returns at most ``MAX_DIRECTORY_BYTES`` per read.
 
-    zipfile reads a directory of any declared size into memory.
+    It is needed because zipfile reads a directory of any declared size into memory.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -117,7 +119,10 @@ def _package_mime(archive: zipfile.ZipFile) -> str:
 
 
 def _content_types(archive: zipfile.ZipFile, names: list[str]) -> list[str]:
-    """The content types of a package's parts, in order; empty if they are damaged."""
+    """Returns the content types of a package's parts, in order.
+
+    The list is empty if they are damaged.
+    """
     content_types: list[str] = []
 
     def add_type(_element: str, attributes: dict[str, str]) -> None:
@@ -130,7 +135,7 @@ def _content_types(archive: zipfile.ZipFile, names: list[str]) -> list[str]:
     try:
         listed = _start_of(archive, _CONTENT_TYPES, MAX_DIRECTORY_BYTES)
         parser.Parse(listed, True)
-    except Exception:  # a damaged entry, or malformed XML
+    except Exception:  # The entry is damaged, or its XML is malformed.
         return []
     return content_types
 
@@ -140,9 +145,9 @@ def _start_of(
     name: str,
     most: int,
 ) -> bytes:
-    """The first bytes of an entry; no more are unpacked."""
-    # other methods may allocate a dictionary of gigabytes
+    """Returns the first bytes of an entry. The rest is not unpacked."""
+    # Other methods may allocate a dictionary of gigabytes.
     if archive.getinfo(name).compress_type not in _METHODS:
-        raise ValueError("office documents are not packed so")
+        raise ValueError("office documents do not use this compression method")
     with archive.open(name) as entry:
         return entry.read(most)

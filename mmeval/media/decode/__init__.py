@@ -1,14 +1,14 @@
 """Decodes media within limits: pictures, sounds, frames, meshes, pages and text.
 
-Media from models and data sets are hostile input. Every function here reads one medium,
-does not rely on its name or its declared size, follows no reference out of its bytes,
-and raises one of:
+Media from models and data sets are hostile input. Every function here reads one medium.
+It does not rely on the name or the declared size of the medium, and follows no
+reference out of its bytes. It raises one of:
 
-    CorruptMediaError      it cannot be decoded; has the medium and the reason
+    CorruptMediaError      the medium cannot be decoded; the message has the reason
     UnsupportedMediaError  its format, codec, depth or encryption is not supported
-    MediaLimitError        it exceeds a limit; has the limit, its value and the actual value
-    MissingExtraError      a required package is not installed; has the command to install it
-    MissingDataError       its file is missing
+    MediaLimitError        it exceeds a limit; the message has the limit and the actual value
+    MissingExtraError      a required package is missing; the message has the command to install it
+    MissingDataError       the file is missing
 
 Metrics share results: pictures, sounds, meshes and the text of documents are decoded
 once per medium and limits, and cached with the medium (see ``memo``). Frames and pages

@@ -1,10 +1,10 @@
 """Decodes in a separate process, for libraries that cannot be limited from inside.
 
-For each step, the process has limits of processor time and memory. It has none of the
-user's keys in its environment, and no permission to write files. It decodes one medium
+For each step, the process has limits of processor time and memory. Its environment has
+none of the user's keys, and it has no permission to write files. It decodes one medium
 after the other, and is replaced if a medium exceeds a limit. It does not run the user's
-script: what it needs is imported by name. Any process or thread may decode; each open
-stream has its own decoding process.
+script, because everything that it needs is imported by name. Any process or thread may
+decode. Each open stream has a separate decoding process.
 
 The process sends data of a stated size, never an object that could run code here.
 """
@@ -38,10 +38,11 @@ from mmeval.media.decode.limits import DecodeLimits
 from mmeval.media.media import Media
 
 IDLE_SECONDS = 60.0
-"""Seconds without a request after which a decoding process ends."""
+"""A decoding process ends after this number of seconds without a request."""
 _FRESH_SECONDS = 0.8 * IDLE_SECONDS
 _MOST_MEDIA = 1000
-"""Media after which a process is replaced, because its libraries leak memory."""
+"""A process is replaced after this number of media, because its libraries leak
+memory."""
 _WALL_FACTOR, _WALL_LEAST = 20.0, 60.0
 """Wall time is a second limit, for a decoder that waits without using the processor.
 
@@ -78,15 +79,17 @@ class Step(NamedTuple):
 def steps_apart(
     decoder: str, media: Media, data: bytes, limits: DecodeLimits, **options: Any
 ) -> Generator[Step, None, None]:
-    """The steps of a decoder, each made in the decoding process when it is requested.
+    """Yields the steps of a decoder that runs in the decoding process.
 
-    ``decoder`` is ``module:function`` below ``mmeval.media.decode``. It takes (media,
-    limits, **options), imports what it needs (without a limit) and returns a generator
-    of steps.
+    Each step is made when it is requested.
 
-    Raises the ContentError that the decoder raises, MediaLimitError if a step exceeds
-    ``limits`` or the library crashes, UnsupportedMediaError if the decoder does not run
-    at all.
+    ``decoder`` is ``module:function`` below ``mmeval.media.decode``. The function takes
+    (media, limits, **options), imports what it needs (without a limit) and returns a
+    generator of steps.
+
+    Raises the ContentError that the decoder raises. Raises MediaLimitError if a step
+    exceeds ``limits`` or the library crashes, and UnsupportedMediaError if the decoder
+    does not run at all.
     """
     worker = _crew.take()
     usable = False
@@ -107,7 +110,7 @@ def steps_apart(
             if step is None:
                 usable = True
                 return
-            usable = True  # the worker waits for a request, so it can be stopped
+            usable = True  # The worker waits for a request, so it can be stopped.
             yield step
             usable = False
     except ContentError as error:
@@ -118,7 +121,7 @@ def steps_apart(
 
 
 class _Worker:
-    """A decoding process, seen from this process."""
+    """The connection of this process to a decoding process."""
 
     def __init__(self) -> None:
         ours, theirs = multiprocessing.Pipe()
@@ -136,8 +139,8 @@ class _Worker:
         environment = {
             name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ
         }
-        # One thread and one heap: more would reserve addresses, and the limit of
-        # memory is one of addresses.
+        # More threads or heaps would reserve addresses, and the limit of memory is a
+        # limit of addresses.
         environment |= {
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
@@ -151,7 +154,7 @@ class _Worker:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env=environment,
-                process_group=0,  # Ctrl-C is handled by this process
+                process_group=0,  # So that only this process receives Ctrl-C.
             )
         self._line: Connection = ours
         self._media = 0
@@ -166,7 +169,7 @@ class _Worker:
 
     def begin(self, job: dict[str, Any], data: bytes) -> None:
         self._media += 1
-        # an ended process is detected by the next ``step``
+        # The next ``step`` detects that the process has ended.
         with contextlib.suppress(OSError):
             self._line.send_bytes(json.dumps(job).encode())
             self._line.send_bytes(data)
@@ -177,7 +180,10 @@ class _Worker:
         seconds: float,
         size: int,
     ) -> Step | None:
-        """The next step; None after the last. Raises the error of the decoder."""
+        """Returns the next step, or None after the last.
+
+        Raises the error of the decoder.
+        """
         self.is_waiting = False
         try:
             self._line.send_bytes(b"next")
@@ -196,8 +202,8 @@ class _Worker:
             if code == -signal.SIGPROF:
                 raise MediaLimitError(
                     f"{media.label}: decoding it needs more than {seconds:.3g} seconds "
-                    "of processor time, the limit max_step_seconds for a file of its "
-                    "size"
+                    "of processor time, which is the limit max_step_seconds for a file "
+                    "of its size"
                 ) from None
             if code >= 0:
                 raise UnsupportedMediaError(
@@ -206,8 +212,8 @@ class _Worker:
                 ) from None
             cause = signal.Signals(-code).name
             raise MediaLimitError(
-                f"{media.label}: its decoder crashed ({cause}): the file is damaged, "
-                f"or needs more than the {size >> 20} MiB of memory that "
+                f"{media.label}: its decoder crashed ({cause}); the file is damaged, "
+                f"or it needs more than the {size >> 20} MiB of memory that "
                 "max_step_bytes allows for a file of its size"
             ) from None
         self._used = time.monotonic()
@@ -219,7 +225,7 @@ class _Worker:
         return None
 
     def stop(self) -> None:
-        """Abandon the current medium and wait for another one."""
+        """Abandons the current medium, so that the process waits for another one."""
         with contextlib.suppress(OSError):
             self._line.send_bytes(b"stop")
 
@@ -229,7 +235,7 @@ class _Worker:
         self._process.wait()
 
     def forget(self) -> None:
-        """After a fork: close the connection to a process of the parent."""
+        """Closes the connection to a process of the parent, after a fork."""
         self._line.close()
         self._process.returncode = 0
 

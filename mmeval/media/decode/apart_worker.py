@@ -1,4 +1,7 @@
-"""Runs in the decoding process: decodes one medium after the other, within limits."""
+"""The program of the decoding process.
+
+It decodes one medium after the other, within limits.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,14 @@ from mmeval.system.processes import is_orphan
 
 _PACKAGE = "mmeval.media.decode."
 _DEEPEST = 400
-"""Maximum recursion depth of Python.
+"""The maximum recursion depth of Python.
 
-A deeply nested document is then an error before the stack of C overflows.
+With it, a deeply nested document causes an error before the stack of C overflows.
 """
 
 
 def work(handle: int, parent: int) -> None:
-    """Decode until the parent process ends, or sends no request for a while."""
+    """Decodes until the parent process ends, or sends no request for a while."""
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -51,10 +54,12 @@ def _has_request(
     *,
     seconds: float = math.inf,
 ) -> bool:
-    """Wait for a request. False if none arrives in time, or the parent has ended.
+    """Waits for a request.
 
-    The end of the parent does not close the connection if a forked child of it still
-    has it open.
+    Returns False if none arrives in time, or if the parent has ended.
+
+    If the parent ends, a forked child of the parent may still have the connection open.
+    Therefore this function also checks whether the parent has ended.
     """
     end = time.monotonic() + seconds
     while not line.poll(1.0):
@@ -104,13 +109,17 @@ def _send(line: Connection, reply: dict[str, Any], *buffers: bytes) -> None:
 
 @contextlib.contextmanager
 def _bounded(seconds: float, size: int) -> Iterator[None]:
-    """Limit processor time (the kernel kills the process) and additional memory."""
+    """Limits processor time and additional memory.
+
+    The kernel kills the process if it exceeds the time.
+    """
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     depth = sys.getrecursionlimit()
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         most = pages * resource.getpagesize() + size
-    except OSError:  # the current use of addresses is unknown: no effective limit
+    # Without /proc the current use of addresses is unknown, so memory is not limited.
+    except OSError:
         most = 2**40 + size
     if hard != resource.RLIM_INFINITY:
         most = min(most, hard)

@@ -22,7 +22,7 @@ from mmeval.media.media_type import UNKNOWN_MIME
 from mmeval.media.parts import Part
 
 SECONDS = 60.0
-"""Maximum seconds for decoding the media of all tasks of a command."""
+"""The maximum seconds for decoding the media of all tasks of a command."""
 
 # Any: each decoder has its own type of result, which is not used here.
 _DECODERS: Mapping[MediaKind, Callable[[Media], Any]] = {
@@ -37,22 +37,26 @@ _DECODERS: Mapping[MediaKind, Callable[[Media], Any]] = {
 class MediaLook:
     """Decodes media until the time is over.
 
-    Pictures, sounds and meshes are decoded whole; of videos and PDFs, only the declared
-    data are read. Media without a decoder are ignored.
+    Pictures, sounds and meshes are decoded completely. For videos and PDFs, only the
+    declared data are read. Media without a decoder are ignored.
     """
 
     seconds: float = SECONDS
     spent: float = 0.0
     looked_at: int = 0
     passed_over: int = 0
-    """Media that came after the time was over."""
+    """The number of media that were not decoded because the time was over."""
     lacking: dict[MissingExtraError, set[MediaKind]] = field(default_factory=dict)
     """Missing packages, with the kinds of media that could not be decoded."""
     unsupported: list[str] = field(default_factory=list)
-    """Why media are not read. This is not a fault, as a model may read them."""
+    """The reasons why media are not read. This is not a fault, because a model may read
+    them."""
 
     def fault(self, media: Media) -> str:
-        """Why a medium cannot be decoded; empty if it can, or was not decoded."""
+        """Returns why a medium cannot be decoded.
+
+        The string is empty if it can be decoded, or was not decoded.
+        """
         if self.spent >= self.seconds:
             self.passed_over += 1
             return ""
@@ -80,7 +84,10 @@ class MediaLook:
         return ""
 
     def findings(self) -> Iterator[Finding]:
-        """Media that were not decoded: for a missing package, format or time."""
+        """Yields findings about media that were not decoded.
+
+        The cause is a missing package, an unsupported format, or the end of the time.
+        """
         for error, kinds in self.lacking.items():
             subject = Subject(name=", ".join(sorted(kinds)))
             yield finding_of(error, subject, "warning")
@@ -92,13 +99,16 @@ class MediaLook:
                 "subset",
                 count=self.passed_over,
                 of=self.looked_at + self.passed_over,
-                cause=f"media were not decoded, after {self.spent:.0f} seconds",
+                cause=f"media were not decoded within {self.spent:.0f} seconds",
                 severity="note",
             )
 
 
 def medium_problem(part: Part, media: Media) -> str:
-    """The fault of a medium's type or size; empty if none. Code may be any text."""
+    """Returns the fault of a medium's type or size.
+
+    The string is empty if there is no fault. Code may be any text.
+    """
     try:
         mime, size = media.mime, media.size
     except (MissingError, ContentError) as error:

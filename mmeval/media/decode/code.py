@@ -21,11 +21,12 @@ Words = list[tuple[TokenClass, str]]
 def code_words(
     texts: Sequence[tuple[str, str]], *, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> list[Words | None]:
-    """The words of each (text, language) in ``texts``, in order, with their classes.
+    """Returns the words of each (text, language) in ``texts``, with their classes.
 
-    None if no lexer knows the language, it fails, or it finds more than MAX_TOKENS
-    words. All texts are read in one step: raises MediaLimitError if together they
-    exceed ``limits``, or the process crashes.
+    The results are in the order of ``texts``. A result is None if no lexer knows the
+    language, or if the lexer fails or finds more than MAX_TOKENS words. All texts are
+    read in one step. Raises MediaLimitError if together they exceed ``limits``, or if
+    the process crashes.
     """
     data = json.dumps(texts).encode()
     media = Media(data=data, mime="application/json", size=len(data), name="code")
@@ -41,7 +42,10 @@ def code_words(
 
 
 def word_steps(media: Media, _limits: DecodeLimits) -> Iterator[Step]:
-    """One step: the words of all texts as JSON. Runs in the decoding process."""
+    """Returns one step: the words of all texts as JSON.
+
+    Runs in the decoding process.
+    """
     texts: list[tuple[str, str]] = json.loads(media.read())
     for language in {language for _, language in texts}:
         _lexer(language)
@@ -54,7 +58,10 @@ def word_steps(media: Media, _limits: DecodeLimits) -> Iterator[Step]:
 
 
 def _words(text: str, language: str) -> Words | None:
-    """The words with their classes; adjacent words of one class are joined."""
+    """Returns the words with their classes.
+
+    Adjacent words of one class are joined.
+    """
     lexer = _lexer(language)
     if lexer is None:
         return None
@@ -70,14 +77,14 @@ def _words(text: str, language: str) -> Words | None:
                 return None
     except MemoryError:
         raise
-    except Exception:  # a lexer may raise anything on what a model writes
+    except Exception:  # A lexer may raise any exception for the output of a model.
         return None
     return [(kind, "".join(words)) for kind, words in joined]
 
 
 @lru_cache(maxsize=200)
 def _lexer(name: str) -> Any:
-    """The Pygments lexer of a language; None if there is none."""
+    """Returns the Pygments lexer of a language, or None if there is none."""
     from pygments.lexers import get_lexer_by_name
     from pygments.util import ClassNotFound
 

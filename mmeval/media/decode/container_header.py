@@ -1,4 +1,4 @@
-"""Checks declarations of a container: its length, and the tables of an MP4."""
+"""Checks what a container declares: its length, and the tables of an MP4."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mmeval.media.media import MAX_MEDIA_BYTES
 from mmeval.media.media_type import Box, boxes
 
 _MOST_PIECES = 100_000
-"""Chunks or top-level boxes of a file that are read for its length."""
+"""The maximum number of chunks or top-level boxes that are read for a file's length."""
 _ISO_BOXES = frozenset(
     (
         b"ftyp",
@@ -30,20 +30,22 @@ _ISO_BOXES = frozenset(
     )
 )
 _AVI_CHUNKS = frozenset((b"LIST", b"JUNK", b"idx1", b"RIFF"))
-"""Known names only: unknown data after a complete file is left by its writer."""
+"""The known names of chunks. Unknown data after a complete file was left by its
+writer."""
 _WIDE_WAVES = (b"RF64", b"BW64")
-"""WAV with 64-bit sizes in a chunk of their own."""
+"""The names of WAV files with 64-bit sizes in a separate chunk."""
 _WIDE = 0xFFFFFFFF
-"""In place of a 32-bit size: the size is in the chunk of 64-bit sizes."""
+"""This 32-bit size means that the size is in the chunk of 64-bit sizes."""
 _FORMAT_BYTES = 16
 _EXTENSIBLE = 0xFFFE
-"""The code of a format that is stated after the other fields."""
+"""This code means that the format is stated after the other fields."""
 _CHUNK_NAME = re.compile(rb"[ -~]{4}")
 _XING = re.compile(rb"(?:Xing|Info)(.{4})", re.DOTALL)
-"""The header of MPEG audio with its length; the group has flags of what it states."""
+"""The header of MPEG audio with its length. The group has flags for its fields."""
 
 MAX_EDITS = 1000
-"""Maximum entries of an edit list. Files have one or two; each may repeat all."""
+"""The maximum number of entries of an edit list. Files have one or two entries, and
+each entry may repeat the whole track."""
 _MOST_BOXES = 500_000
 _DEEPEST = 12
 _OPAQUE = frozenset((b"mdat", b"free", b"skip"))
@@ -52,23 +54,26 @@ _ENCRYPTED = (b"encv", b"enca")
 _TO_DESCRIPTION = (b"mdia", b"minf", b"stbl", b"stsd")
 """The nested boxes that lead from a track to its description."""
 _ENTRY_HEAD = 16
-"""Bytes at the start of every codec description."""
+"""The number of bytes at the start of every codec description."""
 _CODEC_NAME = re.compile(rb"[ -~]{4}|ms..", re.DOTALL)
 """Four printable characters, or a number of Microsoft's registry in QuickTime."""
 _TABLES = frozenset((b"stsz", b"stz2", b"trun", b"elst", b"cmov"))
 _TABLE_NAME = re.compile(b"|".join(sorted(_TABLES)))
 _OFFSETS = {b"meta": (0, 4)}
-"""Where the boxes inside a box start, if not at its content."""
+"""The offsets of the boxes inside a box, if they do not start at its content."""
 
 
 def missing_bytes(data: bytes, mime: str) -> int:
-    """Bytes that a file has fewer than its container declares; 0 if it is complete."""
+    """Returns how many bytes a file lacks, compared with its declared length.
+
+    The result is 0 if the file is complete.
+    """
     declared = _DECLARED.get(mime)
     return 0 if declared is None else max(0, declared(data) - len(data))
 
 
 def check_tables(data: bytes) -> None:
-    """Check the tables of an MP4 before it is decoded.
+    """Checks the tables of an MP4 before it is decoded.
 
     Raises ValueError if they declare more samples than the file has bytes, or more than
     ``MAX_EDITS`` edits. Raises NotImplementedError for compressed tables and encrypted
@@ -90,7 +95,7 @@ def check_tables(data: bytes) -> None:
             samples += _number(data, box.start + 4)
         elif box.name == b"stz2":
             samples += _number(data, box.start + 8)
-        elif box.name == b"stsz":  # a sample takes at least one byte
+        elif box.name == b"stsz":  # A sample takes at least one byte.
             sample_size = max(1, _number(data, box.start + 4))
             samples += sample_size * _number(data, box.start + 8)
         if samples > len(data):
@@ -100,10 +105,10 @@ def check_tables(data: bytes) -> None:
 
 
 def has_descriptions(data: bytes) -> bool:
-    """True if each track of an MP4 has a complete description of its codec.
+    """Returns True if each track of an MP4 has a complete codec description.
 
-    It is called only if the decoder does not know a codec, because tracks of other data
-    may have any description.
+    It is called only if the decoder does not know a codec, because tracks with other
+    data may have any description.
     """
     file = io.BytesIO(data)
     for film in boxes(file, 0, len(data)):
@@ -120,9 +125,9 @@ def _has_description(
     file: io.BytesIO,
     track: Box,
 ) -> bool:
-    """True if the boxes of a track lead to a valid description.
+    """Returns True if the boxes of a track lead to a valid description.
 
-    It has an entry that ends inside it and names a codec.
+    A valid description has an entry that ends inside it and names a codec.
     """
     outer = track
     for name in _TO_DESCRIPTION:
@@ -145,8 +150,8 @@ def _has_description(
 class _WaveData(NamedTuple):
     """The samples of a WAV: their position and declared bytes.
 
-    ``is_open`` is true if the writer left the size open: the samples go on to the end
-    of the file.
+    ``is_open`` is true if the writer left the size open. Then the samples continue to
+    the end of the file.
     """
 
     start: int
@@ -155,10 +160,10 @@ class _WaveData(NamedTuple):
 
 
 def whole_wave(data: bytes) -> bytes:
-    """A WAV with 32-bit sizes filled in where its writer left them open.
+    """Returns a WAV with its open 32-bit sizes filled in.
 
-    Writers that cannot seek leave 0 or a huge number as size, which readers would
-    believe. Other files are returned unchanged.
+    Writers that cannot seek leave 0 or a huge number as the size, and readers would
+    rely on it. Other files are returned unchanged.
     """
     samples = _wave_data(data)
     if samples is None or not (samples.is_open or data.startswith(b"BW64")):
@@ -174,9 +179,12 @@ def whole_wave(data: bytes) -> bytes:
 
 
 def wave_format(data: bytes) -> tuple[int, int]:
-    """The format code and bits per sample of a WAV; (0, 0) if they are missing.
+    """Returns the format code and bits per sample of a WAV.
 
-    Codes of Microsoft's registry: 1 is integers, 3 is floats, others are codecs.
+    The result is (0, 0) if they are missing.
+
+    The code is that of Microsoft's registry: 1 for integers, 3 for floats, others for
+    codecs.
     """
     order = _byte_order(data)
     for name, start, size in _chunks(data):
@@ -195,7 +203,7 @@ def _byte_order(data: bytes) -> Literal["big", "little"]:
 
 
 def _wave_data(data: bytes) -> _WaveData | None:
-    """The samples of a WAV; None if it has no such chunk."""
+    """Returns the samples of a WAV, or None if it has no such chunk."""
     order = _byte_order(data)
     wide_size = 0
     for name, start, size in _chunks(data):
@@ -215,15 +223,16 @@ def _is_open(
     size: int,
     declared_end: int,
 ) -> bool:
-    """True if the writer left the size of a WAV's samples open.
+    """Returns True if the writer left the size of a WAV's samples open.
 
-    ``declared_end`` is the end of the whole file as declared. A truncated file does not
-    have a size above the maximum of a medium, nor samples beyond its declared end.
+    ``declared_end`` is the declared end of the whole file. The size in a truncated file
+    is never above the maximum of a medium, and its samples do not extend beyond the
+    declared end.
     """
     end = start + size
     if size:
         return size > MAX_MEDIA_BYTES or (end > len(data) and declared_end < end)
-    # size 0 is true if complete chunks, and nothing else, follow up to the end
+    # Size 0 is correct if only complete chunks follow up to the end of the file.
     for name, content, bytes_inside in _chunks(data, start):
         if not _CHUNK_NAME.fullmatch(name):
             return True
@@ -235,7 +244,7 @@ def _chunks(
     data: bytes,
     start: int = 12,
 ) -> Iterator[tuple[bytes, int, int]]:
-    """The chunks of a RIFF file: name, start of the content, declared bytes."""
+    """Yields the chunks of a RIFF file: name, start of the content, declared bytes."""
     order = _byte_order(data)
     for _ in range(_MOST_PIECES):
         if start + 8 > len(data):
@@ -251,7 +260,10 @@ def _wave(data: bytes) -> int:
 
 
 def _wave64(data: bytes) -> int:
-    """Sony's WAV with 64-bit sizes: its declared size, unless left open."""
+    """Returns the declared size of Sony's WAV with 64-bit sizes.
+
+    The result is 0 if the writer left the size open.
+    """
     size = int.from_bytes(data[16:24], "little")
     return 0 if size > MAX_MEDIA_BYTES else size
 
@@ -259,7 +271,7 @@ def _wave64(data: bytes) -> int:
 def _avi(data: bytes) -> int:
     end = 12
     for name, start, size in _chunks(data):
-        # left open by a writer that cannot seek: the list goes on to the end
+        # A writer that cannot seek left the size open. The list continues to the end.
         if name == b"LIST" and (size == 0 or size > MAX_MEDIA_BYTES):
             return 0
         if name not in _AVI_CHUNKS:
@@ -269,7 +281,7 @@ def _avi(data: bytes) -> int:
 
 
 def _iso(data: bytes) -> int:
-    """MP4 and QuickTime: the end of the last top-level box."""
+    """Returns the end of the last top-level box of an MP4 or QuickTime file."""
     end = 0
     top = boxes(io.BytesIO(data), 0, len(data))
     for box in islice(top, _MOST_PIECES):
@@ -280,7 +292,10 @@ def _iso(data: bytes) -> int:
 
 
 def _matroska(data: bytes) -> int:
-    """EBML: the header element, then one segment with everything else."""
+    """Returns the declared end of an EBML file.
+
+    It has a header element, then one segment with everything else.
+    """
     header_end = _element_end(data, 4)
     if not header_end or data[header_end : header_end + 4] != b"\x18\x53\x80\x67":
         return 0
@@ -288,7 +303,10 @@ def _matroska(data: bytes) -> int:
 
 
 def _element_end(data: bytes, start: int) -> int:
-    """The end of the element with its size at ``start``; 0 for an open size (live)."""
+    """Returns the end of the element with its size at ``start``.
+
+    The result is 0 for an open size, as in a live stream.
+    """
     if start >= len(data) or not data[start]:
         return 0
     width = 9 - data[start].bit_length()
@@ -306,7 +324,10 @@ def _ogg(data: bytes) -> int:
 
 
 def _mpeg(data: bytes) -> int:
-    """The end by the byte count of the Xing header; 0 within a writer's tolerance."""
+    """Returns the end by the byte count of the Xing header.
+
+    The result is 0 if the difference is within a writer's tolerance.
+    """
     start = 0
     if data.startswith(b"ID3"):
         size = 0
@@ -343,7 +364,7 @@ _DECLARED: Mapping[str, Callable[[bytes], int]] = {
 def _nested(
     data: bytes, file: io.BytesIO, start: int, end: int, depth: int
 ) -> Iterator[Box]:
-    """The boxes between two positions, each before the boxes inside it.
+    """Yields the boxes between two positions, each before the boxes inside it.
 
     A box that is too long is cut.
     """

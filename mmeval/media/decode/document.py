@@ -1,6 +1,7 @@
-"""Decodes documents: PDF pages as pictures, and the text of PDF, office and text files.
+"""Decodes documents.
 
-All but text files are read in the decoding process.
+The pages of a PDF become pictures. The text of PDF, office and text files can also be
+read. All files except text files are read in the decoding process.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 _MOST_BYTES_A_CHAR = 4
 _MOST_PIECES = 1500
-"""Pieces of text on one page for which positions are computed.
+"""The maximum number of pieces of text on a page for which positions are computed.
 
 The time grows with the square of their number.
 """
@@ -43,7 +44,10 @@ TEXT_MIMES = (
 
 
 class TextBox(NamedTuple):
-    """Words of one box, and its edges from the upper left corner, in any unit."""
+    """A box with its text.
+
+    The edges are distances from the upper left corner, in any unit.
+    """
 
     left: float
     top: float
@@ -59,10 +63,10 @@ def pages(
     numbers: Sequence[int] | None = None,
     limits: DecodeLimits = DEFAULT_LIMITS,
 ) -> Iterator[Image]:
-    """The pages of a PDF as RGB pictures, one at a time.
+    """Yields the pages of a PDF as RGB pictures.
 
-    ``numbers`` are the page numbers, from 0; by default all pages. Raises the errors of
-    this package.
+    ``numbers`` are the page numbers, from 0. By default all pages are drawn. Raises the
+    errors of this package.
     """
     import PIL.Image
 
@@ -87,11 +91,12 @@ def _kept_size(text: str) -> int:
 
 @decoded_once(size=_kept_size)
 def document_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> str:
-    """The text of a document, decoded once.
+    """Returns the text of a document, decoded once.
 
-    It is the text layer of a PDF, with pages joined by line breaks; the text of an
-    office document (docx, pptx, xlsx, xls, ods); or a text file as it is. It is empty
-    if a PDF only has pictures of text. Raises the errors of this package.
+    For a PDF it is the text layer, with pages joined by line breaks. It is empty if the
+    PDF only has pictures of text. For an office document (docx, pptx, xlsx, xls, ods)
+    it is the text. A text file is returned unchanged. Raises the errors of this
+    package.
     """
     if media.mime == "application/pdf":
         return _pdf_text(media, limits)
@@ -105,10 +110,12 @@ def document_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> str
 def document_start(
     media: Media, chars: int, *, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> tuple[str, bool]:
-    """The first ``chars`` characters of a document's text, and whether more follow.
+    """Returns the first ``chars`` characters of a document's text.
 
-    No more is read, so the document may exceed the limits. Raises the errors of this
-    package.
+    Also returns True if more text follows.
+
+    The rest is not read, so the document may exceed the limits. Raises the errors of
+    this package.
     """
     if media.mime == "application/pdf":
         text = _pdf_text(media, replace(limits, max_pages=sys.maxsize), chars)
@@ -123,10 +130,12 @@ def document_start(
 def page_boxes(
     media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> Iterator[tuple[TextBox, ...]]:
-    """The pieces of text on each page of a PDF with their positions in points, lazily.
+    """Yields the pieces of text on each page of a PDF.
 
-    On a page with very many pieces, the lines of text are placed one below the other. A
-    page that is only a picture has none. Raises the errors of this package.
+    Their positions are in points.
+
+    If a page has too many pieces, its lines of text are placed one below the other. A
+    page that is only a picture has no pieces. Raises the errors of this package.
     """
     with contextlib.closing(_steps("box_steps", media, limits)) as steps:
         for step in steps:
@@ -134,7 +143,10 @@ def page_boxes(
 
 
 def page_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
-    """The number of pages of a PDF, without drawing. Raises this package's errors."""
+    """Returns the number of pages of a PDF, without drawing.
+
+    Raises this package's errors.
+    """
     with contextlib.closing(_steps("count_steps", media, limits)) as steps:
         return int(next(steps).facts["pages"])
 
@@ -144,7 +156,7 @@ def _plain_text(
     limits: DecodeLimits,
     chars: int | None = None,
 ) -> str:
-    """A text file, or at least its first ``chars`` + 1 characters."""
+    """Returns a text file, or at least its first ``chars`` + 1 characters."""
     if not media.mime.startswith(TEXT_MIMES):
         raise not_read(media, ["document"], "from which no text is read")
     with decoding(media, "text"):
@@ -161,7 +173,7 @@ def _plain_text(
 def _steps(
     decoder: str, media: Media, limits: DecodeLimits, **options: Any
 ) -> Generator[Step, None, None]:
-    """The steps of a decoder of this module, within the limit of time."""
+    """Yields the steps of a decoder of this module, within the time limit."""
     data = whole_bytes(media, limits)
     if media.mime != "application/pdf":
         raise not_read(media, ["document"], "not a PDF")
@@ -191,7 +203,10 @@ def _pdf_text(
 
 
 def box_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
-    """A step per page: the pieces of its text as JSON. Runs in the decoding process."""
+    """Returns a step per page: the pieces of its text as JSON.
+
+    Runs in the decoding process.
+    """
     return (
         _boxes(media, document, number, limits)
         for document, number in _pages(media, limits)
@@ -199,7 +214,7 @@ def box_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
 
 
 def count_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
-    """One step: the number of pages. Runs in the decoding process."""
+    """Returns one step: the number of pages. Runs in the decoding process."""
     return (
         Step({"pages": len(document)})
         for document, number in _pages(media, limits)
@@ -214,7 +229,10 @@ def page_steps(
     scale: float,
     numbers: Sequence[int] | None = None,
 ) -> Iterator[Step]:
-    """A step per page: its pixels, row by row. Runs in the decoding process."""
+    """Returns a step per page: its pixels, row by row.
+
+    Runs in the decoding process.
+    """
     return (
         _rendered(media, document, number, scale, limits)
         for document, number in _pages(media, limits)
@@ -223,12 +241,12 @@ def page_steps(
 
 
 def text_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
-    """A step per page: its text. Runs in the decoding process."""
+    """Returns a step per page: its text. Runs in the decoding process."""
     return (_words(document, number) for document, number in _pages(media, limits))
 
 
 def _pages(media: Media, limits: DecodeLimits) -> Iterator[tuple[Any, int]]:
-    """The opened PDF with each page's number.
+    """Returns an iterator over the opened PDF with each page's number.
 
     The import is not part of a step, so it has no limit.
     """
@@ -300,7 +318,7 @@ def _boxes(
         pieces = text.count_rects()
         text_boxes: list[TextBox] = []
         if pieces > _MOST_PIECES:
-            # positions would take too long: lines one below the other
+            # Positions would take too long, so lines are placed one below the other.
             for index, line in enumerate(text.get_text_bounded().splitlines()):
                 words = " ".join(line.split())
                 if words:
@@ -323,9 +341,9 @@ def _upright(
     size: tuple[float, float],
     turns: int,
 ) -> tuple[float, float, float, float]:
-    """The box of a page after clockwise quarter turns.
+    """Returns the box of a page after clockwise quarter turns.
 
-    ``box`` has left, bottom, right, top from the lower left corner; the result has
+    ``box`` has left, bottom, right, top from the lower left corner. The result has
     left, top, right, bottom from the upper left corner.
     """
     (left, bottom, right, top), (width, height) = box, size

@@ -1,7 +1,8 @@
-"""Guards decoders: complete files, typed errors, no warnings of libraries.
+"""Guards decoders.
 
-A medium that cannot be read is *damaged* (CorruptMediaError), which is the fault of its
-author, or *unsupported* by mmeval (UnsupportedMediaError), which is not.
+It checks that files are complete, raises typed errors, and silences the warnings of
+libraries. A medium that cannot be read is *damaged* (CorruptMediaError) or
+*unsupported* by mmeval (UnsupportedMediaError). Only damage is the fault of the author.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _UNSUPPORTED_CLASSES = (
     "PatchWelcomeError",
     "UnknownCodecError",
 )
-"""Names of PyAV's errors: the package is optional."""
+"""The names of PyAV's errors. They are names, because the package is optional."""
 _UNSUPPORTED_WORDS = re.compile(
     r"\b(?:unsupported|not (?:yet )?(?:supported|implemented|available)|"
     r"unknown (?:pixel mode|raw mode|compression|data organization)|cannot handle)\b",
@@ -46,7 +47,7 @@ _UNSUPPORTED_WORDS = re.compile(
 )
 """Phrases of Pillow and trimesh for unsupported features.
 
-They have neither classes nor codes for them.
+These libraries have neither classes nor codes for them.
 """
 _TEXT_TYPES = ("text/", "model/mtl")
 """Types that are read only as text."""
@@ -61,18 +62,20 @@ _ADDRESS = re.compile(r"(?:\bimage )?(?:\bfile )?<[^<>]* at 0x[0-9a-fA-F]+>")
 
 
 def whole_bytes(media: Media, limits: DecodeLimits) -> bytes:
-    """All bytes of a medium.
+    """Returns all bytes of a medium.
 
-    Raises CorruptMediaError if there are none, or fewer than its container declares.
+    Raises CorruptMediaError if there are no bytes, or fewer than the container
+    declares.
     """
     within(media, "max_bytes", limits.max_bytes, media.size, "bytes")
     data = media.read()
     if not data:
-        raise CorruptMediaError(f"{media.label}: it is empty (0 bytes)")
+        raise CorruptMediaError(f"{media.label}: the file is empty (0 bytes)")
     missing = missing_bytes(data, media.mime)
     if missing:
         raise CorruptMediaError(
-            f"{media.label}: it is cut short, {missing} bytes are missing at its end"
+            f"{media.label}: it is cut short, and {missing} bytes are missing at its "
+            "end"
         )
     return data
 
@@ -82,11 +85,14 @@ def not_read(
     kinds: Iterable[MediaKind],
     expected: str,
 ) -> ContentError:
-    """The error for a medium of a type that a decoder of some kinds does not read.
+    """Returns the error for a medium of a type that a decoder does not read.
 
-    It is unsupported if it is of a known format of these kinds, or text in another
-    encoding. It is corrupt (a wrong answer) if its format is unknown, of another kind
-    or plain text, or a truncated archive. ``expected`` says what it should be.
+    ``kinds`` are the kinds that the decoder reads.
+
+    The medium is unsupported if it has a known format of these kinds, or is text in
+    another encoding. It is corrupt (a wrong answer) if its format is unknown, of
+    another kind or plain text, or if it is a truncated archive. ``expected`` completes
+    the message.
     """
     message = f"{media.label}: it is {media.mime}, {expected}"
     if media.kind not in kinds or media.mime.startswith(_TEXT_TYPES):
@@ -96,7 +102,7 @@ def not_read(
         if _CONTROL.search(data, 0, SNIFF_BYTES):
             return CorruptMediaError(message)
         return UnsupportedMediaError(
-            f"{media.label}: it is text in another encoding than UTF-8 or UTF-16"
+            f"{media.label}: it is text, but its encoding is not UTF-8 or UTF-16"
         )
     if media.mime == ZIP and not has_directory(io.BytesIO(data)):
         return CorruptMediaError(f"{media.label}: it is a zip without a directory")
@@ -109,9 +115,9 @@ def not_read(
 
 @contextlib.contextmanager
 def decoding(media: Media, form: str) -> Iterator[None]:
-    """Convert exceptions of decoders into errors that name the medium.
+    """Converts exceptions of decoders into errors that name the medium.
 
-    NotImplementedError, and what libraries raise instead of it, becomes
+    NotImplementedError, and exceptions that libraries raise instead of it, become
     UnsupportedMediaError.
     """
     try:
@@ -120,13 +126,13 @@ def decoding(media: Media, form: str) -> Iterator[None]:
         raise
     except MemoryError:
         raise MediaLimitError(
-            f"{media.label}: decoding it as {form} needs more memory than available"
+            f"{media.label}: decoding it as {form} needs more memory than is available"
         ) from None
-    except BaseException as error:  # decoders may raise anything for hostile bytes
+    except BaseException as error:  # Decoders may raise anything for hostile bytes.
         kind = type(error).__name__
         if kind != _PANIC and not isinstance(error, Exception):
             raise
-        # memory addresses are removed: the same file has the same reason
+        # Memory addresses are removed, so that the same file has the same reason.
         message = _ADDRESS.sub("the file", str(error))
         first_line = message.strip().partition("\n")[0]
         reason = first_line[:300] or kind
@@ -141,7 +147,7 @@ def decoding(media: Media, form: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Silence warnings and Pillow's log. Do not hold it across a ``yield``."""
+    """Silences warnings and Pillow's log. Do not hold it across a ``yield``."""
     log = logging.getLogger("PIL")
     before = log.level
     log.setLevel(logging.CRITICAL + 1)

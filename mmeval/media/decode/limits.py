@@ -15,26 +15,26 @@ _SMALL_FILE = 4 * 2**20
 class DecodeLimits:
     """Limits for decoding one medium. All limits are inclusive.
 
-    ``max_seconds`` is wall time, checked between blocks of sound, frames and pages.
-    Steps in the decoding process have limits enforced by the kernel: a picture, a page,
-    the text of a page, a mesh.
+    ``max_seconds`` is wall time. It is checked between blocks of sound, frames and
+    pages. A step in the decoding process is a drawing, a page, the text of a page or a
+    mesh. The kernel enforces its limits.
     """
 
     max_bytes: int = MAX_MEDIA_BYTES
     max_pixels: int = 36_000_000
-    """Pixels of one picture; 8K has 33 million."""
+    """The number of pixels of one picture. An 8K picture has 33 million."""
     max_drawn_pixels: int = 12_000_000
-    """Pixels of a picture drawn from shapes (SVG, a page).
+    """The number of pixels of a picture that is drawn from shapes (SVG, a page).
 
     Drawing may need several layers of this size.
     """
     max_audio_seconds: float = 3600.0
     max_audio_samples: int = 200_000_000
-    """Samples of all channels; four bytes each once decoded."""
+    """The number of samples of all channels. A decoded sample has four bytes."""
     max_video_frames: int = 100_000
-    """Decoded frames, including those that are only skipped."""
+    """The number of decoded frames, including skipped frames."""
     max_video_pixels: int = 4096 * 2304
-    """Pixels of one frame."""
+    """The number of pixels of one frame."""
     max_mesh_vertices: int = 2_000_000
     max_mesh_faces: int = 4_000_000
     max_pages: int = 500
@@ -43,17 +43,23 @@ class DecodeLimits:
     max_step_seconds: float = 1.25
     """Processor seconds of a step, for a small file."""
     max_step_bytes: int = 184 * 2**20
-    """Memory of a step beyond the decoder's own, for a small file.
+    """The memory of a step in addition to the decoder's own memory, for a small file.
 
-    It is checked for pictures, too.
+    It is also checked for pictures.
     """
 
     def step_seconds(self, size: int) -> float:
-        """Processor seconds of a step: 0.5 more per MiB of the file above 4 MiB."""
+        """Returns the maximum processor seconds of a step for a file of this size.
+
+        Each MiB of the file above 4 MiB adds 0.5 seconds.
+        """
         return self.max_step_seconds + max(0, size - _SMALL_FILE) / 2**21
 
     def step_bytes(self, size: int) -> int:
-        """Bytes of memory of a step: 24 more per byte of the file above 4 MiB."""
+        """Returns the maximum bytes of memory of a step for a file of this size.
+
+        Each byte of the file above 4 MiB adds 24 bytes.
+        """
         return self.max_step_bytes + 24 * max(0, size - _SMALL_FILE)
 
 
@@ -67,7 +73,10 @@ def within(
     actual: float,
     unit: str,
 ) -> None:
-    """Raise MediaLimitError with medium and limit if ``actual`` exceeds ``maximum``."""
+    """Raises MediaLimitError if ``actual`` exceeds ``maximum``.
+
+    The message names the medium and the limit.
+    """
     if actual > maximum:
         raise MediaLimitError(
             f"{media.label}: {actual:.15g} {unit} found, above the limit {limit} = "

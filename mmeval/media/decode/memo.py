@@ -1,8 +1,8 @@
 """Caches decoded results with their medium.
 
-Several metrics score the same trial one after the other. All get the same result, as a
-copy if it can be changed, so that no score depends on the order of metrics. Errors are
-not cached.
+Several metrics score the same trial one after the other. All get the same result. They
+get a copy if the result can be changed, so that no score depends on the order of
+metrics. Errors are not cached.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mmeval.media.decode.limits import DEFAULT_LIMITS, DecodeLimits
 from mmeval.media.media import Media
 
 MAX_KEPT_BYTES = 2**26
-"""Maximum size of a cached result; a larger one is decoded at each call.
+"""The maximum size of a cached result. A larger result is decoded at each call.
 
 A trial may have many media, and memory is scarcer than time.
 """
@@ -25,7 +25,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Decoder(Protocol[T_co]):
-    """Decodes a whole medium."""
+    """A function that decodes a whole medium."""
 
     def __call__(
         self, media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS
@@ -37,9 +37,9 @@ def decoded_once(
     size: Callable[[T], int],
     copy: Callable[[T], T] | None = None,
 ) -> Callable[[Decoder[T]], Decoder[T]]:
-    """Cache the results of a decoder on the medium, one per set of limits.
+    """Caches the results of a decoder on the medium, one per set of limits.
 
-    ``size`` returns the bytes of a result. ``copy`` copies a result that can be
+    ``size`` returns the size of a result in bytes. ``copy`` copies a result that can be
     changed.
     """
 

@@ -33,22 +33,27 @@ _FLOATS = re.compile(rb"(?m)^([^\S\n]*property\s+)float(32)?(?=\s)")
 
 
 class MeshArrays(NamedTuple):
-    """Coordinates of vertices (n x 3), vertices of faces (m x 3; empty for points)."""
+    """The coordinates of vertices (n x 3), and the vertices of faces (m x 3).
+
+    ``faces`` is empty for a point cloud.
+    """
 
     vertices: NDArray[np.float64]
     faces: NDArray[np.int64]
 
 
 def mesh_arrays(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> MeshArrays:
-    """The geometry of an obj, off, ply, stl, glb or gltf; points if it has no faces.
+    """Returns the geometry of an obj, off, ply, stl, glb or gltf file.
+
+    If the file has no faces, the result is a point cloud.
 
     Materials, textures and colours are ignored, and references to other files are not
-    followed. The parts of a scene are combined in their places. Vertices at the same
-    place are merged. The arrays are read-only; trimesh is not imported into this
+    followed. The parts of a scene are combined at their positions. Vertices at the same
+    position are merged. The arrays are read-only. trimesh is not imported into this
     process.
 
-    Raises the errors of this package. A file that requires features that mmeval does
-    not read (compressed geometry, buffers in other files) is unsupported.
+    Raises the errors of this package. A file is unsupported if it requires features
+    that mmeval does not read (compressed geometry, buffers in other files).
     """
     return _arrays(media, limits)
 
@@ -61,17 +66,21 @@ def _bytes_of(arrays: MeshArrays) -> int:
 def raw_mesh_arrays(
     media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> MeshArrays:
-    """The geometry as in the file: no vertex is merged or left out.
+    """Returns the geometry as in the file. No vertex is merged or left out.
 
     The parts of a scene are combined as in :func:`mesh_arrays`. Polygons are cut into
-    triangles. Read-only arrays, decoded once. Raises the errors of this package.
+    triangles. The arrays are read-only, and they are decoded once. Raises the errors of
+    this package.
     """
     return _arrays(media, limits, plain=True)
 
 
 @decoded_once(size=_bytes_of)
 def point_arrays(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> MeshArrays:
-    """The vertices of the file as a point cloud, without faces. Read-only arrays."""
+    """Returns the vertices of the file as a point cloud, without faces.
+
+    The arrays are read-only.
+    """
     return _arrays(media, limits, plain=True, with_faces=False)
 
 
@@ -96,7 +105,7 @@ def _arrays(media: Media, limits: DecodeLimits, **options: bool) -> MeshArrays:
                 np.frombuffer(points, np.float64).reshape(-1, 3),
                 np.frombuffer(faces, np.int64).reshape(-1, 3),
             )
-    raise CorruptMediaError(f"{media.label}: it holds no vertices")
+    raise CorruptMediaError(f"{media.label}: it contains no vertices")
 
 
 def mesh_steps(
@@ -107,14 +116,16 @@ def mesh_steps(
     plain: bool = False,
     with_faces: bool = True,
 ) -> Iterator[Step]:
-    """One step: the bytes of vertices and faces. Runs in the decoding process.
+    """Returns one step: the bytes of vertices and faces.
 
-    ``plain``: vertices are not merged. ``with_faces``: faces are included.
+    Runs in the decoding process.
+
+    With ``plain`` vertices are not merged. With ``with_faces`` faces are included.
     """
     import numpy as np
     import trimesh
 
-    # trimesh imports modules on first use: do it now, outside the limits of a step
+    # trimesh imports modules on first use. Use it now, outside the limits of a step.
     triangle = trimesh.Trimesh(np.eye(3), [[0, 1, 2]])
     for file_kind in ("ply", "obj", "off", "stl", "glb"):
         file: Any = triangle.export(file_type=file_kind)
@@ -151,7 +162,10 @@ def _readable(
     *,
     exact: bool,
 ) -> bytes:
-    """The file in a form that trimesh reads; ``exact``: with all digits."""
+    """Returns the file in a form that trimesh reads.
+
+    With ``exact`` all digits are kept.
+    """
     data = media.read()
     if kind in ("glb", "gltf"):
         return plain_glb(media, data)
@@ -165,14 +179,17 @@ def _readable(
     head, end, body = data.partition(b"end_header")
     if not exact or b"format ascii" not in head:
         return data
-    # trimesh reads all digits only of numbers that are declared as doubles
+    # trimesh reads all digits of a number only if it is declared as a double.
     return _FLOATS.sub(rb"\1double", head) + end + body
 
 
 def _combined_geometry(
     media: Media, scene: Any, *, merged: bool, with_faces: bool
 ) -> tuple[Any, Any]:
-    """The vertices and faces of all parts of a scene; no faces for a point cloud."""
+    """Returns the vertices and faces of all parts of a scene.
+
+    A point cloud has no faces.
+    """
     import numpy as np
     import trimesh
 
@@ -187,7 +204,7 @@ def _combined_geometry(
         solid = [mesh for mesh in meshes if len(mesh.faces)]
     parts = solid or [item for item in placed if len(getattr(item, "vertices", ()))]
     if not parts:
-        raise CorruptMediaError(f"{media.label}: it holds no vertices")
+        raise CorruptMediaError(f"{media.label}: it contains no vertices")
     for part in parts:
         if part.vertices.shape[1:] != (3,):
             raise CorruptMediaError(

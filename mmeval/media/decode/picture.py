@@ -22,16 +22,17 @@ log = logging.getLogger(__name__)
 _SVG = "image/svg+xml"
 _ORIENTATION = 0x0112
 _CONVERTED = 8
-"""Bytes per pixel while there are two pictures of four bytes per pixel."""
+"""The bytes per pixel while there are two pictures of four bytes per pixel."""
 _LOADED = {"1": 5, "L": 5, "P": 5, "RGB": 5, "RGBA": 5, "I": 9, "F": 9}
-"""Bytes per pixel at the peak, by mode; ``_CONVERTED`` for all others."""
+"""The bytes per pixel at the peak, by mode. ``_CONVERTED`` is for all other modes."""
 _READERS = {"AVIF": 6, "WEBP": 8, "TIFF": 3}
-"""Additional bytes per pixel of a reader.
+"""The additional bytes per pixel of a reader.
 
-A progressive JPEG keeps all coefficients, see ``_decoded``.
+A progressive JPEG also needs more, because its reader keeps all coefficients (see
+``_decoded``).
 """
 _FRAME = 4
-"""Bytes per pixel for the canvas of an animation."""
+"""The bytes per pixel for the canvas of an animation."""
 
 
 def _kept_size(picture: Image) -> int:
@@ -44,17 +45,22 @@ def _copy(picture: Image) -> Image:
 
 @decoded_once(size=_kept_size, copy=_copy)
 def image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
-    """The picture, upright, RGB or (if transparent) RGBA; an animation's first frame.
+    """Returns the upright picture as RGB or, if it is transparent, as RGBA.
+
+    For an animation this is its first frame.
 
     16-bit grey is scaled to 8 bits. An SVG is drawn in its own size, as RGBA, with one
-    font for all text. Decoded once; each call returns a copy. Raises the errors of this
-    package.
+    font for all text. The picture is decoded once, and each call returns a copy. Raises
+    the errors of this package.
     """
     return _decoded(media, limits, upright=True)
 
 
 def stored_image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
-    """Like ``image``, but without the file's orientation. Decoded at each call."""
+    """Returns the picture like ``image``, but in the file's orientation.
+
+    It is decoded at each call.
+    """
     return _decoded(media, limits, upright=False)
 
 
@@ -81,7 +87,7 @@ def _decoded(
             with _opened(data, kind) as picture:
                 pixels = picture.width * picture.height
                 within(media, "max_pixels", limits.max_pixels, pixels, "pixels")
-                # bytes per pixel while it is loaded and converted
+                # The bytes per pixel while the picture is loaded and converted.
                 pixel_bytes = _LOADED.get(picture.mode, _CONVERTED)
                 is_progressive = picture.info.get("progressive")
                 pixel_bytes += 6 if is_progressive else _READERS.get(kind, 0)
@@ -95,12 +101,12 @@ def _decoded(
             reported = re.search("[0-9]+", str(error))
             pixels = int(reported[0]) if reported else 0
             within(media, "max_pixels", limits.max_pixels, pixels, "pixels")
-            # Pillow's limit, if ours is higher
+            # Pillow's own limit was exceeded, which may be lower than ours.
             raise MediaLimitError(f"{media.label}: {error}") from None
 
 
 def _opened(data: bytes, kind: str) -> Image:
-    """The picture, without decoding its pixels.
+    """Opens the picture without decoding its pixels.
 
     Raises NotImplementedError for a depth, compression or format that Pillow does not
     read.
@@ -113,7 +119,7 @@ def _opened(data: bytes, kind: str) -> Image:
         raise NotImplementedError(f"this Pillow does not read {kind}") from None
     except PIL.UnidentifiedImageError:
         pass
-    # Pillow does not report the reason; calling the reader of the format does
+    # Pillow does not report the reason, but the reader of the format does.
     reader, accepts = PIL.Image.OPEN[kind]
     accepted = accepts is None or accepts(data[:16])
     if isinstance(accepted, str):
@@ -121,7 +127,7 @@ def _opened(data: bytes, kind: str) -> Image:
     try:
         return reader(io.BytesIO(data), "")
     except SyntaxError as error:
-        # readers look up the layout in a table of supported ones
+        # Readers look up the layout in a table of supported layouts.
         if isinstance(error.__cause__, KeyError):
             raise NotImplementedError(f"{kind} of this layout: {error}") from error
         raise
@@ -130,7 +136,7 @@ def _opened(data: bytes, kind: str) -> Image:
 def _check_memory(
     media: Media, limits: DecodeLimits, picture: Image, pixel_bytes: int
 ) -> None:
-    """Check the memory at the peak, with ``pixel_bytes`` per pixel."""
+    """Checks the memory at the peak, with ``pixel_bytes`` per pixel."""
     size = picture.width * picture.height * pixel_bytes
     within(media, "max_step_bytes", limits.max_step_bytes, size, "bytes of memory")
 
@@ -148,17 +154,17 @@ def _upright(
             if turned:
                 _check_memory(media, limits, picture, _CONVERTED)
                 ImageOps.exif_transpose(picture, in_place=True)
-    # with a damaged orientation tag, the pixels are still valid
+    # The pixels are valid even if the orientation tag is damaged.
     except (CorruptMediaError, UnsupportedMediaError) as error:
         log.debug("%s", error)
     return picture
 
 
 def _rgb(picture: Image) -> Image:
-    """As RGB, or RGBA if it is transparent.
+    """Returns the picture as RGB, or as RGBA if it is transparent.
 
-    Grey of 16 or more bits is scaled to 8, one strip at a time; Pillow would clip it to
-    white.
+    Grey of 16 or more bits is scaled to 8 bits, one strip at a time, because Pillow
+    would clip it to white.
     """
     import numpy as np
     from PIL import Image as Pictures

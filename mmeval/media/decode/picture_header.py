@@ -18,18 +18,21 @@ PICTURE_FORMATS = {
     "image/tiff": "TIFF",
     "image/avif": "AVIF",
 }
-"""Raster formats whose reader runs in this process: that of EPS starts a program."""
+"""Raster formats that are read in this process. EPS is missing, because its reader
+starts a program."""
 
 
 MAX_SCANS = 200
-"""Maximum scans of a JPEG. A progressive one has about ten; each covers all pixels."""
+"""The maximum number of scans of a JPEG. A progressive JPEG has about ten scans. Each
+scan covers all pixels."""
 MAX_PIECES = 100_000
-"""Maximum chunks of a PNG, or segments of a JPEG and bytes between them.
+"""The maximum number of chunks of a PNG, or of segments of a JPEG and bytes between
+them.
 
 A PNG of 512 MiB in usual chunks has 65,536.
 """
 _MARKER = re.compile(rb"\xff([^\x00\xd0-\xd7\xff])")
-"""The last of several 0xff bytes, which are allowed before a marker."""
+"""A marker of a JPEG. Several 0xff bytes may come before it; the last one counts."""
 _SCAN, _END = 0xDA, 0xD9
 _UNREAD_FRAMES = (0xC5, 0xC6, 0xC7, 0xCB, 0xCD, 0xCE, 0xCF, 0xF7)
 """Frames of a JPEG that libjpeg does not read.
@@ -39,9 +42,9 @@ They are hierarchical, lossless with arithmetic coding, or JPEG-LS.
 
 
 def check_size(media: Media, *, limits: DecodeLimits) -> None:
-    """Check the declared size of a picture without reading its pixels.
+    """Checks the declared size of a picture without reading its pixels.
 
-    Raises MediaLimitError for too many pixels, CorruptMediaError for a header that
+    Raises MediaLimitError for too many pixels, and CorruptMediaError for a header that
     cannot be read.
     """
     import PIL.Image
@@ -59,9 +62,12 @@ def check_size(media: Media, *, limits: DecodeLimits) -> None:
 
 
 def check_pieces(data: bytes, kind: str) -> None:
-    """Check the number of chunks or segments of a PNG or JPEG (``kind``, as in Pillow).
+    """Checks the number of chunks or segments of a PNG or JPEG.
 
-    Raises ValueError for too many, NotImplementedError for an unsupported type of JPEG.
+    ``kind`` is the name of the format in Pillow.
+
+    Raises ValueError for too many chunks or segments, and NotImplementedError for an
+    unsupported type of JPEG.
     """
     if kind == "PNG":
         _check_png(data)
@@ -79,7 +85,10 @@ def _check_png(data: bytes) -> None:
 
 
 def _check_jpeg(data: bytes) -> None:
-    """Check up to the end of the picture: data after it (a film, say) is ignored."""
+    """Checks the segments up to the end of the picture.
+
+    Data after the picture, such as a film, is ignored.
+    """
     position = 2
     count = scans = 0
     is_scan = False

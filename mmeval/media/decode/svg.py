@@ -1,7 +1,7 @@
 """Draws SVG pictures in the decoding process, after a check of their XML.
 
-The check is one pass: the SVG must not declare entities or refer to anything outside.
-Endless nesting or repetition is stopped by the library or the limits of the process.
+The check reads the SVG once. The SVG must not declare entities or refer to anything
+outside. The library or the limits of the process stop endless nesting or repetition.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mmeval.media.decode.limits import DecodeLimits, within
 from mmeval.media.media import Media
 
 FONT = Path(__file__).parent / "fonts" / "DejaVuSans.ttf"
-"""The only font, used for all families and styles.
+"""The only font. It is used for all families and styles.
 
 A drawing therefore looks the same on every machine.
 """
@@ -52,7 +52,7 @@ _STYLED = ("style", "fill", "stroke", "filter", "mask", "clip-path", "cursor")
 
 
 class Size(NamedTuple):
-    """Width and height in pixels, not rounded."""
+    """The width and height in pixels, not rounded."""
 
     width: float
     height: float
@@ -63,11 +63,13 @@ def drawn(
     data: bytes,
     limits: DecodeLimits,
 ) -> bytes:
-    """The drawing as PNG in its stated size, transparent where nothing is drawn.
+    """Returns the drawing as PNG in its stated size.
 
-    Raises UnsupportedMediaError if it refers to anything outside, declares entities or
-    has unsupported elements (``foreignObject``), CorruptMediaError if it is not an SVG,
-    MediaLimitError above a limit.
+    The PNG is transparent where nothing is drawn.
+
+    Raises UnsupportedMediaError if the SVG refers to anything outside, declares
+    entities or has unsupported elements (``foreignObject``). Raises CorruptMediaError
+    if it is not an SVG, and MediaLimitError if it exceeds a limit.
     """
     within(media, "the bytes of an SVG", MAX_SVG_BYTES, len(data), "bytes")
     for step in steps_apart("mmeval.media.decode.svg:draw_steps", media, data, limits):
@@ -76,7 +78,7 @@ def drawn(
 
 
 def draw_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
-    """One step: the PNG. Runs in the decoding process."""
+    """Returns one step: the PNG. Runs in the decoding process."""
     import resvg_py
 
     def draw() -> Iterator[Step]:
@@ -104,10 +106,10 @@ def draw_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
 
 
 def checked_size(data: bytes) -> Size | None:
-    """The size that a drawing states; None if it follows from its content.
+    """Returns the size that a drawing states, or None if its content defines it.
 
     Raises NotImplementedError with the reason for an unsupported drawing, ValueError
-    for another document, and expat's error for invalid XML.
+    for a document that is not an SVG, and expat's error for invalid XML.
     """
     check = _Check()
 
@@ -145,7 +147,7 @@ class _Check:
         for full_name, value in attributes.items():
             attribute = full_name.rpartition(":")[2]
             if attribute == "href":
-                if element != "a":  # links are not followed
+                if element != "a":  # Links are not followed.
                     self._note_target(element, value.strip())
             elif attribute in _STYLED or "url(" in value.lower():
                 self._note_style(element, value)
@@ -157,7 +159,7 @@ class _Check:
             self._sheet.clear()
 
     def words(self, text: str) -> None:
-        """Collect the text of style sheets; other text cannot refer to anything."""
+        """Collects the text of style sheets. Other text cannot refer to anything."""
         if self._open and self._open[-1] == "style":
             self._sheet.append(text)
 
@@ -201,7 +203,7 @@ def _stated_size(attributes: Mapping[str, str]) -> Size | None:
     try:
         words = re.split(r"[\s,]+", attributes.get("viewBox", "").strip())
         _x, _y, box_width, box_height = map(float, words)
-    except ValueError:  # no view box
+    except ValueError:  # There is no valid view box.
         pass
     width = _pixels(attributes.get("width"), box_width)
     height = _pixels(attributes.get("height"), box_height)

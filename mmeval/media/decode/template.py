@@ -1,10 +1,10 @@
 """Renders Jinja templates in Jinja's sandbox, with a limit of their size.
 
 A template has no access to Python beyond its values. Its text, and values that ``*``
-creates, have at most ``MAX_CHARS`` characters; Jinja limits ``range``.
+creates, have at most ``MAX_CHARS`` characters. Jinja limits ``range``.
 
-Time and other memory are not limited: templates are written by users, not by models.
-Endless nested loops are stopped with Ctrl-C twice.
+Time and other memory are not limited, because templates are written by users, not by
+models. The user can stop endless nested loops by pressing Ctrl-C twice.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from jinja2 import (
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 MAX_CHARS = 4_000_000
-"""A longer text is an error: a loop in the template, or data meant for a document."""
+"""A longer text is an error. Its cause is a loop in the template, or data that belongs
+in a document."""
 
 MAX_EXPONENT = 64
 _MOST_KEYS_SHOWN = 5
@@ -43,7 +44,10 @@ _EXPRESSION = re.compile(r"\s*\{\{(.*)\}\}\s*", re.DOTALL)
 
 
 def _joined(chunks: Iterable[str]) -> str:
-    """The chunks of a template in one text. Jinja's function has no limit."""
+    """Joins the chunks of a template into one string.
+
+    Jinja's own function has no limit.
+    """
     out: list[str] = []
     length = 0
     for chunk in chunks:
@@ -57,7 +61,7 @@ def _joined(chunks: Iterable[str]) -> str:
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """The sandbox; ``*`` and ``**`` cannot create huge values."""
+    """A sandbox in which ``*`` and ``**`` cannot create huge values."""
 
     intercepted_binops = frozenset({"*", "**"})
 
@@ -88,19 +92,19 @@ _ENVIRONMENT = _Sandbox(
 
 
 def mapping_fault(value: Mapping[str, Any]) -> str:
-    """Why a mapping cannot be written into a text."""
+    """Returns why a mapping cannot be written into a text."""
     keys = ", ".join(map(str, islice(value, _MOST_KEYS_SHOWN)))
     return (
-        f"a mapping is written into a text; name one of its keys ({keys}), as in "
+        f"a mapping cannot be written into a text; use one of its keys ({keys}), as in "
         "{{ column.key }}"
     )
 
 
 def _writable(value: Any) -> Any:
-    """A value that a template writes.
+    """Checks a value that a template writes, and returns it.
 
-    Raises TemplateRuntimeError for a mapping or a list of them: their Python form is a
-    mistake.
+    Raises TemplateRuntimeError for a mapping or a list of mappings, because a text must
+    not contain their Python form.
     """
     items = value if isinstance(value, (list, tuple)) else (value,)
     for item in items:
@@ -110,11 +114,14 @@ def _writable(value: Any) -> Any:
 
 
 def literal(value: Any) -> Any:
-    """The list or mapping in a text, in Python or JSON notation; filter ``literal``.
+    """Returns the list or mapping in a text, in Python or JSON notation.
+
+    This is the filter ``literal``.
 
     A text that starts with neither ``[`` nor ``{``, and any other value, is returned
-    unchanged; a blank text is null. Raises TemplateRuntimeError for an invalid list or
-    mapping, and for texts in a list without commas between them, as numpy prints them.
+    unchanged. For a blank text it returns null. Raises TemplateRuntimeError for an
+    invalid list or mapping. Also raises it for strings in a list without commas between
+    them, as numpy prints them.
     """
     if not isinstance(value, str):
         return value
@@ -133,8 +140,8 @@ def literal(value: Any) -> Any:
         was_text = False
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             is_text = token.type == tokenize.STRING
-            if is_text and was_text:  # Python would join them to one text
-                raise ValueError("a comma between two texts is missing")
+            if is_text and was_text:  # Python would join them to one string.
+                raise ValueError("a comma between two strings is missing")
             was_text = is_text or (was_text and token.type == tokenize.NL)
         return _as_json(ast.literal_eval(text))
     except (
@@ -158,7 +165,7 @@ def _as_json(value: Any) -> Any:
         return {str(key): _as_json(item) for key, item in value.items()}
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
-    raise ValueError(f"it holds {type(value).__name__}")
+    raise ValueError(f"it contains {type(value).__name__}")
 
 
 _ENVIRONMENT.filters["literal"] = literal
@@ -176,7 +183,8 @@ def _with_errors_of_jinja(function: Callable[P, T]) -> Callable[P, T]:
             raise
         except RecursionError:
             raise TemplateRuntimeError("it is nested too deeply") from None
-        except Exception as error:  # a filter or operator on an unsuitable value
+        # A filter or operator may raise any exception for an unsuitable value.
+        except Exception as error:
             reason = str(error) or type(error).__name__
             raise TemplateRuntimeError(reason) from None
 
@@ -187,7 +195,7 @@ def _with_errors_of_jinja(function: Callable[P, T]) -> Callable[P, T]:
 class BoundedTemplate:
     """A template over JSON values.
 
-    Any fault of it, and a text above the limit, is a TemplateError of jinja2.
+    A fault in the template, and a text above the limit, raise jinja2's TemplateError.
     """
 
     source: str
@@ -195,7 +203,7 @@ class BoundedTemplate:
     @cached_property
     @_with_errors_of_jinja
     def reads(self) -> frozenset[str]:
-        """The names of the values that it reads."""
+        """The names of the values that the template reads."""
         tree = _ENVIRONMENT.parse(self.source)
         names = meta.find_undeclared_variables(tree) - _ENVIRONMENT.globals.keys()
         return frozenset(names)
@@ -206,14 +214,15 @@ class BoundedTemplate:
 
     @_with_errors_of_jinja
     def content(self, values: Mapping[str, Any]) -> str:
-        """The text; a mapping written into it is an error."""
+        """Returns the text. A mapping that is written into it is an error."""
         return _template(self.source, of_row=True).render(values)
 
     @_with_errors_of_jinja
     def value(self, values: Mapping[str, Any]) -> str:
-        """The result as JSON.
+        """Returns the result as JSON.
 
-        It is the value of a template that is one expression; else its text.
+        If the template is one expression, this is the value of the expression. Else it
+        is the template's text.
         """
         expression = _expression(self.source)
         if expression is None:
@@ -233,11 +242,14 @@ def _template(source: str, *, of_row: bool = False) -> Template:
 
 @lru_cache(maxsize=256)
 def _expression(source: str) -> Callable[..., Any] | None:
-    """The compiled expression of a template that is only ``{{ expression }}``."""
+    """Returns the compiled expression of a template.
+
+    None if the template is not just ``{{ expression }}``.
+    """
     match = _EXPRESSION.fullmatch(source)
     if match is None:
         return None
     try:
         return _ENVIRONMENT.compile_expression(match[1], undefined_to_none=False)
-    except TemplateSyntaxError:  # it has several expressions
+    except TemplateSyntaxError:  # The template has several expressions.
         return None

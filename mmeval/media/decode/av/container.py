@@ -31,12 +31,15 @@ AV_FORMATS = {
 }
 """The reader of each MIME type.
 
-It is set explicitly: a guess may be a playlist, and playlists open other files.
+It is set explicitly, because a guess may be a playlist, and playlists open other files.
 """
 _BOXED = ("mp4", "mov")
 """The readers of MP4 and related formats."""
 _FAR_ABOVE = 4
-"""A smaller excess is decoded, so that the error has the actual size."""
+"""The factor above ``max_video_pixels`` from which a picture is not decoded.
+
+A smaller excess is decoded, so that the error has the actual size.
+"""
 
 
 def opened(
@@ -44,11 +47,12 @@ def opened(
     data: bytes,
     limits: DecodeLimits,
 ) -> Any:
-    """An opened PyAV container as a context manager (``Any``: PyAV is optional).
+    """Returns an opened PyAV container as a context manager.
 
-    No picture far above ``max_video_pixels`` is decoded, even if the codec declares
-    another size than the container. Raises the errors of this package, and those of
-    PyAV.
+    The type is ``Any``, because PyAV is optional.
+
+    Pictures far above ``max_video_pixels`` are not decoded, even if the codec declares
+    another size than the container. Raises the errors of this package and of PyAV.
     """
     import av
 
@@ -64,7 +68,7 @@ def opened(
         io.BytesIO(data), format=name, metadata_errors="replace", options=options
     )
     for stream in container.streams.video:
-        # None for a codec without a decoder
+        # The context is None for a codec without a decoder.
         if stream.codec_context is not None:
             stream.codec_context.options = most
     return container
@@ -75,10 +79,10 @@ def require_codec(
     media: Media,
     data: bytes,
 ) -> None:
-    """Check that PyAV knows the codec of a stream.
+    """Checks that PyAV knows the codec of a stream.
 
-    Raises NotImplementedError if it does not, CorruptMediaError if that is because its
-    description is damaged.
+    Raises NotImplementedError if the codec is unknown. If the cause is a damaged
+    description of the codec, it raises CorruptMediaError instead.
     """
     if stream.codec_context is not None:
         return
@@ -96,10 +100,10 @@ def decoded(
     *,
     has_begun: bool = False,
 ) -> Iterator[Any]:
-    """The frames of a stream, from the current position.
+    """Yields the frames of a stream, from the current position.
 
-    After the first frame the codec is supported, so "not implemented" then means
-    damage: raises ValueError.
+    If the first frame could be decoded, the codec is supported. A later "not
+    implemented" therefore means damage, and raises ValueError.
     """
     import av
 
@@ -109,5 +113,5 @@ def decoded(
             yield frame
     except av.error.PatchWelcomeError as error:
         if has_begun:
-            raise ValueError("what follows its first frames is damaged") from error
+            raise ValueError("the data after its first frames is damaged") from error
         raise

@@ -34,11 +34,11 @@ _SOUND_FILE_MIMES = frozenset(
 )
 _WAVE = "audio/wav"
 _WHOLE_NUMBERS_OF_64_BITS = (1, 64)
-"""Code and bits of a WAV that PyAV reads and libsndfile does not."""
+"""The code and bits of a WAV that PyAV reads but libsndfile does not."""
 _UNKNOWN_LENGTH = 1 << 62
-"""Frames that libsndfile reports for a FLAC stream of unknown length.
+"""The number of frames that libsndfile reports for a FLAC stream of unknown length.
 
-It cannot read such a stream to its end.
+libsndfile cannot read such a stream to its end.
 """
 _AUDIO_BLOCK = 1 << 20
 _SAMPLE_BYTES = 4
@@ -51,9 +51,9 @@ LOUDEST = 1e9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Audio:
-    """Sound of full scale 1.
+    """A sound with a full scale of 1.
 
-    ``samples`` are float32 (n, channels) and read-only, ``rate`` is in Hz.
+    ``samples`` are float32 (n, channels) and read-only. ``rate`` is in Hz.
     """
 
     samples: np.ndarray[Any, np.dtype[np.float32]]
@@ -70,11 +70,13 @@ def _kept_size(sound: Audio) -> int:
 
 @decoded_once(size=_kept_size)
 def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
-    """The whole sound with its rate and channels; for a video, its sound track.
+    """Returns the whole sound with its rate and channels.
 
-    Samples outside -1..1, which MP3 and float files may have, are kept up to
-    ``LOUDEST``. Decoded once: all calls share the read-only samples. Raises the errors
-    of this package; a sound without samples, or with NaN or infinite samples, is
+    For a video this is its sound track.
+
+    MP3 and float files may have samples outside -1..1. They are kept up to ``LOUDEST``.
+    The sound is decoded once, and all calls share the read-only samples. Raises the
+    errors of this package. A sound without samples, or with NaN or infinite samples, is
     corrupt.
     """
     import numpy
@@ -92,7 +94,7 @@ def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
             rate = rate or block.rate
             clock.check()
         if not joined.count:
-            raise CorruptMediaError(f"{media.label}: it holds no samples")
+            raise CorruptMediaError(f"{media.label}: it contains no samples")
         samples = joined.whole()
         numpy.clip(samples, -LOUDEST, LOUDEST, out=samples)
         samples.flags.writeable = False
@@ -101,7 +103,10 @@ def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SoundStart:
-    """The start of a sound in one channel, samples (n,). ``more``: it goes on."""
+    """The start of a sound in one channel.
+
+    ``samples`` have the shape (n,). ``more`` is True if the sound continues.
+    """
 
     samples: np.ndarray[Any, np.dtype[np.float32]]
     rate: int
@@ -111,10 +116,12 @@ class SoundStart:
 def sound_start(
     media: Media, seconds: float, *, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> SoundStart:
-    """The first seconds of a sound, channels averaged, clipped to -1..1.
+    """Returns the first seconds of a sound in one channel.
 
-    No more is decoded, so the sound may exceed the limits. Raises the errors of this
-    package.
+    The channels are averaged, and samples are clipped to -1..1.
+
+    The rest is not decoded, so the sound may exceed the limits. Raises the errors of
+    this package.
     """
     import numpy
 
@@ -134,7 +141,7 @@ def sound_start(
                 break
             clock.check()
         if not count:
-            raise CorruptMediaError(f"{media.label}: it holds no samples")
+            raise CorruptMediaError(f"{media.label}: it contains no samples")
         most = int(seconds * rate)
         return SoundStart(numpy.concatenate(mono_blocks)[:most], rate, count > most)
 
@@ -154,7 +161,10 @@ def _finite(
 def _blocks(
     media: Media, limits: DecodeLimits, *, whole: bool
 ) -> Generator[Audio, None, None]:
-    """The sound in blocks; ``whole``: its declared size must be within the limits."""
+    """Returns the sound in blocks.
+
+    With ``whole`` the declared size of the sound must be within the limits.
+    """
     data = whole_bytes(media, limits)
     if media.mime == _WAVE:
         data = whole_wave(data)
@@ -168,7 +178,8 @@ def _blocks(
 
 
 class _Joined:
-    """Samples that grow in place: joining blocks would need twice the memory."""
+    """Samples that grow in place, because joining blocks would need twice the
+    memory."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -197,7 +208,7 @@ def _check_audio_size(
     media: Media, limits: DecodeLimits, frames: int, channels: int, rate: int
 ) -> None:
     if rate <= 0:
-        raise CorruptMediaError(f"{media.label}: its rate is {rate} Hz")
+        raise CorruptMediaError(f"{media.label}: its sampling rate is {rate} Hz")
     samples = frames * channels
     within(
         media, "max_audio_seconds", limits.max_audio_seconds, frames / rate, "seconds"
@@ -215,10 +226,10 @@ def _check_audio_size(
 def _sound_file_blocks(
     media: Media, data: bytes, limits: DecodeLimits, *, whole: bool
 ) -> Generator[Audio, None, None]:
-    """The blocks, read with libsndfile.
+    """Yields the blocks of a sound, read with libsndfile.
 
-    Raises NotImplementedError for an unsupported codec or depth, and the errors of
-    soundfile.
+    Raises NotImplementedError for an unsupported codec or depth. Also raises the errors
+    of soundfile.
     """
     import soundfile
 
@@ -240,11 +251,11 @@ def _sound_file_blocks(
         while len(samples := file.read(block, dtype="float32", always_2d=True)):
             count += len(samples)
             yield Audio(samples, file.samplerate)
-        # the declared length of MPEG audio is an estimate
+        # The declared length of MPEG audio is only an estimate.
         if count < declared and media.mime != "audio/mpeg":
             raise CorruptMediaError(
-                f"{media.label}: it is cut short, {count} of {declared} frames could "
-                "be read"
+                f"{media.label}: it is cut short, and only {count} of {declared} "
+                "frames could be read"
             )
 
 
@@ -261,7 +272,7 @@ def _sound_track_blocks(
         resampler = av.AudioResampler(
             format="flt", layout=stream.layout, rate=stream.rate
         )
-        # None flushes the resampler
+        # None flushes the resampler.
         for frame in chain(decoded(container, stream), (None,)):
             for part in resampler.resample(frame):
                 channels = len(part.layout.channels)

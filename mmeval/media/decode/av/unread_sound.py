@@ -1,7 +1,7 @@
 """Distinguishes a sound that libsndfile does not support from a damaged one.
 
-Its errors do not: it reports an unknown codec of a WAV as malformed, and a truncated
-FLAC as unimplemented. So the header is read here.
+The errors of libsndfile do not distinguish them. It reports an unknown codec of a WAV
+as malformed, and a truncated FLAC as unimplemented. So the header is read here.
 """
 
 from __future__ import annotations
@@ -11,22 +11,23 @@ from collections.abc import Collection, Mapping
 from mmeval.media.decode.container_header import wave_format
 
 _WAV_BITS: Mapping[int, Collection[int]] = {1: range(1, 33), 3: (32, 64)}
-"""Bits per sample that libsndfile reads, for integers (1) and floats (3)."""
+"""The bits per sample that libsndfile reads, for integers (1) and floats (3)."""
 _WAV_CODECS = (0x02, 0x06, 0x07, 0x11, 0x31, 0x38, 0x40, 0x55)
 """Other codecs of WAV that libsndfile reads.
 
-Microsoft ADPCM, A-law, mu-law, IMA ADPCM, GSM, NMS, G.721, MP3.
+They are Microsoft ADPCM, A-law, mu-law, IMA ADPCM, GSM, NMS, G.721 and MP3.
 """
 _FLAC_DEPTHS = (8, 16, 24)
 _STREAM_INFO = b"\0\0\0\x22"
 _OGG_CODECS = (b"Speex   ", b"CELT    ", b"PCM     ", b"\x80theora", b"fishead\0")
 _OGG_CODEC_PLACE = 28
 _UNIMPLEMENTED = (4, 18, 78)
-"""Codes of libsndfile: unsupported or unimplemented encoding, WavPack."""
+"""The error codes of libsndfile for unsupported or unimplemented encodings, and for
+WavPack."""
 _REFUSED_HEADER = (29, 64)
-"""Codes for an unspecified error and a malformed header.
+"""The error codes for an unspecified error and a malformed header.
 
-A WAV of an unknown codec has one of them.
+A WAV with an unknown codec causes one of them.
 """
 
 
@@ -35,13 +36,13 @@ def is_unread(
     mime: str,
     code: int,
 ) -> bool:
-    """True if libsndfile rejected a sound for its codec or the depth of its samples.
+    """Returns True if libsndfile does not support the codec or the sample depth.
 
-    ``code`` is that of the error.
+    ``code`` is the code of libsndfile's error.
     """
     if mime == "audio/flac":
         if data[4:8] != _STREAM_INFO or len(data) < 22:
-            return False  # the first block is truncated
+            return False  # The first block is truncated.
         depth = (int.from_bytes(data[20:22], "big") >> 4 & 31) + 1
         return depth not in _FLAC_DEPTHS
     if mime == "audio/ogg":
@@ -49,7 +50,7 @@ def is_unread(
     if mime == "audio/wav":
         codec, bits = wave_format(data)
         if codec == 0:
-            return False  # its header is truncated
+            return False  # The header is truncated.
         if code in _REFUSED_HEADER:
             return codec not in _WAV_CODECS and bits not in _WAV_BITS.get(codec, ())
     return code in _UNIMPLEMENTED

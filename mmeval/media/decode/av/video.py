@@ -20,32 +20,35 @@ if TYPE_CHECKING:
     import numpy as np
 
     Grey: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
-    """Of shape (height, width)."""
+    """Grey levels of the shape (height, width)."""
     Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
-    """Of shape (height, width, 3)."""
+    """RGB pixels of the shape (height, width, 3)."""
 
 T = TypeVar("T")
 
 _SEEK_SECONDS = 2.0
-"""For a shorter distance, decoding the frames between is faster than seeking."""
+"""For a shorter distance, decoding the frames in between is faster than seeking."""
 _FIRST_PACKETS = 100
-"""Packets in which the first frame is searched, to find its orientation."""
+"""The number of packets in which the first frame is searched for its orientation."""
 _BRIGHTNESS_FIRST = frozenset(
     f"yuv{full}{layout}p" for full in ("", "j") for layout in ("420", "422", "444")
 ) | {"nv12"}
-"""Pixel formats whose first plane is the brightness in bytes.
+"""Pixel formats with the brightness in bytes as their first plane.
 
 Their frames are compared without conversion.
 """
 _FULL_RANGE = 2
-"""The range of a frame with brightness from 0 to 255; for others it is 16 to 235."""
+"""The range of a frame with brightness from 0 to 255. In other frames it is 16 to
+235."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """A frame: index in decoding order, time (s), pixels (height, width, 3) uint8.
+    """A frame of a video.
 
-    It is upright: rotated and mirrored as the container or the stream says.
+    ``index`` is its position in decoding order, ``time`` is in seconds, and ``rgb`` are
+    pixels (height, width, 3) in uint8. The frame is upright: it is rotated and mirrored
+    as the container or the stream states.
     """
 
     index: int
@@ -55,9 +58,10 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class VideoInfo:
-    """The declared properties of a video; ``seconds`` is 0 if no length is declared.
+    """The declared properties of a video.
 
-    Width and height are pixels of the upright frame, ``rate`` is frames per second.
+    ``width`` and ``height`` are pixels of the upright frame. ``rate`` is frames per
+    second. ``seconds`` is 0 if no length is declared.
     """
 
     width: int
@@ -72,12 +76,13 @@ def video(
     times: Sequence[float] | None = None,
     limits: DecodeLimits = DEFAULT_LIMITS,
 ) -> Iterator[Frame]:
-    """The frames, lazily: all, or those shown at ``times`` (seconds, ascending).
+    """Returns the frames of a video, lazily.
 
-    A time before the first frame gives the first frame, a time after the last the last.
-    A frame's ``index`` counts decoded frames; after a jump it continues from an
-    estimate (time by frame rate). Raises the errors of this package when it reaches the
-    frame at fault.
+    These are all frames, or those shown at ``times`` (seconds, ascending).
+
+    For a time before the first frame it yields the first frame, and for a time after
+    the last frame the last. With ``times``, the ``index`` of a frame is its position in
+    the result. Raises the errors of this package when it reaches the damaged frame.
     """
     return _checked(media, limits, _video_frames(media, limits, times))
 
@@ -85,9 +90,10 @@ def video(
 def frames_at(
     media: Media, indices: Collection[int], *, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> Iterator[Frame]:
-    """The frames with these indices in decoding order, lazily and in order.
+    """Yields the frames with these indices in decoding order.
 
-    Indices after the last frame are ignored. Raises the errors of this package.
+    Only frames up to the highest index are decoded. Indices after the last frame are
+    ignored. Raises the errors of this package.
     """
     requested = frozenset(indices)
     with contextlib.closing(_checked(media, limits, _passed(media, limits))) as frames:
@@ -105,12 +111,12 @@ def frames_by_change(
     *,
     limits: DecodeLimits = DEFAULT_LIMITS,
 ) -> Iterator[Frame]:
-    """The frames for which ``is_chosen(index, change)`` is true, lazily.
+    """Yields the frames for which ``is_chosen(index, change)`` is true.
 
-    It is called for each frame in order. ``change`` is the mean absolute difference of
-    grey levels (0 to 255) to the previous frame: 0 for the first frame, 255 for a frame
-    of another size. Only chosen frames are converted to colour. Raises the errors of
-    this package, also for a video without frames.
+    ``is_chosen`` is called for each frame in order. ``change`` is the mean absolute
+    difference of grey levels (0 to 255) to the previous frame. It is 0 for the first
+    frame, and 255 for a frame of another size. Only chosen frames are converted to
+    colour. Raises the errors of this package, also for a video without frames.
     """
     changes = _Changes()
     index = -1
@@ -136,7 +142,7 @@ class _Changes:
         self._buffers: list[Grey] = []
 
     def of(self, frame: Any) -> float:
-        """The mean absolute difference of grey levels."""
+        """Returns the mean absolute difference of grey levels."""
         import numpy as np
 
         before = self._before
@@ -165,7 +171,10 @@ class _Changes:
 
 
 class _Turn(NamedTuple):
-    """How stored pixels are shown: rows and columns are swapped, then mirrored."""
+    """The steps that make stored pixels upright.
+
+    Rows and columns are swapped for a quarter turn, then mirrored.
+    """
 
     is_quarter: bool
     mirrors_columns: bool
@@ -173,7 +182,10 @@ class _Turn(NamedTuple):
 
 
 def _turn_of(frame: Any) -> _Turn:
-    """The orientation of a frame by its display matrix, to the nearest quarter turn."""
+    """Returns the orientation of a frame, rounded to a quarter turn.
+
+    It comes from the display matrix of the frame.
+    """
     import numpy as np
 
     matrix = frame.side_data.get("DISPLAYMATRIX")
@@ -189,7 +201,7 @@ def _turn_of(frame: Any) -> _Turn:
 
 
 def _upright(frame: Any) -> Pixels:
-    """The pixels of a frame as shown."""
+    """Returns the pixels of a frame as shown."""
     import numpy as np
 
     pixels: Pixels = frame.to_ndarray(format="rgb24")
@@ -204,7 +216,9 @@ def _upright(frame: Any) -> Pixels:
 
 
 def frame_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
-    """The number of frames, counted by decoding: a container's count may be wrong.
+    """Returns the number of frames.
+
+    They are counted by decoding, because a container's count may be wrong.
 
     Raises the errors of this package.
     """
@@ -217,7 +231,7 @@ def frame_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
 def _checked(
     media: Media, limits: DecodeLimits, frames: Generator[T, None, None]
 ) -> Generator[T, None, None]:
-    """The frames, each decoded within the limit of time.
+    """Yields the frames, each decoded within the time limit.
 
     Exceptions of the decoder become errors of this package.
     """
@@ -225,8 +239,8 @@ def _checked(
     clock = Clock(media, limits)
     with contextlib.closing(frames):
         while True:
-            # Not ``quiet``: Pillow is not used here, and setting its log level for each
-            # frame would take a third more time.
+            # ``quiet`` is not used here: Pillow is not called, and setting its log
+            # level for each frame would take a third more time.
             with decoding(media, "video"), warnings.catch_warnings(action="ignore"):
                 clock.check()
                 frame = next(frames, None)
@@ -238,7 +252,7 @@ def _checked(
 def _passed(
     media: Media, limits: DecodeLimits
 ) -> Generator[tuple[float, Any], None, None]:
-    """The frames of a video as PyAV objects, with their times, without pixels."""
+    """Yields the frames of a video as PyAV objects, with times but without pixels."""
     data = whole_bytes(media, limits)
     with opened(media, data, limits) as container:
         stream = _video_stream(media, data, container, limits)
@@ -246,9 +260,11 @@ def _passed(
 
 
 def video_info(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> VideoInfo:
-    """The properties that the container declares. Raises this package's errors.
+    """Returns the properties that the container declares.
 
-    The first frame is decoded to find its orientation; if it is damaged, the video
+    Raises this package's errors.
+
+    The first frame is decoded to find its orientation. If it is damaged, the video
     counts as upright.
     """
     need("av", "video")
@@ -266,7 +282,10 @@ def video_info(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> VideoI
 
 
 def _is_on_its_side(container: Any, stream: Any) -> bool:
-    """True if the first frame has a quarter turn; PyAV only knows this of frames."""
+    """Returns True if the first frame has a quarter turn.
+
+    PyAV knows the orientation only of frames, not of streams.
+    """
     import av
 
     try:
@@ -311,7 +330,7 @@ def _video_frames(
 
 
 class _Track:
-    """The pictures of an opened video, with times in seconds from the first one."""
+    """The frames of an opened video, with times in seconds from the first frame."""
 
     def __init__(
         self, media: Media, container: Any, stream: Any, limits: DecodeLimits
@@ -324,7 +343,7 @@ class _Track:
         self._decoded = 0
 
     def frames(self) -> Iterator[tuple[float, Any]]:
-        """The frames from the current position."""
+        """Yields the frames from the current position."""
         media = self._media
         stream = self._stream
         frames = decoded(self._container, stream, has_begun=self._decoded > 0)
@@ -342,7 +361,7 @@ class _Track:
                 yield (self._decoded - 1) / float(stream.average_rate or 25), frame
 
     def jump(self, moment: float) -> Iterator[tuple[float, Any]]:
-        """The frames from the last key frame before a moment."""
+        """Returns the frames from the last key frame before a moment."""
         place = self._start + int(moment / self._stream.time_base)
         self._container.seek(place, stream=self._stream)
         return self.frames()
@@ -353,14 +372,14 @@ def _at_times(
     times: Sequence[float],
 ) -> Iterator[tuple[float, Any]]:
     if any(later < earlier for earlier, later in pairwise(times)):
-        raise ValueError("the times of frames have to ascend")
+        raise ValueError("the times of frames must be in ascending order")
     frames = track.frames()
     current = ahead = next(frames, None)
     for moment in times:
         if ahead is not None and moment - ahead[0] > _SEEK_SECONDS:
             frames = track.jump(moment)
             first = next(frames, None)
-            # the jump went backwards or too far: decode from the start
+            # The jump went backwards or too far, so decode from the start.
             if first is None or not ahead[0] <= first[0] <= moment:
                 frames = track.jump(0.0)
                 first = next(frames, ahead)

@@ -1,8 +1,8 @@
 """Reads the blocks of office files: paragraphs as ``[text]``, tables as ``["", rows]``.
 
-Runs in the decoding process. Text and slides are read from the markup that python-docx
-and python-pptx parse. The text functions of these libraries leave out text boxes,
-fields and changes, and repeat merged cells.
+It runs in the decoding process. Text and slides are read from the markup that
+python-docx and python-pptx parse. The text functions of these libraries are not used,
+because they leave out text boxes, fields and changes, and repeat merged cells.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ _DRAWN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 """A copy of a drawing's content for programs that cannot show the drawing."""
 _CHARACTERS = {"t": "", "tab": "\t", "br": "\n", "cr": "\n"}
-"""The characters of elements in a paragraph; ``t`` stands for its text."""
+"""The characters of elements in a paragraph. An element ``t`` has its own text."""
 _ROWS_A_BLOCK = 1000
 
 
 def body_blocks(file: BinaryIO) -> Iterator[list[Any]]:
-    """The paragraphs and tables of a Word document."""
+    """Yields the paragraphs and tables of a Word document."""
     yield from _flow(_trusted(docx.Document(file).element), _WORD)
 
 
 def slide_blocks(file: BinaryIO) -> Iterator[list[Any]]:
-    """The paragraphs and tables of each slide."""
+    """Yields the paragraphs and tables of each slide."""
     for slide in pptx.Presentation(file).slides:
         yield from _flow(_trusted(slide.element), _DRAWN)
 
 
 def sheet_blocks(file: BinaryIO) -> Iterator[list[Any]]:
-    """The name and the rows of each sheet that is not empty."""
+    """Yields the name and the rows of each sheet that is not empty."""
     with python_calamine.CalamineWorkbook.from_filelike(file) as book:
         for name in book.sheet_names:
             rows = map(_cells, book.get_sheet_by_name(name).iter_rows())
@@ -48,7 +48,7 @@ def sheet_blocks(file: BinaryIO) -> Iterator[list[Any]]:
 
 
 def _cells(row: list[Any]) -> list[str]:
-    """The cells of a row, without empty cells at its end.
+    """Returns the cells of a row, without empty cells at its end.
 
     Numbers are as stored, not as displayed.
     """
@@ -66,14 +66,17 @@ def _cells(row: list[Any]) -> list[str]:
 
 
 def _trusted(root: Any) -> Any:
-    """Raises ValueError for markup with a document type, whose entities are ignored."""
+    """Raises ValueError for markup with a document type.
+
+    The entities of the document type would be ignored.
+    """
     if root.getroottree().docinfo.doctype:
         raise ValueError("its markup declares a document type")
     return root
 
 
 def _flow(element: Any, names: str) -> Iterator[list[Any]]:
-    """The paragraphs and tables in the markup of Word documents and slides.
+    """Yields the paragraphs and tables in the markup of Word documents and slides.
 
     The elements ``p``, ``t``, ``tbl``, ``tr`` and ``tc`` are in the namespace
     ``names``. A table in a cell becomes text of the cell. A text box in a paragraph
@@ -92,7 +95,7 @@ def _flow(element: Any, names: str) -> Iterator[list[Any]]:
 
 
 def _text(element: Any, names: str) -> str:
-    """The text of a paragraph, without the text boxes in it."""
+    """Returns the text of a paragraph, without the text boxes in it."""
     words = []
     for child in element.iterchildren("*"):
         tag = child.tag.removeprefix(names)
@@ -108,7 +111,10 @@ def _nearest(
     tag: str,
     names: str,
 ) -> Iterator[Any]:
-    """The elements of a name inside ``element``, without those in a nested table."""
+    """Yields the elements with a tag inside ``element``.
+
+    Elements in a nested table are left out.
+    """
     for child in element.iterchildren("*"):
         if child.tag == f"{names}{tag}":
             yield child
@@ -131,7 +137,7 @@ def _rows(table: Any, names: str) -> Iterator[list[str]]:
 
 
 def _tables(rows: Iterable[list[str]]) -> Iterator[list[Any]]:
-    """The rows as tables of at most ``_ROWS_A_BLOCK`` rows."""
+    """Yields the rows as tables of at most ``_ROWS_A_BLOCK`` rows."""
     rows = iter(rows)
     while block := list(islice(rows, _ROWS_A_BLOCK)):
         yield ["", block]

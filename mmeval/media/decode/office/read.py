@@ -33,15 +33,16 @@ _LOCKED_BOOK = re.compile(
     rb"\x2f\0",
     re.DOTALL,
 )
-"""How the content of an old encrypted workbook begins."""
+"""The start of the content of an old encrypted workbook."""
 _BLOCK_CHARS = 1 << 18
 _MARKUP_CHARS = 4
-"""Minimum count of a cell or paragraph, so that empty ones are limited too."""
+"""The characters that each cell or paragraph counts in addition to its text. So the
+number of empty cells is limited too."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfficeTable:
-    """Rows of cells."""
+    """A table as rows of cells."""
 
     rows: tuple[tuple[str, ...], ...]
 
@@ -53,11 +54,11 @@ Block: TypeAlias = str | OfficeTable
 def office_blocks(
     media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> Generator[Block, None, None]:
-    """The paragraphs and tables of an office document in order, lazily.
+    """Yields the paragraphs and tables of an office document in order.
 
-    These are the body of a Word document, each slide of a presentation, or each sheet
-    of a workbook, after its name. Numbers of a workbook are as stored, without formats;
-    a cell with an error is empty.
+    These are the body of a Word document, the slides of a presentation, or the sheets
+    of a workbook. The name of a sheet comes before its rows. Numbers of a workbook are
+    as stored, without formats. A cell with an error is empty.
 
     A long table may be split. Comments, notes, headers and charts are left out. Raises
     the errors of this package.
@@ -81,7 +82,9 @@ def office_blocks(
 def office_text(
     media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS, chars: int | None = None
 ) -> str:
-    """The text in order: a line per paragraph and row, with tabs between cells.
+    """Returns the text of an office document in order.
+
+    Each paragraph and row is a line, with tabs between cells.
 
     With ``chars``, reading stops soon after this number of characters. Raises the
     errors of this package.
@@ -103,7 +106,7 @@ def office_text(
 
 
 def block_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
-    """A step per 256 KiB of blocks. Runs in the decoding process."""
+    """Returns a step per 256 KiB of blocks. Runs in the decoding process."""
     from mmeval.media.decode.office import blocks
 
     form, reader = _READERS[media.mime]
@@ -124,7 +127,8 @@ def _steps(
             is_locked = _checked_entries(media, limits, data)
         else:
             is_locked = _LOCKED_BOOK.search(data) is not None
-        if is_locked:  # calamine reports an unknown file
+        # Checked here, because calamine reports an encrypted workbook as unknown.
+        if is_locked:
             raise NotImplementedError("it is encrypted, and the password is unknown")
         for block in read(io.BytesIO(data)):
             blocks.append(block)
@@ -147,9 +151,9 @@ def _checked_entries(
     limits: DecodeLimits,
     data: bytes,
 ) -> bool:
-    """Check the declared sizes of a zip's entries before a library opens it.
+    """Checks the declared sizes of a zip's entries before a library opens it.
 
-    True if it is encrypted.
+    Returns True if the document is encrypted.
     """
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         entries = archive.infolist()

@@ -1,8 +1,8 @@
 """Reads glTF 2.0: its extensions, its buffers and the numbers of its geometry.
 
-Without an error, trimesh reads compressed, sparse and normalized numbers as zeros or
-integers, and ignores fans. It therefore gets a plain file in which these are resolved,
-and only places the parts of the scene.
+trimesh reads compressed, sparse and normalized numbers as zeros or integers, and
+ignores fans. It does not report this as an error. It therefore gets a plain file in
+which these are resolved, and only places the parts of the scene.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SUPPORTED = re.compile(
 )
 """Extensions that a file may require.
 
-Quantised numbers are read here; the others do not change the geometry.
+Quantised numbers are read here. The other extensions do not change the geometry.
 """
 _NUMBERS = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 """The type of an accessor's numbers, by its OpenGL code."""
@@ -46,12 +46,12 @@ _SHOWN_CHARS = 60
 
 
 def plain_glb(media: Media, data: bytes) -> bytes:
-    """A binary glTF with only the geometry of a ``.glb`` or ``.gltf`` file.
+    """Returns a binary glTF with only the geometry of a ``.glb`` or ``.gltf`` file.
 
-    It has no extensions, and its numbers are floats in one buffer; nodes and scenes are
-    those of the file. Raises UnsupportedMediaError for another version, an unsupported
-    extension that the geometry needs, and buffers in other files; any other exception
-    for a damaged file.
+    It has no extensions, and its numbers are floats in one buffer. The nodes and scenes
+    are those of the file. Raises UnsupportedMediaError for another version, for an
+    unsupported extension that the geometry needs, and for buffers in other files. May
+    raise any other exception for a damaged file.
     """
     tree, chunk = _opened(media, data)
     asset = tree.get("asset", {})
@@ -66,7 +66,7 @@ def plain_glb(media: Media, data: bytes) -> bytes:
     plain = _PlainFile(_Numbers(media, tree, chunk))
     meshes = []
     for mesh in tree.get("meshes", []):
-        # primitives without positions are not drawn (section 3.7.2.1)
+        # Primitives without positions are not drawn (section 3.7.2.1).
         primitives = [
             row for row in mesh["primitives"] if "POSITION" in row["attributes"]
         ]
@@ -79,7 +79,10 @@ def plain_glb(media: Media, data: bytes) -> bytes:
 
 
 def _opened(media: Media, data: bytes) -> tuple[Tree, bytes | None]:
-    """The JSON of a file, and the buffer beside it in a binary one."""
+    """Returns the JSON of a file.
+
+    For a binary file it also returns the file's own buffer, else None.
+    """
     if not data.startswith(_MAGIC):
         return json.loads(data), None
     (version,) = struct.unpack_from("<I", data, 4)
@@ -87,7 +90,7 @@ def _opened(media: Media, data: bytes) -> tuple[Tree, bytes | None]:
         raise _other_version(media, version)
     chunks: dict[bytes, bytes] = {}
     start = 12
-    # data after the buffer may be left by a writer
+    # A writer may have left data after the buffer, so the loop stops there.
     while start + 8 <= len(data) and _CHUNK_BINARY not in chunks:
         length, kind = struct.unpack_from("<I4s", data, start)
         chunk = data[start + 8 : start + 8 + length]
@@ -127,7 +130,7 @@ class _Numbers:
         self._buffers: dict[int, bytes] = {}
 
     def positions(self, index: int, extensions: Tree) -> NDArray[np.float32]:
-        """Coordinates (n, 3) of a primitive with ``extensions``."""
+        """Returns the coordinates (n, 3) of a primitive with ``extensions``."""
         import numpy as np
 
         values = self._values(index, extensions)
@@ -136,7 +139,7 @@ class _Numbers:
         return np.ascontiguousarray(values, np.float32)
 
     def indices(self, index: int, extensions: Tree) -> NDArray[np.uint32]:
-        """Indices of vertices (n,) of a primitive with ``extensions``."""
+        """Returns the indices of vertices (n,) of a primitive with ``extensions``."""
         import numpy as np
 
         return np.ascontiguousarray(self._values(index, extensions).ravel(), np.uint32)
@@ -153,7 +156,7 @@ class _Numbers:
         kind = np.dtype(_NUMBERS[accessor["componentType"]])
         values = self._read(accessor, count, columns, kind)
         if "sparse" in accessor:
-            # section 3.6.2.3: some numbers are replaced
+            # Section 3.6.2.3: some numbers are replaced.
             sparse = accessor["sparse"]
             changes = sparse["count"]
             place_kind = np.dtype(_NUMBERS[sparse["indices"]["componentType"]])
@@ -161,14 +164,17 @@ class _Numbers:
             values = values.copy()
             values[places] = self._read(sparse["values"], changes, columns, kind)
         if accessor.get("normalized") and kind.kind in "iu":
-            # section 3.6.2.2: the lowest signed integer would be below -1
+            # Section 3.6.2.2: the lowest signed integer would be below -1.
             return np.maximum(values / np.float64(np.iinfo(kind).max), -1.0)
         return values
 
     def _read(
         self, row: Tree, count: int, columns: int, kind: np.dtype[Any]
     ) -> NDArray[Any]:
-        """The numbers (count, columns) of a view; zeros if there is no view."""
+        """Returns the numbers (count, columns) of a view.
+
+        They are zeros if there is no view.
+        """
         import numpy as np
 
         if count < 0:
@@ -189,7 +195,7 @@ class _Numbers:
         stride = view.get("byteStride", width)
         offset = row.get("byteOffset", 0)
         end = offset + (count - 1) * stride + width if count else offset
-        # Python integers do not overflow, unlike those of numpy
+        # Python integers do not overflow, unlike those of numpy.
         if offset < 0 or stride < 1 or end > len(data):
             raise ValueError("an accessor ends after its buffer view")
         return np.ndarray(
@@ -206,7 +212,7 @@ class _Numbers:
         if uri is None:
             if index == 0 and self._chunk is not None:
                 return self._chunk
-            # compressed numbers are in another buffer; this one only has their length
+            # Compressed numbers are in another buffer. This buffer only has a length.
             if view.get("extensions"):
                 raise _packed(self._media, list(view["extensions"]))
             raise ValueError("one of its buffers has no bytes")
@@ -218,7 +224,7 @@ class _Numbers:
             )
         data = unquote_to_bytes(body)
         if head.lower().endswith(";base64"):
-            # some writers omit the padding; extra padding is ignored
+            # Some writers omit the padding. Extra padding is ignored.
             return base64.b64decode(data + b"==")
         return data
 
@@ -232,12 +238,12 @@ class _PlainFile:
         self._views: list[Tree] = []
         self._pieces: list[bytes] = []
         self._size = 0
-        # primitives share accessors, so each is written once
+        # Primitives share accessors, so each accessor is written once.
         self._positions: dict[int, int] = {}
         self._indices: dict[tuple[int, bool], int] = {}
 
     def primitive(self, row: Tree) -> Tree:
-        """A primitive of the plain file; a fan is converted to triangles."""
+        """Returns a primitive of the plain file. A fan is converted to triangles."""
         extensions = row.get("extensions", {})
         position = row["attributes"]["POSITION"]
         mode = row.get("mode", _TRIANGLES)
@@ -262,7 +268,7 @@ class _PlainFile:
         return result
 
     def whole(self, tree: Tree) -> bytes:
-        """The file with the scenes, nodes and meshes of ``tree``."""
+        """Returns the file with the scenes, nodes and meshes of ``tree``."""
         tree = {
             **tree,
             "asset": {"version": "2.0"},
@@ -282,7 +288,10 @@ class _PlainFile:
         return b"".join([_MAGIC, struct.pack("<II", _VERSION, size), *chunks])
 
     def _fan(self, outline: NDArray[np.uint32] | range) -> int:
-        """The triangles of a fan: its first corner with each following pair."""
+        """Adds the triangles of a fan: its first corner with each following pair.
+
+        Returns the index of their accessor.
+        """
         import numpy as np
 
         around = np.asarray(outline, np.uint32)

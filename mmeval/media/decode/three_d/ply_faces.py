@@ -1,4 +1,4 @@
-"""Faces of a binary PLY with different numbers of corners."""
+"""Cuts the faces of a binary PLY into triangles if their numbers of corners differ."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TRIANGLE = 3
 
 
 class _Property(NamedTuple):
-    """A property of an element; for a list, ``length`` is the type of its count."""
+    """A property of an element. For a list, ``length`` is the type of its count."""
 
     name: str
     number: str
@@ -56,11 +56,13 @@ class _Faces(NamedTuple):
 
 
 def with_triangles(data: bytes) -> bytes:
-    """A binary PLY with its polygons cut into triangles, if they differ in corners.
+    """Returns a binary PLY with its polygons cut into triangles.
 
-    trimesh uses the number of corners of the first face for all. ``data`` has a header
-    without comments. All other files are returned unchanged. Raises ``struct.error``
-    for a file that ends within a face.
+    This is done only if the polygons differ in their number of corners.
+
+    trimesh uses the number of corners of the first face for all faces. The header of
+    ``data`` must not have comments. All other files are returned unchanged. Raises
+    ``struct.error`` for a file that ends within a face.
     """
     head, end, _ = data.partition(_END)
     lines = head.decode("latin-1").split("\n")
@@ -110,7 +112,7 @@ def _elements(lines: Sequence[str]) -> list[_Element]:
 
 
 def _layout(element: _Element, order: str) -> _Faces | None:
-    """The layout; None for faces without exactly one list."""
+    """Returns the layout, or None for faces without exactly one list."""
     corners: _Property | None = None
     before = after = order
     for item in element.properties:
@@ -133,7 +135,7 @@ def _even_end(
     element: _Element,
     faces: _Faces,
 ) -> int:
-    """The end of the faces if all have as many corners as the first."""
+    """Returns the end of the faces if all have as many corners as the first."""
     if not element.rows:
         return start
     length = struct.Struct(faces.order + faces.corners.length)
@@ -146,7 +148,10 @@ def _even_end(
 def _triangles(
     data: bytes, start: int, count: int, faces: _Faces
 ) -> list[tuple[int, int, int]]:
-    """Fans around the first corner of each polygon, as trimesh does for text files."""
+    """Cuts each polygon into a fan around its first corner.
+
+    trimesh does the same for text files.
+    """
     length = struct.Struct(faces.order + faces.corners.length)
     layouts: dict[int, struct.Struct] = {}
     triangles: list[tuple[int, int, int]] = []

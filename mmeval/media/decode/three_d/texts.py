@@ -10,7 +10,7 @@ from mmeval.media.media import Media
 _PLY_START = re.compile(rb"ply[ \t]*(\r\n|\r|\n)")
 _PLY_END = re.compile(rb"(?<=\n)[ \t]*end_header[ \t]*\r?\n")
 _PLY_END_OLD = re.compile(rb"(?<=\r)[ \t]*end_header[ \t]*\r")
-"""The end of a header whose lines end with a carriage return only.
+"""The end of a header in which lines end with a carriage return only.
 
 A line feed after it is the first byte of a number.
 """
@@ -30,10 +30,12 @@ The count of edges is not used, and some files omit it.
 
 
 def plain_ply(data: bytes) -> bytes:
-    """A PLY with its format in the second line, without comments and empty lines.
+    """Returns a PLY with its format in the second line.
+
+    Comments and empty lines in the header are removed.
 
     The specification allows them anywhere in the header, but trimesh reads the second
-    line as the format. A file without an end of the header is returned unchanged.
+    line as the format. If the header has no end, the file is returned unchanged.
     """
     start = _PLY_START.match(data)
     if start is None:
@@ -58,10 +60,13 @@ def plain_ply(data: bytes) -> bytes:
 
 
 def plain_off(media: Media, data: bytes) -> bytes:
-    """An OFF without comments, with its counts in the line after the keyword.
+    """Returns an OFF without comments.
 
-    trimesh reads a line after a comment as a part of the comment. Raises
-    UnsupportedMediaError for a binary file, or more than three coordinates.
+    Its counts are in the line after the keyword.
+
+    Comments are removed, because trimesh reads a line after a comment as a part of the
+    comment. Raises UnsupportedMediaError for a binary file, and for vertices with more
+    than three coordinates.
     """
     plain = _COMMENT.sub(b"", data)
     start = _OFF_START.match(plain)
@@ -80,7 +85,9 @@ def plain_off(media: Media, data: bytes) -> bytes:
 
 
 def plain_obj(data: bytes) -> bytes:
-    """An OBJ without comments, whose lines start with their keyword.
+    """Returns an OBJ without comments.
+
+    Each line starts with its keyword.
 
     trimesh ignores indented lines, and cannot read comments after numbers.
     """
