@@ -6,14 +6,14 @@ reference out of its bytes. It raises one of:
 
     CorruptMediaError      the medium cannot be decoded; the message has the reason
     UnsupportedMediaError  its format, codec, depth or encryption is not supported
-    MediaLimitError        it exceeds a limit; the message has the limit and the actual value
-    MissingExtraError      a required package is missing; the message has the command to install it
+    MediaLimitError        it exceeds a limit; the message has the limit and the value
+    MissingExtraError      a package is missing; the message has the command for it
     MissingDataError       the file is missing
 
 Metrics share results: pictures, sounds, meshes and the text of documents are decoded
 once per medium and limits, and cached with the medium (see ``memo``). Frames and pages
 are streams, which are decoded at each call.
-"""  # noqa: E501
+"""
 
 from mmeval.media.decode.av.sound import Audio, SoundStart, audio, sound_start
 from mmeval.media.decode.av.video import (

@@ -202,8 +202,8 @@ class _Worker:
             if code == -signal.SIGPROF:
                 raise MediaLimitError(
                     f"{media.label}: decoding it needs more than {seconds:.3g} seconds "
-                    "of processor time, which is the limit max_step_seconds for a file "
-                    "of its size"
+                    "of processor time, the limit max_step_seconds for a file of its "
+                    "size"
                 ) from None
             if code >= 0:
                 raise UnsupportedMediaError(

@@ -22,7 +22,9 @@ def test_a_text_borrows_media_by_its_tags_and_those_of_the_content_itself_win() 
     parts = [(part.kind, part.media) for part in content.parts]
     assert parts == [("text", None), ("image", PNG), ("text", None), ("audio", None)]
     assert reader.unnamed() == ["image2"]
-    with pytest.raises(UsageError, match='no text names media "image2"'):
+    with pytest.raises(
+        UsageError, match='no text contains a tag for the medium "image2"'
+    ):
         reader.check_all_named()
     reader = ContentReader(only_png, {"code1": "shared"})
     content = reader.read(

@@ -47,11 +47,11 @@ def test_every_number_in_the_range_becomes_a_plain_score(value: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (math.nan, "gave nan"),
-        (math.inf, "gave inf"),
-        (Score(None), "gave None"),
-        (None, "returned None"),
-        ("good", "returned 'good'"),
+        (math.nan, "returned nan"),
+        (math.inf, "returned inf"),
+        (Score(None), "returned None"),
+        (None, "a Score, not None"),
+        ("good", "a Score, not 'good'"),
         ({"other": 1}, "['given'], not ['other']"),
         (7, "returned 7, outside its range 0..1"),
         (1 + 1e-5, "1.00001"),

@@ -183,7 +183,7 @@ def asking(scores: Any, *, of: Any = ()) -> Iterator[Any]:
 
 def test_one_that_needs_more_than_scores_is_refused() -> None:
     functions: tuple[tuple[Any, str], ...] = (
-        (lambda scores, *, word="": 0.0, "switch of"),
+        (lambda scores, *, word="": 0.0, "the switch 'of'"),
         (with_model, "'model'"),
         (with_prompt, "'prompt'"),
         (lambda scores, judge, *, of=(): 0.0, "a role"),

@@ -524,7 +524,7 @@ def test_a_picture_of_a_column_that_no_message_names_is_a_fault(
     row = {"images": [CODE, CODE], "messages": messages}
     columns = {"input": "messages"}
     sample = single(tmp_path, row, columns, media_columns=["images"])
-    assert 'no text names media "image2"' in sample.fault
+    assert 'no text contains a tag for the medium "image2"' in sample.fault
 
 
 def test_a_sound_of_numbers_is_a_sound(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_an_object_is_read_however_it_is_dressed_up(
 
 
 REFUSED = {
-    "no object": ("four", "holds no JSON object"),
+    "no object": ("four", "contains no JSON object"),
     "two different answers": (
         '{"grade": 4} or {"grade": 5}',
         "several different answers",
@@ -112,7 +112,7 @@ REFUSED = {
     ),
     "a piece of a broken one without a wanted key": (
         '{"a": {"b": 4}, oops}',
-        "holds no JSON object",
+        "contains no JSON object",
     ),
     "cut off in a word, after a brace in a text": (
         """{"}": {"grade": 4}, "b": {"grade": 5}, "c": nul""",
