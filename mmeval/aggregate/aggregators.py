@@ -20,7 +20,7 @@ from mmeval.records.evidence import Term
 NORMAL_95 = 1.96
 """Half the width of a 95 % interval over repeats, in standard errors, as papers round
 it. The interval is too narrow: over four repeats, Student's t would be 3.18. The value
-is kept so that numbers can be compared with published ones."""
+is kept so that results can be compared with published numbers."""
 
 FEW_FOR_A_MEDIAN = "too few clusters for the interval of a median"
 

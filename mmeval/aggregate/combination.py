@@ -1,8 +1,8 @@
 """Combines aggregated numbers of one task into one, such as the mean of two means.
 
-The scores of single trials cannot give this number, because each part uses different
-trials. The parts share the clusters of trials, so they are not independent. Therefore
-each draw of the bootstrap is the same for all parts.
+This number cannot be computed from scores of single trials, because each part uses
+different trials. The parts share the clusters of trials, so they are not independent.
+Therefore each draw of the bootstrap is the same for all parts.
 """
 
 from __future__ import annotations

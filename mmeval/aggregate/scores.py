@@ -30,7 +30,7 @@ STATUSES: tuple[Any, ...] = (
     "unsupported",
     "inapplicable",
 )
-"""The statuses of trials; a column stores their positions in this tuple."""
+"""The statuses of trials. A column stores their positions in this tuple."""
 _SCORED, _UNSCORED, _FAILED = 0, 1, 2
 _IS_SCORED = bytes(code == _SCORED for code in range(256))
 _LOST = re.compile(b"[%c%c]" % (_UNSCORED, _FAILED))
@@ -364,7 +364,7 @@ class Scores:
         )
 
     def drawn(self, clusters: Iterable[Sequence[int]]) -> Scores:
-        """Returns a resample of clusters, each given by the positions of its rows.
+        """Returns a resample of clusters. ``clusters`` has the positions of their rows.
 
         A cluster that is drawn twice counts as two clusters, so each draw renames its
         samples.

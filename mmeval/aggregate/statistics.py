@@ -23,8 +23,8 @@ interval depends on two or three draws."""
 class Uncertainty(NamedTuple):
     """The uncertainty of a value, as far as it is known.
 
-    ``bootstrap_iters`` is the number of draws. ``no_interval`` is the reason why there
-    is no interval.
+    ``bootstrap_iters`` is the number of draws. If the interval is missing,
+    ``no_interval`` is the reason.
     """
 
     stderr: float | None = None

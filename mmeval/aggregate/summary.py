@@ -281,7 +281,7 @@ _COUNTS = (
     "refused_unscored",
     "refused_verdicts",
 )
-"""The counts of trials in a result; a group has their sums."""
+"""The counts of trials in a result. For a group, the counts are summed up."""
 
 _ZERO: Mapping[str, Any] = {
     "value": 0.0,

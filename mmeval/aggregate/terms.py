@@ -183,10 +183,10 @@ def component_of(
     value: float,
     terms: Sequence[Term],
 ) -> Component:
-    """Returns the component of a number whose standard error alone is known.
+    """Returns the component of a number from its standard error.
 
-    The clusters' influences on it are unknown. ``terms`` are the terms of means over
-    the same trials.
+    The clusters' influences on the number are unknown. ``terms`` are the terms of means
+    over the same trials.
     """
     means = scaled(terms, 1 / len(terms))
     sizes = _by_cluster(means, [term.sizes for term in means])

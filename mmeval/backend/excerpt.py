@@ -1,7 +1,7 @@
 """Makes excerpts of media for calls that describe them.
 
 An excerpt is a smaller picture, the first minutes of a sound, or the first pages or
-words of a document. Its format is one that most models accept.
+words of a document. Most models accept its format.
 """
 
 from __future__ import annotations

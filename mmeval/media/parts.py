@@ -233,10 +233,9 @@ class Interleaved:
         """Returns the same answer, parsed in other placeholder spellings.
 
         The raw text does not change. A placeholder in both spellings keeps its medium
-        or text. Other media and texts are assigned as in :meth:`filled`. These are the
-        ones that no longer have a placeholder, and the ones that follow the text. If
-        one has a label, it is assigned only to its own placeholder. A part between two
-        texts remains there.
+        or text. Contents without a placeholder in the new spellings, and contents after
+        the text, are assigned as in :meth:`filled`. A content with a label is assigned
+        only to the placeholder of this label. A part between two texts remains there.
         """
         parts: list[Part] = []
         loose: list[Part] = []

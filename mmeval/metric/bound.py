@@ -182,7 +182,7 @@ class BoundMetric:
         return self.metric.batch or int(opens)
 
     def missing_models(self) -> Iterator[tuple[str, str]]:
-        """Yields the switches whose models are not on this machine.
+        """Yields the switches for models that are not on this machine.
 
         Each comes with the missing files.
         """

@@ -32,7 +32,7 @@ them.
 A PNG of 512 MiB in usual chunks has 65,536.
 """
 _MARKER = re.compile(rb"\xff([^\x00\xd0-\xd7\xff])")
-"""A marker of a JPEG. Several 0xff bytes may come before it; the last one counts."""
+"""A marker of a JPEG, with the last of several 0xff bytes that may precede it."""
 _SCAN, _END = 0xDA, 0xD9
 _UNREAD_FRAMES = (0xC5, 0xC6, 0xC7, 0xCB, 0xCD, 0xCE, 0xCF, 0xF7)
 """Frames of a JPEG that libjpeg does not read.

@@ -18,7 +18,7 @@ MAX_TEXT_CHARS = 2000
 """The maximum number of characters of a judge's text in the evidence."""
 _OUT_OF = re.compile(r"/|(?<=\s)out of(?=\s)", re.IGNORECASE)
 Vote: TypeAlias = Mapping[str, Any]
-"""The values of one reply by field; None means that the judge is not sure. Optional
+"""The values of one reply by field. None means that the judge is not sure. Optional
 fields may be missing."""
 
 
