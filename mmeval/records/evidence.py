@@ -31,7 +31,7 @@ class Term(NamedTuple):
 
     @property
     def stderr(self) -> float | None:
-        """The standard error of the mean; None if all trials are in one cluster."""
+        """The standard error of the mean, or None if all trials are in one cluster."""
         return None if self.variance is None else math.sqrt(self.variance)
 
     @property

@@ -105,5 +105,7 @@ def unsent(params: GenerationParams, names: Collection[str]) -> tuple[str, ...]:
             unsupported.append(name)
     if not unsupported:
         return ()
-    listed = ", ".join(unsupported)
-    return (f"the interface has no field for {listed}, so this was not sent",)
+    return (
+        f"the interface has no field for {', '.join(unsupported)}, so this was not "
+        "sent",
+    )
