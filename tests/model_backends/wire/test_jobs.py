@@ -1,6 +1,5 @@
 import asyncio
 import json
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -378,11 +377,9 @@ def test_a_closed_backend_polls_no_more() -> None:
         return await call
 
     with server_of([UNDER_WAY]) as server:
-        began = time.monotonic()
         response = asyncio.run(close_early(server))
     assert kind_of(response) == "connection"
     assert server.count == 2
-    assert time.monotonic() - began < 5
 
 
 def test_a_poll_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

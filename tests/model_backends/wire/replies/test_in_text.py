@@ -106,9 +106,9 @@ def test_a_link_is_that_of_a_medium_or_one_to_read(text: str, shown: bool) -> No
     ids=["heads", "brackets", "tags", "ticks", "runs of ticks"],
 )
 def test_a_hostile_text_is_read_in_seconds(text: str) -> None:
-    began = time.monotonic()
+    start = time.process_time()
     list(references(text, links=True))
-    assert time.monotonic() - began < 5
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize(
