@@ -26,13 +26,13 @@ _CODES: Mapping[Kind, int] = {
     "plugin": EXIT_UNEXPECTED,
     "damaged": EXIT_UNEXPECTED,
 }
-"""All other kinds have EXIT_INCOMPLETE: something was lost."""
+"""Exit codes by kind. Other kinds have EXIT_INCOMPLETE, because something was lost."""
 _ORDER = (EXIT_USAGE, EXIT_MISSING, EXIT_UNEXPECTED, EXIT_INCOMPLETE)
-"""In the order in which the user has to fix them."""
+"""The codes in the order in which the user has to fix their errors."""
 
 
 def exit_code(findings: Iterable[Finding]) -> int:
-    """0 without errors, else the code of the error to fix first."""
+    """Returns 0 without errors, else the code of the error to fix first."""
     codes = set()
     for finding in findings:
         if finding.severity == "error":

@@ -33,20 +33,22 @@ Kind = Literal[
     "damaged",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-"""All kinds in display order: first what stops the command."""
+"""All kinds in display order. Kinds that stop a command come first."""
 
 Severity = Literal["error", "warning", "note"]
-"""``error``: the exit code is not 0. ``warning``: something is lost. ``note``: a hint.
+"""How serious a finding is.
+
+``error``: the exit code is not 0. ``warning``: something is lost. ``note``: a hint.
 """
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a finding is about; fields that do not apply are empty.
+    """The subject of a finding; fields that do not apply are empty.
 
-    ``name`` is a plugin, package, model, folder or host. ``line`` counts from 1; 0 is
-    the whole ``file``.
+    ``name`` is the name of a plugin, package, model, folder or host. ``line`` counts
+    from 1; 0 means the whole ``file``.
     """
 
     task: str = ""
@@ -73,14 +75,14 @@ ANYTHING = Subject()
 class Finding:
     """One finding.
 
-    - ``count``, ``of``: ``count`` of ``of`` items are affected; 0 if nothing is
+    - ``count``, ``of``: number of affected items, and of all items; 0 if nothing is
       counted.
     - ``cause``: a sentence for people; no code parses it.
     - ``remedy``: a command or flag that fixes it; empty if there is none. ``{TASK}``
-      stands for the tasks of the command, ``{RUN}`` for the run folder, so that equal
-      faults have equal remedies.
-    - ``example``: for example a reply that cannot be read. Findings are grouped without
-      it.
+      stands for the tasks of the command, ``{RUN}`` for the run folder. With these
+      placeholders, equal faults have equal remedies and can be grouped.
+    - ``example``: an example, such as a reply that cannot be read. It is ignored when
+      findings are grouped.
     """
 
     kind: Kind

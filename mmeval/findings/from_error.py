@@ -33,16 +33,19 @@ _KINDS: tuple[tuple[type[Exception], Kind], ...] = (
     (StorageError, "machine"),
     (PluginError, "plugin"),
 )
-"""The first matching class counts. Any other exception is a fault of a plugin."""
+"""The kind of each error class.
+
+The first matching class counts; any other exception is a fault of a plugin.
+"""
 
 
 def finding_of(
     error: BaseException, subject: Subject = ANYTHING, severity: Severity = "error"
 ) -> Finding:
-    """The finding of an exception.
+    """Converts an exception into a finding.
 
-    It adds the error's file and line, or data set, to the subject. A wrong setting in a
-    file is a finding about the task file.
+    The error's file and line, or its data set, are added to the subject. A wrong
+    setting in a file is a finding about the task file.
     """
     kind: Kind = "plugin"
     for cls, class_kind in _KINDS:
@@ -68,6 +71,9 @@ def finding_of(
 
 
 def missing_package(package: str, extra: str) -> str:
-    """The cause; the same for all packages of an extra, so that they are grouped."""
+    """Returns the cause.
+
+    It is equal for all packages of an extra, so that they are grouped.
+    """
     requirement = f"the extra {extra}" if extra else package
     return f"{requirement} is not installed"

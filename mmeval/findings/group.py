@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mmeval.findings.finding import KINDS, SEVERITIES, Finding, Kind, Severity
 
 SHOWN = 3
-"""Names of a list that are shown; the others are counted."""
+"""Number of names in a list that are shown; the others are counted."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Group:
         return sum(finding.of for finding in self.findings)
 
     def names(self, field: str) -> tuple[str, ...]:
-        """The distinct values of one field of the subjects, in order."""
+        """Returns the distinct values of one field of the subjects, in order."""
         values = dict.fromkeys(getattr(item.subject, field) for item in self.findings)
         return tuple(value for value in values if value)
 
@@ -69,7 +69,7 @@ class Group:
 
 
 def grouped(findings: Iterable[Finding]) -> tuple[Group, ...]:
-    """Group the findings: by severity, then in the order of the kinds.
+    """Groups findings and sorts the groups by severity, then by kind.
 
     A repeated finding counts once.
     """

@@ -16,12 +16,12 @@ from mmeval.system.wording import listed, printable, shortened
 
 WIDTH = 80
 MOST = 10
-"""Groups of one kind that are shown; the others are counted."""
+"""Maximum number of groups of one kind that are shown; the others are counted."""
 _MAX_CHARS = 2000
 _MAX_EXAMPLE = 100
 _GAP = "  "
 _MARKDOWN_CHARS = re.compile(r"([\\`*<|\[\]])")
-"""Characters with a meaning in Markdown, also within a word."""
+"""Characters that have a meaning in Markdown even within a word."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,10 @@ NOWHERE = Place()
 def terminal_lines(
     findings: Iterable[Finding], place: Place = NOWHERE, width: int = WIDTH
 ) -> list[str]:
-    """Per group, a line with kind, subject, count and cause; below it the remedy."""
+    """Returns a line for each group, and below it the remedy.
+
+    The line has the kind, subject, count and cause.
+    """
     groups = grouped(findings)
     widths = [len(LABELS[group.kind]) for group in groups]
     column = max(widths, default=0) + len(_GAP)
@@ -64,7 +67,10 @@ def command_lines(
     indent: str,
     width: int = WIDTH,
 ) -> list[str]:
-    """A command that can be pasted; a long one is continued after a backslash."""
+    """Returns the lines of a command that can be pasted into a shell.
+
+    A long command is continued after a backslash.
+    """
     if not command:
         return []
     line = one_line(command)
@@ -83,12 +89,12 @@ def command_lines(
 
 
 def one_line(command: str) -> str:
-    """A command without line breaks and other control characters."""
+    """Returns a command without line breaks and other control characters."""
     return command if command.isprintable() else " ".join(_shell_words(command))
 
 
 def _shell_words(command: str) -> list[str]:
-    """The words of a command, each quoted for a shell."""
+    """Returns the words of a command, each quoted for a shell."""
     try:
         words = shlex.split(command)
     except ValueError:  # an unclosed quote: not a shell command
@@ -112,7 +118,7 @@ def _shell_words(command: str) -> list[str]:
 def page_rows(
     findings: Iterable[Finding], place: Place = NOWHERE
 ) -> list[dict[str, str]]:
-    """The groups as rows for the template of the report page."""
+    """Returns the groups as rows for the template of the report page."""
     rows = []
     for label, text, remedy in _rows(grouped(findings), place):
         rows.append({"label": label, "text": text, "remedy": one_line(remedy)})
@@ -120,7 +126,7 @@ def page_rows(
 
 
 def markdown_lines(findings: Iterable[Finding], place: Place = NOWHERE) -> list[str]:
-    """A Markdown list: an item per group, with the remedy as code."""
+    """Returns a Markdown list with one item per group and its remedy as code."""
     lines = []
     for label, text, remedy in _rows(grouped(findings), place):
         words = _MARKDOWN_CHARS.sub(r"\\\1", text.replace(_GAP, ", "))
@@ -134,9 +140,9 @@ def _rows(
     groups: Sequence[Group],
     place: Place,
 ) -> Iterator[tuple[str, str, str]]:
-    """Label, text and remedy of each group, then the number of groups not shown.
+    """Yields label, text and remedy of each group, then the number of hidden groups.
 
-    A single remaining group is shown: it needs one line, like the number.
+    A single remaining group is shown, because its number would need a line too.
     """
     of_kind = Counter(group.kind for group in groups)
     shown: Counter[Kind] = Counter()
@@ -153,7 +159,7 @@ def _rows(
 
 
 def group_text(group: Group) -> str:
-    """Subject, counts, cause and one example, separated by two blanks."""
+    """Returns the subject, counts, cause and one example, separated by two spaces."""
     parts = [subject_text(group)]
     if group.of:
         parts.append(f"{group.count:,} of {group.of:,}")
@@ -167,9 +173,10 @@ def group_text(group: Group) -> str:
 
 
 def cause_text(group: Group) -> str:
-    """The cause; for missing weights, after the names of the models.
+    """Returns the cause.
 
-    The subject of such a finding is the metric.
+    For missing weights, the names of the models precede it, since the subject of such a
+    finding is the metric.
     """
     cause = " ".join(group.cause.split())
     if group.kind == "missing_weights":
@@ -178,12 +185,12 @@ def cause_text(group: Group) -> str:
 
 
 def causes(findings: Iterable[Finding]) -> str:
-    """The distinct causes in one text, without subjects."""
+    """Returns the distinct causes in one string, without subjects."""
     return "; ".join(cause_text(group) for group in grouped(findings))
 
 
 def subject_text(group: Group) -> str:
-    """The most specific names of the subjects, and their tasks."""
+    """Returns the most specific names of the subjects, and their tasks."""
     tasks = group.names("task")
     names = group.places
     for field in ("sample", "metric", "role", "name"):

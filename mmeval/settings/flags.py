@@ -1,4 +1,4 @@
-"""Table of all flags, for the parser, ``MMEVAL_<FLAG>``, ``--config`` and records."""
+"""All flags, as used by the parser, ``MMEVAL_<FLAG>``, ``--config`` and records."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from mmeval.settings.values import Reader
 class Flag(NamedTuple):
     """One flag.
 
-    - ``to``: the field that gets its value: ``options.x`` of ``RunOptions``,
+    - ``to``: the field that receives the value: ``options.x`` of ``RunOptions``,
       ``overrides.x`` of ``TaskOverrides``, or ``command.x`` for the command line
       itself.
-    - ``default``: its value if it is not given.
-    - ``nargs``: as in argparse. A switch has an optional ``true`` or ``false``, so that
-      a flag can override a file.
-    - ``repeatable``: true if it may be given several times.
+    - ``default``: the value if the flag is not given.
+    - ``nargs``: as in argparse. A switch accepts an optional ``true`` or ``false``, so
+      that the command line can override a file.
+    - ``repeatable``: True if the flag may be given several times.
     """
 
     name: str
@@ -79,7 +79,7 @@ FLAGS: tuple[Flag, ...] = (
         values.words,
         (),
         "command.tasks",
-        "tasks, groups, tags, globs or paths, separated by commas or blanks; or list, "
+        "tasks, groups, tags, globs or paths, separated by commas or spaces; or list, "
         "list_groups, list_subtasks, list_tags",
         "TASK",
         "+",
@@ -167,8 +167,8 @@ FLAGS: tuple[Flag, ...] = (
         values.shard,
         None,
         "options.shard",
-        "run every N-th chosen sample, from the I-th: I/N, or auto (from SLURM, or "
-        "RANK and WORLD_SIZE); 'mmeval merge' computes the results",
+        "run every N-th chosen sample, starting with the I-th: I/N, or auto (from "
+        "SLURM, or RANK and WORLD_SIZE); 'mmeval merge' computes the results",
         "I/N|auto",
     ),
     Flag(
@@ -188,7 +188,7 @@ FLAGS: tuple[Flag, ...] = (
         values.seed,
         0,
         "options.seed",
-        "seed of the requests; of four values, the first is used",
+        "seed of the requests; if four values are given, only the first is used",
         "N",
     ),
     Flag(
@@ -220,8 +220,8 @@ FLAGS: tuple[Flag, ...] = (
         values.text,
         "",
         "overrides.protocol",
-        "how the model is asked: text_then_media, independent_passes, single, ... "
-        "(default: set by the task)",
+        "how requests to the model are made: text_then_media, independent_passes, "
+        "single, ... (default: set by the task)",
         "NAME",
     ),
     Flag(
@@ -265,8 +265,8 @@ FLAGS: tuple[Flag, ...] = (
         values.text,
         "",
         "overrides.refusals",
-        "refused answers are scored like any other, or unscored: left out of the "
-        "results, with bounds (scored)",
+        "how to treat refused answers: scored (like any other), or unscored (left out "
+        "of the results, with bounds) (scored)",
         "WORD",
         choices=("", *REFUSALS),
     ),
@@ -354,7 +354,7 @@ FLAGS: tuple[Flag, ...] = (
         values.reasoning_tags,
         ("<think>", "</think>"),
         "options.reasoning_tags",
-        "tags around hidden reasoning, which is removed from answers; none: keep it "
+        "tags around hidden reasoning, which is removed from answers; none keeps it "
         "('<think>,</think>')",
         "TAGS",
     ),
@@ -365,8 +365,8 @@ FLAGS: tuple[Flag, ...] = (
         values.tolerated,
         0.0,
         "options.max_unscored",
-        "maximum of failed or unscored trials: a count, or a share below 1; above it "
-        "the exit code is 3",
+        "maximum number of failed or unscored trials: a count, or a share below 1; if "
+        "there are more, the exit code is 3",
         "N",
     ),
     Flag(
@@ -377,7 +377,7 @@ FLAGS: tuple[Flag, ...] = (
         BOOTSTRAP_ITERS,
         "options.bootstrap_iters",
         "bootstrap resamples for results whose standard error has no formula, such as "
-        "medians; 0: none (1000)",
+        "medians; 0 for none (1000)",
         "N",
     ),
     Flag(
@@ -449,7 +449,7 @@ FLAGS: tuple[Flag, ...] = (
         values.switch,
         False,
         "command.log_samples",
-        "write samples_<task>_<time>.jsonl",
+        "write the samples to samples_<task>_<time>.jsonl",
         "BOOL",
         "?",
     ),
@@ -708,7 +708,7 @@ FLAGS: tuple[Flag, ...] = (
         values.path,
         None,
         "command.baseline",
-        "show the results of another run in a column: its folder, or a results_*.json",
+        "folder or results_*.json of another run, whose results are shown in a column",
         "RUN",
     ),
     Flag(
@@ -718,8 +718,8 @@ FLAGS: tuple[Flag, ...] = (
         values.text,
         "short",
         "command.table",
-        "short: a line per task, and what is missing; full: all results in the columns "
-        "of lm-evaluation-harness, and the tables of papers; none (short)",
+        "short: one line per task, and what is missing; full: all results in the "
+        "columns of lm-evaluation-harness, and the tables of papers; none (short)",
         "FORM",
         choices=("short", "full", "none"),
     ),
@@ -766,8 +766,8 @@ SCORE_FLAGS: tuple[Flag, ...] = (
         values.words,
         (),
         "command.metrics",
-        "metrics to compute, no others; one that no task of the run lists is added to "
-        "all tasks",
+        "compute only these metrics; a metric that no task of the run lists is added "
+        "to all tasks",
         "METRIC",
         "+",
     ),
@@ -778,21 +778,21 @@ BY_NAME = {flag.name: flag for flag in FLAGS}
 
 REFUSED: dict[str, str] = {
     "apply_chat_template": "the backend applies the chat template of its model",
-    "cache_requests": "prompts are made while requests are running, so no cache is "
-    "needed; --use_cache caches answers",
+    "cache_requests": "prompts are made while requests are running and need no cache; "
+    "--use_cache caches answers",
     "check_integrity": "run 'mmeval check TASK' instead",
-    "confirm_run_unsafe_code": "code of a model runs only in the sandbox; see --role "
-    "code_interpreter=sandbox",
-    "fail_on_error": "a failed sample is counted and the run goes on; --max_unscored "
-    "limits them",
+    "confirm_run_unsafe_code": "code that a model writes runs only in the sandbox; see "
+    "--role code_interpreter=sandbox",
+    "fail_on_error": "the run counts failed samples and continues; --max_unscored "
+    "limits their number",
     "fewshot_as_multiturn": "prompts have no few-shot examples yet",
     "hf_hub_log_args": "results are not uploaded; they are in --output_path",
-    "log_samples_suffix": "the names of samples files have the time of their results "
+    "log_samples_suffix": "samples files are named after the time of their results "
     "file; use --run_id to distinguish runs",
     "max_batch_size": "--batch_size N is the maximum batch size",
     "num_fewshot": "prompts have no few-shot examples yet; leave it out or write 0",
 }
-"""Flags of other harnesses that are errors here, with what to do instead."""
+"""Flags of other harnesses that mmeval rejects, each with what to do instead."""
 
 REFUSED_SHORT = {"f": "num_fewshot"}
 
@@ -809,7 +809,7 @@ HARMLESS: dict[str, tuple[str, ...]] = {
     ),
     "fewshot_as_multiturn": ("false",),
 }
-"""Values of these flags that change nothing; they are accepted."""
+"""Values of rejected flags that are accepted, because they change nothing."""
 
 OTHER_VARIABLES = ("MMEVAL_LOG_LEVEL", "MMEVAL_CACHE_DIR", "MMEVAL_WEIGHTS_DIR")
 """Environment variables of mmeval without a flag."""

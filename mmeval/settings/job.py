@@ -1,4 +1,4 @@
-"""The part of a cluster job that this process is, from environment variables."""
+"""Reads from environment variables which part of a cluster job this process is."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from mmeval.errors import UsageError
 from mmeval.store.shard import MOST_SHARDS, Shard
 
 _PLACES = (("SLURM_PROCID", "SLURM_NTASKS"), ("RANK", "WORLD_SIZE"))
-"""Variables with the number of a process, from 0, and the number of processes."""
+"""Pairs of variables: the number of this process (from 0), and of all processes."""
 
 
 def shard_of_job(environ: Mapping[str, str]) -> Shard:
-    """The shard of this process.
+    """Returns the shard of this process.
 
-    It comes from a SLURM array, else a SLURM step, else RANK and WORLD_SIZE. Raises
-    UsageError if none is set, or if the array is not a plain range.
+    The number comes from a SLURM array, else from a SLURM step, else from RANK and
+    WORLD_SIZE. Raises UsageError if none of them is set, or if the array is not a plain
+    range.
     """
     if "SLURM_ARRAY_TASK_ID" in environ:
         usual = {
@@ -41,13 +42,16 @@ def shard_of_job(environ: Mapping[str, str]) -> Shard:
         if place in environ and count in environ:
             return _shard(environ[place], environ[count], f"{place} and {count}")
     raise UsageError(
-        "auto needs a job: none of SLURM_ARRAY_TASK_ID, SLURM_PROCID with "
-        "SLURM_NTASKS, or RANK with WORLD_SIZE is set; write I/N"
+        "auto works only in a cluster job: set SLURM_ARRAY_TASK_ID, SLURM_PROCID with "
+        "SLURM_NTASKS, or RANK with WORLD_SIZE; or write I/N"
     )
 
 
 def shard_at(number: int, of: int) -> Shard:
-    """The shard with a number from 1. Raises UsageError for too many shards."""
+    """Returns a shard; ``number`` counts from 1.
+
+    Raises UsageError for too many shards.
+    """
     if of > MOST_SHARDS:
         raise UsageError(
             f"a run has at most {MOST_SHARDS:,} shards, not {of:,}; write I/N with a "
@@ -64,7 +68,7 @@ def _shard(
     are_numbers = place.isdecimal() and count.isdecimal()
     if not are_numbers or int(place) >= int(count):
         raise UsageError(
-            f"auto: place {place} of {count} by {source}; places are counted from 0. "
-            "Write I/N"
+            f"auto: process {place} of {count} is out of range ({source}); processes "
+            "are numbered from 0. Write I/N"
         )
     return shard_at(int(place) + 1, int(count))

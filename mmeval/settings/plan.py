@@ -22,7 +22,7 @@ from mmeval.task.task import TaskOverrides
 
 @dataclass(frozen=True)
 class Invocation:
-    """All settings of a run, typed."""
+    """The typed settings of a run."""
 
     options: RunOptions
     overrides: TaskOverrides
@@ -37,7 +37,7 @@ class Invocation:
     loggers: Mapping[str, Mapping[str, Any]]
     """The loggers by name, with their arguments."""
     baseline: Path | None = None
-    """A run whose results are shown beside those of this one; None for none."""
+    """Another run, whose results are shown in a column; None without one."""
     page: bool = True
     """True if the report page is written at the end."""
     table: str = "short"
@@ -45,7 +45,7 @@ class Invocation:
 
 
 def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Invocation:
-    """Make the plan of a run.
+    """Makes the plan of a run.
 
     Raises UsageError for conflicting settings or a missing model.
     """
@@ -57,8 +57,8 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Invocati
     exclude_each_other(settings, "data", "data_dir")
     if settings["format"].value and not settings["dry_run"].value:
         raise UsageError(
-            f"{settings['format'].origin} has no effect without --dry_run; leave it "
-            "out: the results file is JSON",
+            f"{settings['format'].origin} has no effect without --dry_run. Leave it "
+            "out; the results file is always JSON",
             name=settings["format"].origin,
         )
     refuse_taken(settings["metadata"].value, settings["metadata"].origin)
@@ -109,9 +109,9 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Invocati
 def chosen_loggers(
     settings: Mapping[str, Setting],
 ) -> dict[str, Mapping[str, Any]]:
-    """The requested loggers, with their arguments.
+    """Returns the requested loggers, with their arguments.
 
-    Raises UsageError if one is named twice.
+    Raises UsageError if a logger is named twice.
     """
     chosen: dict[str, Mapping[str, Any]] = dict(settings["logger"].value)
     for name in ("wandb", "trackio"):
@@ -138,12 +138,12 @@ def _fields_of(target: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def secrets_of(settings: Mapping[str, Setting]) -> frozenset[str]:
-    """The values of settings that are secret wherever they appear."""
+    """Returns the secret values of the settings, which must not appear anywhere."""
     return secret_values(_as_json(settings))
 
 
 def as_config(settings: Mapping[str, Setting]) -> dict[str, Any]:
-    """The settings as a configuration file: JSON, without secrets and ``--config``."""
+    """Returns the settings as JSON for a file, without secrets and ``--config``."""
     non_empty: dict[str, Any] = {}
     for name, value in _as_json(settings).items():
         if value not in (None, "", [], {}):

@@ -13,16 +13,18 @@ from mmeval.errors import UsageError
 from mmeval.system.secrets import without_secrets
 
 _OTHER_SEEDS = 1234
-"""The default of lm-evaluation-harness, whose results files have these seeds."""
+"""The default seed of lm-evaluation-harness, which its results files contain."""
 
 
 @dataclass(frozen=True)
 class ReportContext:
-    """The settings above the table and in the ``config`` of a results file.
+    """The settings that are printed above the table and written to a results file.
+
+    The file has them as its ``config``.
 
     - ``metadata``: the user's values, which are added to that ``config``.
-    - ``stem``: the start of the results file's name; ``folder``: its folder (None: the
-      run folder).
+    - ``stem``: the start of the results file's name. ``folder``: the folder of that
+      file; None for the run folder.
     - ``settings``: all flags as in a configuration file, without secrets.
     """
 
@@ -43,13 +45,16 @@ class ReportContext:
 
 
 def as_arguments(values: Mapping[str, Any]) -> str:
-    """``k=v,k2=v2`` without secrets; ``None`` if empty, as in lm-evaluation-harness."""
+    """Returns ``k=v,k2=v2`` without secrets, or ``"None"`` for no values.
+
+    This is the form of lm-evaluation-harness.
+    """
     visible = without_secrets(values)
     return ",".join(f"{name}={value}" for name, value in visible.items()) or "None"
 
 
 def run_config(context: ReportContext) -> dict[str, Any]:
-    """The ``config`` of a results file, without the user's metadata."""
+    """Returns the ``config`` of a results file, without the user's metadata."""
     return {
         "model": context.model,
         "model_args": as_arguments(context.model_args) if context.model_args else "",

@@ -1,4 +1,4 @@
-"""Resolves settings: flags, else configuration file, environment, default."""
+"""Resolves settings. Flags override the file, then the environment, then defaults."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from mmeval.settings.flags import (
 
 
 class Setting(NamedTuple):
-    """A value, and its origin for messages; the origin is empty for a default.
+    """A value with its origin for messages; the origin is empty for a default.
 
-    An origin is ``--limit``, ``run.yaml:3: limit`` or ``MMEVAL_LIMIT``. The value is
-    typed once it is resolved.
+    An origin is ``--limit``, ``run.yaml:3: limit`` or ``MMEVAL_LIMIT``. A resolved
+    value has the type of its flag.
     """
 
     value: Any
@@ -36,11 +36,11 @@ def resolve(
     *,
     spelt: str = "--{}",
 ) -> dict[str, Setting]:
-    """Give every flag its value.
+    """Resolves the value of every flag.
 
-    ``command_line`` has the flags of the command line by name; ``spelt`` is their form
-    in messages. Raises UsageError for an invalid value, an unknown key of the file, or
-    a flag of another harness that has no effect.
+    ``command_line`` maps names to the values on the command line; ``spelt`` is the form
+    of a name in messages. Raises UsageError for an invalid value, an unknown key of the
+    file, or a flag of another harness that has no effect.
     """
     flag_list = list(flags)
     from_command_line = {
@@ -83,13 +83,16 @@ def config_file(
     command_line: Mapping[str, Any],
     environ: Mapping[str, str],
 ) -> Path | None:
-    """The file named by ``--config`` or ``MMEVAL_CONFIG``."""
+    """Returns the file that ``--config`` or ``MMEVAL_CONFIG`` names, or None."""
     path = command_line.get("config") or environ.get("MMEVAL_CONFIG")
     return Path(path).expanduser() if path else None
 
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
-    """A warning for each unknown ``MMEVAL_...`` variable, with near names."""
+    """Returns a warning for each unknown ``MMEVAL_...`` variable.
+
+    A warning suggests similar names.
+    """
     known = {*_variables().values(), *OTHER_VARIABLES}
     warnings: list[str] = []
     for name in sorted(environ):
@@ -117,7 +120,10 @@ _UNSET: tuple[Any, ...] = (None, "", 0, {}, ())
 
 
 def read_config(file: Path, flag_names: Iterable[str]) -> dict[str, Setting]:
-    """The keys of a configuration file. Raises TaskFileError for a wrong key."""
+    """Reads a configuration file.
+
+    Raises TaskFileError for an unknown or repeated key, and for ``config``.
+    """
     from mmeval.system.yaml_document import read_document
 
     if not file.is_file():
@@ -136,7 +142,9 @@ def read_config(file: Path, flag_names: Iterable[str]) -> dict[str, Setting]:
             )
         if name == "config":
             raise TaskFileError(
-                "a configuration file cannot name another one", file=file, line=line
+                "a configuration file cannot name another configuration file",
+                file=file,
+                line=line,
             )
         if name not in names and name not in REFUSED:
             message = f"unknown key {key!r}{did_you_mean(name, names)}"
@@ -146,7 +154,7 @@ def read_config(file: Path, flag_names: Iterable[str]) -> dict[str, Setting]:
 
 
 def _variables() -> dict[str, str]:
-    """The environment variable of each flag, by the flag's name."""
+    """Returns the environment variable of each flag, by the flag's name."""
     names = [flag.name for flag in (*FLAGS, *SCORE_FLAGS)]
     return {name: f"MMEVAL_{name.upper()}" for name in (*names, *REFUSED)}
 
@@ -156,7 +164,7 @@ def typed(
     raw: Any,
     origin: str,
 ) -> Any:
-    """The parsed value of a flag. Messages of errors begin with ``origin``."""
+    """Parses the value of a flag. Error messages begin with ``origin``."""
     try:
         value = flag.read(raw)
     except UsageError as error:

@@ -1,4 +1,4 @@
-"""Backends of the model and the other roles, from flags or a recorded run."""
+"""Reads the backends of the model and the other roles from flags or a recorded run."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from mmeval.settings.resolve import Setting
 
 
 def model_spec(settings: Mapping[str, Setting]) -> BackendSpec:
-    """The model's backend, with ``--device`` as its argument ``device``.
+    """Returns the model's backend, with ``--device`` as its argument ``device``.
 
-    ``--trust_remote_code`` is passed to a backend that accepts it. Raises UsageError
-    for a device that the backend does not accept, or that is given twice.
+    ``--trust_remote_code`` is passed to a backend that accepts it. Raises UsageError if
+    the backend does not accept a device, or if the device is given twice.
     """
     name = settings["model"].value
     args = dict(settings["model_args"].value)
@@ -42,7 +42,7 @@ def model_spec(settings: Mapping[str, Setting]) -> BackendSpec:
 
 
 def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
-    """The backend of each role.
+    """Returns the backend of each role.
 
     ``--judge`` is short for ``--role judge=``, ``--captioner`` for ``--role
     captioner=``. Raises UsageError for a role that is given twice, and for judge
@@ -63,9 +63,12 @@ def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
             )
         name, args = setting.value
         specs[role] = BackendSpec(name, args)
+        # users often write the name of a model here
         backends = plugins.names("mmeval.model_backends")
         if name.rpartition("/")[2] not in backends:
-            hint = f"For a model of a server: {setting.origin} openai,model={name}."
+            hint = (
+                f"For a model on a server, write {setting.origin} openai,model={name}."
+            )
             raise UnknownNameError("backend", name, backends, hint)
     origin = settings["judge_args"].origin
     extra = dict(settings["judge_args"].value)
@@ -79,8 +82,8 @@ def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
     if extra:
         if settings["judge"].value is None:
             raise UsageError(
-                f"{origin or address.origin} needs a judge: give --judge BACKEND, or "
-                "write the arguments into --role judge=..."
+                f"{origin or address.origin} has no effect without a judge; add "
+                "--judge BACKEND, or write the arguments into --role judge=..."
             )
         judge = specs["judge"]
         twice = sorted(judge.args.keys() & extra.keys())
@@ -91,7 +94,10 @@ def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
 
 
 def recorded_roles(settings: Mapping[str, Any]) -> dict[str, BackendSpec]:
-    """The backend of each role in a run's recorded settings, without secrets."""
+    """Returns the backend of each role in a run's recorded settings.
+
+    They contain no secrets.
+    """
     specs = values.roles(settings.get("role", {}))
     for role in ("judge", "captioner"):
         if role in settings:
@@ -109,9 +115,9 @@ def with_roles(
     settings: Mapping[str, Any],
     overrides: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Recorded settings, overridden by others.
+    """Returns recorded settings, with ``overrides`` applied.
 
-    The backend of a role is replaced as a whole.
+    An override of a role replaces its backend together with all arguments.
     """
     merged = dict(settings)
     roles = dict(settings.get("role", {}))

@@ -1,7 +1,7 @@
-"""Parsers of flag values, from text or from values of a configuration file.
+"""Parses the values of flags, from strings or from values of a configuration file.
 
-Each returns the typed value, or raises UsageError with the expected form. The caller
-adds the name of the flag.
+Each parser returns the typed value, or raises UsageError with the expected form. The
+caller adds the name of the flag to the message.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mmeval.store.shard import Shard
 from mmeval.system.wording import shortened, split_names
 
 Reader = Callable[[Any], Any]
-"""Parses one flag. ``Any``: a configuration file may have any YAML value."""
+"""Parses the value of one flag. A configuration file may contain any YAML value."""
 
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -42,18 +42,18 @@ SWITCH_WORDS: Mapping[str, bool] = {
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 _REPEATABLE = ("media_root",)
-"""Arguments that may be given several times, as for formats of ``replay``.
+"""Arguments that may be given several times, as some formats of ``replay`` allow.
 
-Their value is a list. Of any other argument, the last value counts.
+Their values are collected in a list. For any other argument, the last value counts.
 """
 
 
 def scalar(text: str) -> Any:
-    """One value as in YAML 1.2; else the text itself.
+    """Parses one value as in YAML 1.2, or returns the string unchanged.
 
-    Values are true, false, null, numbers, ``[...]``, ``{a: 1}`` and quoted text. Unlike
-    in YAML 1.1, ``no`` and ``1:30`` are text. So are numbers that would change:
-    ``0012345``, and ``12e4567``, which is too large.
+    Values are true, false, null, numbers, ``[...]``, ``{a: 1}`` and quoted strings.
+    Unlike in YAML 1.1, ``no`` and ``1:30`` are strings. Numbers that would change
+    remain strings too: ``0012345``, and ``12e4567``, which is too large.
     """
     text = text.strip()
     if text.lower() in _WORDS:
@@ -71,7 +71,10 @@ def scalar(text: str) -> Any:
 
 
 def _in_brackets(text: str) -> Any:
-    """A list or mapping, as JSON or with unquoted words; else the text itself."""
+    """Parses a list or mapping, as JSON or with unquoted words.
+
+    Returns any other text unchanged.
+    """
     try:
         return read_json(text)
     except ValueError:
@@ -90,7 +93,7 @@ def _in_brackets(text: str) -> Any:
 
 
 def read_json(text: str) -> Any:
-    """Parse JSON with finite numbers.
+    """Parses JSON with finite numbers.
 
     Raises ValueError for NaN and infinities, which cannot be written to results.
     """
@@ -109,7 +112,7 @@ def read_json(text: str) -> Any:
 
 
 def split_outside_brackets(text: str) -> list[str]:
-    """Split a text at commas outside brackets and quotes; drop empty pieces."""
+    """Splits a string at commas outside brackets and quotes, without empty pieces."""
     pieces: list[str] = []
     start = depth = 0
     quote = ""
@@ -132,11 +135,11 @@ def split_outside_brackets(text: str) -> list[str]:
 def text(value: Any) -> str:
     if isinstance(value, (str, int, float)) and not isinstance(value, bool):
         return str(value)
-    raise UsageError(f"a text is expected, not {value!r}")
+    raise UsageError(f"a string is expected, not {value!r}")
 
 
 def switch(value: Any) -> bool:
-    """True or false; a flag without a value is true."""
+    """Parses true or false; a flag without a value is true."""
     if isinstance(value, bool):
         return value
     switched = SWITCH_WORDS.get(str(value).lower())
@@ -146,7 +149,7 @@ def switch(value: Any) -> bool:
 
 
 def integer(low: int) -> Reader:
-    """A parser of whole numbers from ``low``."""
+    """Returns a parser of whole numbers of ``low`` or more."""
 
     def read(value: Any) -> int:
         number = _as_number(value)
@@ -160,7 +163,7 @@ def integer(low: int) -> Reader:
 
 
 def _as_number(value: Any) -> float | int | None:
-    """A finite number, given as a number or as text; else None."""
+    """Returns a finite number, given as a number or a string, else None."""
     number = scalar(value) if isinstance(value, str) else value
     if isinstance(number, bool) or not isinstance(number, (int, float)):
         return None
@@ -170,7 +173,7 @@ def _as_number(value: Any) -> float | int | None:
 
 
 def draws(value: Any) -> int:
-    """The number of bootstrap resamples: 0, or enough to read an interval from."""
+    """Parses the number of bootstrap resamples: 0, or enough for an interval."""
     resamples: int = integer(0)(value)
     if 0 < resamples < FEWEST_DRAWS:
         raise UsageError(
@@ -180,7 +183,7 @@ def draws(value: Any) -> int:
 
 
 def number(value: Any) -> float:
-    """A finite number of 0 or more."""
+    """Parses a finite number of 0 or more."""
     finite = _as_number(value)
     if finite is None or finite < 0:
         raise UsageError(f"a number of 0 or more is expected, not {value!r}")
@@ -188,7 +191,7 @@ def number(value: Any) -> float:
 
 
 def tolerated(value: Any) -> float:
-    """A count of trials, or a share below 1."""
+    """Parses a count of trials, or a share below 1."""
     maximum = number(value)
     if maximum >= 1 and maximum != int(maximum):
         raise UsageError(
@@ -198,7 +201,7 @@ def tolerated(value: Any) -> float:
 
 
 def limit(value: Any) -> float | int | None:
-    """Samples per task: a count, a share below 1, or ``none`` for no limit."""
+    """Parses the samples per task: a count, a share below 1, or ``none`` for all."""
     if value is None or (isinstance(value, str) and scalar(value) is None):
         return None
     amount = _as_number(value)
@@ -215,10 +218,10 @@ def limit(value: Any) -> float | int | None:
 
 
 def seed(value: Any) -> int:
-    """One seed, or four as in lm-evaluation-harness; the first is used.
+    """Parses one seed, or four as in lm-evaluation-harness, and returns the first.
 
-    The others (numpy, torch, few-shot sampler) must be 1234, their default there, or
-    equal to the first.
+    The others (numpy, torch, few-shot sampler) must all be 1234, their default there,
+    or all be equal to the first.
     """
     items = value
     if not isinstance(value, (list, tuple)):
@@ -232,16 +235,15 @@ def seed(value: Any) -> int:
     other_seeds = set(seeds[1:])
     if other_seeds not in (set(), {1234}, {first}):
         raise UsageError(
-            f"only the first seed has a use here; write {first} or "
-            f"{first},1234,1234,1234"
+            f"only the first seed is used here; write {first} or {first},1234,1234,1234"
         )
     return first
 
 
 def batch_size(value: Any) -> BatchSize:
-    """A size, ``auto`` (the backend decides), or ``auto:3``.
+    """Parses a batch size, ``auto`` (the backend decides), or ``auto:3``.
 
-    ``auto:3`` retries a size that ran out of memory up to three times.
+    With ``auto:3``, a size that ran out of memory is tried again up to three times.
     """
     auto, colon, growths = str(value).partition(":")
     try:
@@ -261,17 +263,20 @@ def path(value: Any) -> Path:
 
 
 def paths(value: Any) -> tuple[Path, ...]:
-    """Several paths; in an environment variable, separated by ``;``."""
+    """Parses several paths; in an environment variable they are separated by ``;``."""
     return tuple(path(item) for item in _items(value))
 
 
 def words(value: Any) -> tuple[str, ...]:
-    """Names separated by commas or blanks, without duplicates; paths are kept."""
+    """Parses names separated by commas or spaces, without duplicates.
+
+    Paths are not split.
+    """
     return split_names(text(item) for item in _as_list(value))
 
 
 def arguments(value: Any) -> dict[str, Any]:
-    """``k=v,k2=v2`` (YAML scalars), JSON, a file, or a mapping; several are merged.
+    """Parses ``k=v,k2=v2`` (YAML scalars), JSON, a file or a mapping; merges several.
 
     ``media_root`` may be given several times.
     """
@@ -296,7 +301,7 @@ def arguments(value: Any) -> dict[str, Any]:
             after = f" after {previous!r}" if previous else ""
             raise UsageError(
                 f"{piece!r}{after} is not NAME=VALUE; write lists as NAME=[a,b] and "
-                "texts in quotes"
+                "strings with commas in quotes"
             )
         previous = key.strip()
         _add_argument(parsed, previous, scalar(value_text))
@@ -304,7 +309,7 @@ def arguments(value: Any) -> dict[str, Any]:
 
 
 def json_object(value: Any) -> dict[str, Any]:
-    """A JSON object, a file with one, or a mapping."""
+    """Parses a JSON object, a file that contains one, or a mapping."""
     if isinstance(value, Mapping):
         return {str(key): item for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -325,7 +330,10 @@ def json_object(value: Any) -> dict[str, Any]:
 
 
 def file_object(file: Path) -> dict[str, Any]:
-    """The mapping in a YAML or JSON file. Raises UsageError for non-finite numbers."""
+    """Reads the mapping in a YAML or JSON file.
+
+    Raises UsageError for non-finite numbers.
+    """
     from mmeval.system.yaml_document import read_document
 
     if not file.is_file():
@@ -334,7 +342,7 @@ def file_object(file: Path) -> dict[str, Any]:
 
 
 def samples(value: Any) -> dict[str, tuple[int, ...]]:
-    """A map of task names to sample indices, counted from 0."""
+    """Parses a map of task names to sample indices, counted from 0."""
     chosen: dict[str, tuple[int, ...]] = {}
     for task, indices in json_object(value).items():
         is_list = isinstance(indices, (list, tuple))
@@ -343,14 +351,14 @@ def samples(value: Any) -> dict[str, tuple[int, ...]]:
             type(index) is int and index >= 0 for index in indices
         ):
             raise UsageError(
-                f"{task!r} needs a list of indices from 0 on, not {indices!r}"
+                f"{task!r} needs a list of indices of 0 or more, not {indices!r}"
             )
         chosen[task] = tuple(indices)
     return chosen
 
 
 def shard(value: Any) -> Shard:
-    """``I/N`` with I from 1 to N, or ``auto``: this process's part of the job."""
+    """Parses ``I/N`` with I from 1 to N, or ``auto`` for the part of a cluster job."""
     if value == "auto":
         return shard_of_job(os.environ)
     number, _, of = str(value).partition("/")
@@ -366,7 +374,7 @@ def shard(value: Any) -> Shard:
 
 
 def switches(value: Any) -> dict[str, dict[str, Any]]:
-    """A map of metric names to their switches."""
+    """Parses a map of metric names to their switches."""
     by_metric = json_object(value)
     for name, switches_of_metric in by_metric.items():
         if not isinstance(switches_of_metric, dict):
@@ -377,7 +385,7 @@ def switches(value: Any) -> dict[str, dict[str, Any]]:
 
 
 def reasoning_tags(value: Any) -> tuple[str, str] | None:
-    """``<think>,</think>``, the same as a list, or ``none`` to keep reasoning."""
+    """Parses two tags, as in ``<think>,</think>``, or ``none`` to keep reasoning."""
     parsed = scalar(value) if isinstance(value, str) else value
     if parsed is None or parsed is False:
         return None
@@ -398,10 +406,11 @@ def reasoning_tags(value: Any) -> tuple[str, str] | None:
 def roles(
     value: Any,
 ) -> dict[str, tuple[str, dict[str, Any]]]:
-    """``NAME=BACKEND[,k=v...]`` or ``NAME=FILE.yaml``, one or several, or a mapping.
+    """Parses roles: ``NAME=BACKEND[,k=v...]``, ``NAME=FILE.yaml``, or a mapping.
 
-    In an environment variable they are separated by ``;``. A mapping, as in a file, has
-    names as keys; values are such texts or ``{backend: ..., k: v}``.
+    Several roles are separated by ``;`` in an environment variable. A mapping, as in a
+    file, has names as keys; its values are ``BACKEND[,k=v...]`` or ``{backend: ..., k:
+    v}``.
     """
     by_role: dict[str, tuple[str, dict[str, Any]]] = {}
     if isinstance(value, Mapping):
@@ -419,14 +428,14 @@ def roles(
 
 
 def backend(value: Any) -> tuple[str, dict[str, Any]]:
-    """One backend: ``BACKEND[,k=v...]``, a file, or a mapping with ``backend``."""
+    """Parses a backend: ``BACKEND[,k=v...]``, a file, or a mapping with ``backend``."""
     return _backend("", value)
 
 
 def loggers(value: Any) -> dict[str, dict[str, Any]]:
-    """``NAME[,k=v...]``, one or several, or a mapping of names to arguments.
+    """Parses loggers: ``NAME[,k=v...]``, or a mapping of names to arguments.
 
-    In an environment variable they are separated by ``;``.
+    Several loggers are separated by ``;`` in an environment variable.
     """
     by_name: dict[str, dict[str, Any]] = {}
     if isinstance(value, Mapping):
@@ -444,7 +453,7 @@ def loggers(value: Any) -> dict[str, dict[str, Any]]:
 
 
 def device(value: Any) -> str:
-    """The device of the models of metrics: ``auto``, or a device as in torch."""
+    """Parses the device of the metrics' models: ``auto``, or a device as in torch."""
     name = text(value).strip().lower()
     expected = device_fault(name)
     if expected:
@@ -453,7 +462,7 @@ def device(value: Any) -> str:
 
 
 def engine(value: Any) -> RayEngine | None:
-    """``local``, which is None, or ``ray`` with its arguments."""
+    """Parses ``local`` (returns None), or ``ray`` with its arguments."""
     name, args = _backend("", value)
     if name == LOCAL and not args:
         return None
@@ -466,7 +475,7 @@ def engine(value: Any) -> RayEngine | None:
 
 
 def level(value: Any) -> str:
-    """A log level by name, in upper or lower case."""
+    """Parses the name of a log level, in upper or lower case."""
     name = str(value).upper()
     if name not in LEVELS:
         raise UsageError(f"one of {', '.join(LEVELS)} is expected, not {value!r}")
@@ -478,7 +487,7 @@ def _add_argument(
     name: str,
     value: Any,
 ) -> None:
-    """Add an argument to the earlier ones."""
+    """Adds an argument to the earlier arguments."""
     if name in _REPEATABLE and name in arguments:
         arguments[name] = [*_as_list(arguments[name]), *_as_list(value)]
     else:
@@ -491,7 +500,7 @@ def _as_list(value: Any) -> list[Any]:
 
 def _backend(role: str, spec: Any) -> tuple[str, dict[str, Any]]:
     if role == "model":
-        raise UsageError("the role 'model' is given by --model and --model_args")
+        raise UsageError("the role 'model' is set with --model and --model_args")
     if isinstance(spec, str) and "=" not in spec:
         file = spec.strip()
         if file.endswith((".yaml", ".yml", ".json")):
@@ -505,7 +514,7 @@ def _backend(role: str, spec: Any) -> tuple[str, dict[str, Any]]:
     if isinstance(name, str) and name.strip():
         return name.strip(), args
     if role:
-        raise UsageError(f"the role {role!r} needs the name of a backend")
+        raise UsageError(f"the role {role!r} has no backend; name one")
     raise UsageError("the name of a backend is missing")
 
 
