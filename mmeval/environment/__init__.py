@@ -1,1 +1,1 @@
-"""Check the installation and the machine; one module for each subject."""
+"""Checks the installation and the machine, with one module for each subject."""

@@ -17,7 +17,7 @@ from mmeval.findings.finding import Finding, Subject
 from mmeval.system.wording import size
 
 DEADLINE = 120.0
-"""Seconds. Importing torch from a cold disk can take half a minute."""
+"""Seconds until the check is ended. Importing torch can take half a minute."""
 
 PROBE = """
 import importlib.util, json
@@ -45,8 +45,10 @@ TORCH = Subject(name="torch")
 
 
 def devices() -> tuple[list[str], list[Finding]]:
-    """Torch and its devices in words, a line each, and findings. If torch is not
-    installed there are none, as a local model reports that itself."""
+    """Describes torch and each of its devices in one line, and returns findings.
+
+    Both lists are empty if torch is not installed. A local model reports that itself.
+    """
     if importlib.util.find_spec("torch") is None:
         return [], []
     try:
@@ -58,7 +60,7 @@ def devices() -> tuple[list[str], list[Finding]]:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return [], [_broken(f"its import takes more than {DEADLINE:.0f} s")]
+        return [], [_broken(f"the import takes more than {DEADLINE:.0f} s")]
     if result.returncode:
         lines = result.stderr.strip().splitlines()
         return [], [_broken(lines[-1] if lines else f"exit code {result.returncode}")]
@@ -77,7 +79,7 @@ def _broken(cause: str) -> Finding:
 
 
 def described(probe: Mapping[str, Any]) -> Iterator[str]:
-    """The result of the probe in words: the build of torch, then each device."""
+    """Describes the probe's result: the build of torch, then each device, on a line."""
     build = "a CPU build"
     if probe["cuda"]:
         build = f"CUDA {probe['cuda']}"
@@ -91,12 +93,12 @@ def described(probe: Mapping[str, Any]) -> Iterator[str]:
 
 
 def faults(probe: Mapping[str, Any]) -> Iterator[Finding]:
-    """Findings about the result of the probe."""
+    """Yields findings about the result of the probe."""
     if "torchvision" in probe:
         yield Finding(
             "package",
             Subject(name="torchvision"),
-            cause=f"{probe['torchvision']}; this breaks transformers too",
+            cause=f"{probe['torchvision']}. This error breaks transformers too",
             remedy="pip uninstall torchvision",
             severity="error",
         )
@@ -105,5 +107,5 @@ def faults(probe: Mapping[str, Any]) -> Iterator[Finding]:
         return
     cause = "the machine has an NVIDIA driver, but torch finds no device"
     if not probe["cuda"]:
-        cause = "a CPU build on a machine with an NVIDIA driver"
+        cause = "torch is a CPU build, but the machine has an NVIDIA driver"
     yield Finding("machine", TORCH, cause=cause, severity="note")

@@ -1,4 +1,4 @@
-"""Checks this installation: Python, mmeval, and its metadata against the code."""
+"""Checks this installation: Python, mmeval, and whether metadata match the code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMED = 5
 
 
 def versions() -> str:
-    """The versions in words: mmeval with its folder, Python and the system."""
+    """Describes the versions of mmeval (with its folder), Python and the system."""
     machine = f"{platform.system()} {platform.machine()}"
     kind = "a checkout" if is_checkout() else "installed"
     return (
@@ -29,11 +29,10 @@ def versions() -> str:
 
 
 def metadata() -> Iterator[Finding]:
-    """Check that the installed metadata of mmeval belong to this code and are up to
-    date."""
+    """Checks that mmeval's installed metadata match this code and are up to date."""
     packages = mmeval_distributions()
     if not packages:
-        cause = "not installed, so its tasks and metrics are not found"
+        cause = "it is not installed, so its tasks and metrics are not found"
         yield _package(DISTRIBUTION, cause, _reinstall())
     for position, package in enumerate(packages if is_checkout() else packages[:1]):
         differences = "; ".join(_differences(package))
@@ -48,7 +47,7 @@ def metadata() -> Iterator[Finding]:
 
 
 def copies() -> Iterator[Finding]:
-    """Check for other copies of the package on Python's path."""
+    """Checks for other copies of the package on Python's path."""
     checked = {ROOT}
     for entry in sys.path:
         # an editable installation has a link to this copy
@@ -60,7 +59,7 @@ def copies() -> Iterator[Finding]:
         yield Finding(
             "package",
             Subject(name=str(folder)),
-            cause=f"another copy of mmeval; the one that runs is in {ROOT}",
+            cause=f"another copy of mmeval; the running copy is in {ROOT}",
             remedy=f"pip uninstall {DISTRIBUTION}",
             severity="note",
         )
@@ -76,15 +75,17 @@ def _package(
 
 
 def mmeval_distributions() -> list[Distribution]:
-    """The installed distributions of mmeval; Python uses the first."""
+    """Returns the installed distributions of mmeval; Python uses the first."""
     # a folder may be on the path twice
     by_place = {_where(item): item for item in distributions(name=DISTRIBUTION)}
     return list(by_place.values())
 
 
 def _differences(package: Distribution) -> Iterator[str]:
-    """Differences of the metadata from the code: the version, in a checkout also
-    setup.cfg."""
+    """Yields the differences between metadata and code.
+
+    It compares the version and, in a checkout, setup.cfg.
+    """
     if package.version != __version__:
         yield f"it has the version {package.version}"
     if not is_checkout():
@@ -121,13 +122,13 @@ def _difference(
 
 
 def _where(package: Distribution) -> str:
-    # there is no public attribute; only distributions found in folders have it
+    # there is no public attribute for the folder, and only some distributions have this
     folder = getattr(package, "_path", None)
     if folder is None:
-        return "an unknown place"
+        return "an unknown folder"
     return str(Path(str(folder)).resolve())
 
 
 def _reinstall() -> str:
-    """The command to install a checkout again; empty for other installations."""
+    """Returns the command that reinstalls a checkout; empty for other installations."""
     return install_command() if is_checkout() else ""

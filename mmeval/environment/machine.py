@@ -1,4 +1,4 @@
-"""Checks the machine: needs of backends, disks for output, and a cluster."""
+"""Checks the machine: requirements of backends, disks for output, and a cluster."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ from mmeval.system.folders import existing, free_bytes, own_cache
 from mmeval.system.wording import size
 
 LITTLE = 2**30
-"""Bytes of free space below which there is a finding: media soon need more."""
+"""Bytes of free space below which a finding is reported, since media need space."""
 
 
 def backends(requested: Collection[str] = ()) -> Iterator[Finding]:
-    """Findings about missing parts of the machine that backends need, such as those of
-    a sandbox: an error for a ``requested`` backend, else a note. Backends that cannot
-    be loaded are reported as plugins."""
+    """Yields findings about missing parts of the machine that backends need.
+
+    A sandbox needs such parts, for example. A finding is an error for a ``requested``
+    backend, else a note. Backends that cannot be loaded are reported with the plugins.
+    """
     for entry in plugins.entries("mmeval.model_backends"):
         with suppress(MissingError, PluginError):
             name = f"{plugins.distribution_of(entry)}/{entry.name}"
@@ -40,7 +42,7 @@ def backends(requested: Collection[str] = ()) -> Iterator[Finding]:
 
 
 def nodes(engine: RayEngine) -> tuple[list[str], list[Finding]]:
-    """The nodes of a Ray cluster in words, and findings about them."""
+    """Describes the nodes of a Ray cluster, and returns findings about them."""
     check_installed()
     cluster_nodes = RayCluster(engine).nodes_with_places()
     faults = []
@@ -58,7 +60,7 @@ def nodes(engine: RayEngine) -> tuple[list[str], list[Finding]]:
 
 
 def disks(output_path: Path) -> Iterator[Finding]:
-    """Check that the disks of runs, models and data have space and can be written."""
+    """Checks that the disks of runs, models and data have space and are writable."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
     yield from _disk(output_path, "--output_path FOLDER")
@@ -73,5 +75,5 @@ def _disk(folder: Path, elsewhere: str) -> Iterator[Finding]:
         cause = f"{nearest} cannot be written"
         yield Finding("machine", subject, 0, 0, cause, elsewhere, "error")
     elif free < LITTLE:
-        cause = f"{size(free)} are free"
+        cause = f"only {size(free)} are free"
         yield Finding("machine", subject, 0, 0, cause, elsewhere, "note")

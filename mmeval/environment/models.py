@@ -1,4 +1,4 @@
-"""Checks backends by creating them as a run does, without weights and requests."""
+"""Checks backends by creating them as a run does, without weights or requests."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ from mmeval.run.options import BackendSpec
 def create(
     specs: Mapping[str, BackendSpec], backends: dict[str, AnyBackend]
 ) -> Iterator[Finding]:
-    """Create each backend and add it to ``backends``. The roles of agents are checked
-    once all backends are created."""
+    """Creates each backend and adds it to ``backends``.
+
+    Yields a finding for each error. The roles of agents are checked only if all
+    backends were created.
+    """
     for role, spec in specs.items():
         try:
             backends[role] = create_backend(spec.name, backend_args(spec.args))
@@ -37,7 +40,7 @@ def create(
 def described(
     specs: Mapping[str, BackendSpec], backends: Mapping[str, AnyBackend]
 ) -> Iterator[tuple[str, str]]:
-    """Each role with its model, where data are sent, and its input and output kinds."""
+    """Yields each role with its model, the host of its data, and its media kinds."""
     for role, backend in backends.items():
         capabilities = backend.capabilities
         hosts = hosts_of(backend)
@@ -51,7 +54,8 @@ def described(
             asks = ", ".join(described_roles(backend.agent))
             yield (
                 role,
-                f"asks {asks}; here {', '.join(backend.called_roles) or 'nothing'}",
+                f"can call {asks}; here it calls "
+                f"{', '.join(backend.called_roles) or 'no role'}",
             )
 
 
@@ -61,6 +65,6 @@ def close(backends: Mapping[str, AnyBackend]) -> None:
 
 
 def _kinds(kinds: Collection[str]) -> str:
-    """Kinds in their usual order, without reasoning, which is never requested."""
+    """Lists kinds in their usual order, without reasoning, which is never requested."""
     shown = [kind for kind in PART_KINDS if kind in kinds and kind != "reasoning"]
     return ", ".join(shown) or "nothing"

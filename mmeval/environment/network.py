@@ -13,13 +13,13 @@ from mmeval.dataset.hub import TRUE
 from mmeval.findings.finding import Finding, Subject
 
 DEADLINE = 3.0
-"""Seconds to wait for an answer of the hub, including the DNS look-up."""
+"""Seconds to wait for an answer from the hub, including the DNS lookup."""
 ENDPOINT = "https://huggingface.co"
 OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 
 class HubProbe:
-    """Calls the hub in a thread, so other checks do not wait."""
+    """Calls the hub in a thread, so that other checks do not wait."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.endpoint = environ.get("HF_ENDPOINT") or ENDPOINT
@@ -34,7 +34,7 @@ class HubProbe:
             self._thread.start()
 
     def reachability(self) -> Iterator[Finding]:
-        """Check whether the hub answers. Waits at most until the deadline."""
+        """Checks whether the hub answers, and waits at most until the deadline."""
         if self._thread is None:
             return
         self._thread.join(max(0.0, self._started + DEADLINE - time.monotonic()))
@@ -61,5 +61,5 @@ class HubProbe:
 
 
 def offline(environ: Mapping[str, str]) -> list[str]:
-    """The environment variables that are set and disable the network."""
+    """Returns the environment variables that are set and disable the network."""
     return [name for name in OFFLINE if environ.get(name, "").upper() in TRUE]

@@ -19,9 +19,11 @@ FOR_DEVELOPERS = "dev"
 
 
 def versions() -> Iterator[Finding]:
-    """Check by the installed metadata that required packages are installed, and that
-    those of extras have the needed versions. A missing extra is reported by the plugin
-    that needs it."""
+    """Checks the installed packages against the requirements in mmeval's metadata.
+
+    Required packages must be installed; packages of extras must have a suitable version
+    if they are installed. The plugin that needs an extra reports a missing one.
+    """
     from packaging.requirements import Requirement
 
     for package in mmeval_distributions()[:1]:
@@ -50,7 +52,7 @@ def _applies(item: Requirement, extra: str) -> bool:
 def _all_of(
     items: Sequence[Requirement], needed: Mapping[str, Sequence[Requirement]]
 ) -> Iterator[Requirement]:
-    """The packages of an extra and of the extras that it includes."""
+    """Yields the packages of an extra and of the extras that it includes."""
     for item in items:
         if item.name != DISTRIBUTION:
             yield item
@@ -60,8 +62,10 @@ def _all_of(
 
 
 def _installed(name: str) -> str | None:
-    """The version of a package, from the header of its metadata. Parsing the long
-    description after it would be slow."""
+    """Returns the version of a package, from the header of its metadata.
+
+    Parsing the long description after the header would be slow.
+    """
     try:
         package = distribution(name)
     except PackageNotFoundError:
@@ -77,16 +81,18 @@ def _findings(
     *,
     always: bool,
 ) -> Iterator[Finding]:
-    """Findings about packages with a wrong version, and with ``always`` also about
-    packages that are not installed."""
+    """Yields findings about packages with a wrong version.
+
+    With ``always``, packages that are not installed have a finding too.
+    """
     for _, item in sorted(items.items()):
         number = installed(item.name)
         if number is None:
             is_fault = always
-            cause = "not installed"
+            cause = "it is not installed"
         else:
             is_fault = not item.specifier.contains(number, prereleases=True)
-            cause = f"{number} is installed, {item.specifier} is needed"
+            cause = f"{number} is installed, but {item.specifier} is needed"
         if not is_fault:
             continue
         yield Finding(

@@ -1,4 +1,4 @@
-"""Checks registered plugins: whether they load, and names of two packages."""
+"""Checks that registered plugins load and that their names are unique."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FILES = "mmeval.tasks"
 
 
 def loaded() -> Iterator[Finding]:
-    """Load every plugin once. A missing extra is not a fault of the plugin."""
+    """Loads every plugin once. A missing extra is not a fault of the plugin."""
     for group in plugins.GROUPS:
         if group == _FILES:
             continue
@@ -30,7 +30,10 @@ def loaded() -> Iterator[Finding]:
 
 
 def clashes() -> Iterator[Finding]:
-    """Check for names that can be used only as ``distribution/name``."""
+    """Checks for names that several packages register.
+
+    They can be used only as ``distribution/name``.
+    """
     for group in plugins.GROUPS:
         claimed: dict[str, list[str]] = {}
         for entry in plugins.entries(group):
@@ -39,12 +42,12 @@ def clashes() -> Iterator[Finding]:
             if len(owners) > 1:
                 full = " or ".join(f"{owner}/{name}" for owner in sorted(owners))
                 subject = Subject(name=f"{name} ({group})")
-                cause = f"two packages register it; write {full}"
+                cause = f"several packages register this name; write {full}"
                 yield Finding("plugin", subject, cause=cause, severity="note")
 
 
 def task_files(include_path: Sequence[Path]) -> Iterator[Finding]:
-    """Check the files of tasks as ``mmeval ls tasks`` reads them."""
+    """Checks the task files, which it reads as ``mmeval ls tasks`` does."""
     for entry in TaskIndex(include_path).listing():
         if entry.problem is not None:
             yield finding_of(entry.problem, Subject(task=entry.full_name))

@@ -1,4 +1,4 @@
-"""The context of a call: what the process that answers it needs to keep the answer."""
+"""The context of a call, which a process needs to journal the answer."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class CallContext:
     """The trial of a call, and its name in the journal.
 
     - ``key``: name of the call in the journal
-    - ``by``: place of the call in a program
+    - ``by``: position of the call in a program
     - ``to``: endpoint that is called; None if no call is sent
     - ``attempt``: number of earlier attempts that failed
-    - ``draw``: number of earlier replies that were refused
-    - ``warnings``: added to the answer; they state what was done to the request
+    - ``draw``: number of earlier replies that were not acceptable
+    - ``warnings``: warnings about changes to the request, which are added to the answer
     """
 
     trial: str
@@ -31,7 +31,7 @@ class CallContext:
 
 
 NO_CONTEXT = CallContext("")
-"""Context of calls whose answers this process writes itself, without a batch."""
+"""The context of calls without a batch, whose answers this process writes itself."""
 
 
 def line_head(
@@ -42,7 +42,7 @@ def line_head(
     to: ModelEndpoint | None = None,
     attempt: int = 0,
 ) -> dict[str, Any]:
-    """The fields of a journal line before its time and response."""
+    """Returns the fields of a journal line before its time and response."""
     head: dict[str, Any] = {
         "k": key,
         "d": request_digest,
@@ -56,8 +56,11 @@ def line_head(
 
 
 def raw_head(context: CallContext, request: Request) -> dict[str, Any]:
-    """The fields of a worker's line. ``w`` marks an unchecked answer; its value is the
-    number of replies to the call that were refused before."""
+    """Returns the fields of a worker's line before its time and response.
+
+    The field ``w`` marks an unchecked answer. Its value is the number of earlier
+    replies to the call that were refused.
+    """
     head = line_head(
         context.key,
         request.digest,

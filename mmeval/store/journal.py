@@ -1,14 +1,15 @@
-"""The journal: every answer of a run, written before its program continues.
+"""The journal stores every answer of a run before its program continues.
 
-Each writer appends to its own JSONL segment (see ``segment.py``); reading merges them.
-A line is one call: key, digest of the request, endpoint, response. A killed process
-loses no answer: the next one completes what a receipt began. A torn last line is
-ignored. A damaged line is reported and its call is sent again. The journal of a shard
-also reads the journals of its run and of other shards, without cost.
+Each writer appends to its own JSONL segment (see ``segment.py``), and a reader merges
+all segments. A line describes one call: key, digest of the request, endpoint and
+response. A killed process loses no answer, because the next process completes what a
+receipt began. A torn last line is ignored. A damaged line is reported and its call is
+sent again. The journal of a shard also reads the journals of its run and of the other
+shards. Their calls do not count as spending of the shard.
 
-Worker processes write segments of their own, and this process *adopts* their lines.
-Such a line is *raw*: its answer was not checked, and its reasoning is not split off.
-The checked answer is another line.
+Worker processes write their own segments, and this process *adopts* their lines. Such a
+line is *raw*: its answer is not checked yet, and its reasoning is not separated. The
+checked answer is written as another line.
 """
 
 from __future__ import annotations
@@ -39,16 +40,17 @@ log = logging.getLogger(__name__)
 
 _OFFSET_BITS = 44
 MAX_READERS = 16
-"""Maximum number of segments that are open for reading."""
+"""Maximum number of segments that are open for reading at once."""
 DAMAGED = ".damaged"
 """The suffix of a damaged receipt."""
 
 
 class JournalEntry(NamedTuple):
-    """One answered call: the digest of its request, the response, its JSON as written.
+    """An answered call: digest of the request, response, and the response's JSON line.
 
     ``at`` is the time of the answer in seconds since the epoch. ``earlier`` is True if
-    an earlier process got the answer, ``raw`` if it is an unchecked line of a worker.
+    an earlier process received the answer. ``raw`` is True if the line is an unchecked
+    line of a worker.
     """
 
     request_digest: str
@@ -60,10 +62,11 @@ class JournalEntry(NamedTuple):
 
 
 class Journal:
-    """The answers of one run folder. ``spending`` is the usage of its calls.
+    """The answers of one run folder.
 
-    ``damaged`` lists lines that cannot be read. ``others`` are further run folders
-    whose answers are used; their media are copied into this store on use.
+    ``spending`` is the usage of its calls. ``damaged`` lists lines that cannot be read.
+    ``others`` are other run folders whose answers are reused. Their media are copied
+    into this run's store when they are used.
     """
 
     def __init__(
@@ -86,9 +89,9 @@ class Journal:
         self._segments: list[Path] = []
         self._numbers: dict[Path, int] = {}
         self._adopted: dict[bytes, JournalEntry] = {}
-        """Entries that workers wrote and ``append`` has not received yet."""
+        """Entries that workers wrote and that were not passed to ``append`` yet."""
         self._read_to: dict[Path, int] = {}
-        """By segment, the offset of the last line that was read or adopted."""
+        """The offset of the last line that was read or adopted, by segment."""
         self._readers: dict[int, BinaryIO] = {}
         with contextlib.ExitStack() as unread:
             unread.callback(self.close)
@@ -104,12 +107,12 @@ class Journal:
             unread.pop_all()
 
     def __len__(self) -> int:
-        """Number of calls with an answer."""
+        """Returns the number of calls with an answer."""
         return len(self._index)
 
     @property
     def of_others(self) -> int:
-        """Number of answers that are in other folders."""
+        """Number of answers that come from other folders."""
         is_own = [segment.parent == self.folder for segment in self._segments]
         if all(is_own):
             return 0
@@ -117,7 +120,7 @@ class Journal:
 
     @property
     def since(self) -> str:
-        """Local time of the oldest answer; empty without answers."""
+        """Local time of the oldest answer of an earlier process, or an empty string."""
         if math.isinf(self._oldest):
             return ""
         return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self._oldest))
@@ -126,7 +129,7 @@ class Journal:
         return key_hash(key) in self._index
 
     def get(self, key: str) -> JournalEntry | None:
-        """The answer to a call, or None."""
+        """Returns the answer to a call, or None."""
         row = self.row(key)
         if row is None:
             return None
@@ -139,7 +142,7 @@ class Journal:
         return JournalEntry(row["d"], response, line, row["t"], earlier, is_raw)
 
     def row(self, key: str) -> Mapping[str, Any] | None:
-        """The line that answers a call, as JSON values, or None."""
+        """Returns the JSON object of the line that answers a call, or None."""
         place = self._index.get(key_hash(key))
         if place is None:
             return None
@@ -150,13 +153,13 @@ class Journal:
         return row
 
     def refusals(self, key: str) -> int:
-        """Number of refused replies to a call, over all processes."""
+        """Returns the number of refused replies to a call, over all processes."""
         return self._refused[key_hash(key)] if self._refused else 0
 
     def failures(self, key: str) -> int:
-        """Number of failed attempts of a call, over all processes.
+        """Returns the number of failed attempts of a call, over all processes.
 
-        A later attempt may have an answer.
+        A later attempt may have succeeded.
         """
         return self._failed[key_hash(key)] if self._failed else 0
 
@@ -172,16 +175,16 @@ class Journal:
         in_place: bool = False,
         refused: bool = False,
     ) -> JournalEntry:
-        """Write an answer or a failure. A failure never answers a later call.
+        """Writes an answer or a failure.
 
-        ``to`` is the endpoint that was called, after ``attempt`` failed attempts; None
-        if no call was sent. ``refused`` marks a failure whose reply was not acceptable.
-        Returns the response with its media backed by files of the store. With
-        ``in_place``, media that are files already stay in their place. Raises
-        StorageError if the line cannot be written.
-
-        An answer that a worker wrote is not written again. If the checked response
-        differs, its line states that no call was sent: the worker's line counts it.
+        A failure is never reused for a later call. ``to`` is the endpoint that was
+        called, after ``attempt`` failed attempts; None if no call was sent. ``refused``
+        marks a failure whose reply was not acceptable. Returns the response with its
+        media backed by files of the store. With ``in_place``, media that are already
+        files are not copied. Raises StorageError if the line cannot be written. An
+        answer that a worker wrote is not written again. If the checked response
+        differs, its line states that no call was sent, because the worker's line
+        already counts the call.
         """
         hashed = key_hash(key)
         adopted = self._adopted.pop(hashed, None)
@@ -209,7 +212,7 @@ class Journal:
         segment: Path,
         written: JournalLine,
     ) -> None:
-        """Index an answer that a worker wrote into its own segment."""
+        """Indexes an answer that a worker wrote into its own segment."""
         self._read_to[segment] = written.offset
         entry = JournalEntry(
             request_digest, written.response, written.line, written.at, raw=True
@@ -221,9 +224,10 @@ class Journal:
             self.spending.add(context.to, written.response, 1 + context.attempt)
 
     def recover(self, segment: Path, calls: Mapping[str, str]) -> dict[str, Response]:
-        """The answers to ``calls`` that a dead worker wrote but did not report.
+        """Recovers the answers that a dead worker wrote but did not report.
 
-        ``calls`` maps keys to the digests of their requests.
+        ``calls`` maps the keys of its open calls to the digests of their requests.
+        Returns the answers by key.
         """
         damaged_before = len(self.damaged)
         if segment.exists():
@@ -245,16 +249,17 @@ class Journal:
                 responses[key] = entry.response
         lines = terminal_lines(map(self._finding, self.damaged[damaged_before:]))
         if lines:
-            log.warning("%s", "\n".join(["damaged lines of the journal:", *lines]))
+            log.warning("%s", "\n".join(["lines of the journal are damaged:", *lines]))
         return responses
 
     def findings(
         self, again: str, asked_again: Collection[str] = ()
     ) -> Iterator[Finding]:
-        """The lines that cannot be read.
+        """Yields a finding for each line that cannot be read.
 
-        ``again`` is the command that sends their calls again. ``asked_again`` are the
-        digests of lines whose calls were sent again already; these are left out.
+        ``again`` is the command that repeats the calls of these lines. ``asked_again``
+        contains the digests of lines whose calls were already repeated; they have no
+        finding.
         """
         resolved = frozenset(asked_again)
         for line in self.damaged:
@@ -269,7 +274,10 @@ class Journal:
         return Finding("damaged", subject, cause=line.reason, remedy=again)
 
     def sync(self) -> None:
-        """Flush the segment to disk. Called on a timer: per line it would be slow."""
+        """Flushes the segment to disk.
+
+        A timer calls this, since a flush per line would be slow.
+        """
         self._own_segment.sync()
 
     def close(self) -> None:
@@ -309,6 +317,7 @@ class Journal:
             for row in head["media"]:
                 self.media.put(_received(file.read(row["size"]), row))
         del head["media"]
+        # the process may have been killed after the line was written
         if self._has_line(head):
             return
         line = to_line(head["r"])
@@ -325,7 +334,7 @@ class Journal:
         return bool(row["d"] == head["d"] and row.get("w") == head.get("w"))
 
     def _place(self, segment: Path, offset: int) -> int:
-        """The place of a line in the index: segment number and offset, in one int."""
+        """Encodes the position of a line, segment number and offset, as one integer."""
         number = self._numbers.get(segment)
         if number is None:
             number = self._numbers[segment] = len(self._segments)
@@ -337,10 +346,10 @@ class Journal:
     def _read_segment(
         self, path: Path, *, after: int = -1, earlier: bool = True, spent: bool = True
     ) -> None:
-        """Index the lines of a segment that begin after a byte offset.
+        """Indexes the lines of a segment that begin after a byte offset.
 
-        ``earlier``: an earlier process wrote them. ``spent``: they count as spending of
-        this folder.
+        ``earlier`` states that an earlier process wrote them, ``spent`` that they count
+        as spending of this folder.
         """
         name = path.name.encode()
         with path.open("rb") as file:
@@ -371,8 +380,10 @@ class Journal:
                     self._oldest = min(self._oldest, at) if earlier else self._oldest
 
     def _media_of(self, segment: Path, response: Mapping[str, Any]) -> Path:
-        """The media folder of a response. Media of another run folder are copied
-        first."""
+        """Returns the media folder of a response.
+
+        Media of another run folder are copied into this one first.
+        """
         other_root = segment.parent.parent / self.media.root.name
         if segment.parent == self.folder or not self._writable:
             return self.media.root if segment.parent == self.folder else other_root
@@ -388,7 +399,7 @@ class Journal:
         return self.media.root
 
     def _reader(self, number: int) -> BinaryIO:
-        """An open segment. The least recently used one is closed at the limit."""
+        """Opens a segment. At the limit, the least recently used segment is closed."""
         file = self._readers.pop(number, None)
         if file is None:
             file = self._segments[number].open("rb")
@@ -404,15 +415,15 @@ class Journal:
             return unsealed(file.readline())
         except ValueError as error:
             raise StorageError(
-                f"{file.name}: a line was changed while the run read it ({error}); "
-                "run again"
+                f"{file.name}: a line was changed while the run was reading it "
+                f"({error}). Run the same command again"
             ) from None
 
 
 def _fullest_segments(folders: Sequence[Path]) -> Collection[Path]:
-    """The largest segment of each name; the last one if sizes are equal.
+    """Returns the largest segment of each name; of equal sizes, the last one.
 
-    A merged segment is in the run and in its shard, and a copy may be incomplete.
+    A merged segment exists in the run and in its shard, and a copy may be incomplete.
     """
     fullest: dict[str, Path] = {}
     for folder in folders:
@@ -424,8 +435,10 @@ def _fullest_segments(folders: Sequence[Path]) -> Collection[Path]:
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
-    """Number, offset and content of each complete line. A torn last line is left
-    out."""
+    """Yields number, offset and content of each complete line.
+
+    A torn last line is skipped.
+    """
     offset = 0
     for number, line in enumerate(file, start=1):
         if not line.endswith(b"\n"):
@@ -439,7 +452,10 @@ def _digest(content: bytes) -> str:
 
 
 def _received(data: bytes, row: Mapping[str, Any]) -> Media:
-    """A medium of a receipt. Raises CorruptMediaError if it is damaged."""
+    """Returns a medium of a receipt.
+
+    Raises CorruptMediaError if its checksum differs.
+    """
     media = Media(
         data=data,
         sha256=hashlib.sha256(data).hexdigest(),
@@ -447,5 +463,5 @@ def _received(data: bytes, row: Mapping[str, Any]) -> Media:
         name=row.get("name", ""),
     )
     if media.sha256 != row["sha256"]:
-        raise CorruptMediaError("one of its media has another checksum")
+        raise CorruptMediaError("the checksum of one of its media differs")
     return media

@@ -1,11 +1,12 @@
 """File locks: kernel locks, or leases on file systems without them.
 
-A kernel lock (``flock``) ends with its process. Some file systems of clusters have no
-locks and report an error. There a *lease* of the library filelock is written beside the
-file. It names a host and a process, which touches the lease every few seconds. A lease
-is taken over if it is not touched for a minute, or if its process on this host has
-ended. Another process is refused once the holder is known to work: it runs on this
-host, or it touches its lease.
+A kernel lock (``flock``) ends with its process. Some file systems of clusters do not
+support locks and report an error. There, a *lease* of the library filelock is written
+next to the file. It names a host and a process, and that process touches the lease
+every few seconds. Another process takes a lease over if it was not touched for a
+minute, or if its process ran on this host and has ended. Otherwise the lock is refused
+as soon as the holder is known to be alive: it runs on this host, or it touches its
+lease.
 """
 
 from __future__ import annotations
@@ -37,12 +38,13 @@ class LockHeldError(Exception):
 
 
 class Lock:
-    """A lock that this process holds until ``close`` or its end.
+    """A lock that this process holds until it calls ``close`` or ends.
 
-    One process holds an exclusive lock; several hold a ``shared`` one. Raises
-    LockHeldError if another process holds the lock, OSError if the file cannot be
-    written or locked. Without kernel locks this waits for a sign of a holder on another
-    host: 10 seconds if the holder works, 60 if it does not.
+    Only one process can hold an exclusive lock; several can hold a ``shared`` lock.
+    Raises LockHeldError if another process holds the lock, OSError if the file cannot
+    be written or locked. Without kernel locks, it waits to see whether a holder on
+    another host touches its lease. This takes about 10 seconds if the holder is alive,
+    60 if it is not.
     """
 
     def __init__(self, file: Path, *, shared: bool = False) -> None:
@@ -68,7 +70,10 @@ class Lock:
 
     @property
     def is_held(self) -> bool:
-        """True while the lock is held. The file may be removed, or the lease lost."""
+        """True while the lock is held.
+
+        It is lost if the file is removed or the lease taken over.
+        """
         try:
             is_in_place = os.path.samestat(
                 os.fstat(self._descriptor), self._file.stat()
@@ -84,9 +89,9 @@ class Lock:
 
 
 def becomes_free(file: Path, patience: float) -> bool:
-    """True if all locks on a file, shared or not, end within ``patience`` seconds.
+    """Returns True if all locks on a file end within ``patience`` seconds.
 
-    Raises OSError if that cannot be determined.
+    Shared locks count too. Raises OSError if that cannot be determined.
     """
     until = time.monotonic() + patience
     descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC)
@@ -105,7 +110,10 @@ def becomes_free(file: Path, patience: float) -> bool:
 
 
 def _flock(descriptor: int, kind: int) -> bool:
-    """Take the kernel lock; False if the file system has none. Raises LockHeldError."""
+    """Takes the kernel lock; returns False if the file system does not support locks.
+
+    Raises LockHeldError.
+    """
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -120,7 +128,10 @@ def _flock(descriptor: int, kind: int) -> bool:
 
 
 def _taken_lease(file: Path, *, shared: bool) -> SoftFileLease:
-    """The lease of a file, or with ``shared`` one of several. Raises LockHeldError."""
+    """Takes the lease of a file, or with ``shared`` one of several.
+
+    Raises LockHeldError.
+    """
     name = f"{file.name}.{secrets.token_hex(6)}" if shared else file.name
     lease = _lease(file.with_name(f"{name}.lease"))
     if _is_acquired(lease):
@@ -129,12 +140,12 @@ def _taken_lease(file: Path, *, shared: bool) -> SoftFileLease:
     if _is_at_work(lease, host):
         raise LockHeldError(_holder(lease))
     log.warning(
-        "%s: waiting up to %.0f seconds for a sign of %s",
+        "%s: waiting up to %.0f seconds to see whether %s is alive",
         lease.lock_file,
         LEASE_SECONDS,
         _holder(lease),
     )
-    # a lease that is not touched for this time is taken over
+    # the lease of a dead holder is taken over within this time
     until = time.monotonic() + LEASE_SECONDS + BEAT_SECONDS
     before = _state(lease)
     while time.monotonic() < until:
@@ -145,14 +156,18 @@ def _taken_lease(file: Path, *, shared: bool) -> SoftFileLease:
         if _is_touched(before, state) or _is_at_work(lease, host):
             raise LockHeldError(_holder(lease))
         before = state
-    # some file systems, NFS among them, cannot exchange two names at once
-    advice = f"if it is gone, remove {lease.lock_file}"
-    raise LockHeldError(f"{_holder(lease)}, which gives no sign; {advice}")
+    # Some file systems, such as NFS, cannot exchange two names at once. The lease of a
+    # dead holder cannot be taken over there.
+    advice = f"if it has ended, remove {lease.lock_file}"
+    raise LockHeldError(f"{_holder(lease)}, inactive for a minute; {advice}")
 
 
 def _leases_end(file: Path, until: float) -> bool:
-    """True if each lease of a file ends before ``until``. All are watched together,
-    since leases of several dead processes end at about the same time."""
+    """Returns True if all leases of a file end before ``until``.
+
+    All leases are watched together, since leases of several dead processes end at about
+    the same time.
+    """
     paths = file.parent.glob(f"{file.name}*.lease")
     leases = [_lease(path) for path in paths]
     while True:
@@ -165,7 +180,7 @@ def _leases_end(file: Path, until: float) -> bool:
 
 
 def _has_ended(lease: SoftFileLease) -> bool:
-    """True if a lease has no holder; its file is then removed."""
+    """Returns True if a lease has no holder, and removes its file then."""
     if not _is_acquired(lease):
         return False
     lease.release()
@@ -173,7 +188,7 @@ def _has_ended(lease: SoftFileLease) -> bool:
 
 
 def _is_acquired(lease: SoftFileLease) -> bool:
-    """Try once to take a lease. The lease object keeps its state between attempts."""
+    """Tries once to take a lease. The lease object keeps its state between attempts."""
     from filelock import Timeout
 
     try:
@@ -195,19 +210,21 @@ def _lease(path: Path) -> SoftFileLease:
 
 
 def _is_lease_held(lease: SoftFileLease) -> bool:
-    """True if this process still holds a lease. An unreadable lease counts as held
-    until the library gives it up."""
+    """Returns True if this process still holds a lease.
+
+    An unreadable lease counts as held until the library gives it up.
+    """
     if lease.compromise is not None:
         return False
     if not _is_lost(lease):
         return True
-    # A process that tries to take it over may put the file aside for a moment.
+    # a process that tries to take the lease over may move the file away for a moment
     time.sleep(_POLL_SECONDS)
     return not _is_lost(lease)
 
 
 def _is_lost(lease: SoftFileLease) -> bool:
-    """True if the file of a held lease is missing or belongs to another process."""
+    """Returns True if a held lease's file is missing or belongs to another process."""
     owner = lease.owner
     if owner is not None:
         return owner.token != lease.token
@@ -221,7 +238,7 @@ def _is_lost(lease: SoftFileLease) -> bool:
 
 
 def _is_at_work(lease: SoftFileLease, host: str) -> bool:
-    """True if a running process of this host holds a lease."""
+    """Returns True if a running process of this host holds a lease."""
     owner = lease.owner
     if owner is None or owner.hostname != host:
         return False
@@ -242,10 +259,10 @@ def _state(lease: SoftFileLease) -> os.stat_result | None:
 
 
 def _is_touched(before: os.stat_result | None, state: os.stat_result | None) -> bool:
-    """True if the holder touched its lease between two states.
+    """Returns True if the holder touched its lease between two states.
 
-    Another file in its place does not count: it exists for a moment while a third
-    process tries to take the lease over.
+    Another file under the same name does not count. It exists for a moment while a
+    third process tries to take the lease over.
     """
     if before is None or state is None:
         return False
@@ -254,8 +271,11 @@ def _is_touched(before: os.stat_result | None, state: os.stat_result | None) -> 
 
 
 def _this_host() -> str:
-    """The name of this host in leases, with its namespace of process ids: containers
-    with the same name do not see each other's processes."""
+    """Returns the name of this host as leases contain it.
+
+    It includes the namespace of process ids, since containers with the same name do not
+    see each other's processes.
+    """
     from filelock import MarkerSoftFileLock
 
     with (

@@ -1,4 +1,4 @@
-"""Store of produced media: each medium once, under the digest of its content."""
+"""The store of produced media, which keeps each medium once, by its digest."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from mmeval.system.folders import write_atomic
 
 
 class MediaStore:
-    """Produced media as ``<root>/ab/abcd...png``. A file is complete or absent."""
+    """A folder of produced media, as ``<root>/ab/abcd...png``.
+
+    Each file is complete.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self._unsynced: list[Path] = []
 
     def put(self, media: Media) -> Media:
-        """Write a medium; return it backed by its file.
+        """Writes a medium and returns it backed by its file.
 
         Raises StorageError if the disk is full or the folder cannot be written.
         """
@@ -36,7 +39,7 @@ class MediaStore:
         )
 
     def sync(self) -> None:
-        """Flush the media written since the last call to disk."""
+        """Flushes to disk the media that were written since the last call."""
         written, self._unsynced = self._unsynced, []
         for path in written:
             with contextlib.suppress(FileNotFoundError):  # deleted by the user
@@ -46,7 +49,7 @@ class MediaStore:
 
 
 def _holds(path: Path, media: Media) -> bool:
-    """True if a file has exactly the bytes of a medium."""
+    """Returns True if a file contains exactly the bytes of a medium."""
     try:
         if path.stat().st_size != media.size:
             return False

@@ -1,8 +1,8 @@
-"""Cache of answers across runs (``--use_cache``): an SQLite file and a media store.
+"""Cache of answers that several runs share (``--use_cache``).
 
-The key is the whole identity of the backend, the digest of the request (media included)
-and the seed. A change of any of these is a miss. Versions of libraries are not part of
-the key.
+It consists of an SQLite file and a media store. The key combines the whole identity of
+the backend, the digest of the request (including its media) and the seed. If any of
+these changes, the cache has no answer. Library versions are not part of the key.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class ResponseCache:
             )
         except (OSError, sqlite3.Error) as error:
             raise StorageError(
-                f"--use_cache {folder}: cannot be opened ({error}); name a folder "
-                "that is writable"
+                f"the cache {folder} cannot be opened ({error}). Choose a writable "
+                "folder for --use_cache"
             ) from None
 
     @staticmethod
@@ -51,7 +51,7 @@ class ResponseCache:
         return digest([identity, request_digest, seed])
 
     def get(self, key: str) -> Response | None:
-        """A stored answer with its media in memory; None if missing or damaged.
+        """Returns a stored answer with its media in memory; None if missing or damaged.
 
         Raises StorageError if the database cannot be read.
         """
@@ -61,8 +61,8 @@ class ResponseCache:
             ).fetchone()
         except sqlite3.Error as error:
             raise StorageError(
-                f"--use_cache: cannot be read ({error}); name another folder, or "
-                "leave it out"
+                f"the cache cannot be read ({error}). Choose another folder for "
+                "--use_cache, or leave it out"
             ) from None
         if row is None:
             return None
@@ -85,7 +85,7 @@ class ResponseCache:
                 )
         except sqlite3.Error as error:
             raise StorageError(
-                f"--use_cache: an answer cannot be written ({error})"
+                f"an answer cannot be written to the cache of --use_cache ({error})"
             ) from None
 
     def close(self) -> None:

@@ -6,9 +6,9 @@ run.lock               lock of the process that works on the run
 workers/               logs of worker processes, and their shared lock
 journal/               answers (see mmeval.store.journal)
 media/                 produced media, by content
-samples/<task>.jsonl   samples as they were asked, with labels and references
+samples/<task>.jsonl   the samples of the run, with labels and references
 trials/<task>.jsonl    the answers in the journal that make up each trial
-scores/<task>/<set>/   score rows (see mmeval.metric.scoring.score_set)
+scores/<task>/<set>/   rows of scores (see mmeval.metric.scoring.score_set)
 """
 
 from __future__ import annotations
@@ -40,14 +40,16 @@ from mmeval.system.wording import shortened
 ANOTHER = "--model_tag NAME keeps both, --run_id NAME starts another run"
 WAYS_OUT = f"{ANOTHER}, --fresh starts this one over"
 ASKED_AGAIN = "asked_again"
-"""Field of ``run.json``: digests of damaged journal lines whose calls were sent
-again."""
+"""The field of ``run.json`` with the digests of damaged, repeated journal lines.
+
+Their calls were sent again.
+"""
 
 
 class RunFolder:
-    """The folder of a run, open for one process.
+    """The folder of a run, which only one process can open at a time.
 
-    Raises RunLockedError if another process has it open.
+    Raises RunLockedError if another process has opened it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -65,8 +67,10 @@ class RunFolder:
 
     @staticmethod
     def read_record(path: Path) -> dict[str, Any]:
-        """The content of ``run.json``, empty without the file. Raises UsageError if it
-        cannot be read."""
+        """Reads ``run.json``; returns an empty record if the file is missing.
+
+        Raises UsageError if the file cannot be read.
+        """
         file = path / "run.json"
         if not file.is_file():
             return {}
@@ -75,14 +79,14 @@ class RunFolder:
             is_record = isinstance(record, dict)
             if is_record and record.get("format", FORMAT_VERSION) != FORMAT_VERSION:
                 raise UsageError(
-                    f"{file}: another format than this version of mmeval reads; use "
+                    f"{file} has a format that this version of mmeval cannot read. Use "
                     f"version {record.get('mmeval')}, which wrote it, or start over "
                     "with --fresh"
                 )
             return unsealed_document(record)
         except (ValueError, RecursionError) as error:
             raise UsageError(
-                f"{file}: is damaged ({error}); restore it, or start over with --fresh"
+                f"{file} is damaged ({error}). Restore it, or start over with --fresh"
             ) from None
 
     @property
@@ -90,7 +94,7 @@ class RunFolder:
         return self._record
 
     def changed_data(self, data: Mapping[str, Mapping[str, Any]]) -> list[str]:
-        """The tasks whose data have changed since the start of the run."""
+        """Returns the tasks whose data have changed since the start of the run."""
         before = self._record.get("data", {})
         changed: list[str] = []
         for name, record in data.items():
@@ -112,7 +116,7 @@ class RunFolder:
         settings: Mapping[str, Any] | None = None,
         command: str,
     ) -> None:
-        """Write ``run.json`` and add this session to it.
+        """Writes ``run.json`` and adds this session to it.
 
         ``tasks``, ``groups`` and ``data`` are merged with those of earlier sessions.
         """
@@ -145,8 +149,10 @@ class RunFolder:
         self._write()
 
     def note(self, **fields: Any) -> None:
-        """Set fields of ``run.json``. ``finished`` is True if the last command has made
-        all its trials."""
+        """Sets fields of ``run.json``.
+
+        ``finished`` is True if the last command has completed all its trials.
+        """
         self._record.update(fields)
         self._write()
 
@@ -162,7 +168,8 @@ class RunFolder:
             )
         raise StorageError(
             f"{self.path}: the run folder was removed or moved during the run, so its "
-            "results are incomplete. Put it back, or run the same command to ask again"
+            "results are incomplete. Put it back, or run the same command to send the "
+            "requests again"
         )
 
     def _write(self) -> None:
@@ -174,20 +181,28 @@ class RunFolder:
 
 
 def last_command(record: Mapping[str, Any]) -> str:
-    """The command that continues a run: that of its last session. Empty for merged
-    shards, which have several commands. ``record`` is the run's."""
+    """Returns the command that continues a run, which is that of its last session.
+
+    It is empty for merged shards, which have several commands. ``record`` is that of
+    the run.
+    """
     sessions = record.get("sessions") or [{}]
     return "" if MERGED in record else continue_command(sessions[-1].get("command", ""))
 
 
 def journal_findings(journal: Journal, record: Mapping[str, Any]) -> Iterator[Finding]:
-    """The damaged lines of a journal whose calls were not sent again. ``record`` is the
-    run's."""
+    """Yields findings for damaged journal lines whose calls were not sent again.
+
+    ``record`` is that of the run.
+    """
     return journal.findings(last_command(record), record.get(ASKED_AGAIN, ()))
 
 
 def continue_command(command: str) -> str:
-    """The command of a run without the effect of ``--fresh``: the last flag counts."""
+    """Returns the command of a run without the effect of ``--fresh``.
+
+    If a flag is given twice, the last value counts.
+    """
     starts_over = "--fresh" in command
     return f"{command} --fresh false" if starts_over else command
 
@@ -199,8 +214,10 @@ def check_identity(
     answers: int,
     ways: str = WAYS_OUT,
 ) -> None:
-    """Raise IdentityChangedError, with the changes, if a run with answers has another
-    identity. ``record`` is the run's."""
+    """Raises IdentityChangedError if a run with answers has another identity.
+
+    The message names the changes. ``record`` is that of the run.
+    """
     if answers and (changes := _changes(record, identity)):
         raise IdentityChangedError(
             f"{path}: the model or its settings changed ({changes}); calls answered "
@@ -209,8 +226,10 @@ def check_identity(
 
 
 def check_others(others: Iterable[Path], identity: Mapping[str, Any]) -> None:
-    """Raise IdentityChangedError if a folder that a shard reads has answers of another
-    identity."""
+    """Raises IdentityChangedError if a folder that a shard reads has another identity.
+
+    A folder without answers is accepted.
+    """
     for path in others:
         record = RunFolder.read_record(path)
         if _changes(record, identity):
@@ -238,7 +257,7 @@ def _locked(folder: Path) -> Lock:
             return lock
     except LockHeldError as held:
         raise RunLockedError(
-            f"{folder}: another process works on this run ({held}). Wait until it "
+            f"{folder}: another process is using this run ({held}). Wait until it "
             "ends, or choose another --run_id"
         ) from None
     except OSError as error:
@@ -249,8 +268,10 @@ def _locked(folder: Path) -> Lock:
 
 
 def provenance() -> dict[str, Any]:
-    """Facts about the machine and Python. They do not affect which answers are
-    reused."""
+    """Returns facts about the machine and Python.
+
+    They do not affect which answers are reused.
+    """
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -259,7 +280,7 @@ def provenance() -> dict[str, Any]:
 
 
 def set_aside(path: Path) -> Path | None:
-    """Rename the folder of an earlier run for ``--fresh``; its answers are kept.
+    """Renames the folder of an earlier run for ``--fresh``, which keeps its answers.
 
     Returns the new path, or None without an earlier run. Raises RunLockedError if
     another process works on it.
@@ -278,7 +299,7 @@ def set_aside(path: Path) -> Path | None:
         path.rename(target)
     except OSError as error:
         raise StorageError(
-            f"{path}: cannot be renamed for --fresh ({error.strerror})"
+            f"{path} cannot be renamed for --fresh ({error.strerror})"
         ) from None
     finally:
         lock.close()
@@ -290,7 +311,7 @@ def differences(
     now: Any,
     name: str = "",
 ) -> Iterator[str]:
-    """The fields in which two records differ, with both values."""
+    """Yields the fields in which two records differ, with both values."""
     if isinstance(before, Mapping) and isinstance(now, Mapping):
         for key in sorted({*before, *now}):
             yield from differences(

@@ -1,8 +1,8 @@
-"""Segment: the lines of a journal that one process writes, one line per answer.
+"""A segment contains the journal lines that one process writes, one per answer.
 
 An answer with media is first written as one *receipt* (``journal/inbox/``). Then its
-media are stored, its line is written, and the receipt is removed. So a crash at any
-point loses nothing.
+media are stored, its line is written, and the receipt is removed. With this order, a
+crash at any point loses nothing.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import sealed, to_line
 
 INBOX = "inbox"
-"""The folder of receipts, below the journal's."""
+"""The folder of receipts, inside the journal's folder."""
 KEEP_WAY_OUT = (
-    "Everything before it is kept: free space or fix the folder, then run the same "
+    "All earlier answers are kept. Free space or fix the folder, then run the same "
     "command"
 )
 
@@ -35,7 +35,7 @@ class JournalLine(NamedTuple):
     """A written answer whose media are files of the store.
 
     ``line`` is its JSON, ``at`` the time of writing in seconds since the epoch, and
-    ``offset`` the place of its line in the segment, in bytes.
+    ``offset`` the byte offset of its line in the segment.
     """
 
     response: Response
@@ -45,7 +45,7 @@ class JournalLine(NamedTuple):
 
 
 class Segment:
-    """Writer of one segment. The first line creates the file."""
+    """The writer of one segment. The first line creates the file."""
 
     def __init__(self, folder: Path, media: MediaStore) -> None:
         self.media = media
@@ -58,10 +58,10 @@ class Segment:
     def keep(
         self, head: Mapping[str, Any], response: Response, *, in_place: bool = False
     ) -> JournalLine:
-        """Write an answer or a failure, media first.
+        """Writes an answer or a failure, its media first.
 
-        With ``in_place``, media that are files already stay in their place. Raises
-        StorageError if it cannot be written.
+        With ``in_place``, media that are already files are not copied. Raises
+        StorageError if the answer cannot be written.
         """
         unsaved = self._unsaved_media(response, in_place=in_place)
         receipt = self._write_receipt(head, response, unsaved) if unsaved else None
@@ -76,8 +76,10 @@ class Segment:
     def write_line(
         self, head: Mapping[str, Any], line: bytes, *, failed: bool
     ) -> tuple[float, int]:
-        """Write a line; return its time and offset. Raises StorageError and then
-        leaves no partial line."""
+        """Writes a line and returns its time and offset.
+
+        If it raises StorageError, it leaves no partial line.
+        """
         at = round(time.time(), 6)
         if self._fd < 0:
             self._open()
@@ -101,7 +103,7 @@ class Segment:
         return at, offset
 
     def sync(self) -> None:
-        """Flush the segment and its media to disk. Raises StorageError."""
+        """Flushes the segment and its media to disk. Raises StorageError."""
         self.media.sync()  # before the lines: a durable line needs durable media
         if self._fd >= 0:
             try:
@@ -167,18 +169,20 @@ class Segment:
 
 
 def receipt_path(folder: Path, key: str) -> Path:
-    """The file of a call's receipt in the folder of a journal."""
+    """Returns the file of a call's receipt in the folder of a journal."""
     return folder / INBOX / f"{key_hash(key).hex()}.receipt"
 
 
 def key_hash(key: str) -> bytes:
-    """The 16-byte digest of a key, which the index uses."""
+    """Returns the 16-byte digest of a key, which the index uses."""
     return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def portable(response: Response, store: Path) -> dict[str, Any]:
-    """A response as JSON that names stored media by content, not by path. So the run
-    folder can be moved."""
+    """Returns a response as JSON that identifies stored media by content, not by path.
+
+    This allows the run folder to be moved.
+    """
     row = response.to_json()
     drop_stored_paths(row.get("output", ()), store)
     if "turn" in row:
@@ -187,7 +191,7 @@ def portable(response: Response, store: Path) -> dict[str, Any]:
 
 
 def drop_stored_paths(parts: Iterable[Mapping[str, Any]], store: Path) -> None:
-    """Remove the paths of stored media from the JSON of parts. Other paths stay."""
+    """Removes the paths of stored media from the JSON of parts. Other paths remain."""
     for part in parts:
         path = part["media"].get("path", "") if "media" in part else ""
         if path.startswith(f"{store}{os.sep}"):

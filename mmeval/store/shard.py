@@ -1,8 +1,8 @@
-"""Shards: parts of a run for several machines, each with its own run folder.
+"""Shards split a run between several machines. Each shard has its own run folder.
 
-Shard I of N takes every N-th chosen sample of a task, with all its repeats. Its folder
+Shard I of N runs every N-th chosen sample of a task, with all its repeats. Its folder
 is ``<run>/shards/<I>-of-<N>``. It reuses the answers of the run and of all other
-shards, also those with another N.
+shards, even of shards with another N.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ MOST_SHARDS = 10_000
 _NAMED = 3
 """Number of shards that a message names; the others are counted."""
 MERGED = "merged"
-"""Field of ``run.json``: the state of each merged shard, the exit code of the merge,
-and whether recorded trials were lost."""
+"""The field of ``run.json`` about merged shards.
+
+It contains the state of each merged shard, the exit code of the merge, and whether
+recorded trials were lost.
+"""
 _NAME = re.compile(r"([1-9][0-9]*)-of-([1-9][0-9]*)")
 
 
@@ -40,35 +43,37 @@ class Shard:
         return f"{self.number}-of-{self.of}"
 
     def takes(self, place: int) -> bool:
-        """True if the shard has the sample at this position, from 0, among the chosen
-        samples of a task.
+        """Returns True if the shard runs the sample at this position.
 
-        It is the same in every task, so that one shard makes the calls that tasks with
-        the same data share.
+        ``place`` counts from 0 and is the position among the chosen samples of a task.
+        The rule is the same in every task, so that one shard makes the calls that tasks
+        with the same data share.
         """
         return place % self.of == self.number - 1
 
     def share(self, samples: int) -> int:
-        """Number of samples that the shard has of ``samples`` chosen ones."""
+        """Returns how many of ``samples`` chosen samples the shard runs."""
         return len(range(self.number - 1, samples, self.of))
 
     def share_of(self, places: Iterable[int]) -> list[int]:
-        """The samples of the shard among chosen ones, given by their indices in the
-        data set."""
+        """Returns the chosen samples that the shard runs.
+
+        Samples are given and returned as their indices in the data set.
+        """
         return sorted(places)[self.number - 1 :: self.of]
 
     @classmethod
     def named(cls, name: object) -> Shard | None:
-        """Parse ``I/N``; None for another text."""
+        """Parses ``I/N``; returns None for any other value."""
         number, _, of = str(name).partition("/")
         is_number = number.isdecimal() and of.isdecimal()
         return cls(int(of), int(number)) if is_number else None
 
 
 def in_words(shards: Sequence[Shard], count: int | None = None) -> str:
-    """``shard 1/2``, or ``64 shards (1/64, 2/64, 3/64 and 61 more)``.
+    """Names shards: ``shard 1/2``, or ``64 shards (1/64, 2/64, 3/64 and 61 more)``.
 
-    ``count`` is the total if ``shards`` are only the first ones.
+    ``count`` is the total number if ``shards`` contains only the first shards.
     """
     total = len(shards) if count is None else count
     if total == 1:
@@ -83,7 +88,7 @@ def shard_path(run: Path, shard: Shard) -> Path:
 
 
 def shards_of(run: Path) -> dict[Shard, Path]:
-    """The shards of a run in order, with their folders."""
+    """Returns the shards of a run in order, with their folders."""
     shards: dict[Shard, Path] = {}
     for path in (run / SHARDS).glob("*-of-*"):
         if name := _NAME.fullmatch(path.name):
@@ -92,15 +97,15 @@ def shards_of(run: Path) -> dict[Shard, Path]:
 
 
 def beside(shard: Path) -> list[Path]:
-    """The other folders whose answers a shard reads: its run and the other shards."""
+    """Returns the folders whose answers a shard reads: its run and the other shards."""
     run = shard.parent.parent
     return [run, *(path for path in shards_of(run).values() if path != shard)]
 
 
 def state(shard: Path) -> str:
-    """A digest of the state of a shard's folder, which any write changes.
+    """Returns a digest of the state of a shard's folder, which any write changes.
 
-    Media are not inspected: there may be very many, and the journal has a line for
+    Media are not inspected. There may be very many, and the journal has a line for
     each.
     """
     patterns = (
@@ -121,7 +126,10 @@ def state(shard: Path) -> str:
 
 
 def unmerged(run: Path, record: Mapping[str, Any]) -> Iterator[Shard]:
-    """The shards whose current state is not merged. ``record`` is the run's."""
+    """Yields the shards whose current state is not merged.
+
+    ``record`` is that of the run.
+    """
     merged_states = record.get(MERGED, {}).get("shards", {})
     for shard, path in shards_of(run).items():
         if merged_states.get(shard.folder_name) != state(path):
@@ -129,7 +137,7 @@ def unmerged(run: Path, record: Mapping[str, Any]) -> Iterator[Shard]:
 
 
 def as_progressions(places: list[int]) -> list[list[int]]:
-    """Rising integers as entries ``[first, last, step]``."""
+    """Compresses rising integers to entries ``[first, last, step]``."""
     entries: list[list[int]] = []
     for place in places:
         if entries and (

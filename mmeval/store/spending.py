@@ -1,4 +1,4 @@
-"""Spending: usage of a run folder's calls by endpoint, as the journal records it."""
+"""The spending of a run: usage of its calls by endpoint, as the journal records it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from mmeval.records.response import Response
 
 
 class ModelEndpoint(NamedTuple):
-    """The target of calls: a role and its model. A local model costs nothing.
+    """The target of calls: a role and its model.
 
-    ``model`` is the name by which calls are priced, ``address`` that of a server.
+    A local model costs nothing. ``model`` is the name that prices are listed under,
+    ``address`` the address of a server.
     """
 
     role: str
@@ -22,17 +23,21 @@ class ModelEndpoint(NamedTuple):
 
 
 NOT_SENT: tuple[()] = ()
-"""The endpoint of a line whose answer took no call: it came from a cache, from the
-sample, or from an agent, whose calls have their own lines."""
+"""The endpoint of an answer for which no call was sent.
+
+The answer came from a cache, from the sample, or from an agent, whose calls have their
+own lines.
+"""
 
 
 @dataclass(slots=True)
 class CallTotals:
-    """Sums over calls.
+    """Totals over calls.
 
-    ``calls`` counts every attempt, failed ones included. ``answered`` counts calls with
-    an answer, accepted or not. Tokens are as servers report them; ``batched_...`` are
-    those of batch requests. ``images`` and ``videos`` count generated media.
+    ``calls`` counts every attempt, including failed attempts. ``answered`` counts calls
+    with an answer, accepted or not. Tokens are counted as servers report them;
+    ``batched_...`` counts the tokens of batch requests. ``images`` and ``videos`` count
+    generated media.
     """
 
     calls: int = 0
@@ -49,7 +54,7 @@ class CallTotals:
         return self.input_tokens + self.output_tokens
 
     def add(self, response: Response, tries: int = 1) -> None:
-        """Count an answer or a failure, with ``tries`` attempts in all."""
+        """Counts an answer or a failure that took ``tries`` attempts."""
         usage = response.usage
         parts = response.output.parts if response.output is not None else ()
         self.calls += tries
@@ -61,7 +66,7 @@ class CallTotals:
                 self.videos += part.kind == "video"
 
     def add_line(self, row: Mapping[str, Any]) -> None:
-        """Count a line of a journal."""
+        """Counts a line of a journal."""
         response = row.get("r") or row["failed"]
         tokens_in, tokens_out, *batched = response.get("usage", (0, 0))
         self.calls += 1 + row.get("a", 0)
@@ -109,7 +114,7 @@ class Spending:
         return sum(self._by_endpoint.values(), CallTotals())
 
     def add_line(self, row: Mapping[str, Any]) -> None:
-        """Count a line of a journal."""
+        """Counts a line of a journal."""
         if endpoint := row["to"]:
             self._of(tuple(endpoint)).add_line(row)
 
@@ -119,7 +124,7 @@ class Spending:
         response: Response,
         tries: int,
     ) -> None:
-        """Count a new answer or failure, with ``tries`` attempts in all."""
+        """Counts a new answer or failure that took ``tries`` attempts."""
         self._of(endpoint).add(response, tries)
 
     def _of(self, endpoint: tuple[Any, ...]) -> CallTotals:

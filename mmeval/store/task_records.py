@@ -26,14 +26,14 @@ from mmeval.system.wording import file_name
 _FIRST_CALL = re.compile(
     rb'\{"i":(\d+),"n":(\d+),"d":"[0-9a-f]*","x":\[\["[^"]*","[^"]*","([^"\\]*)"'
 )
-"""Matches the start of a trial's line, as ``keep_trial`` writes it."""
+"""Matches the start of a trial's line in the form that ``keep_trial`` writes."""
 
 
 class TaskRecords:
-    """The asked samples and the trials of one task, as files of lines.
+    """The JSONL files with the samples and the trials of one task.
 
-    Writes are buffered and damaged lines are dropped, since both files can be made
-    again from the task and the journal.
+    Writes are buffered and damaged lines are dropped, since both files can be recreated
+    from the task and the journal.
     """
 
     def __init__(self, folder: Path, task: str) -> None:
@@ -103,7 +103,7 @@ class TaskRecords:
                     file.close()
 
     def answered(self) -> Iterator[tuple[int, int, str]]:
-        """Sample, repeat and digest of each recorded trial that has an answer."""
+        """Yields sample, repeat and digest of each recorded trial with an answer."""
         latest = {
             trial_key(row["i"], row["n"]): row for _, row in read_rows(self.trial_file)
         }
@@ -112,23 +112,25 @@ class TaskRecords:
                 yield row["i"], row["n"], row["d"]
 
     def trials(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-        """The row of each trial with its sample; see :func:`trial_rows`."""
+        """Yields the row of each trial with its sample; see :func:`trial_rows`."""
         self.flush()
         for rows in trial_rows(self._folder, self._task):
             yield rows.trial, rows.sample["sample"]
 
 
 def recorded_trials(folder: Path, task: str) -> Iterator[dict[str, Any]]:
-    """The rows of a task's trials in the order of writing. The last row of a trial
-    counts."""
+    """Yields the rows of a task's trials in the order of writing.
+
+    If a trial has several rows, the last one counts.
+    """
     return (row for _, row in read_rows(_files(folder, task)[1]))
 
 
 def first_calls(folder: Path, task: str) -> Iterator[tuple[int, int, str]]:
-    """Sample, repeat and journal key of the first call of each recorded trial. The last
-    row of a trial counts.
+    """Yields sample, repeat and journal key of the first call of each recorded trial.
 
-    Lines are matched and not parsed, since parsing would take most of the time.
+    If a trial has several rows, the last one counts. Lines are matched and not parsed,
+    since parsing would take most of the time.
     """
     trial_file = _files(folder, task)[1]
     if not trial_file.is_file():
@@ -140,20 +142,25 @@ def first_calls(folder: Path, task: str) -> Iterator[tuple[int, int, str]]:
 
 
 def sample_rows(folder: Path, task: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The recorded samples of a task, each with its index in the data set."""
+    """Yields the recorded samples of a task, each with its index in the data set."""
     return ((row["i"], row["sample"]) for _, row in read_rows(_files(folder, task)[0]))
 
 
 def tally(digests: Mapping[int, str]) -> dict[str, Any]:
-    """The number of trials and a digest over all of them, given their digests by
-    key."""
+    """Returns the number of trials and a digest over all of them.
+
+    ``digests`` maps the keys of trials to their digests.
+    """
     lines = "".join(f"{key} {digests[key]}\n" for key in sorted(digests))
     whole = blake2b(lines.encode(), digest_size=16).hexdigest()
     return {"count": len(digests), "digest": whole}
 
 
 class TrialRows(NamedTuple):
-    """The last row of a trial and the row of its sample; ``size`` is both in bytes."""
+    """The last row of a trial and the row of its sample.
+
+    ``size`` is their total size in bytes.
+    """
 
     trial: dict[str, Any]
     sample: dict[str, Any]
@@ -166,10 +173,10 @@ def trial_rows(
     damaged: list[int] | None = None,
     trial_filter: TrialFilter = every_trial,
 ) -> Iterator[TrialRows]:
-    """The recorded trials of a task in data set order, read one at a time.
+    """Yields the recorded trials of a task in data set order, read one at a time.
 
-    A trial whose sample is missing after a crash is left out; the run makes both again.
-    ``damaged`` receives the numbers of damaged lines, those of samples first. Only
+    A trial whose sample is missing after a crash is left out; the run recreates both.
+    ``damaged`` receives the numbers of damaged lines, first those of samples. Only
     trials that ``trial_filter`` keeps are read in full.
     """
     sample_file, trial_file = _files(folder, task)

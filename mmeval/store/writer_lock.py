@@ -1,4 +1,4 @@
-"""Lock of a run's worker processes. The journal is read after they have ended."""
+"""The lock of a run's worker processes. The journal is read after they have ended."""
 
 from __future__ import annotations
 
@@ -19,24 +19,26 @@ PATIENCE = LEASE_SECONDS + ORPHAN_SECONDS
 
 
 def hold(run: Path) -> Lock:
-    """Mark this process as a writer of the run until the lock is closed."""
+    """Marks this process as a writer of the run until the lock is closed."""
     file = run / WORKERS / LOCK
     file.parent.mkdir(parents=True, exist_ok=True)
     return Lock(file, shared=True)
 
 
 def wait_for_writers(run: Path, patience: float = PATIENCE) -> None:
-    """Wait until the workers of a killed process end.
+    """Waits until the workers of a killed process end.
 
-    Their last answers are then read with the others and not asked again. Raises
+    Their last answers are then read with the others, so no request is repeated. Raises
     RunLockedError if a worker does not end.
     """
     file = run / WORKERS / LOCK
     if not file.exists() or becomes_free(file, patience=0):
         return
-    log.info("workers of an earlier process still run; waiting for their last answers")
+    log.info(
+        "workers of an earlier process are still running; waiting for their answers"
+    )
     if not becomes_free(file, patience):
         raise RunLockedError(
-            f"{run}: workers of an earlier process do not end. End them (their process "
-            f"ids are in the logs in {file.parent}), then run the same command"
+            f"{run}: workers of an earlier process are still running. End them (their "
+            f"process ids are in the logs in {file.parent}), then run the same command"
         )

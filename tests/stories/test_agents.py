@@ -138,7 +138,7 @@ def test_the_roles_of_an_agent_are_listed_and_checked(tmp_path: Path) -> None:
     listed = mmeval("ls", "backends", "toy_agent").out
     assert "helper, [text_to_image]" in listed
     found = mmeval("check", "--model", "toy_agent", "--role", "helper=toy", "--json")
-    assert "asks helper, [text_to_image]; here helper" in found.out
+    assert "can call helper, [text_to_image]; here it calls helper" in found.out
     lacking = mmeval("check", "--model", "toy_agent", "--json")
     assert (lacking.code, "--role helper=BACKEND" in lacking.out) == (
         EXIT_MISSING,

@@ -318,7 +318,7 @@ def test_a_shard_that_is_given_twice_or_merged_at_work_is_refused_by_its_lock(
         ended = first.ended()
     assert ended.code == 0, ended.err
     for refused in (second, *merged):
-        assert (refused.code, "another process works on this run" in refused.error) == (
+        assert (refused.code, "another process is using this run" in refused.error) == (
             2,
             True,
         ), refused.err

@@ -111,7 +111,7 @@ def test_a_lease_of_another_host_is_refused_when_it_is_touched(
     with pytest.raises(LockHeldError, match="pid 7 on another") as refused:
         Lock(tmp_path / "run.lock")
     assert "remove" not in str(refused.value), "its holder is at work"
-    assert "for a sign of pid 7 on another" in caplog.text
+    assert "to see whether pid 7 on another" in caplog.text
 
 
 @pytest.mark.usefixtures("without_locks")
@@ -120,7 +120,7 @@ def test_a_lease_that_cannot_be_taken_over_is_named_to_be_removed(
 ) -> None:
     lease = lease_of(tmp_path, process=7, host="another")
     monkeypatch.setattr(module, "_is_acquired", lambda _: False)
-    with pytest.raises(LockHeldError, match=f"if it is gone, remove {lease}"):
+    with pytest.raises(LockHeldError, match=f"if it has ended, remove {lease}"):
         Lock(tmp_path / "run.lock")
 
 
