@@ -1,12 +1,12 @@
-"""Dry run: forecast of a run. Nothing is loaded, sent or written.
+"""Dry run: forecasts a run without loading, sending or writing anything.
 
-The forecast reads every sample, makes its prompt and follows its protocol. It uses the
-answers of the run folder, and stand-ins for missing ones. Then it follows the judged
-metrics on the results. So calls that depend on the content of an answer are estimates:
-a stand-in has no content unless a metric (``supposed``) or a call (``example``)
-provides one. A protocol is stopped after ``MAX_CALLS`` calls, a metric after
-``MAX_VERDICTS``, an agent at its own limit. Calls of judges are counted on at most
-``JUDGED_SAMPLES`` evenly spread samples of a task, and scaled.
+The forecast reads every sample, makes its prompt and runs its protocol. It uses the
+answers of the run folder, and stand-ins for missing answers. Then it runs the judged
+metrics on the results. Calls that depend on the content of an answer are therefore
+estimates. A stand-in has no content unless a metric (``supposed``) or a call
+(``example``) provides it. A protocol is stopped after ``MAX_CALLS`` calls, a metric
+after ``MAX_VERDICTS`` calls, an agent at its own limit. Calls to judges are counted for
+at most ``JUDGED_SAMPLES`` evenly spread samples of a task, and scaled to all samples.
 """
 
 from __future__ import annotations
@@ -91,18 +91,20 @@ from mmeval.task.task import Selection
 T = TypeVar("T")
 
 MAX_CALLS = 200
-"""Maximum number of calls of a protocol, which may never end on stand-ins."""
+"""Maximum number of calls of a protocol. With stand-ins, it may never end."""
 MAX_VERDICTS = 10_000
-"""Maximum number of calls of a judged metric for one answer. A row may ask for
-thousands."""
+"""Maximum number of calls of a judged metric for one answer.
+
+A sample may need thousands of calls.
+"""
 JUDGED_SAMPLES = 1000
 THIS_MACHINE = "this machine"
-ENDLESS = "more calls than a dry run counts; its numbers are too low"
+ENDLESS = "there are more calls than a dry run counts; its numbers are too low"
 AFTER_STAND_IN = "after a stand-in for an answer"
 
 
 def forecast(selection: Selection, options: RunOptions) -> Forecast:
-    """Forecast a run. Raises the same errors as the start of the run."""
+    """Forecasts a run. Raises the same errors as the start of the run."""
     words = task_words(options.settings, selection)
     selection = with_data(selection, strict=options.strict, place=Place(words))
     scoring = not options.predict_only
@@ -199,9 +201,9 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
 def _trial_findings(
     tasks: Iterable[TaskForecast], max_unscored: float
 ) -> Iterator[Finding]:
-    """The findings of trials with the severity that they would have in the run.
+    """Yields the findings of trials with the severity that they would have in the run.
 
-    A failure on a stand-in stays a warning.
+    A failure on a stand-in remains a warning.
     """
     trials = failed = unsupported = 0
     for task in tasks:
@@ -230,16 +232,16 @@ class EndlessError(Exception):
 
 
 class _Forecaster:
-    """Follows the trials of each task, one sample at a time."""
+    """Forecasts the trials of each task, one sample at a time."""
 
     def __init__(
         self, jobs: JobQueue, backends: Backends, broker: Broker, options: RunOptions
     ) -> None:
         self.driver = _ProgramDriver(broker)
         self.faults: dict[str, DataFault] = {}
-        """By task, why its data cannot be read to the end."""
+        """The reason why the data of a task cannot be read to the end, by task."""
         self.answer_notes = AnswerNotes()
-        """Notes on the answers of the run folder."""
+        """Notes about the answers of the run folder."""
         self._jobs, self._backends, self._options = jobs, backends, options
 
     def task(self, position: int) -> TaskForecast:
@@ -291,7 +293,7 @@ class _Forecaster:
     def _trial(
         self, run: TaskRun, sample: Sample, repeat: int, forecast: TaskForecast
     ) -> Trial | None:
-        """The trial that a metric would score; None if it would fail."""
+        """Returns the trial that a metric would score; None if the trial would fail."""
         name = run.task.name
         scope, transcript = Scope(name, sample, repeat), Transcript()
         try:
@@ -322,7 +324,8 @@ class _Forecaster:
         except (Exception, SystemExit) as error:
             is_of_sample = isinstance(error, ContentError | MissingDataError)
             if isinstance(error, MmevalError) and not is_of_sample:
-                forecast.note(finding_of(error, Subject(name)))  # it ends the run
+                # this error would end the run
+                forecast.note(finding_of(error, Subject(name)))
             else:
                 cause = f"{type(error).__name__}: {error}"
                 forecast.note(_failed_trial(name, transcript, cause))
@@ -357,7 +360,7 @@ class _Forecaster:
             except EndlessError:
                 forecast.note(Finding("partial", subject, cause=ENDLESS))
             except CallFailed:
-                pass  # it needs a verdict, and a stand-in has none
+                pass  # the metric needs a verdict, and a stand-in contains none
             # a plugin's metric may raise anything and call sys.exit; the run leaves the
             # answer unscored
             except (Exception, SystemExit) as error:
@@ -371,28 +374,38 @@ class _Forecaster:
 
 @dataclass(frozen=True, slots=True)
 class _JudgeScope(Scope):
-    """``about``: the requests of the judged answers. It tells apart stand-ins for
-    different answers, which are equal."""
+    """The scope of a judged metric.
+
+    ``about`` contains the digests of the requests of the judged answers. It
+    distinguishes stand-ins for different answers, which are otherwise equal.
+    """
 
     about: tuple[str, ...] = ()
 
 
 class _ProgramDriver:
-    """Follows programs as the broker does, and counts their calls. ``first`` is the
-    first request to send."""
+    """Runs programs as the broker does, and counts their calls.
+
+    ``first`` is the first request to send.
+    """
 
     def __init__(self, broker: Broker) -> None:
         self.first: FirstRequest | None = None
         self.lacks: dict[Finding, None] = {}
-        """Why media of the current trial cannot be converted or sent."""
+        """Findings about the current trial's media that cannot be converted or sent."""
         self.reencoded = Counter[Finding]()
-        """Media of the current trial that are sent in another format, by format and
-        role."""
+        """Number of media of the current trial that are sent in another format.
+
+        The findings differ in format and role.
+        """
         self._broker = broker
         self._used_answers: set[str] = set()
-        """Keys of used answers of the journal. Each counts as kept once."""
+        """Keys of the journal's answers that were used.
+
+        Each answer counts as kept once.
+        """
         self._shared_requests: set[int] = set()
-        """Hashes of shared requests. Equal requests are sent once, over all tasks."""
+        """Hashes of shared requests. Equal requests of all tasks are sent only once."""
 
     def drive(
         self,
@@ -401,11 +414,13 @@ class _ProgramDriver:
         transcript: Transcript,
         loads: dict[str, RoleLoad],
     ) -> T:
-        """Run a program to its result. Raises its errors, and EndlessError above the
-        maximum number of calls."""
+        """Runs a program and returns its result.
+
+        Raises its errors, and EndlessError above the maximum number of calls.
+        """
         sent: Any = None
         max_calls = MAX_VERDICTS if isinstance(scope, _JudgeScope) else MAX_CALLS
-        # an agent has limits of its own
+        # an agent has its own limits
         for step in count() if scope.within else range(max_calls):
             try:
                 request_step = next_calls(program, sent)
@@ -485,7 +500,7 @@ class _ProgramDriver:
         *,
         repeated: bool,
     ) -> Response:
-        """A stand-in for a missing answer; ``key`` is its name in the journal.
+        """Returns a stand-in for a missing answer; ``key`` is its name in the journal.
 
         Raises EndlessError for an agent that exceeds its limits.
         """
@@ -522,15 +537,20 @@ class _ProgramDriver:
 
 
 def _accepted(call: Call, response: Response) -> Response:
-    """The response, or a failure if the call refuses it: a stand-in is not a
-    verdict."""
+    """Returns the response, or a failure if the call does not accept it.
+
+    A stand-in is not a verdict.
+    """
     if call.accept is None or response.output is None or not call.accept(response):
         return response
-    return Response.failed("bad_reply", "a stand-in gives no verdict")
+    return Response.failed("bad_reply", "a stand-in contains no verdict")
 
 
 def _request_hash(call: Call, repeat: int) -> str:
-    """A hash that is equal for equal calls. Media count by path, so none is read."""
+    """Returns a hash that is equal for equal calls.
+
+    Media are hashed by path, so that none has to be read.
+    """
     request = call.request
     content: list[Any] = []
     for message in request.messages:
@@ -543,7 +563,7 @@ def _request_hash(call: Call, repeat: int) -> str:
 
 
 def _has_stand_in(exchanges: Iterable[Exchange]) -> bool:
-    """True if any answer is a stand-in."""
+    """Returns True if any answer is a stand-in."""
     return any(exchange.request_digest for exchange in exchanges)
 
 

@@ -1,7 +1,7 @@
-"""Estimates of the tokens and bytes of a request and its answer.
+"""Estimates the tokens and bytes of a request and its answer.
 
-They are rough ranges: tokenizers differ, and the length of an answer is unknown. The
-constants are also in ``docs/costs.md``.
+Estimates are rough ranges, because tokenizers differ and the length of an answer is
+unknown. ``docs/costs.md`` lists the constants.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from mmeval.media.parts import Interleaved, Part, PartKind
 from mmeval.records.request import Request
 
 CHARS_A_TOKEN = (5.0, 3.0)
-"""Bytes of UTF-8 text per token, at most and at least. English has about four."""
+"""Maximum and minimum bytes of UTF-8 text per token. English has about four."""
 DEFAULT_OUTPUT_TOKENS = 1024
 """Maximum length of a text answer in tokens if ``max_gen_toks`` is not set."""
 SHORT_ANSWER = 1 / 8
 """Length of a short answer, as a share of the maximum."""
 STAND_IN_CHARS = 1000
-"""Length of a stand-in for a text answer, in requests that contain it."""
+"""Maximum length in characters of a stand-in for a text answer."""
 
 
 class Rate(NamedTuple):
-    """Tokens of a medium, at least and at most: per item, or per ``of`` bytes."""
+    """Minimum and maximum tokens of a medium, per item or per ``of`` bytes."""
 
     at_least: float
     at_most: float
@@ -41,9 +41,12 @@ INPUT_TOKENS: Mapping[PartKind, Rate] = {
     "document": Rate(100, 3000, of=100_000),
     "3d": Rate(0, 25_000, of=100_000),
 }
-"""Tokens of a medium in a request. Almost all providers count a picture as one item.
-The length of other media is estimated from their size: a second of audio has 8 to 32
-kB, of video 125 to 500 kB, a page 30 to 100 kB. Most models read a 3D file as text."""
+"""Tokens of a medium in a request.
+
+Almost all providers count a picture as one item. The length of other media is estimated
+from their size: a second of audio has 8 to 32 kB, a second of video 125 to 500 kB, and
+a page 30 to 100 kB. Most models read a 3D file as text.
+"""
 
 MADE_TOKENS: Mapping[PartKind, Rate] = {
     "image": Rate(270, 4200),
@@ -72,7 +75,7 @@ _EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b85
 
 @dataclass(frozen=True, slots=True)
 class TokenRange:
-    """The probable minimum and maximum."""
+    """A probable minimum and maximum, of tokens or dollars."""
 
     low: float = 0.0
     high: float = 0.0
@@ -91,9 +94,9 @@ NOTHING = TokenRange()
 class RoleLoad:
     """The calls of one role in a task, with the size of requests and answers.
 
-    ``calls`` excludes ``kept`` calls, which have an answer, and ``equal`` calls, which
-    share the answer of another. ``estimated`` is True if not all samples were counted,
-    or if a metric supposes an answer.
+    ``calls`` excludes ``kept`` calls, which already have an answer, and ``equal``
+    calls, which share the answer of another call. ``estimated`` is True if not all
+    samples were counted, or if a metric supposes an answer.
     """
 
     calls: float = 0
@@ -108,7 +111,7 @@ class RoleLoad:
     estimated: bool = False
 
     def merge(self, other: RoleLoad, factor: float = 1.0) -> None:
-        """Add another load, ``factor`` times."""
+        """Adds another load, multiplied by ``factor``."""
         self.calls += other.calls * factor
         self.kept += other.kept * factor
         self.equal += other.equal * factor
@@ -122,8 +125,10 @@ class RoleLoad:
 
 
 def weigh(request: Request) -> RoleLoad:
-    """Estimate the load of one call. Raises MissingDataError for a medium without its
-    file."""
+    """Estimates the load of one call.
+
+    Raises MissingDataError if the file of a medium is missing.
+    """
     characters = 0
     low = high = 0.0
     sent = 0
@@ -155,8 +160,10 @@ def weigh(request: Request) -> RoleLoad:
 
 
 def tokens_out(request: Request) -> TokenRange:
-    """Estimate the tokens of an answer: text up to ``max_gen_toks``, and one medium of
-    each other kind."""
+    """Estimates the tokens of an answer.
+
+    The answer has text up to ``max_gen_toks``, and one medium of each other kind.
+    """
     longest = 0.0
     low = high = 0.0
     for kind in request.wants:
@@ -170,7 +177,10 @@ def tokens_out(request: Request) -> TokenRange:
 
 
 def stand_in(request: Request) -> Interleaved:
-    """An answer of the requested kinds without content, for later requests."""
+    """Returns an answer of the requested kinds without content.
+
+    Later requests contain it.
+    """
     return _stand_in(request.wants, request.params.max_tokens or STAND_IN_CHARS)
 
 
@@ -183,7 +193,7 @@ def _stand_in(wants: tuple[PartKind, ...], max_tokens: int) -> Interleaved:
             text = "x" * min(STAND_IN_CHARS, 4 * max_tokens)
             parts.append(Part("text", text=text, raw=text))
             continue
-        # media only state a size; a picture can be decoded, since metrics decode it
+        # media only have a size, but a picture must be decodable, since metrics decode it
         if kind == "image":
             from PIL import Image
 

@@ -20,17 +20,19 @@ from mmeval.store.spending import ModelEndpoint
 from mmeval.task.task import Task
 
 RECORD_BYTES = 1500
-"""Bytes of a trial on disk without its answers: sample, line and score row."""
+"""Bytes of a trial on disk without its answers: sample, trial and score row."""
 
 MAX_REASONS = 10
-"""Number of reasons of a task that are kept; the others are only counted."""
+"""Number of different problems that are kept per task; others are only counted."""
 OTHER_REASONS = "other reasons"
 
 
 @dataclass
 class TaskForecast:
-    """The forecast of a task. ``rows`` is the size of its data set; ``loads`` are by
-    role."""
+    """The forecast of a task.
+
+    ``rows`` is the size of its data set. ``loads`` maps roles to their loads.
+    """
 
     task: Task
     rows: int
@@ -38,14 +40,14 @@ class TaskForecast:
     trials: int = 0
     loads: dict[str, RoleLoad] = field(default_factory=dict)
     bad: BadSamples = field(default_factory=BadSamples)
-    """Samples that cannot be asked, among ``samples``."""
+    """Samples that no request can be made from. ``samples`` includes them."""
     reasons: Counter[Finding] = field(default_factory=Counter)
-    """Numbers of trials by their problem; the findings themselves have no count."""
+    """Number of trials by problem. The findings themselves have no count."""
     reencoded: Counter[Finding] = field(default_factory=Counter)
-    """Numbers of media that are sent in another format, by format."""
+    """Number of media that are sent in another format, by format."""
 
     def note(self, finding: Finding) -> None:
-        """Count a trial with a problem; only :data:`MAX_REASONS` reasons are kept."""
+        """Counts a trial with a problem; only :data:`MAX_REASONS` reasons are kept."""
         is_known = finding in self.reasons or len(self.reasons) < MAX_REASONS
         other = replace(finding, cause=OTHER_REASONS, remedy="")
         self.reasons[finding if is_known else other] += 1
@@ -76,13 +78,13 @@ class Host(NamedTuple):
 
 @dataclass(frozen=True)
 class Forecast:
-    """The forecast of a run. ``endpoints`` are those of roles whose calls are sent."""
+    """The forecast of a run. ``endpoints`` contains the roles whose calls are sent."""
 
     folder: Path
     answers: int
-    """Number of calls, over all roles, with an answer in the run folder."""
+    """Number of calls of all roles that have an answer in the run folder."""
     other_answers: int
-    """Number of calls with an answer only in the run of a shard or its other shards."""
+    """Number of calls with an answer only in a shard's run or in other shards."""
     tasks: tuple[TaskForecast, ...]
     hosts: Mapping[str, Host]
     """Hosts of the model under test and of all called roles."""
@@ -117,7 +119,7 @@ class Forecast:
         return total
 
     def price_words(self) -> str:
-        """``model 31,026 calls, judge 52,000 calls: 18.00 to 41.00 dollars``."""
+        """Describes the price, as in ``model 31,026 calls: 18.00 to 41.00 dollars``."""
         counts = []
         for role, load in self.by_role().items():
             counts.append(f"{role} {load.calls:,.0f} calls")
@@ -126,7 +128,7 @@ class Forecast:
         return f"{', '.join(counts)}: {price}"
 
     def by_role(self) -> dict[str, RoleLoad]:
-        """The loads by role, summed over tasks."""
+        """Returns the loads by role, summed over tasks."""
         loads: dict[str, RoleLoad] = {}
         for task in self.tasks:
             for role, load in task.loads.items():
@@ -134,7 +136,7 @@ class Forecast:
         return loads
 
     def total(self) -> TokenRange | None:
-        """The cost of all calls in US dollars; None if a price is unknown."""
+        """Returns the cost of all calls in US dollars; None if a price is unknown."""
         total = NOTHING
         for role, load in self.by_role().items():
             cost = self.dollars(role, load)
@@ -144,7 +146,7 @@ class Forecast:
         return total
 
     def dollars(self, role: str, load: RoleLoad) -> TokenRange | None:
-        """The cost of a load in US dollars; None if the price is unknown."""
+        """Returns the cost of a load in US dollars; None if the price is unknown."""
         endpoint = self.endpoints.get(role)
         if endpoint is None or not load.calls:
             return NOTHING
@@ -158,7 +160,7 @@ class Forecast:
         return tokens_in + tokens_out + TokenRange(fixed, fixed)
 
     def to_json(self) -> dict[str, Any]:
-        """The forecast as JSON: the numbers of the table and the findings."""
+        """Returns the numbers of the table and the findings as JSON."""
         tasks = []
         for task in self.tasks:
             loads = {}
@@ -197,12 +199,12 @@ class Forecast:
 
 
 def dollar_words(cost: TokenRange) -> str:
-    """``1.20 to 3.40``, or one amount where both are equal."""
+    """Formats a cost as ``1.20 to 3.40``, or as one amount if both are equal."""
     low, high = f"{cost.low:,.2f}", f"{cost.high:,.2f}"
     return high if low == high else f"{low} to {high}"
 
 
 def reencoded_as(form: str, subject: Subject) -> Finding:
-    """The finding that media are sent in another format."""
+    """Returns the finding that media are sent in another format."""
     cause = f"encoded anew: {form}"
     return Finding("unsupported", subject, cause=cause, severity="note")

@@ -1,4 +1,4 @@
-"""Text of a dry run: a table of requests, facts, findings and the first request."""
+"""Renders a dry run: a table of requests, facts, findings and the first request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MAX_CHARS = 500
 
 
 def forecast_text(forecast: Forecast) -> str:
-    """The text of a dry run."""
+    """Returns the text that a dry run prints."""
     lines = ["dry run: nothing was loaded, sent or written", ""]
     lines += table_lines(_HEADERS, _rows(forecast), right_aligned=_RIGHT_ALIGNED)
     lines.append("")
@@ -156,7 +156,7 @@ def _cost_lines(forecast: Forecast) -> Iterator[str]:
 
 
 def request_lines(request: Request) -> Iterator[str]:
-    """The full text of a request, with file, type and size of each medium."""
+    """Yields the full text of a request, with file, type and size of each medium."""
     for message in request.messages:
         yield f"[{message.role}]"
         text = ""
@@ -170,7 +170,7 @@ def request_lines(request: Request) -> Iterator[str]:
 
 
 def short(count: float) -> str:
-    """A rounded count: ``950``, ``12.3 k``, ``4.6 M``."""
+    """Formats a rounded count: ``950``, ``12.3 k``, ``4.6 M``."""
     if count < 1e4:
         return f"{count:,.0f}"
     if count < 1e6:

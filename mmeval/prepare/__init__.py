@@ -1,1 +1,1 @@
-"""Fetch and check the data and weights of tasks."""
+"""Fetches and checks the data and weights of tasks."""

@@ -1,4 +1,4 @@
-"""Checks of local data: files against the hub and the task file, counts, media."""
+"""Checks local data: files (against the hub and the task file), counts and media."""
 
 from __future__ import annotations
 
@@ -27,21 +27,22 @@ from mmeval.task.schema import ExpectedKeys
 from mmeval.task.task import Task
 
 Mark: TypeAlias = tuple[str, str]
-"""A medium: its kind and its file."""
+"""Identifies a medium by its kind and its file."""
 
 
 @dataclass
 class DataCounts:
     """The content of a data set.
 
-    - ``samples``: number of samples that the filter of each task keeps
-    - ``media``: number of distinct files by kind, without those of bad rows
-    - ``totals``: sums of some labels
-    - ``findings``: rows that cannot be read or asked, and damaged or missing media.
-      They name no task, since several tasks may share the data
+    - ``samples``: number of samples that remain after the filter, by task
+    - ``media``: number of distinct files by kind, without files of bad rows
+    - ``totals``: sums of the requested labels
+    - ``findings``: findings about rows that cannot be read or used for a request, and
+      about damaged or missing media. They name no task, since several tasks may share
+      the data
     - ``read``: True if the data were read to the end
-    - ``row_marks``, ``media_marks``: identify distinct rows and files, to compare data
-      sets; ``bad_marks`` are those of rows that cannot be asked
+    - ``row_marks``, ``media_marks``: marks of distinct rows and files, to compare data
+      sets; ``bad_marks`` are the marks of rows that cannot be used
     """
 
     rows: int = 0
@@ -65,7 +66,7 @@ def count(
     look: MediaLook | None = None,
     totals: Collection[str] = (),
 ) -> DataCounts:
-    """Read every row once, for all tasks that share the data set.
+    """Counts a data set, reading every row once for all tasks that share it.
 
     ``place`` identifies the data set. Each distinct medium is decoded while ``look``
     has time. ``totals`` are the labels to sum.
@@ -120,7 +121,7 @@ class _Candidates:
     expected: Counter[str] = field(default_factory=Counter)
     missing: Counter[str] = field(default_factory=Counter)
     first: dict[str, str] = field(default_factory=dict)
-    """By kind, the first sample with a missing medium."""
+    """The first sample with a missing medium, by kind."""
 
     def add(self, sample: Sample) -> None:
         for candidate in sample.candidates:
@@ -151,9 +152,10 @@ def count_findings(
     counts: DataCounts,
     task: str,
 ) -> Iterator[Finding]:
-    """Differences between the counts and the task file.
+    """Yields the differences between the counts and the task file.
 
-    Media are not compared if rows cannot be asked, since their media are not counted.
+    Media are not compared if there are bad rows, since the media of bad rows are not
+    counted.
     """
     if not counts.read:
         return
@@ -173,10 +175,10 @@ def number_findings(
     media: Mapping[str, int],
     actual_media: Mapping[str, int],
 ) -> Iterator[Finding]:
-    """The numbers of a task or group that differ from its file.
+    """Yields a finding for each number of a task or group that differs from its file.
 
-    ``numbers`` are pairs of an expected and an actual number; ``media`` are expected
-    numbers by kind.
+    ``numbers`` are pairs of an expected and an actual number. ``media`` are the
+    expected numbers by kind.
     """
     pairs = dict(numbers)
     for kind, number in media.items():
@@ -198,7 +200,10 @@ def number_findings(
 def wrong_files(
     task: str, expected: Mapping[str, str], folder: Path
 ) -> Iterator[Finding]:
-    """The files in the task file that are missing or have another content."""
+    """Yields findings for files that are missing or differ from the task file.
+
+    The task file contains the digest of each file.
+    """
     for name, sha256 in expected.items():
         subject = Subject(task, file=str(folder / name))
         try:
@@ -208,12 +213,12 @@ def wrong_files(
             yield Finding("missing_data", subject, cause=cause, severity="error")
             continue
         if actual != sha256:
-            cause = f"not the content in the task file (SHA-256 {actual[:12]}...)"
+            cause = f"the content differs from the task file (SHA-256 {actual[:12]}...)"
             yield Finding("damaged", subject, cause=cause, severity="error")
 
 
 def damage_findings(files: Iterable[HubFile], folder: Path) -> Iterator[Finding]:
-    """The files of a repository that are missing or differ from the hub."""
+    """Yields findings for a repository's files that are missing or differ from the hub."""
     for file in files:
         path = folder / file.path
         subject = Subject(file=str(path))
@@ -235,7 +240,7 @@ def damage_findings(files: Iterable[HubFile], folder: Path) -> Iterator[Finding]
             yield Finding(
                 "damaged",
                 subject,
-                cause="differs from the file on the hub",
+                cause="the file differs from the file on the hub",
                 # files of a cached snapshot are links
                 remedy=f"rm {shlex.quote(str(path.resolve()))} && {PREPARE_DATA}",
                 severity="error",
@@ -247,8 +252,11 @@ def medium_fault(
     media: Media,
     look: MediaLook,
 ) -> str:
-    """The fault of a medium; empty without one. It is decoded while ``look`` has time.
-    Code is not decoded: any text is valid."""
+    """Returns the fault of a medium, or an empty string.
+
+    The medium is decoded while ``look`` has time. Code is not decoded, since any text
+    is valid.
+    """
     problem = medium_problem(part, media)
     if not problem and part.kind != "code":
         problem = look.fault(media)
@@ -261,12 +269,15 @@ def _count_medium(
     counts: DataCounts,
     look: MediaLook,
 ) -> str:
-    """Count a medium unless it is missing, and return its fault if it is new."""
+    """Counts a medium unless it is missing.
+
+    Returns its fault, or an empty string if the medium was counted before.
+    """
     try:
         _ = media.size
         file = str(media.path)
         if media.path is None:
-            # A medium in a parquet column has no path, and names may repeat.
+            # a medium in a parquet column has no path, and its name may not be unique
             file = f"{media.name} {media.sha256}"
     except (MmevalError, OSError):  # medium_fault reports it
         return medium_fault(part, media, look)

@@ -1,4 +1,4 @@
-"""Check the joined data of a group's tasks against the group's file."""
+"""Checks the combined data of a group's tasks against the group's file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mmeval.task.selection import ChosenTasks
 class GroupCheck:
     """A group and the content of its data.
 
-    ``rows`` counts distinct rows, ``media`` distinct files by kind without those of
+    ``rows`` counts distinct rows, ``media`` distinct files by kind, without files of
     bad rows. ``findings`` are differences from the expected numbers.
     """
 
@@ -31,7 +31,7 @@ class GroupCheck:
 def check_groups(
     chosen: ChosenTasks, checks: Sequence[DataCheck]
 ) -> Iterator[GroupCheck]:
-    """Check the groups whose files have ``expected`` and whose data can be read."""
+    """Checks the groups whose files have ``expected`` and whose data can be read."""
     by_task = {check.task: check for check in checks}
     members = {name: group.members for name, group in chosen.groups.items()}
     for name, file in chosen.group_files.items():

@@ -1,4 +1,4 @@
-"""Readiness of tasks: completeness of data, and presence of weights."""
+"""Checks whether tasks are ready: whether data are complete and weights are present."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DownloadStates = Mapping[HubSource, DownloadState]
 
 @dataclass(frozen=True)
 class DataCheck:
-    """The findings about a task's data, and their counts if they can be read."""
+    """The findings about a task's data, and the counts if the data can be read."""
 
     task: str
     findings: tuple[Finding, ...]
@@ -41,7 +41,7 @@ class DataCheck:
 
 
 class _DataSet(NamedTuple):
-    """The key of data that several tasks may share."""
+    """The key of a data set that several tasks may share."""
 
     loader: str
     folder: Path
@@ -57,10 +57,10 @@ def check_data(
     weights: bool,
     look: MediaLook | None = None,
 ) -> Iterator[DataCheck]:
-    """Check each task. Missing weights are an error if ``weights`` is True.
+    """Checks each task.
 
-    Data that several tasks share are read once. Media are decoded while ``look`` has
-    time.
+    Missing weights are an error if ``weights`` is True. Data that several tasks share
+    are read once. Media are decoded while ``look`` has time.
     """
     findings: dict[str, list[Finding]] = {}
     shared: dict[_DataSet, list[TaskWithFile]] = {}
@@ -107,7 +107,7 @@ def check_data(
 
 
 def fetch_findings(item: TaskWithFile, states: DownloadStates) -> list[Finding]:
-    """Why the data of a task were not fetched, or not all; empty if they were."""
+    """Returns findings if the data were not completely fetched."""
     source = data_source(item.data)
     state = None if source is None else states.get(source)
     if isinstance(state, MmevalError):
@@ -118,8 +118,10 @@ def fetch_findings(item: TaskWithFile, states: DownloadStates) -> list[Finding]:
 
 
 def hub_findings(states: DownloadStates, *, weights: bool) -> Iterator[Finding]:
-    """Failures of the hub, and weights that it did not give. They are errors unless
-    there are local files."""
+    """Yields findings about failures of the hub and weights that it could not provide.
+
+    They are errors unless there are local files.
+    """
     command = PREPARE_WEIGHTS if weights else PREPARE_DATA
     for source, state in states.items():
         error: MmevalError | None
@@ -145,8 +147,10 @@ def hub_findings(states: DownloadStates, *, weights: bool) -> Iterator[Finding]:
 
 
 def open_findings(item: TaskWithFile, error: BaseException) -> list[Finding]:
-    """Why the data of a task cannot be opened: files to fetch by hand, else the
-    error."""
+    """Returns findings about data that cannot be opened.
+
+    These are the files that the user has to fetch, else the error.
+    """
     if isinstance(error, OutOfReachError):
         error = item.data.not_fetched(error.reason)
     if isinstance(error, MissingDataError):
@@ -156,7 +160,7 @@ def open_findings(item: TaskWithFile, error: BaseException) -> list[Finding]:
 
 
 def _content_findings(item: TaskWithFile, counts: DataCounts) -> Iterator[Finding]:
-    """Findings about data that were read."""
+    """Yields findings about data that were read."""
     expected = item.file.keys.expected
     name = item.task.name
     # if every row can be read, a run does not need these files
@@ -174,8 +178,10 @@ def _with_task(finding: Finding, task: str) -> Finding:
 
 
 def _missing_weights(item: TaskWithFile, weights: bool) -> Iterator[Finding]:
-    """Missing weights as a run reports them. They are errors only if ``weights``: data
-    can be ready without them."""
+    """Yields findings about missing weights, as a run reports them.
+
+    They are errors only with ``weights``, since data can be ready without weights.
+    """
     for metric in item.task.metrics:
         for finding in metric.bound.lacks(()):
             if finding.kind == "missing_weights":
@@ -184,7 +190,7 @@ def _missing_weights(item: TaskWithFile, weights: bool) -> Iterator[Finding]:
 
 
 def by_hand(item: TaskWithFile) -> Iterator[Finding]:
-    """The missing files that the user has to fetch, with their source and target."""
+    """Yields the missing files that the user must fetch, with their source and target."""
     data = item.data
     folder = data.data_dir
     if folder is not None and folder.is_dir():

@@ -1,4 +1,4 @@
-"""Size of a download before it starts: files, bytes and disk space."""
+"""Determines the size of a download before it starts, and checks the disk space."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ SPARE_BYTES = 64 * 2**20
 class Download(NamedTuple):
     """A source, its listing on the hub, and the files to fetch.
 
-    ``hub_error`` is why the hub gave no listing; only local files are used then.
-    ``damages`` are findings about the files.
+    ``hub_error`` is the error if the hub gave no listing; only local files are used
+    then. ``damages`` are findings about damaged files.
     """
 
     source: HubSource
@@ -44,7 +44,7 @@ DownloadState: TypeAlias = Download | MmevalError
 
 
 def plan_download(source: HubSource) -> DownloadState:
-    """List a source on the hub, and compare it with the local files."""
+    """Lists a source on the hub and compares the listing with the local files."""
     try:
         listing = hub.listing(source.repo, source.revision, kind=source.kind)
         source = _with_listed_files(source, listing)
@@ -82,14 +82,14 @@ def _with_listed_files(source: HubSource, listing: Listing) -> HubSource:
             names.append(name)
     if missing:
         raise MissingDataError(
-            f"{source}: missing on the hub: {', '.join(missing)}. Choose another "
+            f"{source}: the hub does not have {', '.join(missing)}. Choose another "
             "revision, or report it to the metric's author"
         )
     return replace(source, only=tuple(names))
 
 
 def space_findings(downloads: Sequence[Download]) -> Iterator[Finding]:
-    """The disks without enough space for the downloads."""
+    """Yields a finding for each disk without enough space for the downloads."""
     needed: dict[int, int] = {}
     folders: dict[int, Path] = {}
     for download in downloads:
@@ -110,5 +110,5 @@ def space_findings(downloads: Sequence[Download]) -> Iterator[Finding]:
 
 
 def target_folder(source: HubSource) -> Path:
-    """The folder into which a source is fetched."""
+    """Returns the folder that a source is fetched into."""
     return cache_folder() if source.into is None else source.into

@@ -1,4 +1,4 @@
-"""Sources of data sets and weights on the hub. Each is fetched once for all tasks."""
+"""Sources of data sets and weights on the hub, each fetched once for all tasks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNPINNED = "main"
 
 
 class TaskWithFile(NamedTuple):
-    """A task to prepare, and its file, which describes its data."""
+    """A task to prepare, and the task file that describes its data."""
 
     task: Task
     file: TaskFile
@@ -41,8 +41,9 @@ class TaskWithFile(NamedTuple):
 class HubSource:
     """A repository of the hub at a revision.
 
-    ``only`` restricts it to some files; an entry may have alternatives, as in
-    ``HubModel``. Files are fetched into the cache, or into the folder ``into``.
+    ``only`` restricts the source to some files. An entry may have alternatives, as in
+    ``HubModel``. Files are fetched into the cache, or into the folder ``into`` if it is
+    set.
     """
 
     repo: str
@@ -57,10 +58,10 @@ class HubSource:
 
 
 def build_tasks(chosen: ChosenTasks, overrides: TaskOverrides) -> list[TaskWithFile]:
-    """Build the chosen tasks, without roles.
+    """Builds the chosen tasks, without roles.
 
-    Raises UsageError for invalid overrides, MissingDataError if ``--data bundled`` has
-    no samples.
+    Raises UsageError for invalid overrides, and MissingDataError for ``--data bundled``
+    if a task has no bundled samples.
     """
     tasks: list[TaskWithFile] = []
     for name, file in chosen.tasks.items():
@@ -73,7 +74,7 @@ def sources(
     *,
     weights: bool,
 ) -> dict[HubSource, list[str]]:
-    """The sources of tasks, each once, with the names of the tasks that use it."""
+    """Returns each source once, with the names of the tasks that use it."""
     by_repository: dict[HubSource, tuple[HubSource, list[str]]] = {}
     for item in tasks:
         name = item.task.name
@@ -101,7 +102,7 @@ def sources(
 
 
 def data_source(data: TaskData) -> HubSource | None:
-    """The source of a task's data; None for local data."""
+    """Returns the source of a task's data; None for local data."""
     if data.bundled is not None or not is_hub_name(data.path):
         return None
     if (data.beside / data.path).is_dir():
@@ -122,7 +123,7 @@ def data_source(data: TaskData) -> HubSource | None:
 
 
 def pin_findings(item: TaskWithFile) -> Iterator[Finding]:
-    """A finding if the data set may change, because its revision is not a commit."""
+    """Yields a finding if the data may change, because the revision is not a commit."""
     data = item.data
     try:
         is_local = data.data_dir is not None or data.local() is not None
@@ -135,10 +136,10 @@ def pin_findings(item: TaskWithFile) -> Iterator[Finding]:
 
 
 def fetch(source: HubSource) -> Path:
-    """Fetch the missing files of a source; return its folder.
+    """Fetches the missing files of a source and returns its folder.
 
-    Raises what ``hub.snapshot`` raises. KeyboardInterrupt is raised at once, even
-    during a large file.
+    Raises the errors of ``hub.snapshot``. KeyboardInterrupt is raised at once, even
+    while a large file is fetched.
     """
     names = [name for item in source.only for name in item.split("|")]
     work = partial(
