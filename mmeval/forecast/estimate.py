@@ -193,7 +193,7 @@ def _stand_in(wants: tuple[PartKind, ...], max_tokens: int) -> Interleaved:
             text = "x" * min(STAND_IN_CHARS, 4 * max_tokens)
             parts.append(Part("text", text=text, raw=text))
             continue
-        # media only have a size, but a picture must be decodable, since metrics decode it
+        # media only state a size, but a picture must be decodable for metrics
         if kind == "image":
             from PIL import Image
 

@@ -218,7 +218,7 @@ def wrong_files(
 
 
 def damage_findings(files: Iterable[HubFile], folder: Path) -> Iterator[Finding]:
-    """Yields findings for a repository's files that are missing or differ from the hub."""
+    """Yields findings for files that are missing or differ from the hub."""
     for file in files:
         path = folder / file.path
         subject = Subject(file=str(path))

@@ -190,7 +190,10 @@ def _missing_weights(item: TaskWithFile, weights: bool) -> Iterator[Finding]:
 
 
 def by_hand(item: TaskWithFile) -> Iterator[Finding]:
-    """Yields the missing files that the user must fetch, with their source and target."""
+    """Yields the missing files that the user has to fetch.
+
+    A finding names source and target.
+    """
     data = item.data
     folder = data.data_dir
     if folder is not None and folder.is_dir():
