@@ -1,4 +1,4 @@
-"""Programs, which yield calls and get replies; with their roles and prompts."""
+"""Programs, which yield calls and receive replies, and their roles and prompts."""
 
 from typing import TYPE_CHECKING
 

@@ -1,9 +1,9 @@
 """Programs: generators that yield calls, receive replies, and return a result.
 
 Protocols, agents and judged metrics are programs. A program does no input or output, so
-tests can feed it replies. The broker runs it, and replays it on journalled replies
-after a crash. Therefore a program must yield the same calls when it gets the same
-replies: no clock, no random numbers, no files.
+a test can pass replies to it. The broker runs it, and replays it with journalled
+replies after a crash. Therefore a program must yield the same calls if it receives the
+same replies. It must not use the clock, random numbers or files.
 
     def rubric(trial, judge):
         replies = yield [judge.ask(question(c, trial)) for c in trial.sample.metadata["rubric"]]
@@ -29,32 +29,36 @@ if TYPE_CHECKING:  # it decodes, which programs do not
     from mmeval.program.route import Route
 
 MODEL = "model"
-"""The role under test."""
+"""The role of the model under test."""
 
 MAX_EXCERPT_CHARS = 300
-"""Maximum length of the excerpt of an unacceptable reply in its error."""
+"""Maximum length of the excerpt that an error quotes from an unacceptable reply."""
 
 T = TypeVar("T")
 
 Accept: TypeAlias = Callable[[Response], str]
-"""Returns what is wrong with a reply; empty if it can be used. It must depend on the
-request alone, since a reply is reused for every call with the same request."""
+"""Returns what is wrong with a reply, or an empty string if it can be used.
+
+The check must depend on the request alone, since a reply is reused for every call with
+the same request.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """A request to a role: ``model``, ``judge``, or another role of the run.
 
-    If ``accept`` finds a fault in a reply, the request is sent again, a few times (see
-    :mod:`mmeval.broker.broker`). Then the reply is an error of the kind ``bad_reply``.
-    Without ``accept`` every reply is accepted. ``example`` is an acceptable reply that
-    leads to the maximum number of further calls; a dry run uses it.
+    If ``accept`` finds a fault in a reply, the request is sent again, up to a maximum
+    number of times (see :mod:`mmeval.broker.broker`). After that, the reply is an error
+    of the kind ``bad_reply``. Without ``accept`` every reply is accepted. ``example``
+    is an acceptable reply that causes the maximum number of further calls. A dry run
+    uses it.
 
     ``convert`` contains names of routes (:mod:`mmeval.backend.routes`) or the program's
-    own routes. They convert media that the role's backend does not take, or that it
-    needs only in a shorter form. The response has a warning for each conversion. With
-    any route, media that cannot be decoded give an error of the kind ``bad_media``.
-    ``title`` is the name of the step in a trace.
+    own routes. They convert media that the role's backend does not accept, or that it
+    needs only in a shorter form. The response has a warning for each conversion. If
+    there is a route, media that cannot be decoded cause an error of the kind
+    ``bad_media``. ``title`` is the name of the step in a trace.
     """
 
     role: str
@@ -65,7 +69,10 @@ class Call:
     title: str = field(default="", compare=False)
 
     def fault_in(self, response: Response) -> str:
-        """The fault that ``accept`` finds in an answer; empty for a failed call."""
+        """Returns the fault that ``accept`` finds in an answer.
+
+        A failed call has no fault.
+        """
         if self.accept is None or response.output is None:
             return ""
         try:
@@ -80,8 +87,8 @@ class Call:
 class Reply:
     """The response to a call.
 
-    ``path`` is the call's place in the program (``0``, ``2.1``), ``key`` its key in the
-    journal (empty if no request was sent).
+    ``path`` is the call's position in the program (``0``, ``2.1``). ``key`` is its key
+    in the journal, which is empty if no request was sent.
     """
 
     response: Response
@@ -97,23 +104,26 @@ class Reply:
         return self.response.text
 
     def require(self) -> Interleaved:
-        """The answer. Raises CallFailed if there is none, which ends the program."""
+        """Returns the answer.
+
+        Raises CallFailed if there is none, which ends the program.
+        """
         if self.response.output is None:
             raise CallFailed(
                 self.response.error
-                or ErrorInfo("internal", "a reply without answer and without error")
+                or ErrorInfo("internal", "the reply has neither an answer nor an error")
             )
         return self.response.output
 
     def as_message(self) -> Message:
-        """The answer as a message for a later request.
+        """Returns the answer as a message for a later request.
 
         Raises CallFailed if there is none.
         """
         return Message("assistant", self.require(), self.response.turn)
 
     def problem(self) -> str:
-        """Why the reply cannot be used; empty if it can.
+        """Returns why the reply cannot be used, or an empty string if it can.
 
         Raises CallFailed for a temporary error, since a later run may get an answer.
         """
@@ -133,7 +143,7 @@ def reply_to(
     path: str = "0",
     key: str = "",
 ) -> Reply:
-    """The reply that a program gets for a response.
+    """Returns the reply that a program receives for a response.
 
     A refusal that ``Call.accept`` does not accept becomes an error, although it is an
     answer in the journal.
@@ -147,7 +157,7 @@ def reply_to(
 
 
 def excerpt(response: Response) -> str:
-    """The beginning of an unacceptable reply, for its error."""
+    """Returns the beginning of an unacceptable reply, which its error quotes."""
     return shortened(" ".join(response.text.split()), MAX_EXCERPT_CHARS)
 
 
@@ -157,7 +167,7 @@ receives a list of replies."""
 
 
 class CallFailed(MmevalError):
-    """A call failed that a program cannot do without."""
+    """A call failed whose answer the program needs."""
 
     def __init__(self, error: ErrorInfo) -> None:
         self.error = error
@@ -165,19 +175,22 @@ class CallFailed(MmevalError):
 
 
 def ask_one(call: Call) -> Program[Reply]:
-    """Yield one call, with a typed reply: ``reply = yield from ask_one(call)``."""
+    """Yields one call and returns its typed reply.
+
+    Use it as ``reply = yield from ask_one(call)``.
+    """
     reply: Reply = yield call
     return reply
 
 
 def ask_all(calls: Sequence[Call]) -> Program[list[Reply]]:
-    """Yield independent calls at once. Returns their replies in the same order."""
+    """Yields independent calls at once. Returns their replies in the same order."""
     replies: list[Reply] = yield calls
     return replies
 
 
 def next_calls(program: Program[T], sent: Any) -> Call | Sequence[Call]:
-    """The next calls of a program, after it receives the replies to the last ones.
+    """Sends a program the replies to its last calls, and returns its next calls.
 
     Raises what the program raises, and StopIteration with its result. If a program
     yields another program, a TypeError is raised at that line.
@@ -191,16 +204,16 @@ def next_calls(program: Program[T], sent: Any) -> Call | Sequence[Call]:
 
 
 def with_paths(yielded: Call | Sequence[Call], step: int) -> list[tuple[str, Call]]:
-    """The calls of one step, each with its place: ``0``, ``2.1``."""
+    """Returns the calls of one step, each with its path: ``0``, ``2.1``."""
     if isinstance(yielded, Call):
         return [(f"{step}", yielded)]
     return [(f"{step}.{position}", call) for position, call in enumerate(yielded)]
 
 
 def run_program(program: Program[T], answer: Callable[[Call, str], Reply]) -> T:
-    """Run a program in this thread; ``answer`` returns the reply to a call at a path.
+    """Runs a program in this thread; ``answer`` returns the reply to a call at a path.
 
-    Raises what either raises.
+    Raises the errors of both.
     """
     step = 0
     sent: Reply | list[Reply] | None = None
@@ -223,7 +236,7 @@ class Role:
     params: GenerationParams = field(default_factory=GenerationParams)
     variants: Mapping[PartKind, Role] = field(default_factory=dict, hash=False)
     convert: tuple[str | Route, ...] = ()
-    """The routes for calls that name none."""
+    """The routes for calls without their own routes."""
 
     def ask(
         self,
@@ -235,7 +248,7 @@ class Role:
         convert: Sequence[str | Route] = (),
         title: str = "",
     ) -> Call:
-        """A call with one user message of these parts, in this order."""
+        """Returns a call with one user message, which contains these parts in order."""
         messages = [message("system", system)] if system else []
         messages.append(message("user", *parts))
         return self.send(
@@ -258,12 +271,12 @@ class Role:
         convert: Sequence[str | Route] = (),
         title: str = "",
     ) -> Call:
-        """A call with these messages; the other arguments are as in ``Call``."""
+        """Returns a call with these messages; other arguments are as in ``Call``."""
         request = Request(tuple(messages), params or self.params, tuple(wants))
         return Call(
             self.name, request, accept, example, tuple(convert) or self.convert, title
         )
 
     def variant(self, kind: PartKind) -> Role:
-        """The role for a kind of medium: a variant if the run has one, else itself."""
+        """Returns the variant for a kind of medium if the run has one, else the role."""
         return self.variants.get(kind, self)

@@ -1,4 +1,4 @@
-"""Prompts: make the messages of a sample, with a template or a function."""
+"""Prompts make the messages of a sample, with a template or a function."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ class PromptError(UsageError):
 
 @dataclass(frozen=True)
 class FromReference:
-    """Marks an option of a prompt function.
+    """Marks an option of a prompt function that can reveal the reference.
 
-    With one of these values, the prompt contains information from the reference.
+    If the option has one of ``values``, the prompt contains information from the
+    reference.
     """
 
     values: tuple[Any, ...]
@@ -38,7 +39,7 @@ class FunctionPrompt:
 
     @property
     def uses_reference(self) -> bool:
-        """Whether the prompt contains information from the reference."""
+        """True if the prompt contains information from the reference."""
         return any(
             value in mark.values
             for name, value in self.options.items()
@@ -51,8 +52,8 @@ class FunctionPrompt:
             isinstance(message, Message) for message in messages
         ):
             raise PromptError(
-                f"sample {sample.id!r}: the prompt function {self.name!r} must return "
-                "messages"
+                f"sample {sample.id!r}: the prompt function {self.name!r} did not "
+                "return messages"
             )
         return messages
 
@@ -69,12 +70,12 @@ class InstructedPrompt:
 
 
 def plain_prompt(sample: Sample) -> tuple[Message, ...]:
-    """The sample's input as it is."""
+    """Returns the sample's input unchanged."""
     return sample.input
 
 
 def with_system(text: str, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Put a system text first; an existing one follows it after an empty line."""
+    """Puts a system text first; an existing system text follows after an empty line."""
     if not text:
         return messages
     if messages and messages[0].role == "system":

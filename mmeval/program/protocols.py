@@ -1,4 +1,4 @@
-"""Protocols: programs that get the answer to a sample from the model under test."""
+"""Protocols: programs that request the answer to a sample from the model under test."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from mmeval.system.arguments import OneOrMore
 class Ask:
     """The input of a protocol: the messages of a sample, output kinds, and the model.
 
-    ``sample`` has references and labels, for example the number of turns. A protocol
-    must not put them into a message.
+    ``sample`` contains references and labels, for example the number of turns. A
+    protocol must not put them into a message.
     """
 
     sample: Sample
@@ -32,7 +32,10 @@ class Ask:
         messages: Sequence[Message] | None = None,
         wants: Sequence[PartKind] | None = None,
     ) -> Call:
-        """A call to the model; the sample's messages and output kinds are defaults."""
+        """Returns a call to the model.
+
+        The defaults are the sample's messages and output kinds.
+        """
         if messages is None:
             messages = self.messages
         if wants is None:
@@ -41,13 +44,13 @@ class Ask:
 
 
 def single(ask: Ask) -> Program[Interleaved]:
-    """One request; its answer contains all output kinds."""
+    """Sends one request for all output kinds."""
     reply = yield from ask_one(ask.call())
     return reply.require()
 
 
 def independent_passes(ask: Ask) -> Program[Interleaved]:
-    """A request for each output kind, all at once; joined in the order of ``wants``."""
+    """Requests each output kind, all at once, and joins the answers in this order."""
     replies = yield from ask_all([ask.call(wants=(kind,)) for kind in ask.wants])
     return join([reply.require() for reply in replies])
 
@@ -58,10 +61,10 @@ def text_then_media(
     instruction: str = "Produce the {kind} that belongs to your answer above, and "
     "nothing else.",
 ) -> Program[Interleaved]:
-    """First text and code, then one request for each kind of media, after the text.
+    """Requests text and code first, then each kind of media with one request.
 
-    The media fill the placeholders of their kind in the text, in order. The rest follow
-    the text.
+    The later requests contain the text. The media fill the placeholders of their kind
+    in the text, in order. Further media follow the text.
     """
     text_kinds: list[PartKind] = [
         kind for kind in ask.wants if kind in ("text", "code")
@@ -81,9 +84,10 @@ def text_then_media(
 
 
 def episode(ask: Ask, *, answer: str = "all") -> Program[Interleaved]:
-    """Several turns: each user message follows the earlier messages and answers.
+    """Runs several turns.
 
-    The result is all answers in order, or the last one with ``answer="last"``.
+    Each user message follows the earlier messages and answers. The result contains all
+    answers in order, or only the last one with ``answer="last"``.
     """
     history: list[Message] = []
     answers: list[Interleaved] = []
@@ -98,11 +102,11 @@ def episode(ask: Ask, *, answer: str = "all") -> Program[Interleaved]:
 
 
 def until_all_kinds(ask: Ask, *, tries: OneOrMore = 100) -> Program[Interleaved]:
-    """The same request until an answer has all output kinds, at most ``tries`` times.
+    """Repeats a request until the answer has all output kinds, at most ``tries`` times.
 
     The last answer is the result, even if it lacks a kind. A failed reply counts as a
-    try; the program fails only if all replies fail. This favours models that often
-    answer with one kind alone, so that it is never the default of a task.
+    try. The program fails only if all replies fail. This favours models that often
+    answer with a single kind. Therefore it is never the default of a task.
     """
     answer: Interleaved | None = None
     for _ in range(tries):
@@ -120,7 +124,7 @@ def until_all_kinds(ask: Ask, *, tries: OneOrMore = 100) -> Program[Interleaved]
 
 
 def join(answers: Sequence[Interleaved]) -> Interleaved:
-    """Concatenate answers."""
+    """Concatenates answers."""
     parts: list[Part] = []
     for answer in answers:
         parts.extend(answer.parts)

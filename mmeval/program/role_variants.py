@@ -1,7 +1,8 @@
-"""Variants of a role for one kind of medium: ``captioner.audio`` beside ``captioner``.
+"""Variants of a role for one kind of medium, such as ``captioner.audio``.
 
-Few models read every kind, so that a run may use several backends to describe media. A
-call about a kind goes to its variant if the run has one, else to the role itself.
+Few models read every kind of medium, so a run may use several backends to describe
+media. A call about a kind goes to its variant if the run has one, else to the role
+itself.
 """
 
 from __future__ import annotations
@@ -20,24 +21,24 @@ BY_KIND = ("captioner",)
 
 
 def variant(role: str, kind: PartKind) -> str:
-    """The name of a role's variant: ``captioner.audio``."""
+    """Returns the name of a role's variant, such as ``captioner.audio``."""
     return f"{role}.{kind}"
 
 
 def variants(role: str) -> dict[str, PartKind]:
-    """The names of all possible variants of a role, each with its kind."""
+    """Returns the names of all possible variants of a role, each with its kind."""
     return {variant(role, kind): kind for kind in MEDIA_KINDS}
 
 
 def has_role(role: str, present: Collection[str]) -> bool:
-    """Whether a run with these roles has the role or a variant of it."""
+    """Returns True if a run with these roles has the role or a variant of it."""
     return role in present or not variants(role).keys().isdisjoint(present)
 
 
 def with_variants(
     roles: Iterable[str], by_kind: Iterable[str], present: Collection[str]
 ) -> tuple[str, ...]:
-    """The roles that are called, plus the present variants of those in ``by_kind``."""
+    """Returns the called roles and the present variants of roles in ``by_kind``."""
     called = dict.fromkeys(roles)
     for role in by_kind:
         for name in variants(role):
@@ -49,7 +50,10 @@ def with_variants(
 def role_for(
     name: str, params: Mapping[str, GenerationParams], present: Collection[str]
 ) -> Role:
-    """A role with its present variants. A variant without parameters has the role's."""
+    """Returns a role with its present variants.
+
+    A variant without parameters uses the role's parameters.
+    """
     role_params = params.get(name, GenerationParams())
     present_variants: dict[PartKind, Role] = {}
     for variant_name, kind in variants(name).items():
@@ -60,13 +64,13 @@ def role_for(
 
 
 def check_variants(roles: Iterable[str], called: Collection[str]) -> None:
-    """Raise UsageError for an unknown variant of a role in ``called``."""
+    """Raises UsageError for an unknown variant of a role in ``called``."""
     for role in roles:
         base, dot, kind = role.partition(".")
         if dot and base in called and kind not in MEDIA_KINDS:
             names = [variant(base, media_kind) for media_kind in MEDIA_KINDS]
             raise UsageError(
                 f"--role {role}: {kind!r} is not a kind of "
-                f"medium{did_you_mean(role, names)} (there are "
+                f"medium{did_you_mean(role, names)} (the variants are "
                 f"{', '.join(names)})"
             )

@@ -1,4 +1,4 @@
-"""Routes: conversions of media of one kind into parts of another, for a call."""
+"""Routes convert media of one kind into parts of another kind, for a call."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class Route:
 
     ``convert`` returns the parts and a short description of them. It raises the errors
     of ``mmeval.media.decode``, such as UnsupportedMediaError for a type that it cannot
-    read. ``name`` is for a route that a program defines; the routes of mmeval have
-    their names in :data:`mmeval.backend.routes.ROUTES`. Raise ``version`` with every
+    read. A program that defines its own route sets ``name``. The names of mmeval's
+    routes are in :data:`mmeval.backend.routes.ROUTES`. Raise ``version`` with every
     change that can change an answer.
 
-    ``due`` returns whether to convert a medium although the backend takes its kind;
-    without it such media are sent unchanged. ``needs`` is an optional module, as
-    ``module:extra``. ``items`` is the maximum number of parts (characters for text),
-    for estimates. With ``only_first`` a request keeps only the first medium of the kind
-    ``gives``, including those from other routes.
+    ``due`` returns True for a medium to convert although the backend accepts its kind.
+    Without ``due``, such media are sent unchanged. ``needs`` names a module of an
+    extra, as ``module:extra``. ``items`` is the maximum number of parts (of characters
+    for text), which estimates use. With ``only_first`` a request keeps only the first
+    medium of the kind ``gives``, including those from other routes.
     """
 
     takes: PartKind

@@ -1,13 +1,13 @@
 """Renders prompts that are Jinja templates and whose values may contain media.
 
-While a template is rendered, media are represented by marks. They contain a random
-number of this process, so that no text in the data can contain one. Afterwards the
+While a template is rendered, marks represent the media. A mark contains a random number
+of this process, so that no text in the data can contain a mark. After rendering, the
 media replace their marks.
 
 ``TemplatePrompt`` makes the prompt of a task. It can use ``input`` (the text of the
 sample's user message), ``id``, and the labels in ``prompt_fields``. It cannot use
-anything else, so that no reference reaches the model. ``PartsTemplate`` is a template
-over any values.
+anything else, so that no reference reaches the model. ``PartsTemplate`` accepts any
+values.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _CUT_MARK = f"[{_NONCE[:8]}"
 
 
 def check_template(source: str, fields: Sequence[str]) -> None:
-    """Raise PromptError for a template with a syntax error or an unknown variable."""
+    """Raises PromptError for a template with a syntax error or an unknown variable."""
     allowed = ("input", "id", *fields)
     for name in _unknown_names(BoundedTemplate(source), allowed):
         raise PromptError(
@@ -65,15 +65,16 @@ def _unknown_names(template: BoundedTemplate, allowed: Sequence[str]) -> list[st
 class TemplatePrompt:
     """Templates for the system message and each user message.
 
-    An empty template leaves the message unchanged. Raises SampleError if it cannot be
-    rendered for a sample, PromptError if the result lacks media of the sample.
+    An empty template leaves the message unchanged. Raises SampleError if a template
+    cannot be rendered for a sample, and PromptError if the result lacks media of the
+    sample.
     """
 
     user: str = ""
     system: str = ""
     fields: tuple[str, ...] = ()
     place: str = field(default="", compare=False)
-    """File and line of the prompt, for error messages."""
+    """File and line of the prompt, which error messages name."""
 
     @cached_property
     def _user(self) -> BoundedTemplate:
@@ -99,7 +100,7 @@ class TemplatePrompt:
         return with_system(self._rendered(self._system, sample, text), messages)
 
     def _render_message(self, message: Message, sample: Sample) -> Message:
-        """Render a user message. All turns of a sample use the same template."""
+        """Renders a user message. All turns of a sample use the same template."""
         if message.role != "user":
             return message
         parts = message.content.parts
@@ -148,11 +149,10 @@ class TemplatePrompt:
 
 @dataclass(frozen=True)
 class PartsTemplate:
-    """A template over named values, which may be content with media.
+    """A template that uses named values, which may be content with media.
 
-    ``names`` are the values that it may use. With ``of_rows`` a mapping in the text is
-    an error. Raises PromptError for a template that does not compile, or that uses
-    other values.
+    ``names`` are the values that it may use. With ``of_rows``, a mapping in the text is
+    an error. Raises PromptError if the template does not compile or uses other values.
     """
 
     source: str
@@ -172,22 +172,22 @@ class PartsTemplate:
 
     @property
     def reads(self) -> frozenset[str]:
-        """The names of the values that it uses."""
+        """The names of the values that the template uses."""
         return self._template.reads
 
     def render(self, values: Mapping[str, Value]) -> Interleaved:
-        """The content with the media of the values in their places.
+        """Renders the content, with the media of the values in their positions.
 
         Raises PromptError for values that cannot be rendered, and for a template that
-        shows some media of a content and loses others.
+        keeps some media of a content and loses others.
         """
         render = self._template.content if self.of_rows else self._template.render
         return self._contents(values, lambda text_values: [render(text_values)])[0]
 
     def contents(self, values: Mapping[str, Value]) -> tuple[Interleaved, ...]:
-        """The contents of a template that is a single expression for a list.
+        """Renders the contents of a template that is a single expression for a list.
 
-        Any other template has one content. Raises as ``render``.
+        Any other template has one content. Raises the same errors as ``render``.
         """
 
         def texts(text_values: Mapping[str, Any]) -> list[str]:
@@ -201,13 +201,15 @@ class PartsTemplate:
         return self._contents(values, texts)
 
     def value(self, values: Mapping[str, Value]) -> Any:
-        """The JSON value of a template that is a single expression, else its text.
+        """Returns the JSON value of a template that is one expression, else its text.
 
         Raises PromptError if the value contains media.
         """
         content = self._contents(values, lambda texts: [self._template.value(texts)])[0]
         if content.media():
-            raise PromptError("the value contains media, which only content can hold")
+            raise PromptError(
+                "the value contains media; only content can contain media"
+            )
         return json.loads(content.text)
 
     def _contents(
@@ -226,13 +228,13 @@ class PartsTemplate:
         shown = {int(position) for position in _MARK.findall(text)}
         if placed and _CUT_MARK in _MARK.sub("", text):
             raise PromptError(
-                "the template cuts a content in the middle of a medium; write it whole"
+                "the template cuts a content inside a medium; insert the whole content"
             )
         for content in contents:
             if shown.intersection(content) and not shown.issuperset(content):
                 raise PromptError(
-                    "the template cuts a content and loses some of its media; write "
-                    "it whole"
+                    "the template cuts a content and loses some of its media; insert "
+                    "the whole content"
                 )
         return tuple(Interleaved(_unmarked(text, placed)) for text in texts)
 
@@ -242,10 +244,10 @@ def _as_text(
     placed: list[Part],
     contents: list[range],
 ) -> Any:
-    """A value with marks for its media.
+    """Replaces the media of a value by marks.
 
-    The parts that are not text are added to ``placed``, and their range for each
-    content to ``contents``.
+    Parts that are not text are added to ``placed``. For each content, the range of its
+    parts is added to ``contents``.
     """
     if isinstance(value, Interleaved):
         first = len(placed)
@@ -260,7 +262,9 @@ def _as_text(
 
 
 def _marked(content: Interleaved, placed: list[Part]) -> str:
-    """The text of a content with marks for other parts, which go to ``placed``."""
+    """Returns a content's text with marks for other parts, and adds these to
+    ``placed``.
+    """
     words: list[str] = []
     for part in content.parts:
         if part.kind == "text":
@@ -272,7 +276,7 @@ def _marked(content: Interleaved, placed: list[Part]) -> str:
 
 
 def _unmarked(text: str, placed: Sequence[Part]) -> tuple[Part, ...]:
-    """The rendered text with parts instead of their marks."""
+    """Replaces the marks in a rendered text by their parts."""
     pieces = _MARK.split(text)
     parts: list[Part] = [text_part(pieces[0])] if pieces[0] else []
     for position, words in zip(pieces[1::2], pieces[2::2], strict=True):
