@@ -1,4 +1,4 @@
-"""Checks a reply before it is journalled: separates its reasoning, names its fault."""
+"""Checks a reply before it is journalled: separates its reasoning and finds faults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def checked(
     reasoning_tags: tuple[str, str] | None,
     left_out: Sequence[str] = (),
 ) -> tuple[Response, str]:
-    """The response to journal, and its fault ("" if it has none).
+    """Returns the response to journal, and its fault, which may be empty.
 
     ``left_out`` are options of the call that its role does not know. Returns the same
     object if nothing changes.
@@ -42,9 +42,10 @@ def checked(
 
 
 def fault_of(call: Call, response: Response) -> str:
-    """Why a reply is not acceptable; empty if it is, or if another draw cannot help.
+    """Returns why a reply is not acceptable, or an empty string.
 
-    A failure has its error instead. A refused request would be refused again.
+    It is also empty if another draw cannot help: a failure has an error instead, and a
+    refused request would be refused again.
     """
     if response.is_refused:
         return ""
@@ -52,13 +53,16 @@ def fault_of(call: Call, response: Response) -> str:
 
 
 def unacceptable(response: Response, fault: str) -> Response:
-    """An unacceptable reply as a failure, with its cost and its source."""
+    """Converts an unacceptable reply into a failure that keeps its cost and source."""
     error = ErrorInfo("bad_reply", fault, reply=excerpt(response))
     return replace(response, output=None, error=error, finish_reason="error")
 
 
 def with_warnings(response: Response, warnings: Sequence[str]) -> Response:
-    """The response with these warnings added; the same object if it has them all."""
+    """Adds warnings to a response.
+
+    Returns the same object if it already has all of them.
+    """
     added = [warning for warning in warnings if warning not in response.warnings]
     if not added:
         return response
@@ -70,10 +74,10 @@ def reasoning_apart(
     opening: str,
     closing: str,
 ) -> Interleaved:
-    """Move reasoning between the tags from the text into reasoning parts.
+    """Moves reasoning between the tags from the text into reasoning parts.
 
-    Placeholders in the reasoning stay there. The media of the answer belong to the
-    other placeholders.
+    Placeholders in the reasoning remain in it as text. The media of the answer belong
+    to the other placeholders.
     """
     for part in output.parts:
         has_tag = opening in part.raw or closing in part.raw
@@ -102,7 +106,10 @@ def reasoning_apart(
 
 
 def _is_placed_by_order(output: Interleaved) -> bool:
-    """Whether order alone places media: text follows media without a placeholder."""
+    """Returns True if only the order places media.
+
+    Some text then follows a medium that has no placeholder.
+    """
     has_medium_without_tag = False
     for part in output.parts:
         if part.raw and has_medium_without_tag:

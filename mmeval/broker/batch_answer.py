@@ -1,4 +1,4 @@
-"""Answers every row of a batch once, even if other rows of it fail."""
+"""Answers every row of a batch once, even if other rows fail."""
 
 from __future__ import annotations
 
@@ -50,9 +50,10 @@ class ThreadAnswerer:
 
 @dataclass
 class _Memory:
-    """What a batch has shown about memory: ``failed`` are the sizes that did not fit.
+    """The results of a batch about memory.
 
-    ``alone`` is set if a single row did not fit. This says nothing about other rows.
+    ``failed`` contains the sizes that did not fit. ``alone`` is True if a single row
+    did not fit, which says nothing about other rows.
     """
 
     failed: list[int] = field(default_factory=list)
@@ -60,20 +61,19 @@ class _Memory:
 
     @property
     def most(self) -> int:
-        """The largest size to try next; 0 if nothing is known."""
+        """The largest size to try next; 0 if it is unknown."""
         return 0 if self.alone or not self.failed else max(1, min(self.failed) // 2)
 
 
 def answer_batch(
     backend: BatchBackend, requests: Sequence[Request], deliver: Deliver
 ) -> int:
-    """Answer every request once, also after an error in the batch.
+    """Answers every request once, even after an error in the batch.
 
-    After an error the backend gets the open rows again: in halves if it ran out of
-    memory, else one by one, so that a bad row fails alone.
-
-    Returns the largest number of rows that should fit into memory, or 0 if it did not
-    run out. Raises what ``deliver`` raises, and ModelDiedError, with rows still open.
+    After an error, the backend receives the open rows again. It receives them in halves
+    if it ran out of memory, else one by one, so that only a bad row fails. Returns the
+    largest number of rows that should fit into memory, or 0 if memory did not run out.
+    Raises what ``deliver`` raises, and ModelDiedError. Then some rows are still open.
     """
     memory = _Memory()
     _answer(backend, requests, deliver, memory)
@@ -122,7 +122,7 @@ def _answer(
 
 @dataclass(frozen=True)
 class _Fault:
-    """Why a batch ended."""
+    """The error that ended a batch."""
 
     # text, not the exception: its frames would keep their memory
 
@@ -133,7 +133,7 @@ class _Fault:
 def _yielded(
     backend: BatchBackend, requests: Sequence[Request], faults: list[_Fault]
 ) -> Iterator[tuple[int, Response]]:
-    """The answers that the backend yields; its error is added to ``faults``."""
+    """Yields the answers of the backend, and adds its error to ``faults``."""
     try:
         for item in backend.generate_batch(requests) or ():
             match item:

@@ -1,4 +1,4 @@
-"""Micro-batching: collects calls to a local model and answers them together."""
+"""Collects calls to a local model and answers them together (micro-batching)."""
 
 from __future__ import annotations
 
@@ -18,36 +18,42 @@ from mmeval.records.response import Response
 from mmeval.store.call_context import CallContext
 
 MEDIUM_WEIGHT = 4000
-"""Characters that a medium counts in the length of a request: a picture takes about a
-thousand tokens."""
+"""Length of a medium in characters, in the length of a request.
+
+A picture takes about a thousand tokens.
+"""
 
 log = logging.getLogger(__name__)
 
 SHORT_WAIT = 0.02
-"""Seconds that a call waits for others while some trials are busy elsewhere."""
+"""Seconds that a call waits for others while some trials do not wait for this model."""
 WINDOW = 4
-"""Number of batches for which calls are collected: one that is answered, and others to
-choose rows of similar length from."""
+"""Number of batches that calls are collected for.
+
+One is being answered; the others provide rows of similar length.
+"""
 AHEAD = 8
-"""Number of places for which one further batch is collected, since several places may
-become free at the same moment."""
+"""One further batch is collected for every ``AHEAD`` places.
+
+Several places may become free at the same moment.
+"""
 GROW_AFTER = 16
-"""Number of consecutive batches that must fit before a larger one is tried again."""
+"""Number of consecutive batches that must fit before a larger size is tried again."""
 
 
 class BatchRow(NamedTuple):
-    """A request of a batch, with what is needed to journal its answer."""
+    """A request of a batch, with the context that is needed to journal its answer."""
 
     request: Request
     context: CallContext
 
 
 Deliver: TypeAlias = Callable[[int, Response], None]
-"""Called with the position of a row in its batch, and the response."""
+"""Receives the position of a row in its batch, and the response."""
 
 
 class Answerer(Protocol):
-    """Answers up to ``places`` batches at once (at least 1).
+    """Answers up to ``places`` batches at once; there is at least one place.
 
     It calls ``on_places`` when a place becomes available.
     """
@@ -58,14 +64,14 @@ class Answerer(Protocol):
     def places(self) -> int: ...
 
     async def start(self) -> None:
-        """Load the model. Raises an error if the backend cannot be loaded."""
+        """Loads the model. Raises an error if the backend cannot be loaded."""
 
     async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
-        """Answer a batch; ``deliver`` is called once a row, in the loop's thread.
+        """Answers a batch, and calls ``deliver`` once per row in the loop's thread.
 
         Returns the largest number of rows that should fit into memory if it ran out,
-        else 0. Raises ModelDiedError if the worker is gone, with rows still open, and
-        MmevalError if no row can be answered any more.
+        else 0. Raises ModelDiedError if the worker died; some rows are then still open.
+        Raises MmevalError if no further row can be answered.
         """
 
     async def close(self) -> None: ...
@@ -78,10 +84,15 @@ class _WaitingCall:
     since: float
     length: int
     died: str = ""
-    """How the model died while it answered this row; such a row is sent again, alone.
+    """How the model died while it was answering this row.
+
+    The row is then sent again in its own batch.
     """
     overtaken: bool = False
-    """Whether a full batch of other calls went first. This happens to a call once."""
+    """True if a full batch of other calls was sent first.
+
+    This happens to a call only once.
+    """
     open: bool = True
     sent: bool = False
 
@@ -90,15 +101,14 @@ _Group: TypeAlias = "list[_WaitingCall]"
 
 
 class Batcher:
-    """Collects calls into batches. The rows of a batch have equal kinds and parameters.
+    """Collects calls into batches, whose rows have equal output kinds and parameters.
 
     A batch is sent when it is full, when every live trial waits (so that no further
-    call can come), or after a short wait. It contains the call that has waited longest
-    and calls of similar length, since a mixed batch wastes time on padding.
-
+    call can arrive), or after a short wait. It contains the call that has waited
+    longest and calls of similar length, since a mixed batch wastes time on padding.
     ``live`` returns the number of trials in progress. The calls of an agent belong to
-    the trial that waits for it. ``size`` is the maximum number of rows. It falls if
-    memory runs out, and ``growths`` times it is raised again.
+    the trial that waits for it. ``size`` is the maximum number of rows. It is lowered
+    if memory runs out, and raised again up to ``growths`` times.
     """
 
     def __init__(
@@ -122,7 +132,7 @@ class Batcher:
         self._tasks: set[asyncio.Task[None]] = set()
         answerer.on_places = self._more_places
         self.on_room: Callable[[], None] = lambda: None
-        """Called when there is room for more calls."""
+        """Called when the batcher can take further calls."""
 
     @property
     def in_flight(self) -> int:
@@ -140,11 +150,11 @@ class Batcher:
         self.on_room()
 
     async def start(self) -> None:
-        """Load the model. Raises an error if the backend cannot be loaded."""
+        """Loads the model. Raises an error if the backend cannot be loaded."""
         await self._answerer.start()
 
     async def ask(self, request: Request, context: CallContext) -> Response:
-        """The answer to a request. Raises errors that concern every call."""
+        """Returns the answer to a request. Raises errors that affect every call."""
         loop = asyncio.get_running_loop()
         waiting = _WaitingCall(
             BatchRow(request, context),
@@ -161,7 +171,10 @@ class Batcher:
             self._close_call(waiting)
 
     def stop(self, error: MmevalError) -> None:
-        """Send no more batches. Waiting calls raise ``error``, running ones finish."""
+        """Sends no more batches.
+
+        Waiting calls raise ``error``; running batches finish.
+        """
         waiting = self._again
         for group in self._groups.values():
             waiting.extend(group)
@@ -177,14 +190,20 @@ class Batcher:
     # --- which calls are sent, and when -----------------------------------------------
 
     def _send_due(self) -> None:
-        """Send the batches that are due. A timer calls this again for later ones."""
+        """Sends the batches that are due.
+
+        A timer calls this again for later batches.
+        """
         while batch := self._take_batch():
             task = asyncio.get_running_loop().create_task(self._serve(batch))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
     def _take_batch(self) -> list[_WaitingCall]:
-        """Take the next batch that is due; empty if there is none, or no free place."""
+        """Takes the next batch that is due.
+
+        It is empty if no batch is due or no place is free.
+        """
         if self._in_flight >= self._answerer.places:
             return []
         batch: list[_WaitingCall] = []
@@ -204,7 +223,7 @@ class Batcher:
         return batch
 
     def _due_batch(self) -> list[_WaitingCall]:
-        """The next batch if it is due, else an empty list."""
+        """Returns the next batch if it is due, else an empty list."""
         groups: dict[bytes, _Group] = {}
         for key, group in self._groups.items():
             waiting = [call for call in group if not call.future.done()]
@@ -233,7 +252,7 @@ class Batcher:
         return []
 
     def _cut(self, group: _Group, count: int) -> list[_WaitingCall]:
-        """Take a batch out of a group: the oldest call and those of nearest length."""
+        """Takes a batch from a group: the oldest call and calls of similar length."""
         # a single row has no padding, and sorting many calls takes time
         if count == 1:
             return [group.pop(0)]
@@ -253,7 +272,7 @@ class Batcher:
     # --- a running batch --------------------------------------------------------------
 
     async def _serve(self, batch: list[_WaitingCall]) -> None:
-        """Answer a batch, then further ones while some are due."""
+        """Answers a batch, then further batches while some are due."""
         # A new task for the next batch would start only after the trials have read
         # these answers, so the model would be idle meanwhile.
         while batch:
@@ -274,7 +293,7 @@ class Batcher:
         except MmevalError as error:
             for call in batch:
                 self._fail(call, error)
-        except Exception as error:  # whatever it is, no call may wait forever
+        except Exception as error:  # after any error, no call may wait forever
             self._fail_rows(batch, f"{type(error).__name__}: {error}")
         finally:
             self._in_flight -= 1
@@ -287,7 +306,7 @@ class Batcher:
     def _queue_again(
         self, batch: Sequence[_WaitingCall], death: ModelDiedError
     ) -> None:
-        """Queue the open rows again, one by one, so that a fatal row fails alone."""
+        """Queues the open rows again, one by one, so that only a fatal row fails."""
         may_be_fatal = not isinstance(death, PlaceLostError)
         for call in batch:
             if not call.open:
@@ -304,7 +323,10 @@ class Batcher:
                 self._again.append(call)
 
     def _settle(self, call: _WaitingCall, response: Response) -> None:
-        """Answer the call. Its future is set later: the next batch starts first."""
+        """Answers the call.
+
+        Its future is set later, because the next batch must start first.
+        """
         if call.open:
             self._close_call(call)
             asyncio.get_running_loop().call_soon(_resolve, call.future, response)
@@ -316,7 +338,7 @@ class Batcher:
                 call.future.set_exception(error)
 
     def _close_call(self, call: _WaitingCall) -> None:
-        """Close the call: its trial may send another."""
+        """Closes the call, so that its trial may send another."""
         if not call.open:
             return
         call.open = False
@@ -327,7 +349,7 @@ class Batcher:
             del self._trials[trial]
 
     def _adapt_size(self, rows: int, most: int) -> None:
-        """Lower the batch size after memory ran out, and raise it later."""
+        """Lowers the batch size after memory ran out, and raises it later."""
         if 0 < most < self.size:
             self.size, self._fitted = most, 0
             log.warning(
@@ -350,12 +372,12 @@ def _resolve(future: asyncio.Future[Response], response: Response) -> None:
 
 
 def likeness(request: Request) -> bytes:
-    """The key of the group of calls that may share a batch."""
+    """Returns the key of the group of calls that may share a batch."""
     return canonical_json([request.wants, request.params.to_json()])
 
 
 def length(request: Request) -> int:
-    """The approximate length of a request, in characters."""
+    """Returns the approximate length of a request in characters."""
     parts = [part for message in request.messages for part in message.content.parts]
     return sum(len(part.raw) if part.media is None else MEDIUM_WEIGHT for part in parts)
 
@@ -365,9 +387,9 @@ def least_padded(
     position: int,
     count: int,
 ) -> int:
-    """The start of the slice of ``count`` sorted lengths with the least padding.
+    """Returns the start of the slice of ``count`` lengths with the least padding.
 
-    The slice contains ``position``.
+    ``lengths`` are sorted. The slice contains ``position``.
     """
     total = [0, *accumulate(lengths)]
     begins = range(

@@ -1,4 +1,4 @@
-"""The circuit breaker of a role: stops the calls to a backend that is lost."""
+"""The circuit breaker of a role, which stops the calls to a lost backend."""
 
 from __future__ import annotations
 
@@ -20,16 +20,18 @@ from mmeval.records.response import ErrorInfo, ErrorKind
 log = logging.getLogger(__name__)
 
 FAILURES_IN_A_ROW = 50
-"""Number of consecutive calls that fail after their retries until the backend counts
-as gone."""
+"""Number of consecutive failed calls after which a backend counts as down.
+
+A call fails if all its retries fail.
+"""
 LONG_WAIT = 60.0
-"""Seconds of a pause before a retry from which a warning reports it, once."""
+"""Minimum seconds of a pause before a retry that a warning reports, once per role."""
 _GONE: tuple[ErrorKind, ...] = ("connection", "timeout", "server")
-"""The errors that show that a backend may be gone."""
+"""The errors that indicate that a backend may be down."""
 
 
 class Breaker:
-    """Remembers why a backend is lost, and raises that error at every later call."""
+    """Stores why a backend is lost, and raises this error at every later call."""
 
     outage: Outage
     failed_in_a_row: int
@@ -45,12 +47,12 @@ class Breaker:
         self._has_warned = False
 
     def check(self) -> None:
-        """Raise the error if the backend is lost."""
+        """Raises the error if the backend is lost."""
         if self._lost is not None:
             raise self._lost
 
     def count(self, error: ErrorInfo) -> None:
-        """Count a call that failed after its retries.
+        """Counts a call that failed in spite of its retries.
 
         Raises BackendDownError after too many consecutive failures.
         """
@@ -64,19 +66,19 @@ class Breaker:
             raise self.give_up(self.outage.with_backend(failures))
 
     def give_up(self, why: str) -> RoleLostError:
-        """Mark the backend as down. Returns the error to raise."""
+        """Marks the backend as down. Returns the error to raise."""
         self._lost = BackendDownError(why, "bring the backend up")
         return self._lost
 
     def refuse_key(self, error: ErrorInfo) -> RoleLostError:
-        """Mark the API key as refused. Returns the error to raise."""
+        """Marks the API key as refused. Returns the error to raise."""
         self._lost = KeyRefusedError(
             self.outage.with_backend(error.message), "fix the key"
         )
         return self._lost
 
     def cannot_start(self, error: Exception) -> RoleLostError:
-        """Mark the backend as not startable. Returns the error to raise."""
+        """Marks the backend as not startable. Returns the error to raise."""
         name = self.outage.backend
         log.debug("%s cannot be started", name, exc_info=error)
         code = error.exit_code if isinstance(error, MmevalError) else EXIT_UNEXPECTED

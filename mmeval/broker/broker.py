@@ -1,16 +1,16 @@
 """The broker runs programs and gets an answer to each of their calls.
 
-The answer comes from the journal, or from a backend. A new answer is journalled before
+An answer comes from the journal or from a backend. A new answer is journalled before
 the program continues. This module replays answers, shares an answer between equal
-calls, and repeats a call whose reply is not acceptable. Limits and retries belong to
-the roles (:mod:`mmeval.broker.runtime`).
+calls, and repeats a call if its reply is not acceptable. The roles implement limits and
+retries (:mod:`mmeval.broker.runtime`).
 
-An *attempt* is one request that is sent. A *draw* is one reply with its own seed: it
-takes several attempts if requests fail. Replies that are not acceptable cost a call
-further draws.
+An *attempt* is one request that is sent. A *draw* is one reply with its own seed. It
+takes several attempts if requests fail. If a reply is not acceptable, the call needs a
+further draw.
 
-A call takes this path: ``run``, ``_answer``, ``_ask``, ``_draw``, then ``ask`` and
-``_attempt`` of its role, and the backend.
+A call passes through ``run``, ``_answer``, ``_ask`` and ``_draw``, then through ``ask``
+and ``_attempt`` of its role, to the backend.
 """
 
 from __future__ import annotations
@@ -42,12 +42,17 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 MAX_DRAWS = 3
-"""Maximum number of draws until ``Call.accept`` accepts a reply. Each one costs."""
+"""Maximum number of draws until ``Call.accept`` accepts a reply.
+
+Each draw has a cost.
+"""
 CONVERTING = 2
 """Number of threads that convert media. It is small because decoding takes memory."""
 LAST_TURNS = 20
-"""Turns of the event loop that bring a reply from its connection into the journal,
-with some to spare."""
+"""Number of event loop iterations that pass a reply from its connection to the journal.
+
+It includes a margin.
+"""
 
 
 class Broker:
@@ -55,7 +60,7 @@ class Broker:
 
     ``roles`` maps names to runtimes. A call to any other role gets a reply with an
     ``unsupported`` error. ``nonce`` is unique to the run. It makes the idempotency keys
-    of requests unique; without it, requests have no key.
+    of requests unique. Without it, requests have no such key.
     """
 
     def __init__(
@@ -70,7 +75,7 @@ class Broker:
         self.journal = journal
         self.roles: dict[str, BackendRuntime] = {}
         self.live_trials = 0
-        """Number of trials in progress: a batch may wait for their calls."""
+        """Number of trials in progress. A batch may wait for their calls."""
         self._seed = seed
         self._nonce = nonce
         self._cache = cache
@@ -80,7 +85,7 @@ class Broker:
 
     @property
     def _runtimes(self) -> Collection[BackendRuntime]:
-        """The runtimes without duplicates: one may play several roles."""
+        """The runtimes without duplicates. One runtime may serve several roles."""
         return {id(runtime): runtime for runtime in self.roles.values()}.values()
 
     @property
@@ -93,7 +98,7 @@ class Broker:
     async def run(
         self, program: Program[T], scope: Scope, transcript: Transcript | None = None
     ) -> T:
-        """Run a program and return its result; its exchanges go to the transcript.
+        """Runs a program and returns its result. Adds its exchanges to the transcript.
 
         Raises what the program raises.
         """
@@ -137,9 +142,9 @@ class Broker:
         *,
         shared: bool,
     ) -> KeyedCall:
-        """The next call of a program with its key in the journal.
+        """Returns the next call of a program with its key in the journal.
 
-        With ``shared`` the key depends on the content alone, so that all trials with
+        With ``shared``, the key depends on the content alone, so that all trials with
         the same request share the answer.
         """
         role, digest = call.role, call.request.digest
@@ -171,7 +176,7 @@ class Broker:
         )
 
     async def _answer(self, keyed_call: KeyedCall) -> JournalEntry:
-        """The answer: journalled, in flight for another trial, or new.
+        """Returns an answer from the journal or another trial's request, or a new one.
 
         Trials that wait for the same answer share one request.
         """
@@ -186,8 +191,8 @@ class Broker:
             except asyncio.CancelledError:
                 if not flight.cancelled():
                     raise
-                # the trial that sent the request was cancelled, not this one: send it
-                # for this trial
+                # the trial that sent the request was cancelled, but not this one: send
+                # the request for this trial
 
         flight = asyncio.get_running_loop().create_future()
         self._flights[key] = flight
@@ -205,7 +210,7 @@ class Broker:
             del self._flights[key]
 
     def _journalled(self, keyed_call: KeyedCall) -> JournalEntry | None:
-        """The journalled answer, if it is acceptable.
+        """Returns the journalled answer if it is acceptable, else None.
 
         An answer that a worker wrote just before the run was killed is not checked yet.
         It is checked here.
@@ -215,17 +220,18 @@ class Broker:
         if entry is None:
             return None
         if entry.request_digest != keyed_call.digest:
+            # the line followed another answer to an earlier step, which is lost
             if entry.at < keyed_call.newest:
                 return None
             raise ReplayMismatchError(
                 f"step {keyed_call.path} of {keyed_call.scope.name} differs from the "
-                "journalled one: the task, its prompt or its protocol changed. "
-                "Use --fresh to start over, or --run_id NAME to keep both"
+                "journalled step, because the task, its prompt or its protocol "
+                "changed. Use --fresh to start over, or --run_id NAME to keep both"
             )
         if not entry.raw:
             return None if fault_of(call, entry.response) else entry
 
-        # it has just arrived, and the task that waits for it checks it
+        # the answer has just arrived, and the task that sent the call checks it
         if key in self._flights:
             return None
         runtime = self.roles.get(call.role)
@@ -241,10 +247,10 @@ class Broker:
         return None if fault else checked_entry._replace(earlier=entry.earlier)
 
     async def _ask(self, keyed_call: KeyedCall) -> JournalEntry:
-        """Draw replies until one is acceptable, at most ``MAX_DRAWS``.
+        """Draws replies until one is acceptable, at most ``MAX_DRAWS``.
 
-        Every reply is journalled; one that is not acceptable is a failure with its
-        cost. A call that failed was already retried by its role.
+        Every reply is journalled. A reply that is not acceptable is journalled as a
+        failure with its cost. The role has already retried a call that failed.
         """
         call, key = keyed_call.call, keyed_call.key
         runtime = self.roles.get(call.role)
@@ -253,7 +259,7 @@ class Broker:
                 call.request,
                 ErrorInfo(
                     "unsupported",
-                    f"no backend plays the role {call.role!r}; add --role "
+                    f"the role {call.role!r} has no backend; add --role "
                     f"{call.role}=BACKEND",
                 ),
             )
@@ -313,7 +319,10 @@ class Broker:
         return entry
 
     async def _sendable(self, runtime: BackendRuntime, call: Call) -> Sendable:
-        """The request to send. A thread converts media if the call allows it."""
+        """Returns the request to send.
+
+        A thread converts media if the call allows it.
+        """
         if runtime.samples is None and call.convert:
             if self._converting is None:
                 self._converting = ThreadPoolExecutor(CONVERTING, "mmeval-convert")
@@ -333,9 +342,10 @@ class Broker:
         request: Request,
         draw: int,
     ) -> Request:
-        """The request with its seed and its idempotency key.
+        """Returns the request with its seed and its idempotency key.
 
-        The key is the same after a kill. It changes once a failure is journalled.
+        The key is the same if the run was killed and continues. It changes once a
+        failure is journalled.
         """
         scope, digest = keyed_call.scope, keyed_call.digest
         seed = call_seed(
@@ -361,7 +371,7 @@ class Broker:
         draw: int,
         warnings: tuple[str, ...],
     ) -> tuple[Response, int]:
-        """The reply of a role, and the number of attempts that failed before it."""
+        """Returns the reply of a role, and the number of failed attempts before it."""
         scope = keyed_call.scope
         if runtime.samples is not None:
             response = runtime.samples.answer(
@@ -384,7 +394,7 @@ class Broker:
         failed_attempts = FailedAttempts()
         try:
             return await runtime.ask(request, context, failed_attempts)
-        except BaseException:  # also where the call is cancelled
+        except BaseException:  # including a cancelled call
             # Failed attempts are journalled, so that later sessions count their cost.
             # A storage error must not hide the error that ends the call.
             if failed_attempts.last is not None:
@@ -402,12 +412,12 @@ class Broker:
     # --- the end ----------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Send no more calls: new ones raise StoppedError, those in flight finish."""
+        """Sends no more calls. New calls raise StoppedError; calls in flight finish."""
         for runtime in self.roles.values():
             runtime.stop()
 
     async def leave(self) -> None:
-        """Close the backends, with every answer that has arrived in the journal."""
+        """Closes the backends, after every answer that has arrived is journalled."""
         # A task that is cancelled before it takes its reply loses that reply. The turns
         # before and after closing let each task take what has arrived.
         await _let_tasks_run()
@@ -429,7 +439,10 @@ async def _let_tasks_run() -> None:
 
 
 def _error_entry(request: Request, error: ErrorInfo) -> JournalEntry:
-    """An entry for an error without a request. It is not journalled."""
+    """Returns an entry for an error for which no request was sent.
+
+    It is not journalled.
+    """
     response = Response(error=error, finish_reason="error")
     line = to_line(response.to_json())
     return JournalEntry(request.digest, response, line, at=time.time())

@@ -1,4 +1,4 @@
-"""Limits the calls of a role in flight. Rate limit errors lower the limit."""
+"""Limits a role's calls in flight. Rate limit errors lower the limit."""
 
 from __future__ import annotations
 
@@ -11,25 +11,30 @@ NO_LIMIT = 1 << 30
 MAX_PAUSE = 120.0
 """Maximum pause in seconds, even if the server asks for more."""
 SMALLEST_ROUND = 16
-"""Minimum number of replies in a round, of which the share of refusals is taken. A
-round has as many replies as calls may be in flight."""
+"""Minimum number of replies in a round.
+
+The share of refusals is computed per round, which has one reply for each call that may
+be in flight.
+"""
 BURST_SECONDS = 0.5
-"""Seconds within which several refusals count as one: these calls were sent before the
-first refusal was known."""
+"""Seconds within which several refusals lower the limit only once.
+
+These calls were sent before the first refusal was known.
+"""
 
 
 class Limiter:
     """Limits the calls in flight.
 
-    The limit starts at its maximum. It is halved when more than half of a round of
-    replies are refused for the rate, and rises by one for each round of answers. Fewer
-    refusals do not lower it: the refused calls wait, and the others continue.
+    The limit starts at its maximum. It is halved when more than half of the replies in
+    a round are rate limit errors, and rises by one for each round of answers. Fewer
+    refusals do not lower it. Then only the refused calls wait.
 
-    Calls get places in the order in which they wait.
+    Waiting calls get places in the order of their arrival.
     """
 
-    # ``acquire`` is not an ``async with``: it returns without a task switch while there
-    # is room.
+    # ``acquire`` is not an ``async with``, since it must return without a task switch
+    # while there is room.
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -42,7 +47,7 @@ class Limiter:
         self.stopped = asyncio.Event()
 
     def stop(self) -> None:
-        """End all pauses. Calls that get a place then must not be sent."""
+        """Ends all pauses. Calls that get a place after this must not be sent."""
         self.stopped.set()
 
     async def acquire(self) -> None:
@@ -58,7 +63,7 @@ class Limiter:
         self._wake()
 
     def succeeded(self) -> None:
-        """Note an answer. The limit rises by one for each round of answers."""
+        """Counts an answer. The limit rises by one for each round of answers."""
         if self._refused:
             self._answered += 1
             if self._answered + self._refused >= self._round:
@@ -68,10 +73,11 @@ class Limiter:
             self._wake()
 
     def refused(self, retry_after: float | None) -> float:
-        """Note a refusal for the rate. Returns the seconds until the call may retry.
+        """Counts a rate limit error.
 
-        If most of a round is refused, all calls pause as long as the server asks, and
-        the limit is halved.
+        Returns the seconds until the call may be retried. If most of a round is
+        refused, all calls pause for the time that the server requests, and the limit is
+        halved.
         """
         wait = min(MAX_PAUSE, retry_after if retry_after is not None else 1.0)
         self._refused += 1
@@ -90,7 +96,10 @@ class Limiter:
         return max(SMALLEST_ROUND, self.allowed)
 
     async def _wait_for_place(self) -> None:
-        """Wait for a place. ``_wake`` reserves it, so no later call can take it."""
+        """Waits for a place.
+
+        ``_wake`` reserves it, so that no later call can take it.
+        """
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
         try:
@@ -107,7 +116,7 @@ class Limiter:
                 not self.stopped.is_set()
                 and (pause := self._resume_at - loop.time()) > 0
             ):
-                # jitter spreads the waiting calls, which would else all retry at once
+                # without jitter, all waiting calls would retry at the same time
                 await wait(
                     pause + random.random() * min(1.0, pause), unless=self.stopped
                 )
@@ -125,7 +134,7 @@ class Limiter:
 
 
 async def wait(seconds: float, *, unless: asyncio.Event) -> None:
-    """Wait for a number of seconds, or until an event is set."""
+    """Waits for a number of seconds, or until an event is set."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await unless.wait()

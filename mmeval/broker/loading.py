@@ -1,4 +1,4 @@
-"""Starts a backend (for example, loads its weights) once, when it is needed."""
+"""Starts a backend once, when it is needed. This may load its weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Loading:
 
     is_done: bool
     _model: str
-    """The name of the model for the observer."""
+    """The name of the model, which the observer receives."""
     _observer: RoleObserver
     _first: Callable[[], object] | None
     _start: Callable[[], Awaitable[None]]
@@ -42,10 +42,10 @@ class Loading:
         self._task = None
 
     async def wait(self, *, unless: asyncio.Event) -> None:
-        """Wait until the backend is loaded.
+        """Waits until the backend is loaded.
 
         Raises the error of loading, and StoppedError if the event ``unless`` is set
-        before.
+        first.
         """
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._load())
@@ -76,6 +76,6 @@ class Loading:
 
 
 def _retrieve(task: asyncio.Task[None]) -> None:
-    """Mark the error as retrieved: possibly no call waits for it any more."""
+    """Marks the error as retrieved, since possibly no call waits for it any more."""
     if not task.cancelled():
         task.exception()

@@ -18,12 +18,12 @@ class LocalRole:
     """A local model with its batcher."""
 
     limiter: Limiter
-    """A limiter without limit: calls wait in the batcher, which combines them."""
+    """A limiter without a limit, since calls wait in the batcher."""
     batcher: Batcher
 
     @property
     def width(self) -> int:
-        """Number of calls that keep it busy, a few batches."""
+        """Number of calls that keep the model busy, which is a few batches."""
         return self.batcher.width
 
     @property
@@ -42,9 +42,9 @@ def local_role(
     answerer: Answerer | None,
     observer: RoleObserver,
 ) -> LocalRole:
-    """The role of a local model.
+    """Creates the role of a local model.
 
-    Without an ``answerer`` a thread of this process answers. ``live`` returns the
+    Without an ``answerer``, a thread of this process answers. ``live`` returns the
     number of trials in progress.
     """
 

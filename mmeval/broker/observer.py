@@ -1,4 +1,4 @@
-"""Callbacks that tell a run what happens to a role."""
+"""Callbacks that inform a run about the events of a role."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 
 def _ignore_waiting(_awaited: str) -> None:
-    """The default, without a run that shows it."""
+    """Does nothing; the default without a run that displays it."""
 
 
 def _ignore_loading(_model: str, _seconds: float | None) -> None:
-    """The default, without a run that shows it."""
+    """Does nothing; the default without a run that displays it."""
 
 
 def _ignore_room() -> None:
-    """The default, without a run that sends further calls."""
+    """Does nothing; the default without a run that sends further calls."""
 
 
 @dataclass(eq=False)
@@ -23,11 +23,11 @@ class RoleObserver:
     """Callbacks for events of a role. A run sets those that it shows or uses."""
 
     waiting: Callable[[str], None] = _ignore_waiting
-    """Called with what all calls wait for: an outage or a batch; "" at its end."""
+    """Called with the outage or batch that all calls wait for; "" at its end."""
     loading: Callable[[str, float | None], None] = _ignore_loading
     """Called with (model, None) when loading begins, then with (model, seconds).
     If loading fails, the second call is ("", None)."""
     room: Callable[[], None] = _ignore_room
     """Called when the role can take another call."""
     resting: int = 0
-    """Number of calls that wait before a retry. They hold no connection."""
+    """Number of calls that wait before a retry. They do not use a connection."""

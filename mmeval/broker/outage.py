@@ -1,4 +1,7 @@
-"""Outages: while a backend is unreachable, calls wait, and one at a time tests it."""
+"""Outages.
+
+While a backend is unreachable, calls wait, and one call at a time tests it.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,22 @@ from mmeval.records.response import ErrorInfo, ErrorKind
 log = logging.getLogger(__name__)
 
 OUTAGE_SECONDS = 300.0
-"""Seconds of an outage after which a backend that has answered before counts as gone.
+"""Maximum seconds of an outage.
+
+After that, the backend counts as down. This applies to a backend that has answered
+before.
 """
 START_SECONDS = 30.0
-"""The same for a backend that has never answered: usually its address is wrong."""
+"""Maximum seconds for a backend that has never answered.
+
+Usually its address is wrong.
+"""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
-"""Seconds between two tests. The pause doubles each time up to the longest one, and is
-up to a quarter longer at random."""
+"""Seconds between two tests.
+
+The pause doubles after each test up to the longest pause. A random share of up to a
+quarter is added.
+"""
 
 UNNAMED = "the backend"
 
@@ -27,7 +39,7 @@ SILENT: frozenset[ErrorKind] = frozenset(("unreachable", "connection", "timeout"
 
 
 class Outage:
-    """The state of a backend: reachable, or unreachable since when.
+    """The state of a backend: reachable, or unreachable since some time.
 
     A call holds the lock ``turn`` while it tests the backend. The call that has waited
     longest gets the lock next.
@@ -37,13 +49,13 @@ class Outage:
         self._on_change = on_change
         self.turn = asyncio.Lock()
         self.backend = UNNAMED
-        """The roles that the backend plays, as messages name them."""
+        """The roles of the backend, as messages name them."""
         self._answered = False
         self._began: float | None = None
         self._tests = 0
 
     def with_backend(self, message: str) -> str:
-        """A message with the roles of the backend before it, if they are known."""
+        """Puts the roles of the backend before a message, if they are known."""
         return f"{self.backend}: {message}" if self.backend != UNNAMED else message
 
     @property
@@ -57,7 +69,7 @@ class Outage:
 
     @property
     def seconds(self) -> float:
-        """The duration of the outage so far, 0 without one."""
+        """The duration of the outage so far; 0 without an outage."""
         return (
             0.0
             if self._began is None
@@ -65,14 +77,17 @@ class Outage:
         )
 
     def pause(self) -> float:
-        """Seconds until the next test; the last test is at the ``limit``."""
+        """Returns the seconds until the next test.
+
+        The last test is at the ``limit``.
+        """
         pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0**self._tests) * random.uniform(
             1.0, 1.25
         )
         return max(0.0, min(pause, self.limit - self.seconds))
 
     def note(self, error: ErrorInfo | None) -> None:
-        """Note the outcome of a call: an outage begins, continues or ends."""
+        """Records the outcome of a call: an outage begins, continues or ends."""
         if error is None or error.kind not in SILENT:
             self._answered = True
             if self.is_on:
@@ -88,17 +103,17 @@ class Outage:
             self._on_change(True)
 
     def note_test(self, error: ErrorInfo | None) -> None:
-        """Note the outcome of a test."""
+        """Records the outcome of a test."""
         self._tests += 1
         self.note(error)
 
     @property
     def has_expired(self) -> bool:
-        """Whether the outage has lasted for its limit, so that the backend is gone."""
+        """True if the outage has reached its limit, so the backend counts as down."""
         return self.is_on and self.seconds >= self.limit
 
     def reason(self, message: str) -> str:
-        """The reason why the backend counts as gone."""
+        """Returns the reason why the backend counts as down."""
         message = self.with_backend(message)
         if self._answered:
             return f"{message}; it has been unreachable for {self.seconds:.0f} s"

@@ -1,8 +1,8 @@
 """Workers that are actors of a Ray cluster.
 
-A batch is one call to the actor, which returns all rows once they are written: a
-message for each row would cost more time than the row. Answers that an actor wrote
-before it died are in its segment.
+A batch is one call to the actor, which returns all rows once they are written. A
+message for each row would take more time than the row itself. Answers that an actor
+wrote before it died are in its segment.
 """
 
 from __future__ import annotations
@@ -55,14 +55,17 @@ END_SECONDS = 5.0
 
 
 class WorkerActor:
-    """The actor. It returns the messages of its worker as the result of each call."""
+    """The code of an actor. Each call returns the messages of its worker."""
 
     def __init__(self, job: WorkerJob, shared: RunContext) -> None:
         self._job, self._shared = job, shared
         self._reported: list[FromWorker] = []
 
     def node(self) -> str:
-        """The id of its node. It is the first call, which waits for a place."""
+        """Returns the id of the actor's node.
+
+        This first call waits until Ray has placed the actor.
+        """
         from ray import get_runtime_context
 
         return str(get_runtime_context().get_node_id())
@@ -81,34 +84,34 @@ class WorkerActor:
         return self._take_messages()
 
     def answer(self, batch: bytes) -> bytes:
-        """Answer a pickled batch with pickled messages."""
+        """Answers a pickled batch with pickled messages."""
         # Ray sends bytes faster than objects
         self._service.answer(pickle.loads(batch))
         return pickle.dumps(self._take_messages())
 
     def end(self) -> None:
-        """Release its resources and end the process."""
+        """Releases the worker's resources and ends the process."""
         self._service.close()
         os._exit(0)
 
     def _end_with_run(self) -> None:
-        """End the process a few seconds after the run has ended."""
-        # without a head, Ray does not end it
+        """Ends the process a few seconds after the run has ended."""
+        # if the head is gone, Ray does not end the process
         while self._shared.token.exists():
             time.sleep(WATCH_SECONDS)
-        # the kernel ends the process then, whatever the backend does
+        # after this time the kernel ends the process, even if the backend hangs
         signal.alarm(ORPHAN_SECONDS)
         time.sleep(ORPHAN_SECONDS)
         os._exit(0)
 
     def _take_messages(self) -> list[FromWorker]:
-        """Take the messages since the last call."""
+        """Takes the messages since the last call."""
         reported, self._reported[:] = list(self._reported), []
         return reported
 
 
 class RayWorker:
-    """An actor as the run sees it. It answers one batch at a time."""
+    """The run's handle of an actor, which answers one batch at a time."""
 
     def __init__(self, job: WorkerJob, cluster: RayCluster) -> None:
         self.job = job
@@ -185,7 +188,7 @@ class RayWorker:
     async def _call(
         self, answer: Awaitable[Any], read: Callable[[bytes], Any] = lambda raw: raw
     ) -> Any:
-        """The result of a call to the actor.
+        """Returns the result of a call to the actor.
 
         Raises ModelDiedError, and PlaceLostError if the actor's node is gone.
         """
@@ -209,9 +212,10 @@ class RayWorker:
 
 
 class RayPool(WorkerPool):
-    """A pool of actors: the number that the engine sets, or as many as fit.
+    """A pool of actors.
 
-    ``share`` is the number of pools of the run that share the cluster.
+    Their number is set by the engine, else all actors that fit start. ``share`` is the
+    number of pools of the run that share the cluster.
     """
 
     def __init__(
@@ -236,7 +240,10 @@ class RayPool(WorkerPool):
         await super().start()
 
     async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
-        """As ``WorkerPool.answer``; raises BackendDownError if the head is gone."""
+        """Answers as ``WorkerPool.answer``.
+
+        Raises BackendDownError if the head is gone.
+        """
         task = asyncio.current_task()
         assert task is not None
         self._at_work.add(task)
@@ -277,7 +284,7 @@ class RayPool(WorkerPool):
                 self._begin(self._workers[-1])
 
     async def _watch(self) -> None:
-        """Inspect the cluster regularly and use new nodes, until its head is gone."""
+        """Inspects the cluster regularly and uses new nodes, until the head is gone."""
         last_warning = ""
         while True:
             await asyncio.sleep(WATCH_SECONDS)

@@ -1,4 +1,4 @@
-"""Replays a program on journalled answers, to find the calls that are still open."""
+"""Replays a program with journalled answers, to find the calls that are still open."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ from mmeval.program.calls import (
 from mmeval.records.response import Response
 
 ReplayState = Literal["kept", "open", "unaskable"]
-"""``kept``: every call has an answer. ``open``: some have none. ``unaskable``: the
-backend does not support the request."""
+"""The state of a program.
+
+``kept``: every call has an answer. ``open``: some calls have no answer. ``unaskable``:
+the backend does not support the request.
+"""
 
 
 def replay_state(
@@ -28,9 +31,9 @@ def replay_state(
     scope: Scope,
     broker: Broker,
 ) -> ReplayState:
-    """The state of a program on the journalled answers alone. No call is sent.
+    """Returns the state of a program with the journalled answers alone.
 
-    Raises what the program raises, except CallFailed.
+    No call is sent. Raises what the program raises, except CallFailed.
     """
     transcript = Transcript()
     step = 0
@@ -77,7 +80,7 @@ def known_reply(
     *,
     shared: bool,
 ) -> KnownReply:
-    """The journalled reply to a call, or the error that it is unsupported."""
+    """Returns the journalled reply to a call, or the error that it is unsupported."""
     key = ""
     # the key needs the digest of the request, for which media are read
     if len(broker.journal):

@@ -39,17 +39,21 @@ from mmeval.store.spending import ModelEndpoint
 Send: TypeAlias = Callable[[Request, CallContext], Awaitable[Response]]
 
 MAX_RATE_LIMIT_ERRORS = 100
-"""Maximum number of rate limit errors of a call. With growing pauses between them this
-is most of an hour."""
+"""Maximum number of rate limit errors of a call.
+
+With growing pauses between them, this takes most of an hour.
+"""
 BACKOFF_BASE, BACKOFF_CAP = 0.5, 30.0  # seconds
 REFUSED_BASE = 0.05
-"""Seconds that a call waits at least after its first rate limit error; doubled with
-each further one."""
+"""Minimum seconds that a call waits after its first rate limit error.
+
+They are doubled after each further error.
+"""
 
 
 @dataclass(slots=True)
 class FailedAttempts:
-    """The failed attempts of one call: their number, and the last response."""
+    """The number of failed attempts of a call, and the last response."""
 
     failed: int = 0
     last: Response | None = None
@@ -60,27 +64,27 @@ class FailedAttempts:
 
 
 def mark_of(identity: Mapping[str, Any]) -> str:
-    """The short digest of an identity that journal keys contain."""
+    """Returns the short digest of an identity, which journal keys contain."""
     return digest(identity)[:8]
 
 
 class BackendRuntime:
     """A backend with its limit, its retries and its breaker.
 
-    ``limit`` is the number of calls to a server that may be in flight. ``first`` runs
-    in a thread before the first call; if it raises, the backend is lost. ``answerer``
-    answers the batches of a local model, by default in a thread of this process.
-    ``notes`` is the folder in which servers with batches record them, so that a later
-    session finds them; without it no batches are used.
+    ``limit`` is the maximum number of calls in flight to a server. ``first`` runs in a
+    thread before the first call. If it raises an error, the backend is lost.
+    ``answerer`` answers the batches of a local model, by default in a thread of this
+    process. ``notes`` is the folder in which a server's batches are recorded, so that a
+    later session finds them. Without it, no batches are used.
     """
 
-    # The properties are read once: isinstance with a protocol is slow.
+    # The properties are read only once, since isinstance with a protocol is slow.
 
     backend: AnyBackend
     capabilities: Capabilities
     identity: Mapping[str, Any]
     mark: str
-    """The short digest of the identity that journal keys contain."""
+    """The short digest of the identity, which journal keys contain."""
     model: ModelBackend | None
     """The backend if it answers one request at a time, else None."""
     samples: SampleBackend | None
@@ -88,11 +92,13 @@ class BackendRuntime:
     programs: ProgramBackend | None
     """The backend if its program calls other roles, else None."""
     in_place: bool
-    """Whether the media of its answers are files of the data set, which are not
-    copied."""
+    """True if the media of its answers are files of the data set.
+
+    They are not copied.
+    """
     role: ServerRole | LocalRole
     send: Send | None
-    """Sends one request instead of ``model.generate``; a budget wraps both."""
+    """Sends one request in place of ``model.generate``; a budget wraps both."""
     observer: RoleObserver
     _retries: int
     _breaker: Breaker
@@ -147,7 +153,7 @@ class BackendRuntime:
         self._is_closed = False
 
     def plays(self, roles: Sequence[str]) -> None:
-        """Set the roles that it plays, for messages."""
+        """Sets the roles that use this backend, which messages name."""
         self._breaker.outage.backend = f"the {' and '.join(roles)}"
 
     @property
@@ -159,7 +165,7 @@ class BackendRuntime:
         return self.role.limiter.stopped.is_set()
 
     def endpoint(self, role: str) -> ModelEndpoint | None:
-        """The endpoint for calls of a role; None if the backend makes no calls."""
+        """Returns the endpoint for calls of a role; None if it sends no calls."""
         if self.samples is not None or self.programs is not None:
             return None
         endpoint = self._endpoints.get(role)
@@ -176,13 +182,14 @@ class BackendRuntime:
         context: CallContext,
         failed_attempts: FailedAttempts | None = None,
     ) -> tuple[Response, int]:
-        """The answer, after retries, and the number of attempts that failed before it.
+        """Returns the answer and the number of failed attempts before it.
 
-        ``failed_attempts`` counts these too, also if this raises.
+        Failed calls are retried. ``failed_attempts`` counts these attempts, even if an
+        error is raised.
 
-        Raises KeyRefusedError, StartFailedError or BackendDownError, now and for every
-        later call, if the backend is lost. Raises StoppedError for a call that was not
-        sent before the run stopped.
+        If the backend is lost, this call and every later call raise KeyRefusedError,
+        StartFailedError or BackendDownError. Raises StoppedError for a call that was
+        not sent before the run stopped.
         """
         retries = refusals = 0
         breaker, limiter = self._breaker, self.role.limiter
@@ -201,7 +208,7 @@ class BackendRuntime:
                 limiter.succeeded()
                 return response, retries + refusals
             if error.kind == "unreachable":
-                # it was not sent, so that it does not count as a failure
+                # the call was not sent, so it does not count as a failure
                 continue
             if self._is_closed:
                 # this process ended the connection, so the call did not fail
@@ -227,9 +234,9 @@ class BackendRuntime:
             retries += 1
 
     async def _test(self, request: Request, context: CallContext) -> Response | None:
-        """Test an unreachable backend with this call, one call at a time.
+        """Tests an unreachable backend with this call, one call at a time.
 
-        Returns None if another call has reached it meanwhile.
+        Returns None if another call has reached the backend in the meantime.
         """
         outage = self._breaker.outage
         async with outage.turn:
@@ -277,10 +284,10 @@ class BackendRuntime:
             limiter.release()
 
     async def _loaded(self) -> None:
-        """Wait until the backend is loaded.
+        """Waits until the backend is loaded.
 
         Raises StartFailedError in every waiting call, and StoppedError if the run is
-        stopped before.
+        stopped first.
         """
         try:
             await self._loading.wait(unless=self.role.limiter.stopped)
@@ -290,7 +297,7 @@ class BackendRuntime:
             raise self._breaker.cannot_start(error) from error
 
     async def _pause(self, seconds: float) -> None:
-        """Wait before a retry, without a connection."""
+        """Waits before a retry, without using a connection."""
         self._breaker.warn_of_pause(seconds)
         self.observer.resting += 1
         try:
@@ -300,13 +307,13 @@ class BackendRuntime:
             self.observer.resting -= 1
 
     def stop(self) -> None:
-        """Send no more calls: waiting ones raise StoppedError, the others finish."""
+        """Sends no more calls. Waiting calls raise StoppedError; the others finish."""
         self.role.limiter.stop()
         if self.role.batcher is not None:
             self.role.batcher.stop(StoppedError("stopped before the call was made"))
 
     async def close(self) -> None:
-        """Close the backend, once."""
+        """Closes the backend, once."""
         if self._is_closed:
             return
         self._is_closed = True

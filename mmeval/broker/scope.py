@@ -1,4 +1,4 @@
-"""Scopes, keyed calls and transcripts: where a call belongs, and its exchanges."""
+"""Scopes, keyed calls and transcripts, which identify the calls of a program."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from mmeval.store.spending import ModelEndpoint
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The program and trial that calls belong to. Keys are made from it.
+    """The program and trial that calls belong to.
 
-    ``share`` allows trials to share the first step if its content is equal,
-    ``by_content`` every step. ``within`` is set for the calls of an agent: it is the
-    key of the call that the agent answers, so that its calls are shared and replayed
-    together with that one. ``draw`` distinguishes equal calls to an agent, so that the
+    Journal keys are made from it. ``share`` allows trials to share the first step if
+    its content is equal, ``by_content`` every step. ``within`` is set for the calls of
+    an agent. It is the key of the call that the agent answers, so that both are shared
+    and replayed together. ``draw`` distinguishes equal calls to an agent, so that the
     agent's own calls get new seeds too.
     """
 
@@ -47,7 +47,7 @@ class Scope:
 
     @property
     def seed_repeat(self) -> int:
-        """The repeat that seeds depend on; 0 if calls are shared between repeats."""
+        """The repeat that seeds depend on; 0 if repeats share calls."""
         return 0 if self.by_content else self.repeat
 
     def of_agent(
@@ -57,7 +57,7 @@ class Scope:
         occurrence: int = 0,
         draw: int = 0,
     ) -> Scope:
-        """The scope of the calls that an agent makes to answer the call with this key.
+        """Returns the scope of an agent's calls. ``key`` is the call that it answers.
 
         ``occurrence`` is the number of equal calls before it, ``draw`` the number of
         its replies that were not acceptable.
@@ -75,10 +75,10 @@ class Scope:
 class KeyedCall(NamedTuple):
     """A call with its key in the journal.
 
-    ``path`` is its place in the program. ``occurrence`` is the number of equal calls of
-    the program before it. ``newest`` is the time of the newest answer to an earlier
-    step. A journalled answer to this step that is older followed another answer, which
-    is lost.
+    ``path`` is its position in the program. ``occurrence`` is the number of equal calls
+    before it in the program. ``newest`` is the time of the newest answer to an earlier
+    step. If a journalled answer to this step is older, it followed another answer,
+    which is lost.
     """
 
     call: Call
@@ -91,7 +91,7 @@ class KeyedCall(NamedTuple):
 
     @property
     def by(self) -> str:
-        """The place of the call, as the journal records it."""
+        """The position of the call, as the journal records it."""
         return f"{self.scope.name}#{self.path}"
 
     def context(
@@ -100,7 +100,7 @@ class KeyedCall(NamedTuple):
         draw: int,
         warnings: Sequence[str],
     ) -> CallContext:
-        """What the process that answers the call needs to journal the answer."""
+        """Returns the context that a process needs to journal the answer."""
         return CallContext(
             self.scope.trial,
             self.key,
@@ -123,19 +123,19 @@ class Transcript:
     times: list[float] = field(default_factory=list)
     """The time of each answer, in seconds since the epoch."""
     replayed: int = 0
-    """Number of answers that an earlier process got."""
+    """Number of answers that an earlier process received."""
     newest: float = 0.0
     """The time of the newest answer, in seconds since the epoch."""
     _counts: dict[str, int] = field(default_factory=dict)
 
     def occurrence(self, request: str) -> int:
-        """Count a request. Returns the number of equal ones before it."""
+        """Counts a request. Returns the number of equal requests before it."""
         count = self._counts.get(request, 0)
         self._counts[request] = count + 1
         return count
 
     def note(self, keyed_call: KeyedCall, entry: JournalEntry) -> Reply:
-        """Add an answer. Returns the reply for the program."""
+        """Adds an answer. Returns the reply for the program."""
         call, path = keyed_call.call, keyed_call.path
         exchange = Exchange(path, call.role, keyed_call.digest, entry.response)
         self.exchanges.append(exchange)

@@ -1,4 +1,4 @@
-"""Collects calls for the batch interface of a server."""
+"""Collects calls for the batch API of a server."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from mmeval.store.call_context import CallContext
 log = logging.getLogger(__name__)
 
 QUIET, LONG_QUIET = 1.0, 60.0
-"""Seconds without a further call after which a batch is sent: if every live trial
-waits, and if some are busy elsewhere. Their calls would wait for the next batch, which
-may take hours."""
+"""Seconds without a further call after which a batch is sent.
+
+The first applies if every live trial waits for this server, the second if some do not.
+The calls of those trials would wait for the next batch, which may take hours.
+"""
 
 
 @dataclass(slots=True, eq=False)
@@ -32,10 +34,10 @@ class _Row:
 class ServerBatcher:
     """Collects calls into batches of a server, and sends the rest one by one.
 
-    ``alone`` sends one request, at most ``limit`` at once. ``live`` returns the number
-    of trials in progress. See :class:`ServerBatches` for ``notes`` and ``report``. If
-    the run stops, a running batch stays at the server, and the next session gets its
-    answers.
+    ``alone`` sends a single request; at most ``limit`` are in flight. ``live`` returns
+    the number of trials in progress. See :class:`ServerBatches` for ``notes`` and
+    ``report``. If the run stops, the server continues a running batch, and the next
+    session gets its answers.
     """
 
     def __init__(
@@ -55,8 +57,10 @@ class ServerBatcher:
         self._report = report
         self.width = batches.max_rows
         self.in_flight = 0
-        """Number of calls that were sent alone. A run that stops does not wait for
-        those of a batch."""
+        """Number of calls in flight that were sent alone.
+
+        A run that stops does not wait for the calls of a batch.
+        """
         self._connections = asyncio.Semaphore(limit)
         self._waiting: list[_Row] = []
         self._open: set[_Row] = set()
@@ -66,9 +70,9 @@ class ServerBatcher:
         self._stopped: MmevalError | None = None
 
     async def ask(self, request: Request, context: CallContext) -> Response:
-        """The answer from a batch, else from a single request.
+        """Returns the answer from a batch, else from a single request.
 
-        Raises errors that concern every call.
+        Raises errors that affect every call.
         """
         if not context.attempt and self._batches.takes(request):
             if self._stopped is not None:
@@ -97,7 +101,10 @@ class ServerBatcher:
                 self.in_flight -= 1
 
     def stop(self, error: MmevalError) -> None:
-        """Send nothing more. Calls in a batch, or waiting for one, raise ``error``."""
+        """Sends nothing more.
+
+        Calls that are in a batch or wait for it raise ``error``.
+        """
         if len(self._open) > len(self._waiting):
             log.warning(
                 "a batch is running at the server; run the same command later to get "
@@ -117,7 +124,7 @@ class ServerBatcher:
         task.add_done_callback(self._tasks.discard)
 
     async def _collect(self) -> None:
-        """Send waiting calls once no further call is expected or a batch is full."""
+        """Sends waiting calls once no further call is expected or a batch is full."""
         while self._waiting:
             trials = {row.trial for row in self._open}
             enough = QUIET if len(trials) >= self._live() else LONG_QUIET

@@ -1,4 +1,4 @@
-"""The role of a remote server: a number of connections, and batches if it has them."""
+"""The role of a remote server, with its connections and its batches."""
 
 from __future__ import annotations
 
@@ -15,20 +15,23 @@ from mmeval.system.threads import OwnThread
 
 @dataclass(frozen=True, eq=False)
 class ServerRole:
-    """A server with its limiter, or any other backend that gets single calls.
+    """A server with its limiter, or another backend that receives single calls.
 
-    Agents and backends that answer from the sample belong here too.
+    Agents and backends that answer from the sample have this role too.
     """
 
     backend: AnyBackend
     limiter: Limiter
-    """Limits the calls in flight; it has no limit if there is a batcher."""
+    """Limits the calls in flight. It has no limit if there is a batcher."""
     batcher: ServerBatcher | None
     """Collects the calls into batches of the server; None without batches."""
 
     @property
     def width(self) -> int:
-        """Number of calls that keep it busy: its connections, or a batch's rows."""
+        """Number of calls that keep the server busy.
+
+        It equals the number of connections, or a batch's rows.
+        """
         return self.limiter.limit if self.batcher is None else self.batcher.width
 
     @property
@@ -50,10 +53,10 @@ def server_role(
     notes: Path | None,
     observer: RoleObserver,
 ) -> ServerRole:
-    """The role of a server.
+    """Creates the role of a server.
 
-    ``notes`` is the folder in which it records batches; without it no batches are used.
-    ``live`` returns the number of trials in progress.
+    ``notes`` is the folder in which batches are recorded; without it, no batches are
+    used. ``live`` returns the number of trials in progress.
     """
     batches = backend.batches if isinstance(backend, Batchable) else None
     if batches is None or notes is None or not isinstance(backend, ModelBackend):

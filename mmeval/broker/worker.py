@@ -1,4 +1,4 @@
-"""A worker process as its parent sees it: start, batches, and death."""
+"""Controls a worker process from its parent: start, batches and death."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ class WorkerProcess:
         self.job = job
         self.segment = Path()
         self.open_rows: Mapping[int, BatchRow] = {}
-        """The rows of its batch that it has not reported yet."""
+        """The rows of the current batch that the worker has not reported yet."""
         self._loading = self._killed = False
         self._thread = OwnThread(f"mmeval-{job.name}")
         self._process: BaseProcess | None = None
         self._line: Connection | None = None
 
     async def start(self) -> None:
-        """Raises WorkerStartError."""
+        """Starts the process. Raises WorkerStartError."""
         self._loading, self.open_rows = True, {}
         await self._thread.do(self._start)
 
     async def answer(
         self, batch: Sequence[BatchRow], reported: Callable[[AnswerRow], None]
     ) -> int:
-        """Answer a batch. ``reported`` is called for each row, in the loop's thread.
+        """Answers a batch, and calls ``reported`` for each row in the loop's thread.
 
         Raises ModelDiedError, and StorageError if the worker cannot write.
         """
@@ -67,18 +67,21 @@ class WorkerProcess:
         )
 
     async def end(self) -> None:
-        """End it, after its batch unless that was cancelled."""
+        """Ends the process.
+
+        It finishes its batch first, unless the batch was cancelled.
+        """
         if self._loading or self.open_rows:
             self.kill()
         ending = asyncio.ensure_future(self._thread.do(self._end))
         await asyncio.wait({ending}, timeout=2 * END_SECONDS)
-        if not ending.done():  # it has reported every row, but has not ended
+        if not ending.done():  # the worker has reported every row, but has not ended
             self.kill()
             await ending
         self._thread.end()
 
     def kill(self) -> None:
-        """End it at once, for good."""
+        """Ends the process at once. It is not started again."""
         self._killed = True
         if self._process is not None:
             self._process.kill()
@@ -128,7 +131,7 @@ class WorkerProcess:
                     reported(rows)
 
     def _receive(self) -> Iterator[Path | AnswerRow | BatchDone]:
-        """Receive the next messages of the worker; its warnings are logged.
+        """Receives the next messages of the worker, and logs its warnings.
 
         Raises the errors of the worker, and ModelDiedError.
         """
@@ -154,7 +157,7 @@ class WorkerProcess:
                 yield received
 
     def _death(self) -> ModelDiedError:
-        """The error that says how the process ended."""
+        """Returns the error that states how the process ended."""
         assert self._process is not None
         self._process.join(END_SECONDS)
         if self._process.exitcode is None:

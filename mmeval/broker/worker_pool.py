@@ -1,8 +1,8 @@
 """A pool of workers: copies of a local model that answer batches from one queue.
 
 A worker is a process of this machine (:mod:`mmeval.broker.worker`) or a Ray actor
-(:mod:`mmeval.broker.ray_worker`). The property ``workers`` of a backend declares in
-which arguments the copies differ, such as the device. A worker that dies is started
+(:mod:`mmeval.broker.ray_worker`). The property ``workers`` of a backend declares the
+arguments in which the copies differ, such as the device. A worker that dies is started
 again, and its open rows are sent again. A worker that dies repeatedly without an answer
 is left out.
 """
@@ -35,7 +35,10 @@ from mmeval.system.wording import file_name
 log = logging.getLogger(__name__)
 
 DEATHS_IN_A_ROW = 10
-"""Number of deaths without an answer in between after which a worker is left out."""
+"""Number of consecutive deaths after which a worker is left out.
+
+An answer in between resets the count.
+"""
 
 
 class Worker(Protocol):
@@ -45,10 +48,10 @@ class Worker(Protocol):
     segment: Path
     """The journal segment that it writes to; an empty path before its first start."""
     open_rows: Mapping[int, BatchRow]
-    """The rows of its batch that it has not reported yet."""
+    """The rows of the current batch that the worker has not reported yet."""
 
     async def start(self) -> None:
-        """Start it, or start it again.
+        """Starts the worker, or starts it again.
 
         Raises WorkerStartError, or PlaceLostError if its machine is gone.
         """
@@ -56,25 +59,28 @@ class Worker(Protocol):
     async def answer(
         self, batch: Sequence[BatchRow], reported: Callable[[AnswerRow], None]
     ) -> int:
-        """Answer a batch. ``reported`` is called for each row, in the loop's thread.
+        """Answers a batch, and calls ``reported`` for each row in the loop's thread.
 
         Raises ModelDiedError, and StorageError if the worker cannot write.
         """
 
     async def end(self) -> None:
-        """End it, after its batch unless that was cancelled."""
+        """Ends the worker.
+
+        It finishes its batch first, unless the batch was cancelled.
+        """
 
     def kill(self) -> None:
-        """End it at once, for good."""
+        """Ends the worker at once. It is not started again."""
 
 
 def worker_jobs(
     role: str, backend: AnyBackend, name: str, args: Mapping[str, Any], run: Path
 ) -> list[WorkerJob]:
-    """The jobs for the copies of a backend in a run folder, at least one."""
+    """Returns the jobs for the copies of a backend in a run folder, at least one."""
     entries = workers_of(backend) or [{}]
     processors = os.cpu_count() or 1
-    if hasattr(os, "sched_getaffinity"):  # those that this process may use
+    if hasattr(os, "sched_getaffinity"):  # only processors that this process may use
         processors = len(os.sched_getaffinity(0))
     threads = max(1, processors // len(entries))
     return [
@@ -94,7 +100,7 @@ def worker_jobs(
 
 
 class WorkerPool:
-    """Answers batches with workers, as many at once as are ready."""
+    """Answers batches with several workers, one batch for each worker that is ready."""
 
     def __init__(self, workers: Sequence[Worker], journal: Journal) -> None:
         self.on_places: Callable[[], None] = lambda: None
@@ -107,9 +113,9 @@ class WorkerPool:
         self._deaths: Counter[Worker] = Counter()
         """Number of deaths since the last answer, by worker."""
         self._left_out: list[str] = []
-        """Reasons why workers were left out that are not reported yet."""
+        """Reasons why workers were left out, if they are not reported yet."""
         self._lost: MmevalError | None = None
-        # Python would wait for the processes at its exit
+        # at its exit, Python would wait for the processes
         atexit.register(self._kill)
 
     @property
@@ -117,9 +123,9 @@ class WorkerPool:
         return max(1, len(self._ready))
 
     async def start(self) -> None:
-        """Start all workers and wait for the first one.
+        """Starts all workers and waits for the first one.
 
-        Raises the last error if none can be started.
+        Raises the last error if no worker can be started.
         """
         for worker in self._workers:
             self._begin(worker)
@@ -131,7 +137,7 @@ class WorkerPool:
             raise self._lost
 
     async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
-        """Answer a batch with the next free worker.
+        """Answers a batch with the next free worker.
 
         Raises ModelDiedError, BackendDownError and StorageError.
         """
@@ -178,7 +184,7 @@ class WorkerPool:
         return most
 
     async def close(self) -> None:
-        """End the workers, at once those whose batch was cancelled."""
+        """Ends the workers. A worker whose batch was cancelled ends at once."""
         self._lose(StoppedError("stopped before the call was made"))
         for start in self._starts.values():
             start.cancel()
@@ -245,7 +251,7 @@ class WorkerPool:
         self.on_places()
 
     def _leave_out(self, why: str, error: MmevalError) -> None:
-        """Continue without a worker. After the last one, every batch fails."""
+        """Continues without a worker. If no worker is left, every batch fails."""
         self._left_out.append(why)
         if self._ready:
             self._report()
@@ -258,7 +264,7 @@ class WorkerPool:
         self._left_out.clear()
 
     def _lose(self, error: MmevalError) -> None:
-        """Make every further batch raise this error."""
+        """Makes every further batch raise this error."""
         self._lost = self._lost or error
         self._free.put_nowait(None)
 

@@ -1,6 +1,6 @@
-"""The code of a worker process: answers the batches of its parent one by one.
+"""The code of a worker process, which answers batches of its parent one by one.
 
-If the parent dies, the worker has a few seconds to finish its batch, and ends.
+If the parent dies, the worker has a few seconds to finish its batch. Then it ends.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from mmeval.store.writer_lock import ORPHAN_SECONDS
 from mmeval.system.processes import is_orphan, parent_id
 
 HOLD_SECONDS = 0.1
-"""Seconds that a written row may wait for further rows before it is reported."""
+"""Maximum seconds that a written row waits for further rows before it is reported."""
 
 
 def work(job: WorkerJob, connection: Connection) -> None:
-    """Run a worker process until its parent has no more batches."""
+    """Runs a worker process until its parent has no more batches."""
     settle(job)
     parent = _Parent(connection)
     service = WorkerService(job, parent.report)
@@ -66,7 +66,7 @@ class _Parent:
                 self._send_held()
 
     def batches(self) -> Iterator[Sequence[BatchRow]]:
-        """The batches, until the parent has no more or is gone."""
+        """Yields the batches, until the parent has no more or is gone."""
         while (batch := self._batches.get()) is not None:
             yield batch
 
@@ -90,9 +90,9 @@ class _Parent:
                     break
                 self._batches.put(batch)
         except (EOFError, OSError):
-            # the kernel ends the process then, whatever the backend does
+            # after this time the kernel ends the process, even if the backend hangs
             signal.alarm(ORPHAN_SECONDS)
-        except BaseException:  # whatever it is, the process cannot answer any more
+        except BaseException:  # after any error, the process cannot answer any more
             traceback.print_exc()
             # a parent that waits for an answer would wait forever
             os._exit(EXIT_UNEXPECTED)

@@ -1,8 +1,9 @@
-"""The inner side of a worker: its backend answers batches, and it writes the answers.
+"""The code inside a worker: its backend answers batches, and it writes the answers.
 
 It runs in a child process (:mod:`mmeval.broker.worker_process`) or in a Ray actor
 (:mod:`mmeval.broker.ray_worker`). Every answer is written to the worker's own journal
-segment before it is reported to the run, so that it survives the death of either.
+segment before it is reported to the run, so that it is kept if the worker or the run
+dies.
 """
 
 from __future__ import annotations
@@ -42,16 +43,18 @@ THREAD_VARIABLES = (
     "OPENBLAS_NUM_THREADS",
     "NUMEXPR_NUM_THREADS",
 )
-"""Variables for the number of threads of libraries. Torch reads the first one when it
-is imported."""
+"""Environment variables for the number of threads that libraries use.
+
+Torch reads the first one when it is imported.
+"""
 
 
 @dataclass(frozen=True)
 class WorkerJob:
     """The settings of a worker: its backend and the paths that it writes to.
 
-    ``identity`` is the digest that the backend must have, ``threads`` the number of CPU
-    threads it may use.
+    ``identity`` is the digest that the backend's identity must have. ``threads`` is the
+    number of CPU threads that the worker may use.
     """
 
     name: str
@@ -66,7 +69,10 @@ class WorkerJob:
 
 
 class WorkerStartError(MmevalError):
-    """A worker could not create or load its backend; ``exit_code`` is the cause's."""
+    """A worker could not create or load its backend.
+
+    ``exit_code`` is that of the cause.
+    """
 
     def __init__(self, message: str, exit_code: int = EXIT_UNEXPECTED) -> None:
         super().__init__(message)
@@ -82,14 +88,16 @@ class AnswerRow(NamedTuple):
 
 
 class BatchDone(NamedTuple):
-    """The end of a batch. ``most`` is the number of rows that fit into memory if it ran
-    out, else 0."""
+    """The end of a batch.
+
+    ``most`` is the number of rows that should fit into memory if it ran out, else 0.
+    """
 
     most: int
 
 
 class WorkerMessage(NamedTuple):
-    """A log message of the worker that the user should see too."""
+    """A log message of the worker that the run logs too."""
 
     level: int
     text: str
@@ -104,18 +112,22 @@ FromWorker: TypeAlias = (
     | StorageError
     | ModelDiedError
 )
-"""A path is the segment for answers; it is sent once the backend is loaded. An error
-ends the start of the worker, or a batch with an answer that cannot be written. With
-ModelDiedError the worker ends too."""
+"""A message of a worker.
+
+A path is the segment for answers, and is sent once the backend is loaded. An error
+means that the worker did not start, or that an answer of the batch cannot be written.
+After ModelDiedError the worker ends.
+"""
 Report: TypeAlias = Callable[[FromWorker], None]
 
 
 def received_message(
     message: FromWorker, job: WorkerJob
 ) -> Path | AnswerRow | BatchDone | None:
-    """Return the message of a worker. Logs a warning and returns None.
+    """Returns the message of a worker.
 
-    Raises the errors of the worker, and ModelDiedError.
+    A warning is logged instead, and None is returned. Raises the errors of the worker,
+    and ModelDiedError.
     """
     if isinstance(message, MmevalError):
         raise message
@@ -133,7 +145,7 @@ _logged: set[str] = set()
 
 
 def settle(job: WorkerJob) -> None:
-    """Set up signals, output and thread counts, before anything else."""
+    """Sets up signals, output and thread counts. It must run before anything else."""
     settle_signals()
     job.log.parent.mkdir(parents=True, exist_ok=True)
     output = os.open(job.log, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o644)
@@ -160,9 +172,9 @@ class WorkerService:
         self._synced = time.monotonic()
 
     def open(self) -> bool:
-        """Create and load the backend. Returns whether that worked.
+        """Creates and loads the backend.
 
-        Reports the path of the segment, or the error.
+        Returns True if that succeeded. Reports the path of the segment, or the error.
         """
         logging.getLogger("mmeval").addHandler(_Warnings(self._report))
         job = self._job
@@ -171,7 +183,7 @@ class WorkerService:
             if not isinstance(backend, BatchBackend) or workers_of(backend):
                 raise UsageError(
                     f"a copy of the backend {job.backend!r} declares workers or does "
-                    f"not take batches (arguments {without_secrets(job.args)!r})"
+                    f"not accept batches (arguments {without_secrets(job.args)!r})"
                 )
             if digest(dict(backend.identity)) != job.identity:
                 raise UsageError(
@@ -182,12 +194,12 @@ class WorkerService:
                 backend.start()
         except MmevalError as error:
             self._report(WorkerStartError(str(error), error.exit_code))
-        # a library may fail in any way; the run reports how
+        # a library may raise any error; the run reports it
         except BaseException as error:
             traceback.print_exc()
             self._report(
                 WorkerStartError(
-                    f"{type(error).__name__}: {error} (more is in {job.log})",
+                    f"{type(error).__name__}: {error} (details are in {job.log})",
                     EXIT_UNEXPECTED,
                 )
             )
@@ -197,7 +209,7 @@ class WorkerService:
         return self.backend is not None
 
     def answer(self, batch: Sequence[BatchRow]) -> bool:
-        """Answer a batch. Returns whether the worker can answer another."""
+        """Answers a batch. Returns True if the worker can answer another batch."""
         assert self.backend is not None
         try:
             most = answer_batch(
@@ -240,7 +252,7 @@ class WorkerService:
                 response = written.response
             except StorageError:
                 raise
-            # a plugin may return what cannot be written
+            # a plugin may return values that cannot be written
             except Exception as error:
                 traceback.print_exc()
                 reason = f"{type(error).__name__}: {error}"

@@ -167,7 +167,7 @@ receives a list of replies."""
 
 
 class CallFailed(MmevalError):
-    """A call failed whose answer the program needs."""
+    """The error of a failed call whose answer a program needs."""
 
     def __init__(self, error: ErrorInfo) -> None:
         self.error = error
@@ -278,5 +278,5 @@ class Role:
         )
 
     def variant(self, kind: PartKind) -> Role:
-        """Returns the variant for a kind of medium if the run has one, else the role."""
+        """Returns the variant for a kind of medium if the run has it, else the role."""
         return self.variants.get(kind, self)

@@ -50,7 +50,7 @@ def single(ask: Ask) -> Program[Interleaved]:
 
 
 def independent_passes(ask: Ask) -> Program[Interleaved]:
-    """Requests each output kind, all at once, and joins the answers in this order."""
+    """Requests all output kinds at once; joins the answers in order of ``wants``."""
     replies = yield from ask_all([ask.call(wants=(kind,)) for kind in ask.wants])
     return join([reply.require() for reply in replies])
 

@@ -262,9 +262,7 @@ def _as_text(
 
 
 def _marked(content: Interleaved, placed: list[Part]) -> str:
-    """Returns a content's text with marks for other parts, and adds these to
-    ``placed``.
-    """
+    """Replaces parts that are not text by marks, and adds these parts to ``placed``."""
     words: list[str] = []
     for part in content.parts:
         if part.kind == "text":

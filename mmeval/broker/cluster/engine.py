@@ -1,4 +1,4 @@
-"""The engine ``ray``: actors of a cluster that answer batches and score."""
+"""The engine ``ray``, whose actors on a cluster answer batches and score."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ _ARGUMENTS: Mapping[str, Hint] = {
 
 @dataclass(frozen=True)
 class RayEngine:
-    """The actors of a Ray cluster.
+    """The settings of a run's actors on a Ray cluster.
 
-    ``address`` is that of the cluster. If it is empty, Ray searches for a cluster or
-    starts one here. ``workers`` is the number of copies of each local model (None: as
-    many as fit, also on nodes that join later), each with ``cpus`` CPUs and ``gpus``
-    GPUs. ``score_workers`` is the number of scoring processes, with one CPU each; with
-    0 this machine scores.
+    ``address`` is the address of the cluster. If it is empty, Ray searches for a
+    cluster or starts one here. ``workers`` is the number of copies of each local model,
+    each with ``cpus`` CPUs and ``gpus`` GPUs. None starts all copies that fit, even on
+    nodes that join later. ``score_workers`` is the number of scoring processes, with
+    one CPU each. With 0, this machine scores.
     """
 
     address: str = ""
@@ -60,10 +60,10 @@ class RayEngine:
 
     @classmethod
     def of(cls, args: Mapping[str, Any]) -> RayEngine:
-        """The engine with these arguments.
+        """Creates the engine with these arguments.
 
-        Raises UnknownNameError for an unknown argument, UsageError for a value out of
-        range.
+        Raises UnknownNameError for an unknown argument, and UsageError for a value out
+        of range.
         """
         for name, value in args.items():
             if name not in _ARGUMENTS:
@@ -71,7 +71,7 @@ class RayEngine:
                     "argument of ray",
                     name,
                     _ARGUMENTS,
-                    f"It takes: {', '.join(_ARGUMENTS)}.",
+                    f"Its arguments are: {', '.join(_ARGUMENTS)}.",
                 )
             if fault := fault_of(value, _ARGUMENTS[name]):
                 raise UsageError(f"{name} {fault}", name=name)
@@ -81,7 +81,7 @@ class RayEngine:
         return cls(**values)
 
     def __str__(self) -> str:
-        """The engine as a value of ``--engine``."""
+        """Returns the engine as a value of ``--engine``."""
         words = [RAY]
         for field in fields(self):
             value = getattr(self, field.name)

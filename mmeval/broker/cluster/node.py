@@ -19,10 +19,10 @@ DIGEST_CHARS = 12
 
 
 class RunContext(NamedTuple):
-    """What must be equal on every node.
+    """The facts that must be equal on every node.
 
-    ``cwd`` is the folder for relative paths, ``token`` a file that contains ``secret``,
-    and ``code`` the digest of mmeval and of the named ``backends``.
+    ``cwd`` is the folder for relative paths. ``token`` is a file that contains
+    ``secret``. ``code`` is the digest of mmeval and of the named ``backends``.
     """
 
     cwd: str
@@ -37,7 +37,7 @@ class OtherCodeError(MmevalError):
 
 
 def code_digest(backends: tuple[str, ...] = ()) -> str:
-    """The version of mmeval with a digest of its files and those of the backends."""
+    """Returns mmeval's version with a digest of its files and the backends' files."""
     hasher = hashlib.sha256()
     for name, file in sorted(set(_code_files(backends))):
         hasher.update(f"{name}\0{file.stat().st_size}\0".encode() + file.read_bytes())
@@ -49,7 +49,7 @@ def _code_files(backends: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
         spec = importlib.util.find_spec(package)
         if spec is None or spec.origin is None:
             continue
-        # not its search path: in a checkout that contains tests and environments too
+        # not the search path: in a checkout it also contains tests and environments
         folder = Path(spec.origin).parent
         for file in folder.rglob("*.py"):
             yield f"{package}/{file.relative_to(folder)}", file
@@ -62,10 +62,10 @@ def _code_files(backends: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
 
 
 def enter(shared: RunContext) -> None:
-    """Enter the working directory of the run.
+    """Changes to the working directory of the run.
 
-    Raises UsageError if this node cannot see the folders of the run, OtherCodeError if
-    its code differs.
+    Raises UsageError if this node cannot access the folders of the run, and
+    OtherCodeError if its code differs.
     """
     try:
         os.chdir(shared.cwd)
@@ -82,5 +82,5 @@ def enter(shared: RunContext) -> None:
     here = code_digest(shared.backends)
     if here != shared.code:
         raise OtherCodeError(
-            f"its code is {here}, that of the run {shared.code}", name=here
+            f"its code is {here}, but the code of the run is {shared.code}", name=here
         )

@@ -1,4 +1,4 @@
-"""The connection to a Ray cluster: checks nodes before use, and watches the head."""
+"""The connection to a Ray cluster, which checks nodes before they are used."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from mmeval.system.wording import listed, shortened
 log = logging.getLogger(__name__)
 
 NODE_ID = "ray.io/node-id"
-"""Ray's label for the node of an actor."""
+"""Ray's label that selects the node of an actor."""
 NODE_SECONDS = 120.0
 """Seconds that a node may take to start a process that checks the run folder."""
 REACH_SECONDS = 3.0
 _START_ONE = "start one by 'ray start --head', or name another with address=HOST:PORT"
 WATCH_SECONDS = 5.0
-"""Seconds between two checks of the cluster: its head, and new nodes."""
+"""Seconds between two checks of the cluster's head and new nodes."""
 ROOM_SECONDS = 60.0
-"""Seconds that an actor waits for free resources until a warning reports it."""
+"""Seconds that an actor waits for free resources before a warning is logged."""
 
 
 class RayNode(NamedTuple):
@@ -50,10 +50,10 @@ class RayNode(NamedTuple):
     cpus: float
     gpus: float
     address: tuple[str, int]
-    """The address of Ray's process there; it is unreachable if the node is gone."""
+    """The address of Ray's process on the node; unreachable if the node is gone."""
 
     def places(self, engine: RayEngine) -> int:
-        """Number of workers that fit if nothing else runs."""
+        """Returns the number of workers that fit if nothing else runs."""
         resources = [(self.cpus, engine.cpus), (self.gpus, engine.gpus)]
         return min(
             (int(total // needed) for total, needed in resources if needed), default=1
@@ -74,18 +74,18 @@ class NodePlaces(NamedTuple):
 
 
 def check_installed() -> None:
-    """Raise MissingExtraError if Ray is not installed. Ray is not imported."""
+    """Raises MissingExtraError if Ray is not installed. Ray is not imported."""
     if importlib.util.find_spec("ray") is None:
         raise MissingExtraError("ray", "ray")
 
 
 class RayCluster:
-    """The cluster of a run. The first user connects; the others share it."""
+    """The cluster of a run. All roles and scorers share one connection."""
 
     def __init__(self, engine: RayEngine, run: Path | None = None) -> None:
         self.engine = engine
         self.backends: set[str] = set()
-        """The names of the backends that its workers create."""
+        """The names of the backends that the workers create."""
         self._run = run
         self._shared: RunContext | None = None
         self._connecting, self._closed = threading.Lock(), threading.Event()
@@ -95,7 +95,7 @@ class RayCluster:
         self._known_nodes: dict[str, RayNode] = {}
         self._classes: dict[type, Any] = {}
         self._left_out: dict[str, str] = {}
-        """Why a node is left out, by its id; empty for one that is used."""
+        """The reason why a node is left out, by node id; empty if the node is used."""
 
     @property
     def shared(self) -> RunContext:
@@ -103,9 +103,10 @@ class RayCluster:
         return self._shared
 
     def connect(self) -> Any:
-        """Connect and check every node. Returns the module ``ray``.
+        """Connects and checks every node.
 
-        Raises UsageError if a node cannot see the run folder, or if no worker fits.
+        Returns the module ``ray``. Raises UsageError if a node cannot access the run
+        folder, or if no worker fits.
         """
         with self._connecting:
             if self._ray is None:
@@ -134,7 +135,7 @@ class RayCluster:
         return self._ray
 
     def nodes(self) -> list[RayNode]:
-        """The nodes that are alive, also those that are left out."""
+        """Returns the nodes that are alive, including nodes that are left out."""
         nodes: list[RayNode] = []
         for row in self._ray.nodes():
             if not row["Alive"]:
@@ -150,13 +151,16 @@ class RayCluster:
         return nodes
 
     def node(self, id: str) -> RayNode | None:
-        """A node by its id; None if it was gone before the first check."""
+        """Returns a node by its id; None if it was gone before the first check."""
         if id not in self._known_nodes:
             self._known_nodes.update((node.id, node) for node in self.nodes())
         return self._known_nodes.get(id)
 
     def places(self) -> int:
-        """Number of workers that fit beside the scoring processes (one CPU each)."""
+        """Returns the number of workers that fit besides the scoring processes.
+
+        A scoring process takes one CPU.
+        """
         engine = self.engine
         useful = [node for node in self.nodes() if not self._left_out.get(node.id)]
         room = spare = 0
@@ -170,9 +174,9 @@ class RayCluster:
         return max(1, room)
 
     def check_nodes(self, stop: threading.Event) -> None:
-        """Check new nodes, until ``stop`` is set.
+        """Checks new nodes, until ``stop`` is set.
 
-        Raises as ``connect``, and BackendDownError if the head is gone.
+        Raises the errors of ``connect``, and BackendDownError if the head is gone.
         """
         self.reach_head()
         alive = self.nodes()
@@ -185,7 +189,7 @@ class RayCluster:
         if not useful:
             has = "; ".join(map(str, alive[:5]))
             raise UsageError(
-                "no worker fits on a node of the Ray cluster: it takes "
+                "no worker fits on a node of the Ray cluster, because it needs "
                 f"{engine.cpus:g} CPU and {engine.gpus:g} GPU (nodes: "
                 f"{len(alive):,}; {has}). Give a worker less, as in --engine "
                 "ray,cpus=1,gpus=0"
@@ -203,8 +207,8 @@ class RayCluster:
                 )
         if blind:
             raise UsageError(
-                f"{listed(list(blind), 3)} of the Ray cluster cannot see the run "
-                "folder as this machine does: "
+                f"{listed(list(blind), 3)} of the Ray cluster cannot access the run "
+                "folder at its path: "
                 f"{next(iter(blind.values()))}. Set --output_path to a folder that all "
                 "nodes share, or run --shard I/N on each machine and join the parts "
                 "with mmeval merge",
@@ -217,7 +221,7 @@ class RayCluster:
             )
 
     def reach_head(self) -> None:
-        """Raise BackendDownError if the head is gone."""
+        """Raises BackendDownError if the head is gone."""
         if not any(_is_reachable(self._head) for _ in range(3)):
             raise BackendDownError(
                 f"the head of the Ray cluster at {self._head[0]}:{self._head[1]} is "
@@ -226,7 +230,7 @@ class RayCluster:
             )
 
     def nodes_with_places(self) -> tuple[NodePlaces, ...]:
-        """Every node with its places. Nothing is started."""
+        """Returns every node with the number of its places. Nothing is started."""
         self.connect()
         try:
             return tuple(
@@ -236,7 +240,7 @@ class RayCluster:
             self.close()
 
     def options(self, cpus: float, gpus: float = 0.0) -> Mapping[str, Any]:
-        """Ray's options for an actor: its resources, and the nodes it must avoid."""
+        """Returns Ray's options for an actor: its resources, and the nodes to avoid."""
         options: dict[str, Any] = {"num_cpus": cpus, "num_gpus": gpus}
         options["max_restarts"] = 0
         left_out = sorted(node for node, why in self._left_out.items() if why)
@@ -245,13 +249,13 @@ class RayCluster:
         return options
 
     def actor_class(self, actor: type) -> Any:
-        """The actor class of a Python class; it is sent to the cluster once."""
+        """Returns the actor class of a Python class. It is sent to the cluster once."""
         if actor not in self._classes:
             self._classes[actor] = self.connect().remote(actor)
         return self._classes[actor]
 
     def is_gone(self, node: RayNode) -> bool:
-        """Whether a node is gone, with everything that ran there."""
+        """Returns True if a node is gone, with everything that ran there."""
         return not _is_reachable(node.address)
 
     def kill(self, actor: Any) -> None:
@@ -266,7 +270,7 @@ class RayCluster:
         self._closed.set()
 
     def _hold(self, connected: Future[Any]) -> None:
-        """Connect, and keep the thread alive until ``close``."""
+        """Connects, and keeps the thread alive until ``close``."""
         # a cluster that Ray starts here ends with the thread that started it
         try:
             connected.set_result(self._connected())
@@ -289,8 +293,8 @@ class RayCluster:
                     name="address",
                 )
             logging.getLogger("ray").setLevel(logging.CRITICAL)
-            # Ray prints messages about dead workers to standard output, without an
-            # option against it.
+            # Ray prints messages about dead workers to standard output, and has no
+            # option to turn them off.
             ray._private.worker.listen_error_messages = lambda *_: None
             quiet = {
                 "include_dashboard": False,
@@ -315,9 +319,9 @@ class RayCluster:
     def _node_checks(
         self, nodes: Sequence[RayNode], stop: threading.Event
     ) -> Iterator[tuple[RayNode, Exception | None]]:
-        """Each node with the error of its check, or None.
+        """Yields each node with the error of its check, or None.
 
-        The error is a UsageError if it cannot see the folders of the run.
+        The error is a UsageError if the node cannot access the folders of the run.
         """
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -342,7 +346,7 @@ class RayCluster:
                     node,
                     MmevalError(
                         f"it has not started a process in {NODE_SECONDS:g} s; see "
-                        "Ray's logs there"
+                        "Ray's logs on the node"
                     ),
                 )
             except Exception as error:  # Ray wraps the error of the call
@@ -352,7 +356,7 @@ class RayCluster:
 
 
 def short_message(error: Exception) -> str:
-    """The message of Ray's error, or of its cause, as one short line."""
+    """Returns the message of Ray's error, or of its cause, as one short line."""
     error = getattr(error, "cause", None) or error
     return shortened(" ".join(message_of(error).split()), 300)
 
