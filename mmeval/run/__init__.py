@@ -1,1 +1,1 @@
-"""Runs: options, jobs, generation, judging, findings and the runner."""
+"""A run: its options, jobs, generation, judging, findings and the runner."""

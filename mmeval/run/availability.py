@@ -1,9 +1,9 @@
-"""Unavailable data, metrics and backends, determined before any call is sent.
+"""Determines unavailable data, metrics and backends before any call is sent.
 
-A task that is requested by name is required: without its data the run fails. A member
+A task that is requested by name is required. Without its data the run fails. A member
 of a group is left out instead, and the group states the number of its tasks. A task
-whose filter keeps no sample counts as a task without data, as with the few bundled
-samples of a benchmark with many domains.
+whose filter keeps no sample counts as a task without data. This happens with the few
+bundled samples of a benchmark with many domains.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _log = logging.getLogger(__name__)
 def with_data(
     selection: Selection, *, strict: bool, place: Place = NOWHERE
 ) -> Selection:
-    """The selection without members of groups whose data are missing.
+    """Returns the selection without group members whose data are missing.
 
-    Raises MissingDataError for missing data of a task that is requested by name, if no
-    task would be left, and with ``strict`` for any task.
+    Raises MissingDataError if the data of a task that is requested by name are missing,
+    or if no task would be left. With ``strict``, no data may be missing.
     """
     optional = optional_tasks(selection.groups)
     if not optional or len(selection.tasks) == 1:
@@ -68,14 +68,20 @@ def with_data(
 
 
 def optional_tasks(groups: Iterable[Group]) -> set[str]:
-    """The tasks that a run leaves out if their data are missing: members of groups."""
+    """Returns the tasks that a run leaves out if their data are missing.
+
+    These are the members of groups.
+    """
     members = {group.name: group.members for group in groups}
     return {task for group in members for task in tasks_inside(group, members)}
 
 
 def check_any(task: Task, dataset: Dataset) -> None:
-    """Raise MissingDataError if a task has no samples, or if its filter keeps none
-    although its labels exist. Reads up to the first sample that the filter keeps."""
+    """Raises MissingDataError if a task has no samples, or if its filter keeps none.
+
+    A filter whose labels do not exist in the data is reported elsewhere. Reads up to
+    the first sample that the filter keeps.
+    """
     unseen_labels, rows = set(task.filter), len(dataset)
     for sample in readable(rows_of(dataset) if task.filter else ()):
         # a fault is reported when its row is read
@@ -97,8 +103,11 @@ def check_any(task: Task, dataset: Dataset) -> None:
 def unavailable_findings(
     selection: Selection, *, scoring: bool = True
 ) -> Iterator[Finding]:
-    """Findings for tasks without data, then, if ``scoring``, for metrics and numbers
-    that cannot be computed, in whole or in part."""
+    """Yields findings for tasks without data, and for numbers that cannot be computed.
+
+    The latter are metrics and derived numbers that are unavailable, in whole or in
+    part. Without ``scoring`` they are not reported.
+    """
     for left_out in selection.left_out:
         yield left_out.finding
     if not scoring:
@@ -111,8 +120,10 @@ def unavailable_findings(
 
 
 def _partial(without: Mapping[str, Finding]) -> Iterator[Finding]:
-    """Findings for the missing pieces of a number: one for unavailable pieces together,
-    then one for each skipped piece."""
+    """Yields findings for the missing pieces of a number.
+
+    All unavailable pieces have one finding, and each skipped piece has its own.
+    """
     unavailable = [piece for piece, finding in without.items() if not finding.remedy]
     for piece in unavailable[:1]:
         cause = f"without {', '.join(unavailable)}"
@@ -123,8 +134,11 @@ def _partial(without: Mapping[str, Finding]) -> Iterator[Finding]:
 def report_unavailable(
     selection: Selection, *, strict: bool, place: Place, scoring: bool = True
 ) -> None:
-    """Log what cannot be computed, with remedies. With ``strict``, raise MissingError
-    for anything but pieces that the user skipped."""
+    """Logs what cannot be computed, with remedies.
+
+    With ``strict``, raises MissingError unless only pieces that the user skipped are
+    missing.
+    """
     findings = list(unavailable_findings(selection, scoring=scoring))
     missing = [finding for finding in findings if finding.kind != "partial"]
     if strict and missing:
@@ -141,19 +155,19 @@ def log_findings(
     width: int = WIDTH,
     level: int = logging.WARNING,
 ) -> None:
-    """Log one record, with a line for each group of findings and its remedy."""
+    """Logs one record, with a line for each group of findings and its remedy."""
     lines = terminal_lines(findings, place, width)
     if lines:
         _log.log(level, "%s", "\n".join([title, *lines]))
 
 
 def task_words(settings: Mapping[str, Any], selection: Selection) -> str:
-    """The tasks of a run as arguments of a command."""
+    """Returns the tasks of a run as arguments of a command."""
     return words_for(settings, [task.name for task in selection.tasks])
 
 
 def words_for(settings: Mapping[str, Any], tasks: Iterable[str]) -> str:
-    """The tasks as named in the settings of a run, else by ``tasks``."""
+    """Returns the tasks as the settings of a run name them, else ``tasks``."""
     words = list(map(str, settings.get("tasks") or tasks))
     for folder in settings.get("include_path", ()):
         words += ["--include_path", str(folder)]
@@ -163,9 +177,9 @@ def words_for(settings: Mapping[str, Any], tasks: Iterable[str]) -> str:
 def undescribed_media(
     tasks: Iterable[Task], backends: Mapping[str, AnyBackend]
 ) -> Iterator[Finding]:
-    """Findings for kinds of media that a metric needs described and no backend accepts.
+    """Yields findings for media that must be described but that no backend accepts.
 
-    If the data state the kinds for each sample, all kinds are checked.
+    If the data state the output kinds of each sample, all kinds are checked.
     """
     for task in tasks:
         requested: Collection[str] = MEDIA_KINDS

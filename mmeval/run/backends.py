@@ -1,4 +1,4 @@
-"""The backends of a run, one for each role, and checks of roles and options."""
+"""Creates the backend of each role of a run, and checks roles and options."""
 
 from __future__ import annotations
 
@@ -43,23 +43,24 @@ if TYPE_CHECKING:
     from mmeval.broker.worker_pool import WorkerPool
 
 ROLE_LIMIT = "max_connections"
-"""Argument of a role: maximum number of its calls in flight, in place of
-``--max_connections``."""
+"""The argument of a role that limits its calls in flight.
+
+It overrides ``--max_connections``.
+"""
 GEN = "gen."
-"""Prefix of the generation parameters among the arguments of a role, such as
-``gen.temperature``."""
+"""The prefix of generation parameters in a role's arguments: ``gen.temperature``."""
 
 BATCHES = "batches"
-"""Folder of a run with notes to find the batches of a server again."""
+"""The folder of a run with notes to find a server's batches again."""
 JOBS = "jobs"
-"""Folder of a run with notes to continue the jobs of a server."""
+"""The folder of a run with notes to continue a server's jobs."""
 
 
 class Backends:
-    """The backends of a run by role. Roles with equal specs share an instance and its
-    limit.
+    """The backends of a run by role.
 
-    ``params`` are the generation parameters of roles that give any.
+    Roles with equal specs share an instance and its limit. ``params`` contains the
+    generation parameters of roles that set any.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class Backends:
         cast(self.named, self.params, limits)
 
     def _instance(self, role: str, spec: BackendSpec) -> AnyBackend:
-        """Create the backend of a role, and record its own limit if it has one."""
+        """Creates the backend of a role, and records its own limit if it has one."""
         backend = spec.instance
         if backend is None:
             backend = create_backend(spec.name, backend_args(spec.args))
@@ -101,7 +102,7 @@ class Backends:
             limit = spec.args[ROLE_LIMIT]
             if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
                 raise UsageError(
-                    f"{ROLE_LIMIT}={limit!r}: must be an integer above 0",
+                    f"{ROLE_LIMIT}={limit!r}: a whole number of 1 or more is expected",
                     name=ROLE_LIMIT,
                 )
             self._limits[id(backend)] = limit
@@ -111,11 +112,11 @@ class Backends:
 
     @property
     def besides_model(self) -> dict[str, BackendSpec]:
-        """The specs of all roles but the model."""
+        """The specs of all roles except the model."""
         return {role: spec for role, spec in self.specs.items() if role != MODEL}
 
     def identities(self) -> dict[str, Any]:
-        """The identity of the model; for an agent, also those of the roles it calls."""
+        """Returns the identity of the model, and of the roles that an agent calls."""
         model = identity_of(MODEL, self.named)
         identities = {"model": model}
         if "roles" in model:
@@ -132,10 +133,11 @@ class Backends:
         journal: Journal | None = None,
         cluster: RayCluster | None = None,
     ) -> dict[str, BackendRuntime]:
-        """The runtime of each role. Roles with the same backend share one.
+        """Creates the runtime of each role.
 
-        Without the ``journal`` of a run folder, local models answer in this process and
-        servers get no batches. With a ``cluster``, its actors answer for local models.
+        Roles with the same backend share a runtime. Without the ``journal`` of a run
+        folder, local models answer in this process and servers get no batches. With a
+        ``cluster``, its actors run the local models.
         """
         runtimes: dict[int, BackendRuntime] = {}
         roles_of_backend: dict[int, list[str]] = {}
@@ -163,7 +165,7 @@ class Backends:
                 answerer=answerer,
                 notes=notes,
             )
-            # the roles that the model asks are part of the run's identity
+            # for the model, the run's identity covers the roles that it calls
             if role != MODEL:
                 runtime.mark = mark_of(identity)
             runtimes[id(backend)] = runtime
@@ -172,8 +174,10 @@ class Backends:
         return {role: runtimes[id(backend)] for role, backend in self.named.items()}
 
     def check_engine(self, engine: RayEngine | None) -> None:
-        """Raise UsageError if the engine has no effect on these backends,
-        MissingExtraError if it is not installed."""
+        """Raises UsageError if the engine has no effect on these backends.
+
+        Raises MissingExtraError if it is not installed.
+        """
         if engine is None:
             return
         local: dict[str, BatchBackend] = {}
@@ -182,8 +186,8 @@ class Backends:
                 local[role] = backend
         if not local and not engine.score_workers:
             raise UsageError(
-                "--engine ray has no effect: it runs local models, and this run has "
-                "none. Leave it out, or give it score_workers=N",
+                "--engine ray has no effect, because this run has no local model. "
+                "Leave it out, or add score_workers=N",
                 name="--engine",
             )
         for role, backend in local.items():
@@ -203,7 +207,7 @@ class Backends:
         journal: Journal,
         cluster: RayCluster | None,
     ) -> WorkerPool | None:
-        """The worker pool of a backend; None if it answers in this process."""
+        """Returns the worker pool of a backend; None if it answers in this process."""
         cluster = cluster if isinstance(backend, BatchBackend) else None
         if cluster is None and not workers_of(backend):
             return None
@@ -230,11 +234,11 @@ class Backends:
 
 
 def _check_elsewhere(role: str, spec: BackendSpec) -> None:
-    """Raise UsageError for a backend that another process cannot create."""
+    """Raises UsageError for a backend that another process cannot create."""
     how_to_fix = "give the name of an installed plugin, or use one copy in this process"
     if spec.instance is not None:
         raise UsageError(
-            f"the {role} is an object of this process, and its copies run in other "
+            f"the {role} is an object of this process, but its copies run in other "
             f"processes; {how_to_fix}",
             name=role,
         )
@@ -247,7 +251,7 @@ def _check_elsewhere(role: str, spec: BackendSpec) -> None:
 
 
 def backend_args(args: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a role that its backend receives."""
+    """Returns the arguments of a role that its backend receives."""
     kept = {}
     for name, value in args.items():
         if name != ROLE_LIMIT and not name.startswith(GEN):
@@ -256,8 +260,10 @@ def backend_args(args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def role_params(role: str, args: Mapping[str, Any]) -> GenerationParams | None:
-    """The generation parameters among the arguments of a role. Raises UsageError if the
-    role is the model."""
+    """Returns the generation parameters in a role's arguments, or None.
+
+    Raises UsageError if the role is the model and has any.
+    """
     params = {}
     for name, value in args.items():
         if name.startswith(GEN):
@@ -272,7 +278,7 @@ def role_params(role: str, args: Mapping[str, Any]) -> GenerationParams | None:
 
 
 def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> None:
-    """Raise UsageError for a role that no task calls."""
+    """Raises UsageError for a role that no task calls."""
     called = _called_roles(
         tasks, backends, lambda role: roles_called_by(backends, role)
     )
@@ -287,7 +293,7 @@ def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> No
                 agent_roles.update(backend.agent.possible_roles)
         others = sorted(known - {MODEL})
         hint = did_you_mean(role, {*others, *agent_roles})
-        callable_roles = ", ".join(others) or "the model alone"
+        callable_roles = ", ".join(others) or "only the model"
         advice = "" if hint else "; leave it out"
         raise UsageError(
             f"--role {role}: no chosen task calls this role{hint} "
@@ -298,8 +304,10 @@ def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> No
 
 
 def check_role_names(specs: Mapping[str, BackendSpec], tasks: Sequence[Task]) -> None:
-    """Raise UsageError for a role that no task calls and that looks misspelt. This is
-    checked before its backend is created."""
+    """Raises UsageError for a role that no task calls and that looks misspelt.
+
+    This is checked before the backend of the role is created.
+    """
     check_variants(specs, _roles_by_kind(tasks))
     called = set(_called_roles(tasks, specs, lambda role: roles_of(specs, role)))
     for spec in specs.values():
@@ -316,7 +324,10 @@ def check_role_names(specs: Mapping[str, BackendSpec], tasks: Sequence[Task]) ->
 
 
 def roles_of(specs: Mapping[str, BackendSpec], role: str) -> tuple[str, ...]:
-    """The roles that a role calls, if it is an agent. Backends need not be created."""
+    """Returns the roles that a role calls, if it is an agent.
+
+    It needs no created backend.
+    """
     agent = _agent(specs[role]) if role in specs else None
     return () if agent is None else agent.asks(specs)
 
@@ -332,8 +343,11 @@ def _called_roles(
     present: Collection[str],
     asks: Callable[[str], Sequence[str]],
 ) -> tuple[str, ...]:
-    """The model, the roles that task files and metrics name, and the roles that agents
-    among them call."""
+    """Returns all roles that the tasks call.
+
+    These are the model, the roles that task files and metrics name, and the roles that
+    agents among these call.
+    """
     roles = [MODEL]
     for task in tasks:
         for metric in task.metrics:
@@ -354,10 +368,10 @@ def _roles_by_kind(tasks: Sequence[Task]) -> set[str]:
 def option_findings(
     backends: Mapping[str, AnyBackend], tasks: Sequence[Task]
 ) -> list[Finding]:
-    """Findings for options of a task file that a role does not know. It is called
-    without them.
+    """Returns findings for options of a task file that a role does not know.
 
-    Raises UnknownNameError if the command line gives such an option to the model.
+    The role is called without these options. Raises UnknownNameError if the command
+    line sets such an option for the model.
     """
     findings: list[Finding] = []
     for task in tasks:
@@ -383,8 +397,10 @@ def option_findings(
 def batch_size_findings(
     backends: Mapping[str, AnyBackend], batch_size: BatchSize
 ) -> Iterator[Finding]:
-    """Findings for a batch size without effect. It is not an error, since commands are
-    often used with several backends."""
+    """Yields findings for a batch size without effect.
+
+    This is not an error, since the same command is often used with several backends.
+    """
     if batch_size == AUTO:
         return
     local = [
@@ -393,8 +409,8 @@ def batch_size_findings(
     subject = Subject(name=f"--batch_size {batch_size}")
     if not local:
         cause = (
-            "no effect: the backend takes one request at a time; --max_connections N "
-            "sends several at once"
+            "it has no effect, because the backend takes one request at a time; "
+            "--max_connections N sends several at once"
         )
         yield Finding("setting", subject, cause=cause)
     maximum = min(

@@ -1,4 +1,4 @@
-"""Findings for data whose size differs from the task file."""
+"""Findings about data whose size differs from the task file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ FEWER_SAMPLES = "the data have fewer samples than the task file expects"
 
 
 def more_rows(task: Task, rows: int) -> Iterator[Finding]:
-    """A finding for more rows than expected: the data are not the benchmark's."""
+    """Yields a finding for more rows than expected.
+
+    Such data are not the benchmark's.
+    """
     expected = task.expected.rows
     if expected is not None and rows > expected:
         cause = f"more rows than the task file expects ({expected:,})"
@@ -28,8 +31,10 @@ def fewer_samples(
     rows: int,
     kept: int | None,
 ) -> Iterator[Finding]:
-    """A finding for fewer rows, or fewer samples that the filter keeps, than expected.
-    ``kept`` is None if these were not counted."""
+    """Yields a finding for fewer rows or fewer filtered samples than expected.
+
+    ``kept`` is the number of filtered samples; None if they were not counted.
+    """
     expected = task.expected
     actual, whole = rows, expected.rows
     if kept is not None and expected.samples is not None:
@@ -47,7 +52,7 @@ def fewer_samples(
 
 
 def _remedy(task: Task) -> str:
-    """The command that fetches all data; empty for data in a local folder."""
+    """Returns the command that fetches all data; empty for data in a local folder."""
     data = task.dataset
     if not isinstance(data, TaskData) or data_source(data) is None:
         return ""

@@ -37,18 +37,23 @@ from mmeval.run.task_run import TaskRun
 log = logging.getLogger(__name__)
 
 MAX_RESTING_FACTOR = 4
-"""Maximum number of active slots, as a multiple of those that can send, while calls
-wait to be sent again. It bounds memory."""
+"""Maximum ratio of active slots to slots that can send, while calls wait for a retry.
+
+It bounds memory.
+"""
 MAX_SLOTS = 2**14
-"""Maximum number of slots that can send, whatever batch a backend takes. Each slot has
-a sample in memory."""
+"""Maximum number of slots that can send, for any batch size of a backend.
+
+Each slot keeps a sample in memory.
+"""
 
 
 class Generation:
     """Sends jobs to the model in concurrent slots, which take them from one iterator.
 
-    A slot carries one trial at a time from its prompt to its score rows. ``slots``
-    returns how many keep the model busy, which changes with the copies of the model.
+    A slot processes one trial at a time, from its prompt to its score rows. ``slots``
+    returns the number of slots that keep the model busy. It changes with the number of
+    copies of the model.
     """
 
     def __init__(
@@ -93,10 +98,11 @@ class Generation:
         await self._broker.leave()
 
     async def run(self, jobs: Iterator[TrialJob]) -> None:
-        """Run until the jobs are done. Raises the first error that ends the run.
+        """Runs until the jobs are done.
 
-        Before an error is raised, answers in flight may arrive; if the data cannot be
-        read further, trials in progress are scored.
+        Raises the first error that ends the run. Before an error is raised, answers in
+        flight may arrive. If the data cannot be read further, trials in progress are
+        still scored.
         """
         try:
             async with self._grace:
@@ -109,7 +115,7 @@ class Generation:
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
         except TimeoutError:
-            pass  # answers still in flight are given up
+            pass  # answers that are still in flight are lost
         finally:
             # the last answers may arrive while the run leaves
             if self._leaving is not None:
@@ -135,8 +141,10 @@ class Generation:
             await scorer.drain()
 
     def kept_before(self, jobs: Iterator[TrialJob]) -> Counter[ReplayState]:
-        """Numbers of trials with an answer in the journal, of trials to ask, and of
-        those that cannot be asked."""
+        """Counts trials by their state in the journal.
+
+        They have an answer, need one, or cannot be asked.
+        """
         counts: Counter[ReplayState] = Counter()
         for job in jobs:
             if job.sample.fault:
@@ -176,8 +184,10 @@ class Generation:
             self._active_slots -= 1
 
     def _fail(self, error: Exception) -> None:
-        """Stop sending calls. Calls in flight, which may be paid for, get some seconds
-        to arrive."""
+        """Stops sending calls.
+
+        Answers in flight, which may cost money, get some seconds to arrive.
+        """
         self.stop()
         if self._failure is None:
             self._failure = error
@@ -195,16 +205,18 @@ class Generation:
 
     @property
     def _spare_slots(self) -> int:
-        """Number of active slots above those that can send. The slot of a resting call
-        does not count, since it holds no connection."""
+        """Number of active slots in excess of the slots that can send.
+
+        The slot of a resting call does not count, since it uses no connection.
+        """
         resting = self._broker.roles[MODEL].observer.resting
         return self._active_slots - resting - self._sending_slots
 
     def _add_slots(self) -> None:
-        """Add slots for connections that resting calls or a new copy leave free.
+        """Adds slots for connections that resting calls or a new copy leave free.
 
-        Without an active slot the model is done, and the resting call is of a judge
-        with the same backend.
+        If no slot is active, the model has finished. Then the resting call belongs to a
+        judge with the same backend.
         """
         while (
             not self.stopping
@@ -263,7 +275,10 @@ class Generation:
     async def _ask_model(
         self, job: TrialJob, run: TaskRun, transcript: Transcript
     ) -> Trial | None:
-        """Ask the model one sample; None if the run is stopped before."""
+        """Requests the model's answer to a sample.
+
+        Returns None if the run is stopped first.
+        """
         scope = Scope(job.task.name, job.sample, job.repeat)
         output: Interleaved | None = None
         error: ErrorInfo | None = None
@@ -274,7 +289,7 @@ class Generation:
             error = failed.error
         except SampleError as sample_error:  # no prompt can be made of the sample
             error = ErrorInfo("bad_sample", str(sample_error))
-        # a medium of one sample; the others continue
+        # the error concerns a medium of this sample; other samples continue
         except (ContentError, MissingDataError) as unreadable:
             error = ErrorInfo("internal", str(unreadable))
         except StoppedError:

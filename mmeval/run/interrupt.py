@@ -1,5 +1,8 @@
-"""Ctrl-C, SIGTERM and SIGHUP: the first signal stops new work and waits for calls in
-flight, the second ends the run at once."""
+"""Handles Ctrl-C, SIGTERM and SIGHUP.
+
+The first signal stops new work and waits for calls in flight. The second ends the run
+at once.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +22,25 @@ from mmeval.system.signals import handled_by
 GRACE_SECONDS = 10.0
 """Seconds to wait for answers in flight after the first signal."""
 TURN_SECONDS = 0.1
-"""Length of one step of the wait. Steps are counted and not the time, since the machine
-may be suspended meanwhile."""
+"""Seconds of one step of the wait.
+
+Steps are counted instead of time, since the machine may be suspended during the wait.
+"""
 LOOK_SECONDS = 1.0
-"""Maximum delay of a signal that arrives just before the loop waits for its next
-event."""
+"""Maximum seconds until a signal is noticed.
+
+It may arrive just before the loop waits for its next event.
+"""
 STUCK_SECONDS = 2.0
-"""A loop that does not handle a signal within this time is stuck in one step."""
+"""Seconds after which a loop that has not handled a signal counts as stuck."""
 
 
 class Stoppable(Protocol):
-    """Work that can be stopped. ``in_flight`` is the number of sent calls without an
-    answer. ``leave`` does not wait for them; answers that arrived are kept."""
+    """Work that can be stopped.
+
+    ``in_flight`` is the number of sent calls without an answer. ``leave`` does not wait
+    for them, but keeps answers that have arrived.
+    """
 
     def stop(self) -> None: ...
 
@@ -41,11 +51,14 @@ class Stoppable(Protocol):
 
 
 _stops: dict[int, Callable[[], None]] = {}
-"""By identity of a thread that gets no signals: the function that stops its work."""
+"""The functions that stop the work of threads, by the identity of the thread.
+
+These threads receive no signals.
+"""
 
 
 def interrupt_thread(identity: int) -> None:
-    """Stop the work of another thread as Ctrl-C would; nothing if it is idle."""
+    """Stops the work of another thread as Ctrl-C would. Does nothing if it is idle."""
     stop = _stops.get(identity)
     if stop is not None:
         stop()
@@ -54,10 +67,10 @@ def interrupt_thread(identity: int) -> None:
 async def interruptible(
     work: Stoppable, coroutine: Coroutine[Any, Any, None], progress: Progress
 ) -> None:
-    """Run a coroutine until it ends or the user stops it. Raises Interrupted or its
-    error.
+    """Runs a coroutine until it ends or the user stops it.
 
-    Only the main thread gets signals; :func:`interrupt_thread` stops other threads.
+    Raises Interrupted, or the error of the coroutine. Only the main thread receives
+    signals. :func:`interrupt_thread` stops other threads.
     """
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
@@ -102,8 +115,10 @@ async def interruptible(
 
 @contextmanager
 def _handling_signals(note: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Call ``note`` for each terminating signal during the block, without a gap between
-    handlers."""
+    """Calls ``note`` for each terminating signal during the block.
+
+    There is no moment without a handler.
+    """
     if threading.current_thread() is threading.main_thread():
         with handled_by(note):
             yield

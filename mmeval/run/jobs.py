@@ -1,4 +1,4 @@
-"""Jobs: the trials of a run in order, by task, sample and repeat."""
+"""The jobs of a run: its trials in order of task, sample and repeat."""
 
 from __future__ import annotations
 
@@ -34,8 +34,11 @@ INSPECTED_SAMPLES = 20
 
 @dataclass(frozen=True, slots=True)
 class TrialJob:
-    """One trial to make. ``position`` is the index of the task in the run, ``index``
-    that of the sample in its data set."""
+    """A trial to run.
+
+    ``position`` is the index of the task in the run. ``index`` is the index of the
+    sample in its data set.
+    """
 
     position: int
     task: Task
@@ -47,7 +50,7 @@ class TrialJob:
 
 @dataclass(frozen=True, slots=True)
 class ChosenTrials:
-    """The trials of one task in this run: the taken samples, times the repeats."""
+    """The trials of one task in this run: each taken sample with all its repeats."""
 
     repeats: int
     taken: Collection[int]
@@ -64,13 +67,13 @@ class JobQueue:
     ) -> None:
         _check_draw(options)
         self.faults: dict[str, DataFault] = {}
-        """By task, why its data cannot be read further; filled by ``readable``."""
+        """Why data cannot be read further, by task; filled by ``readable``."""
         self.tasks = tasks
         self._media = media
         self._shard = options.shard
         self._choices = [SampleChoice(task, options) for task in tasks]
         self.chosen: dict[str, ChosenTrials] = {}
-        """By task, its trials; filled while jobs are read."""
+        """The chosen trials by task; filled while jobs are read."""
         for choice in self._choices:
             task = choice.task
             self.chosen[task.name] = ChosenTrials(task.repeats, choice.taken)
@@ -87,8 +90,11 @@ class JobQueue:
             yield from self._jobs(position)
 
     def readable(self) -> Iterator[TrialJob]:
-        """The jobs of each task up to the first unreadable row, which is recorded in
-        ``faults``. Raises StorageError, which concerns every task."""
+        """Yields the jobs of each task up to the first unreadable row.
+
+        The row is recorded in ``faults``. Raises StorageError, since it affects every
+        task.
+        """
         for position, task in enumerate(self.tasks):
             job_count = 0
             for item in readable(self._jobs(position)):
@@ -108,8 +114,11 @@ class JobQueue:
                 yield TrialJob(position, task, index, sample, line, repeat)
 
     def _written(self, index: int, sample: Sample) -> tuple[Sample, bytes]:
-        """The sample with its line. It becomes a bad sample if a medium cannot be read,
-        or if it cannot be written as JSON."""
+        """Returns the sample with its JSON line.
+
+        It becomes a bad sample if a medium cannot be read, or if it cannot be written
+        as JSON.
+        """
         try:
             return sample, self._line(sample)
         except (ContentError, MissingDataError) as error:
@@ -117,15 +126,15 @@ class JobQueue:
         except (TypeError, ValueError, RecursionError) as error:
             bad = without_content(
                 replace(sample, metadata={}),
-                f"sample {index} holds what JSON cannot: {error}",
+                f"sample {index} cannot be written as JSON: {error}",
             )
         return bad, self._line(bad)
 
     def samples(self, position: int) -> Iterator[tuple[int, Sample]]:
-        """The chosen samples of a task, or of its shard, with their indices in the data
-        set.
+        """Yields the chosen samples of a task with their indices in the data set.
 
-        Raises UsageError for a repeated id. A bad sample gets a new id instead.
+        With a shard, only its samples are included. Raises UsageError for a repeated
+        id. A bad sample with a repeated id gets a new id instead.
         """
         shard = self._shard
         ids: set[str] = set()
@@ -135,8 +144,8 @@ class JobQueue:
                 if sample.id in ids:
                     raise UsageError(
                         f"{self.tasks[position].name}: sample {index} repeats the id "
-                        f"{sample.id!r}. Ids must be unique; mmeval check lists "
-                        "repeated ones"
+                        f"{sample.id!r}. Ids must be unique; mmeval check lists all "
+                        "repeated ids"
                     )
                 ids.add(sample.id)
             elif sample.id in ids:  # no call has this id
@@ -145,8 +154,11 @@ class JobQueue:
                 yield index, sample
 
     def _line(self, sample: Sample) -> bytes:
-        """The sample as JSON. Media in memory, as from a parquet column, are stored, so
-        that the sample can be read again."""
+        """Returns the sample as a JSON line.
+
+        Media in memory, for example from a parquet column, are stored, so that the
+        sample can be read again.
+        """
         for content in sample.contents:
             for part in content.parts:
                 if part.media is not None and part.media.path is None:
@@ -154,13 +166,15 @@ class JobQueue:
         return sample.to_line()
 
     def size(self, position: int) -> int:
-        """Number of samples of a task to ask; an upper limit before its filter is
-        applied."""
+        """Returns the number of samples of a task in this run.
+
+        It is an upper limit before the task's filter is applied.
+        """
         size = self._choices[position].size
         return size if self._shard is None else self._shard.share(size)
 
     def total(self) -> int:
-        """Number of trials; an upper limit before filters are applied."""
+        """Returns the number of trials; an upper limit before filters are applied."""
         return sum(
             self.size(position) * task.repeats
             for position, task in enumerate(self.tasks)
@@ -172,10 +186,10 @@ class JobQueue:
         return all(choice.counted for choice in self._choices)
 
     def check(self) -> None:
-        """Raise UsageError if a task has no sample left, or no sample can be asked.
+        """Raises UsageError if a task has no sample left, or if no sample can be asked.
 
         Reads the data up to the first chosen sample that can be asked, or to the end if
-        samples are drawn.
+        samples are drawn at random.
         """
         for choice in self._choices:
             choice.check()
@@ -191,10 +205,10 @@ class JobQueue:
             )
 
     def doubts(self, *, scoring: bool) -> Iterator[Finding]:
-        """Findings for data whose size differs from the task file, and for first
-        samples that lack what scoring needs, such as a label or a rubric.
+        """Yields findings for too many rows, and for samples that cannot be scored.
 
-        Bad samples are reported when they are read.
+        Only the first samples are inspected. They may lack a label or a rubric that
+        scoring needs. Bad samples are reported when they are read.
         """
         for choice in self._choices:
             task = choice.task
@@ -205,31 +219,33 @@ class JobQueue:
                 yield from _never_scored(task, askable)
 
     def fewer(self) -> Iterator[Finding]:
-        """Findings for tasks whose data have fewer samples than expected, as far as
-        these are counted."""
+        """Yields findings for tasks whose data have fewer samples than expected.
+
+        Samples that were not counted are not compared.
+        """
         for choice in self._choices:
             rows = len(choice.dataset)
             yield from fewer_samples(choice.task, rows, choice.kept)
 
     def first(self, task: Task) -> list[Sample]:
-        """The first samples of a task that can be asked, whether chosen or not."""
+        """Returns the first samples of a task that can be asked, chosen or not."""
         for choice in self._choices:
             if choice.task is task:
                 return _askable(choice)
         return []
 
     def ahead(self) -> Iterator[TrialJob]:
-        """The first chosen samples of each task, of any shard."""
+        """Yields jobs for the first chosen samples of each task, of any shard."""
         for position, choice in enumerate(self._choices):
             for sample in choice.ahead(INSPECTED_SAMPLES):
                 yield TrialJob(position, choice.task, 0, sample, b"", 0)
 
     def dataset(self, position: int) -> Dataset:
-        """A task's data set, opened once."""
+        """Returns a task's data set, which is opened only once."""
         return self._choices[position].dataset
 
     def data(self) -> dict[str, dict[str, Any]]:
-        """By task, the record of its data: fingerprint, rows, source, subset."""
+        """Returns the record of each task's data: fingerprint, rows, source, subset."""
         records = {}
         for choice in self._choices:
             task, dataset, subset = choice.task, choice.dataset, choice.subset
@@ -246,7 +262,7 @@ class JobQueue:
         return records
 
     def unfinished(self) -> dict[str, UnfinishedTask]:
-        """By task, its progress if its data cannot be read to the end."""
+        """Returns the progress of each task whose data cannot be read to the end."""
         unfinished = {}
         for position, task in enumerate(self.tasks):
             fault = self.faults.get(task.name)
@@ -259,8 +275,10 @@ class JobQueue:
         return unfinished
 
     def subsets(self) -> dict[str, Subset]:
-        """By task, the subset of samples taken so far; without tasks taken as a
-        whole."""
+        """Returns the subset of samples taken so far, by task.
+
+        Tasks that are taken as a whole are left out.
+        """
         subsets = {}
         for choice in self._choices:
             subset = choice.subset
@@ -274,7 +292,7 @@ def _askable(choice: SampleChoice) -> list[Sample]:
 
 
 def _missing_labels(task: Task, samples: Sequence[Sample]) -> Iterator[Finding]:
-    """Findings for labels of the task file that some or all samples lack."""
+    """Yields findings for labels of the task file that some or all samples lack."""
     keys = [("breakdown", label) for label in task.breakdown]
     if task.cluster_key:
         keys.append(("cluster_key", task.cluster_key))
@@ -299,7 +317,7 @@ def _missing_labels(task: Task, samples: Sequence[Sample]) -> Iterator[Finding]:
 
 
 def _never_scored(task: Task, samples: Sequence[Sample]) -> Iterator[Finding]:
-    """Findings for metrics that cannot score an answer to any of the samples."""
+    """Yields findings for metrics that cannot score an answer to any of the samples."""
     for metric in task.metrics:
         if metric.unavailable or metric.bound.metric.check is None:
             continue
@@ -311,7 +329,7 @@ def _never_scored(task: Task, samples: Sequence[Sample]) -> Iterator[Finding]:
 
 
 def _check_draw(options: RunOptions) -> None:
-    """Raise UsageError for flags of a draw that have no effect."""
+    """Raises UsageError for flags of a random draw that have no effect."""
     flags = {
         "--sample_shuffle": options.sample_shuffle is not None,
         "--stratify": bool(options.stratify),
@@ -329,7 +347,10 @@ def _check_draw(options: RunOptions) -> None:
 
 
 class DataFault(NamedTuple):
-    """The error at which a task's data end, and the number of trials before it."""
+    """The error that stopped the reading of a task's data.
+
+    ``made`` is the number of trials before it.
+    """
 
     error: BaseException
     made: int

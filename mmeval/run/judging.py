@@ -1,5 +1,4 @@
-"""Judging: runs the program of each judged metric on each trial, with bounded
-concurrency."""
+"""Runs the program of each judged metric on each trial, with bounded concurrency."""
 
 from __future__ import annotations
 
@@ -38,9 +37,9 @@ log = logging.getLogger(__name__)
 class Judging:
     """Scores trials in the background, with enough concurrency to keep judges busy.
 
-    ``suspension`` records metrics whose judge is lost: they are left out from then on,
+    ``suspension`` records metrics whose judge is lost. They are left out from then on,
     while other metrics and the model continue. ``on_judged`` is called for each scored
-    answer. ``last`` is True if only judging is left; a lost judge is then reported once
+    answer. ``last`` is True if only judging remains. Then a lost judge is reported only
     at the end.
     """
 
@@ -74,17 +73,19 @@ class Judging:
         return sum(len(keys) for _, keys in self._postponed.values())
 
     def stop(self) -> None:
-        """Start no further trial. Trials in progress end with their answers in
-        flight."""
+        """Starts no further trial.
+
+        Trials in progress end once their answers in flight arrive.
+        """
         self._stopped = True
 
     async def offer(
         self, run: TaskRun, index: int, trial: Trial, trial_digest: str
     ) -> None:
-        """Judge a trial, or postpone it until ``drain`` if all judges are busy.
+        """Judges a trial, or postpones it until ``drain`` if all judges are busy.
 
-        So a model does not wait for a slower judge. Only the key of a postponed trial
-        is kept; the trial is read again from the folder.
+        This way, a model does not wait for a slower judge. Only the key of a postponed
+        trial is kept in memory. The trial is read again from the folder.
         """
         if self._to_judge(run, trial) and self._semaphore.locked():
             name = run.task.name
@@ -96,8 +97,10 @@ class Judging:
     async def add(
         self, run: TaskRun, index: int, trial: Trial, trial_digest: str
     ) -> None:
-        """Judge an answered trial once a judge is free. Raises errors that end the
-        run."""
+        """Judges an answered trial once a judge is free.
+
+        Raises errors that end the run.
+        """
         if self._failure is not None:
             raise self._failure
         if self._stopped or not self._to_judge(run, trial):
@@ -113,7 +116,10 @@ class Judging:
         task.add_done_callback(self._in_progress.discard)
 
     async def drain(self) -> None:
-        """Judge all trials, postponed ones included. Raises errors that end the run."""
+        """Judges all remaining trials, including postponed ones.
+
+        Raises errors that end the run.
+        """
         self._last = True
         while self._postponed:
             _, (run, keys) = self._postponed.popitem()
@@ -123,7 +129,7 @@ class Judging:
             raise self._failure
 
     async def settle(self) -> None:
-        """Wait until all trials in progress end."""
+        """Waits until all trials in progress end."""
         while self._in_progress:
             await asyncio.gather(*self._in_progress)
             # since Python 3.12, gather of ended tasks does not run their callbacks
@@ -188,9 +194,10 @@ class Judging:
         trial: Trial,
         trial_digest: str,
     ) -> dict[str, Score]:
-        """The scores of one judged metric. A failure affects only this metric.
+        """Returns the scores of one judged metric.
 
-        Equal requests share a verdict, also over repeats and tasks.
+        A failure affects only this metric. Equal requests share a verdict, even across
+        repeats and tasks.
         """
         part = f"score/{bound.name}-{run.judging_key(bound)}/{trial_digest[:12]}"
         scope = Scope(
@@ -232,10 +239,10 @@ class Judging:
 
 
 def _max_concurrency(broker: Broker, runs: Iterable[TaskRun]) -> int:
-    """Number of concurrent trials that keep the judges busy.
+    """Returns the number of concurrent trials that keep the judges busy.
 
-    Twice the calls of each judge, since a trial is also read, parsed and written, and
-    one burst of the model.
+    This is twice the number of calls of each judge, since a trial is also read, parsed
+    and written. The number of concurrent calls of the model is added.
     """
     called: set[str] = set()
     for run in runs:
@@ -256,8 +263,10 @@ def verdict_lines(
     metric: str,
     identities: Mapping[str, Mapping[str, Any]],
 ) -> bytes:
-    """The lines of a metric's sent calls for a trial. ``identities`` are those of the
-    roles."""
+    """Returns the lines that log a metric's sent calls for a trial.
+
+    ``identities`` maps roles to their identities.
+    """
     lines = []
     for exchange, key, params, answer_time in zip(
         transcript.exchanges,

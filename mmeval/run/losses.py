@@ -1,7 +1,8 @@
-"""Findings of a finished run: missing answers, missing scores, limits of its numbers.
+"""Findings of a finished run: missing answers and scores, and limits of its numbers.
 
-Missing answers come from unreadable data and failed trials. Limits are unreadable
-replies that count as a score, numbers without a value, and subsets of the samples.
+Answers are missing because of unreadable data and failed trials. Numbers are limited by
+unreadable replies that count as a score, by missing values, and by subsets of the
+samples.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ from mmeval.run.task_run import TaskRun
 from mmeval.store.paths import TrialFilter
 
 MAX_REASONS = 5
-"""Number of reasons of one number that are stated; the others are counted."""
+"""Number of reasons that are stated per number; the others are counted."""
 OTHERS = "other reasons"
 FLAGS_OF_CHOICE = {"shuffle": "sample_shuffle"}
-"""Flags that choose samples, by their names in records if these differ."""
+"""Names of flags that choose samples, by their names in records if these differ."""
 _FOR_THE_UNSURE = {
     "not_sure": "the switch not_sure gives a value",
     "repeats": "a larger switch repeats may find a majority",
 }
-"""Advice for unsure verdicts, by the switch of a judged metric that helps."""
+"""Advice about unsure verdicts, by the switch of a judged metric that helps."""
 COUNTED: Mapping[tuple[str, str], str] = {
     ("lost", "wrong"): "wrong",
     ("judge_failure", "lowest"): "the lowest grade",
@@ -46,12 +47,11 @@ COUNTED: Mapping[tuple[str, str], str] = {
     ): "the end of the scale, or the middle where they give no number",
     ("rubric", "overall"): "the end of the scale",
 }
-"""What an unreadable reply counts as, by the switch that makes it count and its
-value."""
+"""What an unreadable reply counts as, by a switch and its value."""
 
 
 def data_faults(faults: Mapping[str, DataFault]) -> Iterator[Finding]:
-    """Findings for tasks whose data cannot be read to the end."""
+    """Yields findings for tasks whose data cannot be read to the end."""
     for task, fault in faults.items():
         finding = finding_of(fault.error, Subject(task))
         is_of_data = finding.kind in ("bad_sample", "setting")
@@ -61,8 +61,11 @@ def data_faults(faults: Mapping[str, DataFault]) -> Iterator[Finding]:
 
 
 def lost_answers(tally: RunTally, again: str) -> Iterator[Finding]:
-    """Findings for trials without an answer. ``again`` is the command that asks them
-    again, given if that can help."""
+    """Yields findings for trials without an answer.
+
+    ``again`` is the command that repeats the requests. Findings contain it only if that
+    can help.
+    """
     yield from tally.bad.findings()
     failed = tally.failed - Counter(bad_sample=tally.bad.trials)
     for kind, count in failed.most_common():
@@ -84,7 +87,7 @@ def lost_answers(tally: RunTally, again: str) -> Iterator[Finding]:
 
 
 def unasked_findings(tally: RunTally) -> Iterator[Finding]:
-    """Findings for trials that the model does not support, in whole or in part."""
+    """Yields findings for trials that the model does not or only partly support."""
     for kinds, count in tally.partial.most_common():
         yield Finding(
             "partial",
@@ -98,8 +101,10 @@ def unasked_findings(tally: RunTally) -> Iterator[Finding]:
 
 
 def comparability_findings(outcome: RunOutcome) -> Iterator[Finding]:
-    """Findings for numbers that are not comparable with a paper's, or are of a subset
-    of the samples."""
+    """Yields findings for numbers that are not comparable with those of a paper.
+
+    Findings for numbers of a subset of the samples follow.
+    """
     for task in outcome.selection:
         causes: list[tuple[str, str]] = []
         if task.config.get("data") == "bundled":
@@ -137,11 +142,11 @@ def unscored_findings(
     *,
     again: str,
 ) -> Iterator[Finding]:
-    """Findings for numbers with unscored trials, by reason.
+    """Yields findings for numbers with unscored trials, by reason.
 
     Rows are read only for these numbers. Suspended numbers and missing pieces of
-    derived numbers are reported elsewhere. ``again`` is the command that tries again,
-    given if that can help.
+    derived numbers are reported elsewhere. ``again`` is the command that tries again.
+    Findings contain it only if that can help.
     """
     whole = [result for result in results if not result.slice]
     unscored_counts = {
@@ -167,7 +172,10 @@ def unscored_findings(
 
 
 def _unscored_count(result: Result) -> int:
-    """Number of unscored trials, without refused answers that the user leaves out."""
+    """Returns the number of unscored trials.
+
+    Refused answers that the user excludes do not count.
+    """
     return result.unscored - result.refused_unscored
 
 
@@ -203,10 +211,11 @@ def _findings_by_reason(
 def unread_replies(
     runs: Sequence[TaskRun], chosen: Mapping[str, TrialFilter]
 ) -> Iterator[Finding]:
-    """Findings for unreadable replies of judges that count as a score by a switch.
+    """Yields findings for unreadable judge replies that a switch counts as a score.
 
-    They are in the evidence of scores (``mmeval.metric.judge.verdict.UNREAD``). Rows
-    are read only for metrics with such a switch.
+    The evidence of scores records such replies
+    (``mmeval.metric.judge.verdict.UNREAD``). Rows are read only for metrics with such a
+    switch.
     """
     for (switch, value), counted_as in COUNTED.items():
         for run in runs:
@@ -235,8 +244,10 @@ def nothing_to_score(
     chosen: Mapping[str, TrialFilter],
     results: Iterable[Result],
 ) -> Iterator[Finding]:
-    """Findings for metrics with nothing to score, of tasks without any value. Rows are
-    read up to the first reason of each."""
+    """Yields findings for metrics with nothing to score, in tasks without any value.
+
+    Rows are read until each metric has a reason.
+    """
     whole = [result for result in results if not result.slice]
     with_numbers = {result.task for result in whole if result.scored}
     numbers: dict[str, list[str]] = {}
@@ -257,7 +268,7 @@ def nothing_to_score(
 def _first_reasons(
     folder: Path, trial_filter: TrialFilter, names: Collection[str]
 ) -> Iterator[tuple[str, str]]:
-    """The first reason of each number."""
+    """Yields the first reason of each number."""
     remaining = dict.fromkeys(names)
     for row in finished_rows(folder, trial_filter):
         for name in list(remaining):

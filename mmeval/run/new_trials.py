@@ -1,4 +1,4 @@
-"""The trials of a run that calls the model: their source and their progress."""
+"""The source and the progress of trials in a run that calls the model."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from mmeval.task.task import Selection, Task
 
 
 class NewTrials(TrialSource):
-    """Source of a run that calls the model.
+    """The source of the trials of a run that calls the model.
 
     Raises UsageError or MissingError if the run cannot start.
     """
@@ -148,8 +148,8 @@ class NewTrials(TrialSource):
         )
 
     def begin(self, run: OpenRun) -> NewTrialsRun:
-        # One slot for each call in flight: prompts and answers are handled by one
-        # thread, so more slots would only queue.
+        # One slot for each call in flight is enough. One thread handles all prompts
+        # and answers, so further slots would only wait.
         model = run.broker.roles[MODEL].role
         generation = Generation(
             run.tasks, run.broker, run.scorer, run.progress, slots=lambda: model.width
@@ -169,7 +169,7 @@ class NewTrials(TrialSource):
 def _standing_before(
     run: OpenRun, jobs: JobQueue, generation: Generation
 ) -> Counter[ReplayState]:
-    """Count the trials by their state before this process, and report it."""
+    """Counts the trials by their state before this process, and reports the counts."""
     journal = run.broker.journal
     earlier_sessions = len(run.folder.record["sessions"]) - 1
     is_resumed = len(journal) > 0 or earlier_sessions > 0
@@ -194,8 +194,10 @@ def _standing_before(
 
 
 class NewTrialsRun:
-    """Makes and scores the trials of a run. ``before`` counts trials by their state
-    before this process."""
+    """Runs and scores the trials of a run.
+
+    ``before`` counts trials by their state before this process.
+    """
 
     def __init__(
         self,
@@ -232,7 +234,7 @@ class NewTrialsRun:
         return f"{made:,} of {self._before.total():,} trials are made"
 
     def conclude(self) -> Conclusion:
-        """Raises the error of the data if no trial could be made."""
+        """Concludes the run. Raises the error of the data if no trial could be run."""
         jobs, faults, tally = self._jobs, self._jobs.faults, self.tally
         options, folder = self._options, self._run.folder
         if faults and not tally.made:
@@ -271,8 +273,11 @@ class NewTrialsRun:
         )
 
     def _asked_again(self) -> dict[str, Any]:
-        """Record damaged lines of the journal as asked again, once the run has all its
-        trials: a damaged line does not state its call."""
+        """Records that the calls of damaged journal lines were sent again.
+
+        This is known only once the run has all its trials, since a damaged line does
+        not state its call.
+        """
         damaged = self._run.broker.journal.damaged
         record = self._run.folder.record
         if not damaged or not self._has_all(record):
@@ -282,7 +287,7 @@ class NewTrialsRun:
         return {ASKED_AGAIN: sorted(digests)}
 
     def _has_all(self, record: Mapping[str, Any]) -> bool:
-        """True if this command covers all trials that the run folder records."""
+        """Returns True if this command covers all trials in the run folder."""
         own_tasks = {task.name for task in self._selection}
         if self._options.shard is not None or not own_tasks.issuperset(record["tasks"]):
             return False
@@ -295,7 +300,7 @@ class NewTrialsRun:
         return True
 
     def _shard_note(self) -> dict[str, Any]:
-        """The notes of a shard that the results of the whole run need."""
+        """Returns the notes of a shard that the results of the whole run need."""
         shard, run = self._options.shard, self._run
         if shard is None:
             return {}

@@ -1,4 +1,4 @@
-"""The options of a run, as made by the command line, a file or Python."""
+"""The options of a run, which the command line, a file or Python sets."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ REASONING_TAGS = ("<think>", "</think>")
 
 @dataclass(frozen=True)
 class BackendSpec:
-    """A backend by name and arguments. Equal specs share one instance.
+    """The name and arguments of a backend.
 
-    ``instance`` is an existing backend, which only Python can give.
+    Equal specs share one instance. ``instance`` is an existing backend, which only
+    Python code can pass.
     """
 
     name: str
@@ -42,7 +43,7 @@ class BackendSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoringOptions:
-    """The options of scoring. Each field is the flag of the same name."""
+    """The options of scoring. Each field corresponds to the flag of the same name."""
 
     roles: Mapping[str, BackendSpec] = field(default_factory=dict)
     max_connections: int = 64
@@ -53,21 +54,22 @@ class ScoringOptions:
     budget_tokens: int | None = None
     budget_calls: int | None = None
     model_cost_config: Path | None = None
-    """File with the user's prices, which come before those of mmeval."""
+    """File with the user's prices, which override those of mmeval."""
     max_calls_per_answer: int = MAX_CALLS
     """Maximum number of calls that an agent makes for one answer."""
     max_tokens_per_answer: int | None = None
     score_workers: int = 1
     engine: RayEngine | None = None
-    """The cluster that runs local models and scores; None for processes of this
-    machine."""
+    """The cluster that runs local models and scoring; None for this machine."""
     metric_device: str = AUTO_DEVICE
     """The device of metrics' models."""
     strict: bool = False
     max_unscored: float = 0.0
     bootstrap_iters: int = BOOTSTRAP_ITERS
-    """Number of resamples for a number whose standard error has no formula; 0 for no
-    standard error."""
+    """Number of bootstrap resamples for results whose standard error has no formula.
+
+    With 0, such results have no standard error.
+    """
 
     @property
     def answer_limits(self) -> AnswerLimits:
@@ -76,26 +78,28 @@ class ScoringOptions:
 
 @dataclass(frozen=True)
 class RunOptions(ScoringOptions):
-    """The options of a run, without its tasks. Each field is the flag of the same
-    name."""
+    """The options of a run, without its tasks.
+
+    Each field corresponds to the flag of the same name.
+    """
 
     model: BackendSpec
     output_path: Path
     run_id: str = ""
-    """Name of the run folder; empty for ``default``, which the same command reuses."""
+    """Name of the run folder; empty for ``default``."""
     model_tag: str = ""
     fresh: bool = False
     seed: int = 0
     limit: float | None = None
-    """Number of samples per task, or below 1 a share of the data set."""
+    """Number of samples per task, or a share of the data set if below 1."""
     offset: int = 0
     samples: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     sample_shuffle: int | None = None
-    """Seed of a random draw of ``limit`` samples; None takes the first ones."""
+    """Seed of a random draw of ``limit`` samples; None for the first samples."""
     stratify: tuple[str, ...] = ()
-    """Labels whose values share a draw equally."""
+    """Labels whose values are drawn in proportion to their frequency."""
     shard: Shard | None = None
-    """The shard of the chosen samples to ask, in its own folder; None for all."""
+    """The shard of the chosen samples, which has its own folder; None for all."""
     batch_size: BatchSize = AUTO
     """Maximum size of a micro-batch of local models."""
     use_cache: Path | None = None
@@ -103,11 +107,14 @@ class RunOptions(ScoringOptions):
     predict_only: bool = False
     command: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """All flags as in a configuration file, with secrets hidden, for the record."""
+    """All flags as in a configuration file, with secrets hidden.
+
+    The run records them.
+    """
 
     @property
     def chooses_samples(self) -> bool:
-        """True if a flag chooses among the samples of a task."""
+        """True if a flag selects some of the samples of a task."""
         by_count = self.limit is not None or self.offset > 0
         by_draw = self.sample_shuffle is not None or bool(self.stratify)
         return by_count or by_draw or bool(self.samples)
@@ -118,8 +125,8 @@ class RescoreOptions(ScoringOptions):
     """The options of ``mmeval score``.
 
     ``overrides`` may change switches, profile and skipped metrics. ``metrics`` are the
-    metrics to compute (empty for those of the run); a metric that no task of the run
-    lists is added to all its tasks.
+    metrics to compute; empty for the metrics of the run. A metric that no task of the
+    run lists is added to all tasks.
     """
 
     folder: Path
@@ -131,8 +138,11 @@ class RescoreOptions(ScoringOptions):
 
 @dataclass(frozen=True)
 class RunCounts:
-    """Numbers of trials of a run. ``kept`` trials were answered by an earlier process,
-    ``since`` a local time."""
+    """Numbers of trials of a run.
+
+    ``kept`` trials were answered by an earlier process. The oldest of these answers
+    arrived at the local time ``since``.
+    """
 
     kept: int = 0
     new: int = 0
@@ -149,7 +159,7 @@ class RunCounts:
 
 @dataclass(frozen=True)
 class UnfinishedTask:
-    """The progress of a task with missing trials: ``made`` of ``of``.
+    """The progress of a task with missing trials: ``made`` of ``of`` trials exist.
 
     ``of`` is None if a filter chooses the samples and they were not counted.
     """
@@ -172,24 +182,30 @@ class RunOutcome:
     seconds: float
     exit_code: int
     chosen: Mapping[str, TrialFilter] = field(default_factory=dict)
-    """By task, the filter of the run's trials. Its folder may have more."""
+    """The filter of the run's trials, by task.
+
+    Its folder may contain further trials.
+    """
     rows: Mapping[str, int] = field(default_factory=dict)
-    """By task, the number of samples in its data set."""
+    """The number of samples in the data set, by task."""
     subsets: Mapping[str, Subset] = field(default_factory=dict)
-    """By task, the subset of samples behind its numbers, unless all were taken."""
+    """The subset of samples that were taken, by task.
+
+    Tasks with all samples are left out.
+    """
     unfinished: Mapping[str, UnfinishedTask] = field(default_factory=dict)
     """The tasks with missing trials. A finished run has only tasks whose data cannot be
     read to the end."""
     roles: Mapping[str, BackendSpec] = field(default_factory=dict)
     """The roles besides the model."""
     score_sets: Mapping[str, Path] = field(default_factory=dict)
-    """By task, the folder of its score rows."""
+    """The folder of the score rows, by task."""
     bills: tuple[Bill, ...] = ()
     """Usage and cost of the run folder, by role and model, over all sessions."""
     judges: Mapping[str, list[JudgeVersion]] = field(default_factory=dict)
-    """By task, every version of a judge behind its scores."""
+    """All versions of judges that produced scores, by task."""
     left_aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By task, the metrics of the run that this scoring left out."""
+    """The metrics of the run that this scoring left out, by task."""
     metric_device: str = ""
     """The device of metrics' models; empty if no model was loaded."""
     findings: tuple[Finding, ...] = ()
@@ -197,8 +213,10 @@ class RunOutcome:
 
     @property
     def table_findings(self) -> tuple[Finding, ...]:
-        """The findings to show with the table: unsupported trials, and limits of the
-        numbers."""
+        """The findings to show with the table.
+
+        They concern unsupported trials and limits of the numbers.
+        """
         shown = []
         for finding in self.findings:
             is_note = finding.severity == "note"

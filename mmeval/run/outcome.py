@@ -1,4 +1,4 @@
-"""The outcome of a run: results of its score sets, judges, severities, last line."""
+"""Computes parts of a run's outcome: results, judges, severities and the last line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOST: tuple[Kind, ...] = (
     "refused",
     "unscored",
 )
-"""The kinds that ``--max_unscored`` tolerates."""
+"""The kinds of findings that ``--max_unscored`` tolerates."""
 
 
 def finished_results(
@@ -37,12 +37,11 @@ def finished_results(
     bootstrap_iters: int,
     suspended: Mapping[str, Collection[str]],
 ) -> list[Result]:
-    """Sort the score rows, and make the numbers of each task over its ``chosen``
-    trials.
+    """Sorts the score rows, and computes the numbers of each task's ``chosen`` trials.
 
-    Numbers are made by the scoring processes, so that this process does not import
-    their packages. Without a ``scorer`` there are none. ``suspended`` names, by task,
-    the numbers without a value because a judge was lost.
+    The scoring processes compute the numbers, so that this process does not import
+    their packages. Without a ``scorer`` there are no numbers. ``suspended`` contains,
+    by task, the numbers that have no value because a judge was lost.
     """
     calls: list[Callable[[], list[Result]]] = []
     for run in runs:
@@ -76,7 +75,10 @@ def score_folders(runs: Sequence[TaskRun]) -> dict[str, Path]:
 
 
 def judge_versions(runs: Sequence[TaskRun]) -> dict[str, list[JudgeVersion]]:
-    """By task with judged metrics, the versions of its judges."""
+    """Returns the versions of judges, by task.
+
+    Tasks without judged metrics are left out.
+    """
     versions = {}
     for run in runs:
         if run.judged and run.scores is not None:
@@ -85,9 +87,9 @@ def judge_versions(runs: Sequence[TaskRun]) -> dict[str, list[JudgeVersion]]:
 
 
 def worst_unscored(results: Iterable[Result]) -> int:
-    """The number of unscored trials of each task's worst metric, summed over tasks.
+    """Sums over tasks the unscored trials of each task's worst metric.
 
-    Refused answers that the user leaves out do not count.
+    Refused answers that the user excludes do not count.
     """
     worst: dict[str, int] = {}
     for result in results:
@@ -98,9 +100,10 @@ def worst_unscored(results: Iterable[Result]) -> int:
 
 
 def is_tolerated(counts: RunCounts, tolerated: float) -> bool:
-    """True if some trial could be asked, and at most ``tolerated`` have no score.
+    """Returns True if at most ``tolerated`` trials have no score.
 
-    ``tolerated`` is ``--max_unscored``: a count, or a share below 1.
+    Returns False if no trial could be asked. ``tolerated`` is ``--max_unscored``: a
+    count, or a share below 1.
     """
     if counts.none_asked:
         return False
@@ -113,8 +116,11 @@ def is_tolerated(counts: RunCounts, tolerated: float) -> bool:
 def with_severities(
     findings: Iterable[Finding], counts: RunCounts, *, tolerated: bool
 ) -> Iterator[Finding]:
-    """The findings of a run with their severities. Missing scores are warnings if
-    ``tolerated``. Unsupported trials are errors only if no trial could be asked."""
+    """Yields the findings of a run with their severities.
+
+    Missing scores are warnings if ``tolerated``. Unsupported trials are errors only if
+    no trial could be asked.
+    """
     for finding in findings:
         if finding.kind == "unsupported" and finding.severity != "note":
             is_error = counts.none_asked
@@ -126,7 +132,7 @@ def with_severities(
 
 
 def last_line(outcome: RunOutcome) -> str:
-    """The last line of a run with an exit code above 0: errors by kind."""
+    """Returns the last line of a run with an exit code above 0: errors by kind."""
     if outcome.exit_code == EXIT_OK:
         return ""
     counts: Counter[Kind] = Counter()

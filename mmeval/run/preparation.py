@@ -1,5 +1,7 @@
-"""Preparation of a run: folder, backends, data and checks, before anything is written
-or sent."""
+"""Prepares a run before anything is written or sent.
+
+It determines the folder, creates backends, opens data and checks them.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,10 @@ BEFORE = "before the run:"
 
 
 def run_path(options: RunOptions) -> Path:
-    """The folder of a run, ``<output_path>/<model>/<run_id>``, or of its shard."""
+    """Returns the folder of a run, or of its shard.
+
+    The folder of a run is ``<output_path>/<model>/<run_id>``.
+    """
     run = (
         options.output_path
         / file_name(model_name(options))
@@ -47,7 +52,7 @@ def run_path(options: RunOptions) -> Path:
 
 
 def other_folders(options: RunOptions) -> list[Path]:
-    """The other run folders whose answers a shard reuses."""
+    """Returns the other run folders whose answers a shard reuses."""
     return [] if options.shard is None else beside(run_path(options))
 
 
@@ -57,15 +62,19 @@ def check_folder(
     identity: Mapping[str, Any],
     answers: int,
 ) -> None:
-    """Raise IdentityChangedError if the run folder has another model or other settings,
-    and what ``check_merged`` raises. ``record`` is the run's."""
+    """Raises IdentityChangedError if the run folder has another model or settings.
+
+    Raises the errors of ``check_merged`` too. ``record`` is that of the run.
+    """
     check_identity(run_path(options), record, identity, answers)
     check_merged(options, record)
 
 
 def check_merged(options: RunOptions, record: Mapping[str, Any]) -> None:
-    """Raise UsageError for a whole run with unmerged shards, whose answers it would ask
-    again."""
+    """Raises UsageError for a whole run with shards that are not merged.
+
+    The run would repeat their requests.
+    """
     path = run_path(options)
     if (
         options.shard is None
@@ -79,8 +88,10 @@ def check_merged(options: RunOptions, record: Mapping[str, Any]) -> None:
 
 
 def model_name(options: RunOptions) -> str:
-    """The name of the model in folders and tables: its tag, else an argument, else the
-    backend's name."""
+    """Returns the name of the model in folders and tables.
+
+    This is its tag, else an argument, else the backend's name.
+    """
     args = options.model.args
     given_name = args.get("model") or args.get("pretrained") or args.get("name")
     return options.model_tag or str(given_name or options.model.name)
@@ -99,8 +110,10 @@ def prepare_run(
     options: RunOptions,
     media: MediaStore,
 ) -> PreparedRun:
-    """Create the backends and open the data. Raises UsageError or MissingError if the
-    run cannot start."""
+    """Creates the backends and opens the data.
+
+    Raises UsageError or MissingError if the run cannot start.
+    """
     try:
         specs = {MODEL: options.model, **options.roles}
         backends = Backends(specs, options.answer_limits)
@@ -123,10 +136,10 @@ def prepare_run(
 def check_backends(
     backends: Backends, tasks: Sequence[Task], *, scoring: bool = True
 ) -> list[Finding]:
-    """Findings for options that a role does not know, and for media that no backend can
-    describe.
+    """Returns findings for unknown options, and for media that no backend can describe.
 
-    Raises UsageError for a role that no task calls, or an unknown option of the model.
+    Raises UsageError for a role that no task calls, and for an unknown option of the
+    model.
     """
     check_roles(backends.named, tasks)
     findings = option_findings(backends.named, tasks)
@@ -138,8 +151,10 @@ def check_backends(
 def limits_and_prices(
     options: ScoringOptions, backends: Backends
 ) -> tuple[BudgetLimits, Prices]:
-    """The limits and prices of a run. Raises UsageError for a dollar budget if a price
-    is unknown."""
+    """Returns the limits and prices of a run.
+
+    Raises UsageError for a dollar budget if a price is unknown.
+    """
     limits = BudgetLimits(
         options.budget_usd, options.budget_tokens, options.budget_calls
     )
@@ -149,7 +164,7 @@ def limits_and_prices(
 
 
 def _foresee(model: AnyBackend, jobs: JobQueue) -> None:
-    """Pass the samples to a backend with recorded answers, for its checks."""
+    """Passes the samples to a backend with recorded answers, which checks them."""
     if not isinstance(model, WholeAnswers):
         return
 
@@ -166,8 +181,10 @@ def _foresee(model: AnyBackend, jobs: JobQueue) -> None:
 
 
 def run_identity(backends: Backends, options: RunOptions) -> dict[str, Any]:
-    """The identity of a run, which must not change when it continues: model, seed and
-    reasoning tags."""
+    """Returns the identity of a run: model, seed and reasoning tags.
+
+    It must not change when the run continues.
+    """
     tags = options.reasoning_tags
     return {
         **backends.identities(),

@@ -1,4 +1,4 @@
-"""Progress of a run: counts of trials, notes on answers, and reports."""
+"""The progress of a run: counts of trials, notes about answers, and reports."""
 
 from __future__ import annotations
 
@@ -26,23 +26,27 @@ _DIGITS = re.compile(r"\d+")
 
 @dataclass
 class AnswerNotes:
-    """Notes on the answers of a run, as numbers of trials. They are not errors: the
-    trials are scored."""
+    """Notes about the answers of a run, as numbers of trials.
+
+    They are not errors, and the trials are scored.
+    """
 
     answered: int = 0
     cut_off: int = 0
     only_reasoning: int = 0
-    """Trials with an answer that has reasoning only, without being cut off."""
+    """Number of trials whose answer has only reasoning, although it was not cut off."""
     refused: int = 0
-    """Trials with an answer that the model refused, in whole or in part."""
+    """Number of trials with an answer that the model refused, in whole or in part."""
     warned: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
-    """Trials by warning. Warnings that differ only in digits count under the first
-    one."""
+    """Number of trials by warning.
+
+    Warnings that differ only in digits count as the first of them.
+    """
     _words: dict[str, str] = field(default_factory=dict)
 
     def add(self, exchanges: Sequence[Exchange]) -> None:
-        """Count the exchanges of an answered trial."""
+        """Counts the exchanges of an answered trial."""
         self.answered += 1
         is_cut_off = is_only_reasoning = is_refused = False
         kept: list[Exchange] = []
@@ -70,7 +74,7 @@ class AnswerNotes:
             self.kinds.update(list(distinct))
 
     def findings(self) -> Iterator[Finding]:
-        """One finding for each note, and for each of the most frequent warnings."""
+        """Yields a finding for each note and each of the most frequent warnings."""
         causes: tuple[tuple[Kind, int, str, str], ...] = (
             ("cut_off", self.cut_off, LIMIT, "--gen_kwargs max_gen_toks=N"),
             (
@@ -117,7 +121,7 @@ class AnswerNotes:
 
 
 def _is_only_reasoning(response: Response) -> bool:
-    """True if an answer that was not cut off has only hidden reasoning."""
+    """Returns True if an answer that was not cut off has only hidden reasoning."""
     output = response.output
     if output is None or response.finish_reason != "stop" or not output.empty:
         return False
@@ -133,20 +137,20 @@ class RunTally:
     failed: Counter[str] = field(default_factory=Counter)
     unsupported: Counter[str] = field(default_factory=Counter)
     partial: Counter[str] = field(default_factory=Counter)
-    """Trials that were asked for fewer kinds, by the missing kinds."""
+    """Number of trials with fewer requested kinds, by the missing kinds."""
     reasons: dict[str, Counter[str]] = field(default_factory=dict)
-    """By kind of failure, the number of trials with each reason."""
+    """The number of trials with each reason, by kind of failure."""
     bad: BadSamples = field(default_factory=BadSamples)
     """Samples that cannot be asked. Their trials count as failed."""
     answer_notes: AnswerNotes = field(default_factory=AnswerNotes)
 
     @property
     def made(self) -> int:
-        """Trials that have ended, with or without an answer."""
+        """Number of trials that have ended, with or without an answer."""
         return self.kept + self.new + self.failed.total() + self.unsupported.total()
 
     def recall(self, error: ErrorInfo | None, left_out: Sequence[str]) -> None:
-        """Count a trial that a run folder has recorded."""
+        """Counts a trial that a run folder has recorded."""
         if error is None:
             self.kept += 1
             if left_out:
@@ -155,7 +159,7 @@ class RunTally:
             self.fail(error)
 
     def fail(self, error: ErrorInfo) -> None:
-        """Count a trial without an answer."""
+        """Counts a trial without an answer."""
         if error.kind == "unsupported":
             self.unsupported[error.message] += 1
         else:
@@ -168,13 +172,14 @@ class RunTally:
 class Progress(Protocol):
     """Receives the progress of a run.
 
-    - ``start``: number of trials in all, and of those kept from an earlier process
-    - ``judging``: only judging is left, of ``total`` trials; ``judged`` is called for
-      each judged trial, also before
-    - ``costs``: a function that returns the US dollars spent, or None without a price
-    - ``waiting``: the roles that all calls wait for; "" after the outage
-    - ``loading``: the model that is being loaded; with the seconds once it is loaded,
-      and without a model if it cannot be
+    - ``start``: number of all trials, and of trials kept from an earlier process
+    - ``judging``: only judging of ``total`` trials remains; ``judged`` is called for
+      each judged trial, even before
+    - ``costs``: a function that returns the US dollars spent, or None if no price is
+      known
+    - ``waiting``: the roles that all calls wait for; "" at the end of the outage
+    - ``loading``: the model that is being loaded, and the seconds once it is loaded; no
+      model if it cannot be loaded
     """
 
     def start(self, total: int, kept: int) -> None: ...
@@ -197,12 +202,11 @@ def opening(
     unaskable: bool = False,
     none_known: bool = False,
 ) -> str:
-    """The first line of a run: numbers of kept answers, with their time, and of answers
-    to ask.
+    """Returns the first line of a run, with the numbers of kept and missing answers.
 
-    ``exact`` is False if fewer may be asked: tasks may share calls, and filters may not
-    be applied yet. ``unaskable`` is True if some of the first samples cannot be asked,
-    ``none_known`` if none of them can.
+    ``exact`` is False if fewer answers may be requested, because tasks may share calls
+    and filters may not be applied yet. ``unaskable`` is True if some of the first
+    samples cannot be asked, ``none_known`` if none of them can.
     """
     when = f" from {since}" if since else ""
     facts = [f"answers kept: {kept:,}{when}"] if kept else []
@@ -216,5 +220,5 @@ def opening(
 
 
 def left_to_judge(count: int) -> str:
-    """The line of a run whose model finishes before its judge."""
+    """Returns the line for a run whose model finishes before its judge."""
     return f"the model is done; answers still to be judged: {count:,}"

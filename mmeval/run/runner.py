@@ -1,4 +1,4 @@
-"""The runner: make or read trials, score them, and aggregate the scores."""
+"""The runner makes or reads trials, scores them, and aggregates the scores."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def run(
     *,
     progress: Progress,
 ) -> RunOutcome:
-    """Run tasks: call the model, score the answers, aggregate the scores.
+    """Runs tasks: calls the model, scores the answers and aggregates the scores.
 
-    A second call continues the run and asks nothing twice. Raises UsageError or
-    MissingError before any call is sent, Interrupted if the user stops it. All answers
-    are kept in every case.
+    A second call continues the run and repeats no request. Raises UsageError or
+    MissingError before any call is sent, and Interrupted if the user stops it. All
+    answers are kept in every case.
     """
     path = run_path(options)
     words = task_words(options.settings, selection)
@@ -80,8 +80,10 @@ def run(
 
 @dataclass(frozen=True)
 class Runner:
-    """Runs one process on a run folder: scores the trials of a source and makes
-    numbers of them."""
+    """Runs a source of trials in a run folder.
+
+    Scores the trials and computes the numbers.
+    """
 
     path: Path
     model: str
@@ -91,8 +93,10 @@ class Runner:
     scoring: bool = True
 
     def run(self, prepare: Callable[[MediaStore], TrialSource]) -> RunOutcome:
-        """Run the source that ``prepare`` returns. Raises the errors of a run that
-        cannot start, BudgetSpentError and Interrupted."""
+        """Runs the source that ``prepare`` returns.
+
+        Raises the errors of a run that cannot start, BudgetSpentError and Interrupted.
+        """
         started = time.time()
         options = self.options
         media = MediaStore(self.path / "media")
@@ -237,7 +241,10 @@ def _run_trials(
     run: OpenRun,
     budget: Budget,
 ) -> TrialsRun:
-    """Run the trials of a source to their end. Raises BudgetSpentError, Interrupted."""
+    """Runs the trials of a source to their end.
+
+    Raises BudgetSpentError and Interrupted.
+    """
     with asyncio.Runner() as loop:
         trials = source.begin(run)
         budget.stop = trials.work.stop
@@ -266,7 +273,7 @@ async def _until_done(trials: TrialsRun, run: OpenRun) -> None:
 
 
 async def _flush_on_timer(trials: TrialsRun, run: OpenRun) -> None:
-    """Flush files to disk on a timer. An error stops the run."""
+    """Flushes files to disk on a timer. An error stops the run."""
     try:
         while True:
             await asyncio.sleep(SYNC_SECONDS)

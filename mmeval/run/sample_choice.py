@@ -1,4 +1,4 @@
-"""Choice of the samples of a task, by filter, index, limit, offset or draw."""
+"""Chooses the samples of a task by filter, index, limit, offset or random draw."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from mmeval.task.task import Task
 class SampleChoice:
     """The chosen samples of one task, read one at a time in data set order.
 
-    Iteration adds their indices to ``taken``. For a draw, or a share of filtered
-    samples, the data set is read once before.
+    Iteration adds their indices to ``taken``. For a random draw, or a share of filtered
+    samples, the whole data set is read first.
     """
 
     def __init__(self, task: Task, options: RunOptions) -> None:
@@ -35,8 +35,10 @@ class SampleChoice:
 
     @cached_property
     def dataset(self) -> Dataset:
-        """The data set, opened once. Raises UsageError if an index of ``--samples`` is
-        missing."""
+        """The data set, which is opened only once.
+
+        Raises UsageError if an index of ``--samples`` does not exist.
+        """
         dataset = self.task.dataset()
         for index in self._named or ():
             if not 0 <= index < len(dataset):
@@ -59,8 +61,7 @@ class SampleChoice:
 
     @cached_property
     def _max_samples(self) -> int:
-        """Maximum number of samples of the task, as far as is known without reading
-        them."""
+        """Maximum number of samples of the task that is known without reading them."""
         rows = len(self.dataset)
         if not self.task.filter:
             return rows
@@ -87,8 +88,10 @@ class SampleChoice:
 
     @property
     def subset(self) -> Subset | None:
-        """The subset of samples that was taken, and how; None for complete data without
-        flags."""
+        """The subset of samples that was taken, and how.
+
+        It is None if no flag chose samples and the data are complete.
+        """
         options = self._options
         ways = (
             ("samples", self._named is not None),
@@ -112,8 +115,10 @@ class SampleChoice:
 
     @property
     def _is_incomplete(self) -> bool:
-        """True if the data have fewer samples than the task file expects, as far as
-        these are counted."""
+        """True if the data have fewer samples than the task file expects.
+
+        Samples that were not counted are not compared.
+        """
         expected, kept = self.task.expected, self.kept
         if expected.rows is not None and len(self.dataset) < expected.rows:
             return True
@@ -122,8 +127,10 @@ class SampleChoice:
         return kept < expected.samples
 
     def check(self) -> None:
-        """Raise UsageError if no sample is left. Reads up to the first match of the
-        filter."""
+        """Raises UsageError if no sample is left.
+
+        Reads up to the first match of the filter.
+        """
         has_samples = self.size > 0
         if has_samples and self.task.filter:
             has_samples = next(self._chosen(), None) is not None
@@ -131,10 +138,10 @@ class SampleChoice:
             raise UsageError(f"{self.task.name}: {self._why_empty()}")
 
     def fault(self) -> str:
-        """The fault of the first chosen sample, if none of them can be asked.
+        """Returns the first sample's fault if none of the chosen samples can be asked.
 
-        Empty if one can be asked, or if an unreadable row comes before. Reads up to the
-        first sample that can be asked.
+        Returns an empty string if one can be asked, or if an unreadable row precedes
+        it. Reads up to the first sample that can be asked.
         """
         first = ""
         for item in readable(self._chosen()):
@@ -147,7 +154,7 @@ class SampleChoice:
         return first
 
     def ahead(self, count: int) -> list[Sample]:
-        """The first chosen samples; fewer if a row is unreadable."""
+        """Returns the first chosen samples; fewer if a row is unreadable."""
         samples: list[Sample] = []
         for item in readable(islice(self._chosen(), count)):
             if isinstance(item, LoaderFailure):  # it is reported when its row is read
@@ -157,8 +164,10 @@ class SampleChoice:
         return samples
 
     def first(self, count: int) -> list[Sample]:
-        """The first samples that the filter keeps, chosen or not; fewer if a row is
-        unreadable."""
+        """Returns the first samples that the filter keeps, whether chosen or not.
+
+        There are fewer if a row is unreadable.
+        """
         samples: list[Sample] = []
         for item in readable(islice(self._kept(), count)):
             if isinstance(item, LoaderFailure):  # it is reported when its row is read
@@ -209,7 +218,7 @@ class SampleChoice:
         self._counted = kept_count
 
     def _kept(self) -> Iterator[tuple[int, Sample]]:
-        """The samples that the task's filter keeps."""
+        """Yields the samples that the task's filter keeps."""
         for index, sample in enumerate(rows_of(self.dataset)):
             if self.task.selected(sample):
                 yield index, sample
@@ -249,8 +258,7 @@ class SampleChoice:
 
     @property
     def kept(self) -> int | None:
-        """Number of samples that the task has; None if its filter keeps an unknown
-        number."""
+        """Number of samples of the task; None if a filter keeps an unknown number."""
         if self._draw is not None:
             return len(self._order)
         return self._counted if self.task.filter else len(self.dataset)
@@ -267,7 +275,7 @@ class SampleChoice:
             flags.append(f"--offset {self._options.offset}")
         advice = f"change {' or '.join(flags)}" if flags else "check its data"
         rows = len(self.dataset)
-        reason = f"no sample is left of {rows} in its data set; {advice}"
+        reason = f"none of the {rows} samples in its data set is left; {advice}"
         unknown = set(self.task.filter)
         for sample in rows_of(self.dataset) if unknown else ():
             unknown -= set(sample.metadata)

@@ -31,8 +31,10 @@ from mmeval.task.task import Task
 
 @dataclass(frozen=True)
 class OpenRun:
-    """An open run folder with its broker, tasks and scorer; ``scorer`` is None if
-    nothing is scored."""
+    """An open run folder with its broker, tasks and scorer.
+
+    ``scorer`` is None if nothing is scored.
+    """
 
     folder: RunFolder
     broker: Broker
@@ -51,7 +53,7 @@ class Conclusion:
     """The facts about finished trials that the outcome of a run needs."""
 
     chosen: Mapping[str, TrialFilter]
-    """By task, the filter of trials that count."""
+    """The filter of trials that count, by task."""
     again: str
     """The command that scores the remaining trials."""
     losses: tuple[Finding, ...]
@@ -62,7 +64,7 @@ class Conclusion:
     unfinished: Mapping[str, UnfinishedTask]
     left_aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     metric_device: str | None = None
-    """The device of metrics' models, if another process has loaded them."""
+    """The device of metrics' models if another process loaded them, else None."""
 
 
 class TrialsRun(Protocol):
@@ -79,37 +81,42 @@ class TrialsRun(Protocol):
     def suspension(self) -> Suspension: ...
 
     async def run(self) -> None:
-        """Score every trial. Raises the first error that ends the run."""
+        """Scores every trial. Raises the first error that ends the run."""
 
     def so_far(self) -> str:
-        """The progress of the run, for the error of a spent budget."""
+        """Returns the progress of the run, which the error of a spent budget states."""
 
     def conclude(self) -> Conclusion:
-        """Record in the folder that ``run`` has ended."""
+        """Records in the folder that ``run`` has ended."""
 
 
 class TrialSource(Protocol):
-    """The source of a run's trials: new trials, or recorded ones of a folder."""
+    """The source of a run's trials: new trials, or recorded trials of a folder."""
 
     backends: Backends
     roles: Mapping[str, BackendSpec]
     """The roles besides the model."""
     data: Mapping[str, Mapping[str, Any]]
-    """By task, the record of its data."""
+    """The record of the data, by task."""
     others: Sequence[Path]
     """Other run folders whose answers are reused."""
     makes_trials: bool
     batch_size: BatchSize
 
     def claim(self) -> RunFolder:
-        """Open and lock the run folder. Raises RunLockedError, and IdentityChangedError
-        if one of the others has answers of another model."""
+        """Opens and locks the run folder.
+
+        Raises RunLockedError, and IdentityChangedError if one of ``others`` has answers
+        of another model.
+        """
 
     def open(self, folder: RunFolder, journal: Journal) -> Broker:
-        """Record this session in the folder, and create the broker, still without
-        roles. Raises IdentityChangedError."""
+        """Records this session in the folder, and creates the broker without roles.
+
+        Raises IdentityChangedError if the model or its settings changed.
+        """
 
     def task_run(self, task: Task, plan: ScoringPlan) -> TaskRun:
-        """A task in the folder, with its score set."""
+        """Returns a task in the folder, with its score set."""
 
     def begin(self, run: OpenRun) -> TrialsRun: ...

@@ -1,6 +1,6 @@
-"""Suspended scoring after a judge is lost during a run.
+"""Suspends scoring after a judge is lost during a run.
 
-Earlier verdicts are kept, and one command requests the missing ones later.
+Earlier verdicts are kept, and one command requests the missing verdicts later.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from mmeval.system.secrets import hidden_names, without_secrets
 from mmeval.task.task import Task
 
 _PLAIN = re.compile(r"[A-Za-z_./~][\w./:@+~-]*")
-"""Matches a text that needs no quotes among the arguments of a role."""
+"""Matches a value that needs no quotes among the arguments of a role."""
 _WORDS = ("true", "false", "null", "none")
 
 
 @dataclass
 class Suspension:
-    """The suspended numbers by task, and the reasons; at first empty."""
+    """The suspended numbers by task, and the reasons."""
 
     outputs: dict[str, set[str]] = field(default_factory=dict)
-    """By task, the names of its suspended numbers."""
+    """The names of suspended numbers, by task."""
     losses: list[RoleLostError] = field(default_factory=list)
-    """The errors of lost roles, each once."""
+    """The errors of lost roles, without duplicates."""
 
     def add(
         self,
@@ -46,7 +46,10 @@ class Suspension:
         *,
         with_it: Collection[str] = (),
     ) -> bool:
-        """Suspend a metric and the numbers made of it. Returns True for a new loss."""
+        """Suspends a metric and the numbers computed from it.
+
+        Returns True for a new loss.
+        """
         self.outputs.setdefault(task, set()).update(bound.metric.outputs, with_it)
         if any(lost.reason == loss.reason for loss in self.losses):
             return False
@@ -57,8 +60,10 @@ class Suspension:
         return not self.outputs.get(task, set()).isdisjoint(bound.metric.outputs)
 
     def findings(self, results: Iterable[Result], again: str) -> Iterator[Finding]:
-        """Findings for suspended numbers. ``again`` is the command that requests only
-        the missing verdicts."""
+        """Yields findings for suspended numbers.
+
+        ``again`` is the command that requests only the missing verdicts.
+        """
         for result in results:
             if not result.suspended or result.slice:
                 continue
@@ -86,10 +91,10 @@ def score_command(
     roles: Mapping[str, BackendSpec],
     recorded: Collection[str] = (),
 ) -> str:
-    """The command ``mmeval score`` with the judges of a run, secrets hidden.
+    """Returns the command ``mmeval score`` with the judges of a run, secrets hidden.
 
-    ``recorded`` roles are in the folder and are left out of the command, except a role
-    with a secret, which is not stored.
+    Roles in ``recorded`` are stored in the folder and left out of the command. A role
+    with a secret is included, since secrets are not stored.
     """
     tasks = list(tasks)
     words = ["mmeval", "score", str(folder)]
@@ -107,7 +112,7 @@ def score_command(
 def scoring_roles(
     tasks: Iterable[Task], roles: Mapping[str, BackendSpec]
 ) -> Iterator[str]:
-    """The roles that metrics call, and those that agents among them call."""
+    """Yields the roles that metrics call, and those that agents among them call."""
     bounds = [metric.bound for task in tasks for metric in task.metrics]
     judges = [role for bound in bounds for role in bound.called_roles(roles)]
     called = with_called_roles(judges, lambda role: roles_of(roles, role))
@@ -115,12 +120,12 @@ def scoring_roles(
 
 
 def role_words(role: str, spec: BackendSpec) -> str:
-    """A role as ``--role`` takes it, secrets hidden."""
+    """Returns a role as a value of ``--role``, with secrets hidden."""
     return ",".join((f"{role}={spec.name}", *spelt_args(spec.args)))
 
 
 def spelt_args(args: Mapping[str, Any]) -> Iterator[str]:
-    """The arguments of a backend for a command line, secrets hidden."""
+    """Yields the arguments of a backend for a command line, with secrets hidden."""
     for name, value in without_secrets(args).items():
         if not isinstance(value, str):
             text = json.dumps(value)

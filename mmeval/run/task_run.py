@@ -1,4 +1,4 @@
-"""One task of a run: its records, its score set and its judged metrics."""
+"""A task of a run, with its records, score set and judged metrics."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from mmeval.task.derived_entries import derived_outputs, piece_ranges
 from mmeval.task.task import Task
 
 USUAL_PROTOCOL = "single"
-"""The default protocol, which the definition of a score set leaves out."""
+"""The default protocol, which the definition of a score set omits."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class TaskRun:
     - ``judged``: the metrics that call a role
     - ``spellings``: the task's own forms of placeholders
     - ``gives``: output kinds of the model under test; None if it is not called
-    - ``whole``: the model has whole answers, so the protocol is not followed
-    - ``blocks``: answers are recorded as blocks
+    - ``whole``: True if the model has whole answers, so that the protocol is not run
+    - ``blocks``: True if answers are recorded as blocks
     - ``present``: the roles of the run
-    - ``convert``: routes by which the model gets fewer inputs than a sample has
+    - ``convert``: routes that reduce the inputs of a sample for the model
     """
 
     task: Task
@@ -58,21 +58,25 @@ class TaskRun:
     convert: tuple[Route, ...] = ()
 
     def wanted(self, sample: Sample) -> tuple[PartKind, ...]:
-        """The kinds to request. If the task allows partial output, those that the model
-        can give; all kinds if it can give none, so that the sample is unsupported."""
+        """Returns the kinds to request.
+
+        If the task allows partial output, these are the kinds that the model can
+        generate. If it can generate none, all kinds are requested, so that the sample
+        is unsupported.
+        """
         kinds = self.task.output_kinds(sample)
         if not self.task.partial_output or self.gives is None:
             return kinds
         return tuple(kind for kind in kinds if kind in self.gives) or kinds
 
     def left_out(self, sample: Sample) -> tuple[PartKind, ...]:
-        """The kinds of the task that are not requested from the model."""
+        """Returns the kinds of the task that are not requested from the model."""
         requested = self.wanted(sample)
         task_kinds = self.task.output_kinds(sample)
         return tuple(kind for kind in task_kinds if kind not in requested)
 
     def program(self, sample: Sample) -> Program[Interleaved]:
-        """The program that asks the model a sample."""
+        """Returns the program that requests the model's answer to a sample."""
         task = self.task
         protocol = single if self.whole else task.protocol
         model = Role(MODEL, convert=self.convert)
@@ -82,8 +86,11 @@ class TaskRun:
         )
 
     def recorded(self, result: object) -> Interleaved:
-        """The result of a protocol as the task records it: with its own placeholders,
-        and as blocks. Raises TypeError for anything but an answer."""
+        """Converts the result of a protocol to the form that the task records.
+
+        This concerns the task's own placeholders, and blocks. Raises TypeError if the
+        result is not an answer.
+        """
         if not isinstance(result, Interleaved):
             raise TypeError(
                 f"the protocol {self.task.protocol_name!r} returned "
@@ -96,13 +103,14 @@ class TaskRun:
         return result.blocks() if self.blocks else result
 
     def role(self, name: str) -> Role:
-        """A role with the generation parameters of the task file and the variants of
-        the run."""
+        """Returns a role with the task's parameters and the run's variants."""
         return role_for(name, self.task.roles, self.present)
 
     def judging_key(self, bound: BoundMetric) -> str:
-        """A digest of the requests of a judged metric: its definition and the
-        parameters of its roles."""
+        """Returns a digest that identifies the requests of a judged metric.
+
+        It covers the definition of the metric and the parameters of its roles.
+        """
         params = {}
         for name in bound.called_roles(self.present):
             params[name] = self.role(name).params.to_json()
@@ -112,7 +120,7 @@ class TaskRun:
         return digest(key)[:12]
 
     def follows_from(self, bound: BoundMetric) -> set[str]:
-        """The outputs that are made of those of a metric."""
+        """Returns the outputs that are computed from those of a metric."""
         return derived_outputs(self.task.metrics, bound.metric.outputs)
 
     def deliver(self, rows: bytes) -> None:
@@ -124,11 +132,11 @@ class TaskRun:
         self.scores.verdicts.add(lines)
 
     def has_fixed_score(self, trial: Trial) -> bool:
-        """True if a rule for empty or refused answers gives the score."""
+        """Returns True if a rule for empty or refused answers determines the score."""
         return fixed_score(trial, self.plan) is not None
 
     def left_to_judge(self) -> int:
-        """Number of recorded answers without scores; 0 without a judged metric."""
+        """Returns the number of answers to judge; 0 without a judged metric."""
         if not self.judged or self.scores is None:
             return 0
         return sum(not self.scores.covers(*key) for key in self.records.answered())
@@ -140,7 +148,7 @@ class TaskRun:
 
 
 def _empty_if_refused(protocol: Program[Interleaved]) -> Program[Interleaved]:
-    """A protocol that returns an empty answer if a refused reply ends it."""
+    """Runs a protocol, and returns an empty answer if a refused reply ends it."""
     try:
         return (yield from protocol)
     except CallFailed as failed:
@@ -159,7 +167,7 @@ def task_run(
     data: str = "",
     scoring: bool = True,
 ) -> TaskRun:
-    """A task in a run folder; ``backends`` are those of the run by role.
+    """Creates a task in a run folder; ``backends`` are those of the run by role.
 
     The user's ``params`` of a role override those of the task. The key of the score set
     covers the judges and ``data``, the fingerprint of the data.
@@ -198,14 +206,14 @@ def task_run(
 
 
 def judged_metrics(task: Task) -> tuple[BoundMetric, ...]:
-    """The available metrics of a task that call a role."""
+    """Returns the available metrics of a task that call a role."""
     available = [metric for metric in task.metrics if not metric.unavailable]
     bounds = [metric.bound for metric in available]
     return tuple(bound for bound in bounds if bound.metric.judged)
 
 
 def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:
-    """The plan of a task for the scoring processes."""
+    """Returns the plan of a task for the scoring processes."""
     plain = []
     judged_outputs: list[str] = []
     unavailable: dict[str, str] = {}
@@ -236,8 +244,10 @@ def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:
 def score_definition(
     task: Task, backends: Mapping[str, AnyBackend], data: str = ""
 ) -> dict[str, Any]:
-    """Everything but answers that the numbers of a task depend on. Its digest names the
-    score set."""
+    """Returns everything, except answers, that the numbers of a task depend on.
+
+    The digest of this definition names the score set.
+    """
     called: set[str] = set()
     outputs: list[str] = []
     metrics = []

@@ -1,4 +1,4 @@
-"""Output kinds that a model may have and its arguments do not declare."""
+"""Finds output kinds that a model may have and that its arguments do not declare."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def undeclared(
     capabilities: Capabilities,
     model: BackendSpec,
 ) -> Iterator[Finding]:
-    """Findings for kinds that are not requested from a model, because its arguments do
-    not declare them or a tool is missing.
+    """Yields findings for output kinds that are not requested from a model.
 
-    These are for tasks with partial output. For other tasks the samples are
-    unsupported, with the same advice.
+    Its arguments do not declare them, or a tool is missing. Only tasks with partial
+    output have such findings. The samples of other tasks are unsupported, with the same
+    advice.
     """
     missing_kinds: dict[str, list[PartKind]] = {}
     for task in tasks:
@@ -55,18 +55,20 @@ def undeclared(
         subject = Subject(name, role=MODEL)
         for kind in kinds:
             if kind in capabilities.by_role:
-                cause = f"not asked for {kind}, for which it has no tool"
+                cause = f"it is not asked for {kind}, because it has no tool for it"
                 role = f"--role {capabilities.by_role[kind]}=BACKEND"
                 yield Finding("unsupported", subject, cause=cause, remedy=role)
         declarable_kinds = [kind for kind in kinds if kind in may_declare]
         if declarable_kinds:
             names = ", ".join(declarable_kinds)
-            cause = f"not asked for {names}: its arguments declare none"
+            cause = (
+                f"it is not asked for {names}, because its arguments do not declare it"
+            )
             yield Finding("unsupported", subject, cause=cause, remedy=remedy)
 
 
 def declarable(capabilities: Capabilities, model: BackendSpec) -> Collection[PartKind]:
-    """The kinds that the argument can declare; none if the user gives it already."""
+    """Returns the kinds that the argument can declare; none if the user has set it."""
     return () if OUTPUTS in model.args else capabilities.declarable
 
 

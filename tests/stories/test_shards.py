@@ -331,7 +331,7 @@ def test_an_answer_whose_row_of_scores_was_lost_is_reported(shards: Shards) -> N
     merged = shards.merge()
     assert (
         merged.code,
-        "subset  ask  1  answers of the shards without a score row" in merged.err,
+        "subset  ask  1  some answers of the shards have no score row" in merged.err,
     ) == (3, True), merged.err
 
 
@@ -376,7 +376,10 @@ def test_a_shard_that_holds_other_trials_than_it_recorded_is_refused(
     trials.write_bytes(b"".join(sealed(to_line(row)) for row in rows))
     refused = shards.merge()
     assert refused.code == 2
-    assert "shard 1/2 has other trials of ask than it recorded" in refused.error
+    assert (
+        "the trials of ask in shard 1/2 differ from those that it recorded"
+        in refused.error
+    )
 
 
 def test_a_merge_of_a_shard_without_its_answers_is_refused_with_its_numbers(

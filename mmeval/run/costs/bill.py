@@ -1,4 +1,4 @@
-"""The bill of a run, as text and as JSON."""
+"""Renders the bill of a run as text and as JSON."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from mmeval.store.spending import CallTotals
 
 
 def spent_words(bills: Sequence[Bill]) -> str:
-    """One line: ``calls: 1,203, tokens in: 84,210, out: 9,120, 0.30 USD``.
+    """Returns one line: ``calls: 1,203, tokens in: 84,210, out: 9,120, 0.30 USD``.
 
-    Models without a price are named if other prices are known. Without any price, the
-    amount is left out.
+    Models without a price are named if other prices are known. If no price is known,
+    the amount is left out.
     """
     total = sum((bill.spent for bill in bills), CallTotals())
     words = [f"calls: {total.calls:,}"]
@@ -36,19 +36,21 @@ def spent_words(bills: Sequence[Bill]) -> str:
 
 
 def known_dollars(bills: Iterable[Bill]) -> float | None:
-    """The total in US dollars of bills with a price, without local models; None if no
-    price is known."""
+    """Returns the total of the bills with a price, in US dollars.
+
+    Local models are left out. Returns None if no price is known.
+    """
     billed = [bill.usd for bill in bills if not bill.endpoint.local]
     amounts = [usd for usd in billed if usd is not None]
     return sum(amounts) if amounts else None
 
 
 def spent_json(bills: Sequence[Bill]) -> dict[str, Any]:
-    """The bill over all sessions of the folder.
+    """Returns the bill over all sessions of the folder.
 
     ``{"usd", "calls", "input_tokens", "output_tokens", "images", "by_role": [...]}``,
-    and ``"videos"`` if there are any. ``usd`` is null if a price is unknown; ``prices``
-    is the source of a price.
+    and ``"videos"`` if there are any. ``usd`` is null if a price is unknown. ``prices``
+    is the source of a role's price.
     """
     amounts = []
     by_role = []
@@ -82,5 +84,5 @@ def _counts(spent: CallTotals) -> dict[str, int]:
 
 
 def dollars(amount: float) -> str:
-    """An amount with two decimal places, or six below one cent."""
+    """Formats an amount with two decimal places, or six below one cent."""
     return f"{amount:.2f} USD" if amount >= 0.01 or not amount else f"{amount:.6f} USD"

@@ -1,11 +1,12 @@
-"""Budget of a run folder: no call is sent after it is spent.
+"""The budget of a run folder.
 
-Every attempt of every role counts, over all sessions of the folder: the journal records
-earlier usage. A call is sent if the amount spent, the expected cost of the calls in
-flight (the mean of earlier calls) and its own expected cost are within the limit.
-Otherwise it waits until a call in flight ends. So a limit can only be exceeded by the
-cost of calls in flight above the mean. The limit of calls is never exceeded. Calls of a
-model are sent one at a time until its first answer shows their cost.
+No call is sent after it is spent. Every attempt of every role counts, over all sessions
+of the folder, since the journal records earlier usage. The cost of a call is expected
+to be the mean of earlier calls. A call is sent if the amount spent, the expected cost
+of the calls in flight and its own expected cost together are within the limit.
+Otherwise it waits until a call in flight ends. Therefore a limit is exceeded only if
+calls in flight cost more than the mean. The limit of calls is never exceeded. Calls to
+a model are sent one at a time until its first answer shows their cost.
 """
 
 from __future__ import annotations
@@ -35,8 +36,10 @@ Send = Callable[[Request, CallContext], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class BudgetLimits:
-    """The limits of a run, each or None: US dollars, tokens (in and out), calls (every
-    attempt)."""
+    """The limits of a run; None for no limit.
+
+    They are US dollars, tokens (input and output) and calls (every attempt).
+    """
 
     usd: float | None = None
     tokens: int | None = None
@@ -52,7 +55,7 @@ class BudgetLimits:
 
 
 class BudgetSpentError(MmevalError):
-    """A limit was reached. All answers are kept."""
+    """A budget limit was reached. All answers are kept."""
 
     exit_code = EXIT_INCOMPLETE
 
@@ -60,8 +63,10 @@ class BudgetSpentError(MmevalError):
 def check_prices(
     limits: BudgetLimits, prices: Prices, backends: Mapping[str, AnyBackend]
 ) -> None:
-    """Raise UsageError, with the line to add, for a dollar budget if a price is
-    unknown."""
+    """Raises UsageError for a dollar budget if a price is unknown.
+
+    The message contains the line to add to the price file.
+    """
     endpoints = []
     for role, backend in backends.items():
         if is_billed(backend):
@@ -75,8 +80,11 @@ def check_prices(
 def _prices_of(
     endpoints: Collection[ModelEndpoint], limits: BudgetLimits, prices: Prices
 ) -> dict[ModelEndpoint, Price]:
-    """The price of each endpoint; zero without a dollar budget. Raises UsageError, with
-    a line to add for each model without a price."""
+    """Returns the price of each endpoint; zero without a dollar budget.
+
+    Raises UsageError if a price is unknown. The message contains the line to add for
+    each model.
+    """
     if limits.usd is None:
         return dict.fromkeys(endpoints, FREE)
     price_of: dict[ModelEndpoint, Price] = {}
@@ -108,7 +116,7 @@ class _Cost(NamedTuple):
 
 @dataclass
 class _Account:
-    """The usage of one backend's calls in this folder, earlier sessions included."""
+    """The usage of one backend's calls in this folder, including earlier sessions."""
 
     name: str
     price: Price
@@ -126,11 +134,11 @@ class _Account:
 
 
 class Budget:
-    """Enforces the limits of a run folder. ``spending`` is its usage so far.
+    """Enforces the limits of a run folder.
 
-    ``stop`` is called when a limit prevents a call; then no further call is sent. This
-    waits for the calls in flight, since stopping would also stop those that still wait
-    for others in a batch.
+    ``spending`` is its usage so far. ``stop`` is called when a limit prevents a call.
+    After that, no further call is sent. It is called only when no call is in flight,
+    since stopping would also stop calls that still wait for others in a batch.
     """
 
     def __init__(
@@ -139,8 +147,7 @@ class Budget:
         prices: Prices,
         spending: Spending,
     ) -> None:
-        """Raises UsageError for a dollar budget if a price of earlier calls is
-        unknown."""
+        """Raises UsageError for a dollar budget if an earlier call has no price."""
         self.limits = limits
         self.stop: Callable[[], None] = lambda: None
         self.reached = False
@@ -154,8 +161,7 @@ class Budget:
         self._call_ended = asyncio.Event()
 
     def watch(self, roles: Mapping[str, BackendRuntime]) -> None:
-        """Make calls of these roles wait until they fit the limits, if there are
-        any."""
+        """Makes calls of these roles wait until they fit the limits, if any are set."""
         if not self.limits:
             return
         # if roles share a backend, the last role names it
@@ -175,7 +181,7 @@ class Budget:
             )
 
     def findings(self) -> Iterator[Finding]:
-        """A finding for a reached limit, with the flags that raise it."""
+        """Yields a finding if a limit is reached, with the flags that raise it."""
         spent = self._spent_limits
         if not spent:
             return
@@ -189,7 +195,10 @@ class Budget:
         )
 
     def spent_error(self, so_far: str) -> BudgetSpentError:
-        """The error that ends a run at a limit. ``so_far`` states its progress."""
+        """Returns the error that ends a run at a limit.
+
+        ``so_far`` states its progress.
+        """
         (finding,) = self.findings()
         return BudgetSpentError(
             f"{finding.cause}. {so_far}, and all answers are kept: raise the budget "
@@ -235,8 +244,10 @@ class Budget:
                 self._call_ended.set()  # even after an error, so that no call hangs
 
     def _fits(self, account: _Account) -> bool:
-        """True if a call may be sent. Without calls in flight it may, if the budget is
-        not spent."""
+        """Returns True if a call may be sent.
+
+        If no call is in flight, it may be sent unless the budget is spent.
+        """
         if self._spent_limits:
             return False
         mean = account.mean
@@ -293,7 +304,7 @@ def _within(
     *,
     is_below: bool = False,
 ) -> bool:
-    """True if an amount is within a limit, or below it with ``is_below``."""
+    """Returns True if an amount is within a limit, or below it with ``is_below``."""
     if limit is None:
         return True
     # ten times 0.01 must equal 0.1 in spite of binary fractions

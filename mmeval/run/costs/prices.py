@@ -1,6 +1,6 @@
 """Prices of models, from the user's file and the package genai-prices.
 
-A file holds ``models``, a mapping from names to prices::
+The file contains ``models``, a mapping from names to prices::
 
     models:
       gpt-4o: {input: 2.50, output: 10.00, as_of: 2025-09-01}
@@ -8,12 +8,12 @@ A file holds ``models``, a mapping from names to prices::
 
 ``input`` and ``output`` are US dollars per million tokens, ``per_image`` and
 ``per_video`` per generated picture and video, ``per_call`` per answer. ``batch`` is the
-share of the token prices that a batch costs, ``as_of`` the day of the price. A name is
-that of a model and its dated versions (``gpt-4o-2024-08-06``, ``...-20250514``,
-``...-0613``, ``...-latest``), or a pattern with ``*``.
+share of the token prices that a batch costs, ``as_of`` the day of the price. A name
+stands for a model and its dated versions (``gpt-4o-2024-08-06``, ``...-20250514``,
+``...-0613``, ``...-latest``), or is a pattern with ``*``.
 
-The package has the prices of its release, which is recorded. Nothing is looked up on
-the network.
+The package contains the prices at the time of its release. Its version is recorded. No
+price is fetched over the network.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _AMOUNTS = ("input", "output", "per_image", "per_video", "per_call")
 _KEYS = (*_AMOUNTS, "batch", "as_of")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _IN_HOUSE = re.compile(r"[^.]*|[\d.]+|.*:.*")
-"""A host without a domain, or only a number, is not a provider."""
+"""Matches a host without a domain, or an IP address, which is not a provider."""
 _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
 
 
@@ -53,8 +53,9 @@ _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
 class Price:
     """US dollars per million tokens in and out, per medium and per answer.
 
-    Tokens of a batch cost the share ``batch``, by default half, as providers charge.
-    ``source`` is the package and its version, or the day in the user's file.
+    Tokens of a batch cost the share ``batch`` of the price. The default is half, which
+    is what providers charge. ``source`` is the package and its version, or the day in
+    the user's file.
     """
 
     input: float
@@ -66,7 +67,7 @@ class Price:
     per_video: float = 0.0
 
     def cost(self, totals: CallTotals) -> float:
-        """The cost in US dollars."""
+        """Returns the cost in US dollars."""
         saved = 1 - self.batch
         tokens_in = totals.input_tokens - saved * totals.batched_input_tokens
         tokens_out = totals.output_tokens - saved * totals.batched_output_tokens
@@ -84,22 +85,22 @@ FREE = Price(0.0, 0.0)
 
 @dataclass(frozen=True)
 class Prices:
-    """The prices of the user's file; other models have those of the package."""
+    """The prices of the user's file. Other models have the prices of the package."""
 
     models: Mapping[str, Price] = field(default_factory=dict)
 
     def of(self, endpoint: ModelEndpoint) -> Price | None:
-        """The price of an endpoint; None if unknown. Local models are free."""
+        """Returns the price of an endpoint; None if unknown. Local models are free."""
         return (
             FREE if endpoint.local else self.of_model(endpoint.model, endpoint.address)
         )
 
     def of_model(self, name: str, address: str = "") -> Price | None:
-        """The price of a model at the provider with an ``address``; None if unknown.
+        """Returns the price of a model at a provider's ``address``; None if unknown.
 
-        The first match counts: the user's price of the name, of the name without date,
-        of the longest pattern; then the package's of the name, of the name without
-        date.
+        The user's prices are tried first: for the name, the name without its date, then
+        the longest matching pattern. After them, the package's prices are tried: for
+        the name, then the name without its date.
         """
         undated = _DATED.sub("", name)
         user_price = self.models.get(name) or self.models.get(undated)
@@ -113,12 +114,12 @@ class Prices:
 
 
 def _package_price(name: str, address: str) -> Price | None:
-    """The list price in the package; None for an unknown model or server, or one that
-    is not priced by tokens.
+    """Returns the list price in the package; None if there is none.
 
-    The lowest tier counts if long prompts cost more. Usage does not separate tokens of
-    media from those of text, so each token of an answer has the highest price of all
-    kinds.
+    There is none for an unknown model or server, or if tokens are not what is charged.
+    If long prompts cost more, the lowest tier is used. Usage does not separate tokens
+    of media from tokens of text, so each token of an answer has the highest price of
+    all kinds.
     """
     host = urlsplit(address).hostname
     if host and _IN_HOUSE.fullmatch(host):
@@ -152,9 +153,10 @@ def _package_price(name: str, address: str) -> Price | None:
 
 
 def load_prices(user_file: Path | None = None) -> Prices:
-    """The prices, with those of the user's file before the package's.
+    """Loads the prices.
 
-    Raises MissingDataError for a missing file, TaskFileError with the line of an error.
+    Those in the user's file override those of the package. Raises MissingDataError if
+    the file is missing, and TaskFileError with the line of an error.
     """
     if user_file is None:
         return Prices()
@@ -173,10 +175,10 @@ def load_prices(user_file: Path | None = None) -> Prices:
 
 
 def is_billed(backend: object) -> bool:
-    """True if calls of the backend may cost money.
+    """Returns True if calls of the backend may cost money.
 
     Local models, local work, backends that answer from the sample, and agents cost
-    nothing; the models that an agent calls have their own prices.
+    nothing. The models that an agent calls have their own prices.
     """
     return isinstance(backend, ModelBackend) and not isinstance(
         backend, BatchBackend | LocalWork | ProgramBackend | SampleBackend
@@ -184,8 +186,10 @@ def is_billed(backend: object) -> bool:
 
 
 class Bill(NamedTuple):
-    """The usage of one endpoint and its cost. ``usd`` is None if the price is unknown;
-    ``source`` is the source of the price."""
+    """The usage of one endpoint and its cost.
+
+    ``usd`` is None if the price is unknown. ``source`` is the source of the price.
+    """
 
     endpoint: ModelEndpoint
     spent: CallTotals
@@ -194,7 +198,7 @@ class Bill(NamedTuple):
 
 
 def bills(spending: Spending, prices: Prices) -> list[Bill]:
-    """The bill of each endpoint of a run folder."""
+    """Returns the bill of each endpoint of a run folder."""
     rows = []
     for endpoint, totals in spending:
         price = prices.of(endpoint)
@@ -206,7 +210,7 @@ def bills(spending: Spending, prices: Prices) -> list[Bill]:
 
 
 def line_to_add(name: str) -> str:
-    """The line for a model without a price, with its name quoted if YAML needs it."""
+    """Returns the line to add for a model. The name is quoted if YAML requires it."""
     if not re.fullmatch(r"[A-Za-z][\w./-]*", name):
         name = json.dumps(name, ensure_ascii=False)
     return f"{name}: {{input: 0, output: 0}}"

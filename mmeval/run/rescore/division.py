@@ -1,7 +1,7 @@
-"""The shards of a run: selection of those to merge, and checks that they match.
+"""Selects the shards of a run to merge, and checks that they match.
 
-The shards with the same N are a *division*. Each division covers the whole run, since a
-shard reuses the answers of all others. So shards with another N can finish the work of
+The shards with the same N are a *division*. Each division covers the whole run. A shard
+reuses the answers of all other shards, so shards with another N can finish the work of
 an earlier division.
 """
 
@@ -38,7 +38,7 @@ class StoredShard(NamedTuple):
 
     @property
     def run_notes(self) -> Mapping[str, Any]:
-        """Its notes on the whole run; empty before it has finished once."""
+        """Its notes about the whole run; empty until it has finished once."""
         notes: Mapping[str, Any] = self.record.get("shard", {})
         return notes
 
@@ -50,7 +50,7 @@ class StoredShard(NamedTuple):
         return {"tasks": sorted(self.record["tasks"]), "settings": chosen}
 
     def share(self, task: Task) -> list[int]:
-        """The keys of a task's trials that the shard had when it finished."""
+        """Returns the keys of the task's trials that the shard had when it finished."""
         chosen = self.run_notes.get("chosen", {}).get(task.name, [])
         keys = []
         for place in self.shard.share_of(from_progressions(chosen)):
@@ -59,8 +59,10 @@ class StoredShard(NamedTuple):
         return keys
 
     def definition(self, task: str) -> dict[str, Any]:
-        """The definition of its score rows of a task; empty without rows. Raises
-        UsageError for a damaged record."""
+        """Returns the definition of its score rows of a task; empty without rows.
+
+        Raises UsageError for a damaged record.
+        """
         sets = self.path / "scores" / file_name(task)
         name = self.run_notes.get("score_sets", {}).get(task)
         if name:
@@ -75,7 +77,7 @@ class StoredShard(NamedTuple):
             return unsealed_document(from_line(file.read_bytes()))
         except ValueError as error:
             raise UsageError(
-                f"{file}: damaged ({error}); remove its folder, and run shard "
+                f"{file} is damaged ({error}). Remove its folder, and run shard "
                 f"{self.shard} again to score it"
             ) from None
 
@@ -85,14 +87,16 @@ class StoredShard(NamedTuple):
 
 
 class Division(NamedTuple):
-    """The shards with the same N. ``problems`` states which of them are missing or not
-    finished."""
+    """The shards with the same N.
+
+    ``problems`` states which of them are missing or not finished.
+    """
 
     shards: Sequence[StoredShard]
     problems: Sequence[str]
 
     def definition(self, task: str) -> dict[str, Any]:
-        """The definition of the score rows of a task; empty if no shard has rows."""
+        """Returns the definition of a task's score rows; empty if no shard has rows."""
         for shard in self.shards:
             definition = shard.definition(task)
             if definition:
@@ -101,10 +105,10 @@ class Division(NamedTuple):
 
 
 def stored_shards(run: Path) -> list[StoredShard]:
-    """The started shards of a run, in order of their last start.
+    """Returns the started shards of a run, in order of their last start.
 
-    Raises MissingDataError if there are none, and UsageError for a folder with the
-    records of another shard, such as a copy under another name.
+    Raises MissingDataError if there are none. Raises UsageError for a folder with the
+    record of another shard, such as a copy under another name.
     """
     started = []
     for shard, path in shards_of(run).items():
@@ -115,14 +119,14 @@ def stored_shards(run: Path) -> list[StoredShard]:
         recorded = Shard.named(name)
         if recorded is not None and recorded != shard:
             raise UsageError(
-                f"{path}: has the trials of shard {recorded}, not of {shard}. Put the "
-                f"folder of shard {shard} in its place, or move this one away"
+                f"{path} contains the trials of shard {recorded}, not of {shard}. Put "
+                f"the folder of shard {shard} there, or move this folder away"
             )
         if record:
             started.append(StoredShard(shard, path, record))
     if not started:
         raise MissingDataError(
-            f"{run}: it has no shards; give the folder of a run that was started with "
+            f"{run} has no shards. Name the folder of a run that was started with "
             "--shard I/N, <output_path>/<model>/<run_id>"
         )
     return sorted(started, key=lambda stored: (stored.started, stored.shard))
@@ -134,8 +138,11 @@ def division_of(
     *,
     partial: bool,
 ) -> Division:
-    """The newest complete division. Without one, the newest if ``partial``, else raises
-    UsageError."""
+    """Returns the newest complete division.
+
+    If no division is complete, returns the newest one with ``partial``, else raises
+    UsageError.
+    """
     by_number: dict[int, dict[int, StoredShard]] = {}
     for stored in shards:
         members = by_number.pop(stored.shard.of, {})  # the newest is the last key
@@ -176,8 +183,10 @@ def check_same_run(
     shards: Sequence[StoredShard],
     division: Division,
 ) -> None:
-    """Raise IdentityChangedError, with the field and both values, if a shard has
-    another model, other settings or other data."""
+    """Raises IdentityChangedError if shards differ in model, settings or data.
+
+    The message names the field and both values.
+    """
     first = division.shards[0]
     identity, tasks = first.record["identity"], first.record["tasks"]
     run_record = RunFolder.read_record(run)
@@ -197,7 +206,7 @@ def check_same_run(
             task = shard.record["tasks"][name]
             changes += differences(tasks[name], task, f"tasks.{name}")
         _check_pair(run, first, f"shard {shard.shard}", changes)
-    # the run that they are parts of, and how they are scored
+    # shards of one division must also agree in the samples and the scoring of the run
     for shard in division.shards:
         changes = list(differences(first.choice, shard.choice))
         for name in tasks:

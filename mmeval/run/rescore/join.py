@@ -1,7 +1,7 @@
-"""Copying the files of shards into their run: journals, media, records, score rows.
+"""Copies the files of shards into their run: journals, media, records and score rows.
 
 A file is written under a temporary name and then renamed, and shards are not changed.
-So an interrupted merge can be repeated. Lines that the run has already stay.
+An interrupted merge can therefore be repeated. Existing lines of the run are kept.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mmeval.system.json_lines import read_lines, unsealed
 from mmeval.system.wording import file_name
 
 Row = Mapping[str, Any]
-ADVICE = "The shards are unchanged: free space, then run the same command"
+ADVICE = "The shards are unchanged. Free space, then run the same command"
 
 
 def join(
@@ -33,10 +33,10 @@ def join(
     shards: Sequence[Path],
     rebuilt_rows: Mapping[str, Sequence[bytes]] = MappingProxyType({}),
 ) -> None:
-    """Copy the files of shards into their run, the newest shard last.
+    """Copies the files of shards into their run, the newest shard last.
 
-    ``rebuilt_rows`` are lines of trials, by task, that no shard has any more. Raises
-    StorageError.
+    ``rebuilt_rows`` contains, by task, lines of trials that no shard has any more.
+    Raises StorageError.
     """
     try:
         for shard in shards:
@@ -83,13 +83,16 @@ def _names(shards: Sequence[Path], pattern: str) -> list[Path]:
 
 
 class _LatestTrials:
-    """By trial of a task, the digest of its latest answer; empty after a failure."""
+    """The digests of the latest answers of a task's trials; empty after a failure."""
 
     def __init__(self) -> None:
         self._digests: dict[int, str] = {}
 
     def takes(self, row: Row) -> bool:
-        """Add a row unless it is a failure of an answered trial; True if added."""
+        """Adds a row unless it is a failure of an answered trial.
+
+        Returns True if it was added.
+        """
         key = trial_key(row["i"], row["n"])
         if "error" in row and self._digests.get(key):
             return False
@@ -97,7 +100,7 @@ class _LatestTrials:
         return True
 
     def matches(self, row: Row) -> bool:
-        """True if a score row is of the latest answer to its trial."""
+        """Returns True if a score row belongs to the latest answer of its trial."""
         digest = row["d"] if row["status"] == "ok" else ""
         return self._digests.get(trial_key(row["i"], row["n"])) == digest
 
@@ -123,10 +126,10 @@ def _add(
     known: Path | None = None,
     more: Iterable[bytes] = (),
 ) -> None:
-    """Add new lines of other files and of ``more`` to a file, all or none.
+    """Adds new lines of other files and of ``more`` to a file; all of them or none.
 
     A line is new if neither the file nor ``known`` has it, and if ``takes`` returns
-    True. ``takes`` sees the lines of the file first.
+    True. ``takes`` is called with the existing lines of the file first.
     """
     known_lines: set[int] = set()
     if known is not None:

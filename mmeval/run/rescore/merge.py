@@ -1,7 +1,7 @@
-"""Merging the shards of a run: their folders are joined, and results are made.
+"""Merges the shards of a run: joins their folders and computes the results.
 
-No call is sent and no backend is created. So it needs neither the model nor the key of
-a judge.
+No call is sent and no backend is created, so a merge needs neither the model nor the
+key of a judge.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from mmeval.task.task import Task, TaskOverrides
 
 @dataclass(frozen=True, slots=True)
 class AvailableTrials:
-    """The chosen trials of one task without lost ones."""
+    """The chosen trials of one task, without lost trials."""
 
     chosen: ChosenTrials
     lost: frozenset[int]
@@ -67,16 +67,20 @@ class AvailableTrials:
 
 @dataclass(frozen=True)
 class MergeResult:
-    """The outcome of a merge, and the states of the merged shards. ``has_lost`` is True
-    if recorded trials of the shards are missing."""
+    """The outcome of a merge, and the states of the merged shards.
+
+    ``has_lost`` is True if recorded trials of the shards are missing.
+    """
 
     outcome: RunOutcome
     states: Mapping[str, str]
     has_lost: bool
 
     def note(self) -> None:
-        """Record the merge in the run folder, after its results are written. The same
-        merge is then skipped."""
+        """Records the merge in the run folder, after its results are written.
+
+        The same merge is then skipped next time.
+        """
         with closing(RunFolder(self.outcome.folder)) as folder:
             folder.note(
                 **{
@@ -90,7 +94,7 @@ class MergeResult:
 
 
 def is_merged(run: Path) -> bool:
-    """True if the run has the content of all its shards, and results of it."""
+    """Returns True if the run has the content of all its shards, and their results."""
     record = RunFolder.read_record(run)
     merged = record.get(MERGED)
     if not merged or merged.get("has_lost"):
@@ -100,7 +104,7 @@ def is_merged(run: Path) -> bool:
 
 
 def check_at_rest(run: Path) -> None:
-    """Raise RunLockedError if a process works on a shard."""
+    """Raises RunLockedError if a process is using a shard."""
     for path in shards_of(run).values():
         RunFolder(path).close()
 
@@ -108,9 +112,9 @@ def check_at_rest(run: Path) -> None:
 def merge(
     run: Path, options: RunOptions, *, progress: Progress, partial: bool
 ) -> MergeResult:
-    """Merge the shards of a run and make its results.
+    """Merges the shards of a run and computes its results.
 
-    Raises RunLockedError if a process works on a shard, UsageError for missing shards
+    Raises RunLockedError if a process is using a shard, UsageError for missing shards
     or trials unless ``partial``, and IdentityChangedError if shards do not match.
     """
     with ExitStack() as locked:
@@ -153,7 +157,7 @@ def merge(
 
 
 def _as_scored(task: Task, division: Division) -> Task:
-    """The task with the metrics unavailable that were unavailable to the shards."""
+    """Marks metrics of a task as unavailable if they were unavailable to the shards."""
     entries = division.definition(task.name).get("metrics", ())
     if [entry["metric"] for entry in entries] != [
         metric.bound.name for metric in task.metrics
@@ -170,7 +174,7 @@ def _as_scored(task: Task, division: Division) -> Task:
 
 
 class ShardTrials(TrialSource):
-    """Source of a run whose trials were made and scored by shards. No call is sent."""
+    """The source of trials that shards have made and scored. No call is sent."""
 
     makes_trials = False
     batch_size = AUTO
@@ -194,7 +198,7 @@ class ShardTrials(TrialSource):
         self._division = division
         self._lost = lost
         self._run_notes: Mapping[str, Any] = {}
-        """The notes of the last shard on the whole run."""
+        """The notes of the last shard about the whole run."""
         for shard in division.shards:
             self._run_notes = shard.run_notes or self._run_notes
 
@@ -290,20 +294,22 @@ class ShardTrialsRun:
         self._expected_trials = {
             task.task.name: data[task.task.name].get("trials") for task in run.tasks
         }
-        """By task, the number of trials of the whole run; None if unknown."""
+        """The number of trials of the whole run, by task; None if unknown."""
         self._without_row: dict[str, int] = {}
-        """By task, the number of answers without a score row, as after an incomplete
-        copy of a shard."""
+        """The number of answers without a score row, by task.
+
+        An incomplete copy of a shard may lack such rows.
+        """
 
     @property
     def work(self) -> Stoppable:
         return self
 
     def stop(self) -> None:
-        """There is nothing to stop."""
+        """Does nothing, since there is nothing to stop."""
 
     async def leave(self) -> None:
-        """Nothing is in flight."""
+        """Does nothing, since no call is in flight."""
 
     async def run(self) -> None:
         for task in self._run.tasks:
@@ -344,7 +350,7 @@ class ShardTrialsRun:
                 self.tally.answer_notes.add([exchange for exchange, _ in exchanges])
 
     def _trial_count(self) -> str:
-        """``3,000``, or ``3,000 of 4,000`` if trials are missing."""
+        """Returns ``3,000``, or ``3,000 of 4,000`` if trials are missing."""
         merged = sum(self._trials.values())
         expected = [
             count for count in self._expected_trials.values() if count is not None
@@ -386,7 +392,7 @@ class ShardTrialsRun:
 
 
 def _missing_shard(words: str) -> Finding:
-    """A finding for a missing part of the division."""
+    """Returns a finding for a missing part of the division."""
     return Finding(
         "subset",
         cause=f"{words}; run these shards, then merge again",
@@ -403,7 +409,7 @@ def _without_row(
         "subset",
         Subject(task),
         count,
-        cause="answers of the shards without a score row",
+        cause="some answers of the shards have no score row",
         remedy=f"mmeval score {shlex.quote(str(run))}",
         severity="error",
     )

@@ -1,4 +1,4 @@
-"""Rescoring of a run folder: other metrics, switches or judges on the same answers."""
+"""Scores a run folder again, with other metrics, switches or judges."""
 
 from __future__ import annotations
 
@@ -50,10 +50,11 @@ log = logging.getLogger(__name__)
 
 
 def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
-    """Score the trials of a run folder that its score sets do not cover.
+    """Scores the trials of a run folder that its score sets do not cover.
 
     Raises MissingDataError if there is no run, MissingError if no requested metric can
-    be computed or a judge of the run is missing, Interrupted if the user stops it.
+    be computed or if a judge of the run is missing, and Interrupted if the user stops
+    it.
     """
     record = run_record(options.folder)
     roles = frozenset((*options.roles_of_run, *options.roles))
@@ -71,7 +72,7 @@ def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
 
 
 class RecordedTrials(TrialSource):
-    """Source of a run that scores recorded trials. ``record`` is the run's.
+    """The source of a run that scores recorded trials. ``record`` is that of the run.
 
     Raises UsageError or MissingError if the run cannot start.
     """
@@ -140,9 +141,9 @@ class RecordedTrialsRun:
         self._judging = Judging(run.broker, run.tasks, run.progress.judged, last=True)
         self._is_stopped = False
         self._recorded: Counter[str] = Counter()
-        """By task, the number of recorded trials."""
+        """The number of recorded trials, by task."""
         self._samples = {task.name: set[int]() for task in selection}
-        """By task, the indices of asked samples."""
+        """The indices of samples with recorded trials, by task."""
 
     @property
     def work(self) -> Stoppable:
@@ -251,8 +252,10 @@ class RecordedTrialsRun:
         )
 
     def _subsets(self) -> dict[str, Subset]:
-        """By task, the subset of its samples in the folder, if the run chose among
-        them."""
+        """Returns the subset of samples in the folder, by task.
+
+        A task of which the run took all samples is left out.
+        """
         subsets = {}
         for task, samples in self._samples.items():
             chosen = self._record["data"][task].get("subset")
@@ -262,7 +265,7 @@ class RecordedTrialsRun:
         return subsets
 
     def _unfinished(self) -> dict[str, UnfinishedTask]:
-        """By task, the progress of the run where trials are missing."""
+        """Returns the progress of each task with missing trials."""
         unfinished = {}
         for task in self._samples:
             recorded, expected = (
@@ -277,8 +280,11 @@ class RecordedTrialsRun:
 
 
 def unfinished_run(record: Mapping[str, Any], made: int) -> Iterator[Finding]:
-    """Findings for a run that has not made all its trials: what stopped it, or the
-    command that continues it. ``record`` is the run's."""
+    """Yields findings for a run that has not made all its trials.
+
+    They state what stopped it, or the command that continues it. ``record`` is that of
+    the run.
+    """
     stopped = record.get("stopped", ())
     yield from map(Finding.from_json, stopped)
     if not stopped:
@@ -292,7 +298,7 @@ def unfinished_run(record: Mapping[str, Any], made: int) -> Iterator[Finding]:
 
 
 def _skipped(skipped: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
-    """The metrics of the run that this scoring leaves out."""
+    """Yields a finding for each metric of the run that this scoring leaves out."""
     for task, metrics in skipped.items():
         for metric in metrics:
             yield Finding(
@@ -305,10 +311,10 @@ def _skipped(skipped: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
 
 
 def role_backends(selection: Selection, options: RescoreOptions) -> Backends:
-    """The backends that metrics call, and those that agents among them call.
+    """Creates the backends that metrics call, and those that agents among them call.
 
-    Raises MissingError or UsageError, with the whole command, if a backend cannot be
-    created.
+    Raises MissingError or UsageError if a backend cannot be created. The message
+    contains the whole command.
     """
     available = {**options.roles_of_run, **options.roles}
     judges = [
@@ -328,8 +334,8 @@ def role_backends(selection: Selection, options: RescoreOptions) -> Backends:
     for role, spec in run_specs.items():
         for name in hidden_names(spec.args):
             raise MissingError(
-                f"{name} of the {role} of this run is a secret and was not stored; "
-                f"write it in place of {HIDDEN}, or choose another {role}: {command}"
+                f"{name} of this run's {role} is a secret and was not stored. Write it "
+                f"in place of {HIDDEN}, or choose another {role}: {command}"
             )
     try:
         return Backends(specs, options.answer_limits)
@@ -339,7 +345,7 @@ def role_backends(selection: Selection, options: RescoreOptions) -> Backends:
         error_type = MissingError if isinstance(error, MissingError) else UsageError
         roles = ", ".join(run_specs)
         raise error_type(
-            f"{sentence(error)} The run used this {roles}; fix it or choose another, "
+            f"{sentence(error)} The run used this {roles}. Fix it or choose another, "
             f"then run: {command}"
         ) from None
 

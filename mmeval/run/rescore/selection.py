@@ -1,4 +1,4 @@
-"""The tasks and groups of a run folder, as recorded by the run."""
+"""Reads the tasks and groups of a run folder, as the run recorded them."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def stored_selection(
     *,
     metrics: tuple[str, ...] = (),
 ) -> Selection:
-    """The recorded tasks and groups of a run, with the given metrics and switches.
+    """Returns the tasks and groups of a run, with the given metrics and switches.
 
-    Raises UnknownNameError for a metric that is not registered, or whose switches are
-    given although no task has it.
+    Raises UnknownNameError for a metric that is not registered, or if switches are
+    given for a metric that no task has.
     """
     for metric in metrics:
         load_metric(metric)
@@ -104,10 +104,10 @@ def stored_selection(
 def _metrics_to_score(
     entries: Sequence[TaskMetric], names: Collection[str]
 ) -> tuple[TaskMetric, ...]:
-    """The requested metrics, with the pieces that they are made of.
+    """Returns the requested metrics, with the pieces that they are computed from.
 
     Pieces of an unavailable metric are not scored, since that may cost calls. An
-    unavailable piece stays, as the reason.
+    unavailable piece is kept, since it is the reason.
     """
     requested = {load_metric(name).name for name in names}
     entries_to_score: list[TaskMetric] = []
@@ -126,7 +126,7 @@ def _metrics_to_score(
 def left_aside(
     record: Mapping[str, Any], selection: Selection
 ) -> dict[str, tuple[str, ...]]:
-    """By task, the metrics of a run that a selection leaves out."""
+    """Returns the metrics of a run that a selection leaves out, by task."""
     left_out = {}
     for task in selection:
         selected = {metric.bound.name for metric in task.metrics}
@@ -142,8 +142,10 @@ def left_aside(
 
 
 def check_any_available(selection: Selection, names: Collection[str]) -> None:
-    """Raise MissingError if no requested metric can be computed. Pieces of others do
-    not count."""
+    """Raises MissingError if no requested metric can be computed.
+
+    Pieces of other metrics do not count.
+    """
     requested = {load_metric(name).name for name in names}
     lacks: list[Finding] = []
     for task in selection:
@@ -176,7 +178,7 @@ def _stored_file(
     metric_args: Mapping[str, Mapping[str, Any]],
 ) -> TaskFile:
     keys = {key: value for key, value in config.items() if key not in _OF_THE_RUN}
-    # skipped metrics stay listed, so that numbers made of them state the reason
+    # skipped metrics remain listed, so that numbers computed from them state why
     if config.get("skipped_metrics") and not metrics:
         keys["metric_list"] = _listed(config)
     if metrics:
@@ -199,7 +201,7 @@ def _stored_file(
 
 
 def _listed(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The metrics of a recorded task, skipped ones included."""
+    """Returns the metrics of a recorded task, including skipped metrics."""
     metrics = list(config.get("metric_list") or ())
     metrics += config.get("skipped_metrics", ())
     return metrics

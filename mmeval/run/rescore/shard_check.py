@@ -1,9 +1,9 @@
-"""Check that merged shards still have the trials that they recorded.
+"""Checks that merged shards still have the trials that they recorded.
 
 A finished shard records the number of its trials of each task, and a digest of them. An
-incomplete copy has fewer. A missing trial is taken from the run or another shard, or
-rebuilt: the task's protocol runs on the answers of the journal, and the digest
-confirms the result.
+incomplete copy has fewer trials. A missing trial is taken from the run or another
+shard, or it is rebuilt: the task's protocol runs with the answers of the journal, and
+the digest confirms the result.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ from mmeval.system.number_set import NumberSet
 from mmeval.task.task import Task
 
 _BY_CONTENT = re.compile(r"([^/@+]+)(?:\+[^/]*)?/([0-9a-f]+)/(\d+)(?:/\d+)?")
-"""Matches a journal key that names a call by its request: role, digest, repeat."""
+"""Matches a journal key that identifies a call by its request.
+
+Its groups are the role, the digest of the request and the repeat.
+"""
 
 Row = Mapping[str, Any]
 
@@ -43,7 +46,7 @@ Row = Mapping[str, Any]
 class ShardCheck(NamedTuple):
     """The result of the check.
 
-    ``lost`` are the keys of missing trials by task, ``rebuilt_rows`` the lines of
+    ``lost`` contains the keys of missing trials by task, ``rebuilt_rows`` the lines of
     rebuilt trials by task. ``problems`` states for each shard what is missing.
     """
 
@@ -58,7 +61,7 @@ def check_shards(
     division: Division,
     tasks: Sequence[Task],
 ) -> ShardCheck:
-    """Check the finished shards of a division. Folders are only read."""
+    """Checks the finished shards of a division. Folders are only read."""
     folders = [run, *(shard.path for shard in shards)]
     journal = Journal(
         run / "journal",
@@ -82,8 +85,8 @@ def check_shards(
                 lost[task.name] = lost.get(task.name, frozenset()) | lost_keys
                 if shard.shard in folders_of_task.shards_with_other_trials:
                     problems.append(
-                        f"shard {shard.shard} has other trials of {task.name} than it "
-                        "recorded"
+                        f"the trials of {task.name} in shard {shard.shard} differ from "
+                        "those that it recorded"
                     )
                 else:
                     problems.append(
@@ -97,8 +100,8 @@ def check_shards(
 class _TrialState(NamedTuple):
     """The state of a recorded trial, with the digest of its row.
 
-    ``is_present``: its sample, an answer and its media exist. ``is_complete``: each
-    of its calls has an answer or a recorded failure.
+    ``is_present`` is True if its sample, an answer and its media exist. ``is_complete``
+    is True if each of its calls has an answer or a recorded failure.
     """
 
     digest: str
@@ -115,7 +118,7 @@ class _TaskInFolders:
     ) -> None:
         self.rebuilt_rows: list[bytes] = []
         self.shards_with_other_trials: set[Shard] = set()
-        """Shards with other trials than they recorded."""
+        """Shards whose trials differ from those that they recorded."""
         self._run, self._task, self._folders = run, task, folders
         self._journal = journal
         self._samples = NumberSet()
@@ -123,9 +126,12 @@ class _TaskInFolders:
             for place, _ in sample_rows(folder, task.name):
                 self._samples.add(place)
         self._by_folder: dict[Path, dict[int, _TrialState]] = {}
-        """By folder, the latest row of each trial."""
+        """The state of each trial's latest row, by folder."""
         self._any_folder: dict[int, _TrialState] = {}
-        """Each trial in any folder, an answer before a failure."""
+        """The state of each trial in any folder.
+
+        An answer takes precedence over a failure.
+        """
         for folder in folders:
             latest = {}
             for row in recorded_trials(folder, task.name):
@@ -138,8 +144,10 @@ class _TaskInFolders:
                     self._any_folder[key] = stored
 
     def check(self, shard: StoredShard, keys: Collection[int]) -> frozenset[int]:
-        """The keys of a shard's missing trials. Rebuilt trials are added to
-        ``rebuilt_rows`` instead."""
+        """Returns the keys of a shard's missing trials.
+
+        Rebuilt trials are added to ``rebuilt_rows`` instead.
+        """
         recorded = shard.run_notes.get("trials", {}).get(self._task.name)
         shard_trials = self._by_folder[shard.path]
         digests = {key: shard_trials[key].digest for key in keys if key in shard_trials}
@@ -180,10 +188,11 @@ class _TaskInFolders:
         row_digests: Mapping[int, str],
         recorded: Row,
     ) -> bool:
-        """True if a shard with a row for each trial has the trials that it recorded.
+        """Returns True if a shard with a row for each trial has the recorded trials.
 
         A trial that failed first and was answered later has two rows, and an incomplete
-        copy may lack the second one. It is then taken from another folder or rebuilt.
+        copy may lack the second row. Then the trial is taken from another folder or
+        rebuilt.
         """
         if tally(row_digests) == recorded:
             return True
@@ -229,8 +238,10 @@ class _TaskInFolders:
         )
 
     def _has_media(self, part: Row) -> bool:
-        """True if the medium of a part is in a store, in full size. Media of data sets
-        are not copied into stores."""
+        """Returns True if the medium of a part is in a store, in full size.
+
+        Media of data sets are not copied into stores.
+        """
         medium = part.get("media")
         if medium is None or "path" in medium:
             return True
@@ -243,8 +254,11 @@ class _TaskInFolders:
     def _rebuild(
         self, keys: Sequence[int], row_digests: Mapping[int, str], recorded: Row
     ) -> dict[int, bytes]:
-        """The lines of trials, rebuilt from the journal; none unless the digest of all
-        is as ``recorded``. ``row_digests`` are the digests of the shard's rows."""
+        """Returns the lines of trials, rebuilt from the journal.
+
+        There are none unless the digest over all trials is as ``recorded``.
+        ``row_digests`` are the digests of the shard's rows.
+        """
         answers = _AnswerKeys(self._journal, self._folders)
         places = {key >> 16 for key in keys}
         samples: dict[int, Sample] = {}
@@ -252,8 +266,8 @@ class _TaskInFolders:
             for place, row in sample_rows(folder, self._task.name):
                 if place in places:
                     samples[place] = Sample.from_json(row, folder / "media")
-        # All ways in which the model may have been asked: the right one depends on the
-        # backend, which is not created here.
+        # Try all ways in which the requests may have been made. The right way depends
+        # on the backend, which is not created here.
         task = self._task
         usual = TaskRun(
             task,
@@ -270,9 +284,9 @@ class _TaskInFolders:
                     sample = samples[key >> 16]
                     rows[key] = self._rebuild_row(key, sample, task_run, answers)
                 except (Exception, SystemExit):
-                    # A protocol may raise anything on answers of another way. The trial
-                    # is not rebuilt then: a failure stays, and a trial without a row is
-                    # lost.
+                    # A protocol may raise anything on answers to other requests. Then
+                    # the trial is not rebuilt: a failure is kept, and a trial without a
+                    # row is lost.
                     if key not in row_digests:
                         break
             digests = {key: row["d"] for key, row in rows.items()}
@@ -283,8 +297,10 @@ class _TaskInFolders:
     def _rebuild_row(
         self, key: int, sample: Sample, run: TaskRun, answers: _AnswerKeys
     ) -> Row:
-        """The row of a trial. Raises LookupError for a missing answer, and the errors
-        of the protocol."""
+        """Rebuilds the row of a trial.
+
+        Raises LookupError for a missing answer, and the errors of the protocol.
+        """
         repeat = key & 0xFFFF
         exchanges: list[Exchange] = []
         calls: list[str] = []
@@ -322,7 +338,7 @@ class _TaskInFolders:
 
 
 class _AnswerKeys:
-    """The keys of a journal's answers by place of the call, and by its request."""
+    """The keys of a journal's answers, by the call's position and by its request."""
 
     def __init__(self, journal: Journal, folders: Sequence[Path]) -> None:
         self._by_place: dict[str, str] = {}
@@ -345,6 +361,6 @@ class _AnswerKeys:
         place: str,
         repeat: int,
     ) -> str:
-        """The key of a call's answer. Raises LookupError if it is missing."""
+        """Returns the key of a call's answer. Raises LookupError if it is missing."""
         content = (call.role, call.request.digest, repeat)
         return self._by_content.get(content) or self._by_place[place]

@@ -1,5 +1,7 @@
-"""Traces of recorded trials: request and reply of each step, made by following the
-programs on the journal."""
+"""Traces recorded trials: the request and reply of each step.
+
+The programs run again with the replies of the journal.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class TracedStep:
-    """A call of a trial or an agent, and its reply; None if the journal has lost it."""
+    """A call of a trial or an agent, and its reply; None if the journal lost it."""
 
     path: str
     call: Call
@@ -57,8 +59,10 @@ class TracedStep:
 
 
 class _StepRecord(NamedTuple):
-    """The record of a step: its key in the journal, or its failure and the digest of
-    its request."""
+    """The record of a step: its key in the journal, or its failure.
+
+    ``request_digest`` is the digest of a failed request.
+    """
 
     key: str = ""
     failure: Response | None = None
@@ -66,7 +70,7 @@ class _StepRecord(NamedTuple):
 
 
 class _MissingReplyError(Exception):
-    """The program cannot be followed further, since a reply is missing."""
+    """The program cannot run further, since a reply is missing."""
 
 
 def traced(
@@ -78,12 +82,12 @@ def traced(
     sample: str,
     repeat: int = 0,
 ) -> list[TracedStep]:
-    """The steps of a trial. No call is sent and nothing is written.
+    """Returns the steps of a trial. No call is sent and nothing is written.
 
     ``specs`` are the backends of the run. Raises MissingDataError if there is no run,
     UsageError for an unknown trial or a sample that cannot be asked, and
-    ReplayMismatchError if a step now has another request, because the task or the agent
-    changed.
+    ReplayMismatchError if the request of a step has changed, because the task or the
+    agent changed.
     """
     record = run_record(folder)
     if task not in record["tasks"]:
@@ -127,7 +131,7 @@ def _rows(
 def _agents(
     specs: Mapping[str, BackendSpec], limits: AnswerLimits
 ) -> dict[str, AgentBackend]:
-    """The agents among the roles of a run. The roles that they call are not created."""
+    """Creates the agents among the roles of a run, without the roles that they call."""
     params = {}
     for role, spec in specs.items():
         role_parameters = role_params(role, spec.args)
@@ -144,7 +148,7 @@ def _agents(
 
 
 class _Tracer:
-    """Follows programs on the answers of a journal."""
+    """Runs programs with the answers of a journal."""
 
     def __init__(self, journal: Journal, agents: Mapping[str, AgentBackend]) -> None:
         self._journal, self._agents = journal, agents
@@ -155,7 +159,7 @@ class _Tracer:
         sample = Sample.from_json(rows.sample["sample"], media)
         if sample.fault:
             raise UsageError(
-                f"{task.name}: {in_words(sample)}; it was not asked", name=sample.id
+                f"{task.name}: {in_words(sample)}; no request was sent", name=sample.id
             )
         failures = row.get("failed", {})
         records = {}
@@ -192,8 +196,8 @@ class _Tracer:
                     response, digest = entry.response, entry.request_digest
             if digest and digest != call.request.digest:
                 raise ReplayMismatchError(
-                    f"step {path} has another request than in this run: the task or "
-                    "the agent has changed"
+                    f"the request of step {path} differs from the run's, because the "
+                    "task or the agent has changed"
                 )
             step = TracedStep(path, call, response)
             steps.append(step)
@@ -229,8 +233,10 @@ class _Tracer:
 
 
 def trace_json(steps: Sequence[TracedStep]) -> list[dict[str, Any]]:
-    """Steps as JSON: the request of each (``messages``, ``wants``, ``params``) and its
-    reply."""
+    """Converts steps to JSON, with the request and the reply of each step.
+
+    The request has the keys ``messages``, ``wants`` and ``params``.
+    """
     rows = []
     for step in steps:
         call, response = step.call, step.response
