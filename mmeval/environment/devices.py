@@ -64,6 +64,7 @@ def devices() -> tuple[list[str], list[Finding]]:
     if result.returncode:
         lines = result.stderr.strip().splitlines()
         return [], [_broken(lines[-1] if lines else f"exit code {result.returncode}")]
+    # only the last line counts, since libraries may print during their import
     probe = json.loads(result.stdout.strip().splitlines()[-1])
     return list(described(probe)), list(faults(probe))
 

@@ -22,7 +22,7 @@ def versions() -> Iterator[Finding]:
     """Checks the installed packages against the requirements in mmeval's metadata.
 
     Required packages must be installed; packages of extras must have a suitable version
-    if they are installed. The plugin that needs an extra reports a missing one.
+    if they are installed. A plugin that needs a missing extra reports it.
     """
     from packaging.requirements import Requirement
 

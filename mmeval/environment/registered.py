@@ -47,7 +47,7 @@ def clashes() -> Iterator[Finding]:
 
 
 def task_files(include_path: Sequence[Path]) -> Iterator[Finding]:
-    """Checks the task files, which it reads as ``mmeval ls tasks`` does."""
+    """Checks that the task files can be read, as ``mmeval ls tasks`` does."""
     for entry in TaskIndex(include_path).listing():
         if entry.problem is not None:
             yield finding_of(entry.problem, Subject(task=entry.full_name))

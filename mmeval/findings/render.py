@@ -111,7 +111,7 @@ def _shell_words(command: str) -> list[str]:
                 if not char.isprintable():
                     code = char.encode("unicode_escape").decode()
                     safe = safe.replace(char, code)
-            quoted.append(f"$'{safe}'")
+            quoted.append(f"$'{safe}'")  # the shell's form for escape sequences
     return quoted
 
 

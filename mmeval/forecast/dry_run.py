@@ -117,6 +117,7 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
     identity = run_identity(backends, options)
     check_others(other_folders(options), identity)
     record = {} if options.fresh else RunFolder.read_record(path)
+    # without a record (a new run, or --fresh), earlier answers must not count
     journal_folder = path / ("journal" if record else "nothing")
     journal = Journal(
         journal_folder, media, writable=False, others=other_folders(options)

@@ -37,6 +37,7 @@ these."""
 _NONCE = f"{secrets.randbelow(10**30):030d}"
 # digits only: filters may change letters and escape other characters
 _MARK = re.compile(rf"\[{_NONCE}\.(\d+)\]")
+# the part that remains of a mark if a filter cuts it
 _CUT_MARK = f"[{_NONCE[:8]}"
 
 

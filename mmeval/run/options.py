@@ -86,7 +86,10 @@ class RunOptions(ScoringOptions):
     model: BackendSpec
     output_path: Path
     run_id: str = ""
-    """Name of the run folder; empty for ``default``."""
+    """Name of the run folder; empty for ``default``.
+
+    The same command continues that run.
+    """
     model_tag: str = ""
     fresh: bool = False
     seed: int = 0

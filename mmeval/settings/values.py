@@ -73,7 +73,7 @@ def scalar(text: str) -> Any:
 def _in_brackets(text: str) -> Any:
     """Parses a list or mapping, as JSON or with unquoted words.
 
-    Returns any other text unchanged.
+    Returns any other string unchanged.
     """
     try:
         return read_json(text)

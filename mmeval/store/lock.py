@@ -278,6 +278,7 @@ def _this_host() -> str:
     """
     from filelock import MarkerSoftFileLock
 
+    # a lock in a new folder is taken only to read how filelock names this host
     with (
         tempfile.TemporaryDirectory() as folder,
         MarkerSoftFileLock(Path(folder) / "own") as lock,
