@@ -89,7 +89,7 @@ class Breaker:
         if seconds >= LONG_WAIT and not self._has_warned:
             self._has_warned = True
             log.warning(
-                "%s asks for a pause: a call continues in %.0f s",
+                "%s requests a pause; the next retry is in %.0f s",
                 self.outage.backend,
                 seconds,
             )

@@ -187,7 +187,7 @@ class WorkerService:
                 )
             if digest(dict(backend.identity)) != job.identity:
                 raise UsageError(
-                    f"the backend {job.backend!r} has another identity in a worker: "
+                    f"the identity of the backend {job.backend!r} differs in a worker: "
                     "its model has changed, or its identity depends on where it runs"
                 )
             if isinstance(backend, Startable):

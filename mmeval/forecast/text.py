@@ -49,7 +49,7 @@ def forecast_text(forecast: Forecast) -> str:
     lines.append(f"disk: about {needed} needed at most, {free} free")
     equal = sum(load.equal for load in forecast.by_role().values())
     if equal:
-        lines.append(f"calls equal to others, which are not repeated: {equal:,.0f}")
+        lines.append(f"calls that reuse the answer to an equal call: {equal:,.0f}")
     lines += terminal_lines(forecast.findings, Place(forecast.words))
     first = forecast.first
     if first is not None:
@@ -140,7 +140,7 @@ def _cost_lines(forecast: Forecast) -> Iterator[str]:
     if unknown:
         names = ", ".join(map(_shortened, unknown))
         yield f"price: unknown for {names}; add it with --model_cost_config FILE"
-        yield "and these lines, with 0 where nothing is charged:"
+        yield "and these lines, with the prices (0 if nothing is charged):"
         yield "  models:"
         yield from (f"    {_shortened(line_to_add(model))}" for model in unknown)
     total = forecast.total()

@@ -131,7 +131,7 @@ def pin_findings(item: TaskWithFile) -> Iterator[Finding]:
         return  # opening the data reports it
     if data.bundled is None and not is_local and not COMMIT.fullmatch(data.revision):
         key = "revision" if data.revision else "dataset_path"
-        cause = f"{data.path} is not pinned; write a commit under revision"
+        cause = f"{data.path} is not pinned; set revision to a commit"
         yield Finding("task_file", item.file.subject_at((key,)), cause=cause)
 
 

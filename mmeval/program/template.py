@@ -229,13 +229,13 @@ class PartsTemplate:
         shown = {int(position) for position in _MARK.findall(text)}
         if placed and _CUT_MARK in _MARK.sub("", text):
             raise PromptError(
-                "the template cuts a content inside a medium; insert the whole content"
+                "the template cuts a content in the middle of a medium; insert it whole"
             )
         for content in contents:
             if shown.intersection(content) and not shown.issuperset(content):
                 raise PromptError(
                     "the template cuts a content and loses some of its media; insert "
-                    "the whole content"
+                    "it whole"
                 )
         return tuple(Interleaved(_unmarked(text, placed)) for text in texts)
 

@@ -143,7 +143,9 @@ def report_unavailable(
     missing = [finding for finding in findings if finding.kind != "partial"]
     if strict and missing:
         lines = terminal_lines(missing, place)
-        raise MissingError("\n".join(["missing, with --strict:", *lines]))
+        raise MissingError(
+            "\n".join(["these are missing, but --strict requires them:", *lines])
+        )
     log_findings("some numbers cannot be computed:", findings, place)
 
 

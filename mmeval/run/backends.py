@@ -235,7 +235,7 @@ class Backends:
 
 def _check_elsewhere(role: str, spec: BackendSpec) -> None:
     """Raises UsageError for a backend that another process cannot create."""
-    how_to_fix = "give the name of an installed plugin, or use one copy in this process"
+    how_to_fix = "name an installed plugin, or use one copy in this process"
     if spec.instance is not None:
         raise UsageError(
             f"the {role} is an object of this process, but its copies run in other "

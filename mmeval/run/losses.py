@@ -44,7 +44,7 @@ COUNTED: Mapping[tuple[str, str], str] = {
     (
         "rubric",
         "dimensions",
-    ): "the end of the scale, or the middle where they give no number",
+    ): "the end of the scale, or the middle if they contain no number",
     ("rubric", "overall"): "the end of the scale",
 }
 """What an unreadable reply counts as, by a switch and its value."""
@@ -56,7 +56,7 @@ def data_faults(faults: Mapping[str, DataFault]) -> Iterator[Finding]:
         finding = finding_of(fault.error, Subject(task))
         is_of_data = finding.kind in ("bad_sample", "setting")
         kind: Kind = "task_file" if is_of_data else finding.kind
-        cause = f"the data end here: {finding.cause}"
+        cause = f"the data cannot be read further: {finding.cause}"
         yield replace(finding, kind=kind, count=fault.made, cause=cause)
 
 

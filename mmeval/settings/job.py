@@ -29,12 +29,13 @@ def shard_of_job(environ: Mapping[str, str]) -> Shard:
         numbers = [int(text) for text in texts if text.isdecimal()]
         if len(numbers) < len(texts) or numbers[2] == 0:
             raise UsageError(
-                f"auto needs whole numbers in {', '.join(usual)}; write I/N"
+                f"auto reads whole numbers from {', '.join(usual)}; write I/N instead"
             )
         task, first, step, shards = numbers
         if (task - first) % step:
             raise UsageError(
-                "auto needs an array that is a plain range, such as 0-63; write I/N"
+                "auto works only for an array that is a plain range, such as 0-63; "
+                "write I/N instead"
             )
         place_in_array = str((task - first) // step)
         return _shard(place_in_array, str(shards), "the SLURM array")

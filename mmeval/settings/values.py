@@ -105,7 +105,7 @@ def read_json(text: str) -> Any:
     def finite(digits: str) -> float:
         number = float(digits)
         if not math.isfinite(number):
-            raise ValueError(f"{digits} is too large for a number")
+            raise ValueError(f"the number {digits} is too large")
         return number
 
     return json.loads(text, parse_constant=refuse_constant, parse_float=finite)

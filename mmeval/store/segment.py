@@ -95,7 +95,7 @@ class Segment:
             # a partial line would corrupt the next line
             os.ftruncate(self._fd, self._size)
             raise StorageError(
-                f"{self._folder}: cannot write an answer ({error.strerror}). "
+                f"{self._folder}: an answer cannot be written ({error.strerror}). "
                 f"{KEEP_WAY_OUT}"
             ) from None
         offset = self._size
@@ -110,7 +110,7 @@ class Segment:
                 os.fsync(self._fd)
             except OSError as error:
                 raise StorageError(
-                    f"{self.path}: cannot be written ({error.strerror}). {KEEP_WAY_OUT}"
+                    f"{self.path} cannot be written ({error.strerror}). {KEEP_WAY_OUT}"
                 ) from None
 
     def close(self) -> None:
@@ -126,7 +126,7 @@ class Segment:
             )
         except OSError as error:
             raise StorageError(
-                f"{self.path}: cannot be written ({error.strerror}); choose another "
+                f"{self.path} cannot be written ({error.strerror}); choose another "
                 "--output_path"
             ) from None
 
@@ -162,7 +162,7 @@ class Segment:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
             raise StorageError(
-                f"{path}: cannot keep an answer's media ({error.strerror}). "
+                f"{path}: an answer's media cannot be stored ({error.strerror}). "
                 f"{KEEP_WAY_OUT}"
             ) from None
         return path

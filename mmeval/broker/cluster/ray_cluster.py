@@ -191,7 +191,7 @@ class RayCluster:
             raise UsageError(
                 "no worker fits on a node of the Ray cluster, because it needs "
                 f"{engine.cpus:g} CPU and {engine.gpus:g} GPU (nodes: "
-                f"{len(alive):,}; {has}). Give a worker less, as in --engine "
+                f"{len(alive):,}; {has}). Lower these numbers, as in --engine "
                 "ray,cpus=1,gpus=0"
             )
         blind: dict[str, str] = {}

@@ -222,5 +222,5 @@ def _check_pair(
     if changes:
         raise IdentityChangedError(
             f"{run}: shard {first.shard} and {other} differ ({listed(changes, 3)}). "
-            "Run the wrong one again with the same settings, or move its folder away"
+            "Run the wrong shard again with the same settings, or move its folder away"
         )
