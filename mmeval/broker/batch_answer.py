@@ -141,7 +141,7 @@ def _yielded(
                     yield position, response
                 case _:
                     raise TypeError(
-                        f"the backend yielded {item!r:.200}, not a position with a "
+                        f"the backend gave {item!r:.200}, not a position with a "
                         "Response"
                     )
     except ModelDiedError:  # no model is left for the open rows

@@ -35,7 +35,8 @@ def wait_for_writers(run: Path, patience: float = PATIENCE) -> None:
     if not file.exists() or becomes_free(file, patience=0):
         return
     log.info(
-        "workers of an earlier process are still running; waiting for their answers"
+        "workers of an earlier process are still running; waiting for their last "
+        "answers"
     )
     if not becomes_free(file, patience):
         raise RunLockedError(

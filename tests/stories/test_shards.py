@@ -437,7 +437,7 @@ def test_partial_results_refuse_a_folder_that_holds_another_shard(
     shutil.copytree(shards.path("1/2"), shards.run / "shards" / name)
     refused = shards.merge("--partial")
     assert refused.code == 2
-    assert f"{name}: has the trials of shard 1/2" in refused.error
+    assert f"{name} contains the trials of shard 1/2" in refused.error
 
 
 def test_a_shard_that_is_run_in_a_copy_of_another_is_merged(shards: Shards) -> None:

@@ -153,7 +153,7 @@ def test_the_only_run_below_a_folder_is_found_and_of_several_one_has_to_be_named
     with pytest.raises(MissingDataError):
         read_own(tmp_path / "runs/m/default/media")
     changed(tmp_path / "runs/n/default/run.json", format=99)
-    with pytest.raises(UsageError, match="another format"):
+    with pytest.raises(UsageError, match="cannot read"):
         read_own(tmp_path / "runs/n/default")
 
 

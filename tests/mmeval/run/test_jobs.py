@@ -136,7 +136,7 @@ def test_a_sample_that_json_cannot_hold_is_a_bad_one_alone() -> None:
 @pytest.mark.parametrize(
     ("rows", "options", "more", "words"),
     [
-        (levels(6), {"offset": 9}, {}, "left of 6 .*--offset 9"),
+        (levels(6), {"offset": 9}, {}, "none of the 6 .*--offset 9"),
         (levels(6), {"samples": {"toy": ()}}, {}, r"--samples \[\]"),
         (levels(6), {}, {"filter": {"levle": "hard"}}, "{'levle': 'hard'}.*'levle'"),
         (levels(6), {"offset": 3}, HARD, "{'level': 'hard'} or --offset 3"),
