@@ -46,7 +46,7 @@ class Worker(Protocol):
 
     job: WorkerJob
     segment: Path
-    """The journal segment that it writes to; an empty path before its first start."""
+    """The journal segment of the worker; an empty path before its first start."""
     open_rows: Mapping[int, BatchRow]
     """The rows of the current batch that the worker has not reported yet."""
 

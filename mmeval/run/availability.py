@@ -79,8 +79,8 @@ def optional_tasks(groups: Iterable[Group]) -> set[str]:
 def check_any(task: Task, dataset: Dataset) -> None:
     """Raises MissingDataError if a task has no samples, or if its filter keeps none.
 
-    A filter whose labels do not exist in the data is reported elsewhere. Reads up to
-    the first sample that the filter keeps.
+    A filter with labels that do not exist in the data is reported elsewhere. Reads up
+    to the first sample that the filter keeps.
     """
     unseen_labels, rows = set(task.filter), len(dataset)
     for sample in readable(rows_of(dataset) if task.filter else ()):
@@ -122,7 +122,7 @@ def unavailable_findings(
 def _partial(without: Mapping[str, Finding]) -> Iterator[Finding]:
     """Yields findings for the missing pieces of a number.
 
-    All unavailable pieces have one finding, and each skipped piece has its own.
+    All unavailable pieces share one finding, and each skipped piece has its own.
     """
     unavailable = [piece for piece, finding in without.items() if not finding.remedy]
     for piece in unavailable[:1]:

@@ -143,7 +143,7 @@ class Generation:
     def kept_before(self, jobs: Iterator[TrialJob]) -> Counter[ReplayState]:
         """Counts trials by their state in the journal.
 
-        They have an answer, need one, or cannot be asked.
+        A trial has an answer, needs one, or cannot be requested.
         """
         counts: Counter[ReplayState] = Counter()
         for job in jobs:

@@ -103,7 +103,7 @@ def unasked_findings(tally: RunTally) -> Iterator[Finding]:
 def comparability_findings(outcome: RunOutcome) -> Iterator[Finding]:
     """Yields findings for numbers that are not comparable with those of a paper.
 
-    Findings for numbers of a subset of the samples follow.
+    Then it yields findings for numbers of a subset of the samples.
     """
     for task in outcome.selection:
         causes: list[tuple[str, str]] = []

@@ -38,7 +38,7 @@ class StoredShard(NamedTuple):
 
     @property
     def run_notes(self) -> Mapping[str, Any]:
-        """Its notes about the whole run; empty until it has finished once."""
+        """The shard's notes about the whole run; empty until it has finished once."""
         notes: Mapping[str, Any] = self.record.get("shard", {})
         return notes
 
@@ -59,7 +59,8 @@ class StoredShard(NamedTuple):
         return keys
 
     def definition(self, task: str) -> dict[str, Any]:
-        """Returns the definition of its score rows of a task; empty without rows.
+        """Returns the definition of the shard's score rows for a task; empty without
+        rows.
 
         Raises UsageError for a damaged record.
         """
