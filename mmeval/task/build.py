@@ -67,9 +67,9 @@ def build(
     *,
     roles: frozenset[str] = frozenset(),
 ) -> Task:
-    """Build the task of a file. ``Task.dataset()`` finds or downloads the data later.
+    """Builds the task of a file. ``Task.dataset()`` finds or downloads the data later.
 
-    ``roles`` are the roles of the run other than the model. Raises a TaskFileError that
+    ``roles`` are the roles of the run without the model. Raises a TaskFileError that
     lists all unusable plugins, options and switches with their lines.
     """
     changes = overrides or TaskOverrides()
@@ -149,7 +149,7 @@ def build(
 
 
 def check_prompt_names(tasks: Sequence[Task], overrides: TaskOverrides) -> None:
-    """Raise UsageError for a ``--judge_prompts`` file that replaces no prompt."""
+    """Raises UsageError for a ``--judge_prompts`` file that replaces no prompt."""
     if overrides.judge_prompts is None:
         return
     used: set[str] = set()
@@ -168,7 +168,7 @@ def check_prompt_names(tasks: Sequence[Task], overrides: TaskOverrides) -> None:
 
 
 def check_metric_names(metric_names: Collection[str], overrides: TaskOverrides) -> None:
-    """Raise UnknownNameError for a metric of the command line that no task has."""
+    """Raises UnknownNameError if no task has a metric that the command line names."""
     flagged = [("--metric_args", name) for name in overrides.metric_args]
     flagged += [("--skip_metric", name) for name in overrides.skip_metric]
     for flag, name in flagged:
@@ -181,7 +181,7 @@ def check_metric_names(metric_names: Collection[str], overrides: TaskOverrides) 
 def _faults(
     file: TaskFile, overrides: TaskOverrides, roles: frozenset[str]
 ) -> list[tuple[KeyPath, str]]:
-    """The faults of all plugins, options and switches. Plugins are cached."""
+    """Returns the faults of all plugins, options and switches. Plugins are cached."""
     steps: list[Callable[[], object]] = [
         partial(_loader, file),
         partial(_protocol, file, overrides),
@@ -200,7 +200,7 @@ def _faults(
     for step in steps:
         try:
             step()
-        # a dict, since metrics_of repeats the faults of single metrics
+        # a dict removes duplicates: metrics_of repeats the faults of single metrics
         except KeyFaultsError as error:
             faults.update(dict.fromkeys(error.problems))
     return list(faults)
@@ -216,10 +216,14 @@ def _loader(file: TaskFile) -> Loader:
 def _protocol(
     file: TaskFile, overrides: TaskOverrides
 ) -> partial[Program[Interleaved]]:
-    """The protocol with its options; its prompts are ``{name, sha256, text}``."""
+    """Returns the protocol with its options.
+
+    Options that are prompts become mappings ``{name, sha256, text}``.
+    """
     named = file.keys.protocol
     options: dict[str, Any] = {}
-    if overrides.protocol not in ("", named.name):  # else the options of the file apply
+    # the options in the file belong to the protocol that the file names
+    if overrides.protocol not in ("", named.name):
         function = _protocol_of_run(overrides.protocol)
     else:
         function = plugin_at(
@@ -254,7 +258,7 @@ def _protocol(
 def _protocol_prompts(
     protocol: partial[Program[Interleaved]],
 ) -> dict[str, Mapping[str, str]]:
-    """The options of a protocol that are prompts."""
+    """Returns the options of a protocol that are prompts."""
     return {
         name: protocol.keywords[name]
         for name in prompt_kinds(protocol.func, protocol.keywords)
@@ -262,7 +266,7 @@ def _protocol_prompts(
 
 
 def _protocol_of_run(name: str) -> Callable[[Ask], Program[Interleaved]]:
-    """The protocol that the command line names.
+    """Returns the protocol that the command line names.
 
     Raises UnknownNameError for an unknown name, UsageError for a protocol with required
     options.
@@ -294,7 +298,7 @@ def _prompt(file: TaskFile) -> Prompt:
         check_options(function, keys.options, ("prompt",))
         check_values(function, keys.options, ("prompt",))
         return FunctionPrompt(keys.function, function, keys.options)
-    # most tasks have none, and Jinja is slow to import
+    # imported here, since most tasks have no template and Jinja is slow to import
     from mmeval.program.template import (
         TemplatePrompt,
         check_template,
@@ -322,8 +326,10 @@ def _over(
     base: Mapping[str, Any],
     overrides: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Merge two mappings. Overrides come last: of two names for a parameter the last
-    one counts."""
+    """Merges two mappings, with the overrides after all other items.
+
+    The order matters: if a parameter has two names, the last one in the mapping wins.
+    """
     base_values = {name: value for name, value in base.items() if name not in overrides}
     return base_values | dict(overrides)
 
@@ -334,7 +340,7 @@ def _config(
     metrics: Sequence[TaskMetric],
     protocol: partial[Program[Interleaved]],
 ) -> dict[str, Any]:
-    """The resolved file as JSON, with overrides and texts of prompts, without paths."""
+    """Returns the resolved file as JSON, with overrides and prompts, without paths."""
     config = dict(file.document.data)
     for key in ("include", *ABOUT_DATA):
         config.pop(key, None)

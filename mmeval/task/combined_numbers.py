@@ -25,7 +25,7 @@ from mmeval.task.task import CombinedNumber, TaskMetric
 def combined_numbers(
     file: TaskFile, metrics: Sequence[TaskMetric]
 ) -> tuple[CombinedNumber, ...]:
-    """The combined numbers of a task. Raises KeyFaultsError with all faults."""
+    """Returns the combined numbers of a task. Raises KeyFaultsError with all faults."""
     taken: set[str] = set()
     outputs: list[str] = []
     for entry in file.keys.metric_list:
@@ -61,7 +61,7 @@ def _faults(
         if part not in outputs:
             near = did_you_mean(part, outputs)
             names = ", ".join(outputs) or "none"
-            message = f"unknown number {part!r}{near} (the metrics give {names})"
+            message = f"unknown number {part!r}{near} (the metrics compute {names})"
             yield (*path, "of", place), message
     fault = direction_fault(better)
     if fault:
@@ -69,7 +69,10 @@ def _faults(
 
 
 def _combined(keys: NumberKeys, parts: Mapping[str, TaskMetric]) -> CombinedNumber:
-    """A combined number, with what its parts lack. ``parts`` are not skipped ones."""
+    """Returns a combined number, with the findings about its unavailable parts.
+
+    ``parts`` maps outputs to their metrics, without the skipped metrics.
+    """
     present = {name: parts[name] for name in keys.of if name in parts}
     skipped = [name for name in keys.of if name not in parts]
     unavailable: dict[str, Sequence[Finding]] = {}

@@ -47,7 +47,7 @@ class TaskData:
     split: str = "test"
     options: Mapping[str, Any] = field(default_factory=dict)
     fetch: bool = True
-    """False: a data set of the hub is read from the cache alone, without network."""
+    """False if a data set of the hub is only read from the cache, without network."""
 
     def __call__(self) -> Dataset:
         return self._opened
@@ -76,7 +76,10 @@ class TaskData:
 
     @cached_property
     def streamed(self) -> str:
-        """The commit of a data set that the loader streams from the hub, else empty."""
+        """The commit of a data set that the loader streams from the hub.
+
+        An empty string if the loader does not stream the data.
+        """
         is_given = self.bundled is not None or self.data_dir is not None
         may_stream = self.fetch and getattr(self.loader, "streams", False)
         if is_given or not may_stream or self.local() is not None:
@@ -93,8 +96,8 @@ class TaskData:
     def folder(self) -> Path:
         """The folder of the data.
 
-        Raises MissingDataError if it does not exist, NotFetchedError if a data set of
-        the hub is not on this machine and cannot, or must not, be downloaded.
+        Raises MissingDataError if it does not exist. Raises NotFetchedError if a data
+        set of the hub is not on this machine and cannot, or must not, be downloaded.
         """
         if self.bundled is not None:
             return self.bundled
@@ -102,7 +105,8 @@ class TaskData:
         if data_dir is not None:
             if not data_dir.is_dir():
                 raise MissingDataError(
-                    f"--data_dir {data_dir}: there is no such folder", name="--data_dir"
+                    f"--data_dir {data_dir}: this folder does not exist",
+                    name="--data_dir",
                 )
             inner = data_dir / self.path
             leads_out = ".." in PurePosixPath(self.path).parts or is_absolute(self.path)
@@ -126,7 +130,7 @@ class TaskData:
             raise self.not_fetched(error.reason) from error
 
     def not_fetched(self, reason: str = "") -> NotFetchedError:
-        """The error for a data set that is not on this machine.
+        """Returns the error for a data set that is not on this machine.
 
         ``reason`` is why it could not be downloaded.
         """
@@ -139,7 +143,7 @@ class TaskData:
         )
 
     def local(self) -> Path | None:
-        """The local folder of ``dataset_path``; None for a data set on the hub.
+        """Returns the local folder of ``dataset_path``; None for a data set on the hub.
 
         Raises MissingDataError for a folder that does not exist, and for a path that is
         neither a folder nor the name of a data set.
@@ -150,7 +154,7 @@ class TaskData:
             folder = self.beside / Path(self.path).expanduser()
         except RuntimeError:  # ``~name`` without such a user
             raise self._missing(
-                f"no user has the home {self.path!r}; correct it, or use --data_dir "
+                f"there is no home folder {self.path!r}; correct it, or use --data_dir "
                 "FOLDER"
             ) from None
         if folder.is_dir():
@@ -173,7 +177,7 @@ class TaskData:
 
     @property
     def _is_format(self) -> bool:
-        """Whether ``dataset_path`` is a file format and not a folder of that name."""
+        """True if ``dataset_path`` is a file format and not a folder of that name."""
         reads_formats = getattr(self.loader, "reads_formats", False)
         if not reads_formats or self.path not in FORMATS:
             return False
@@ -190,11 +194,11 @@ class TaskData:
         )
 
     def record(self) -> dict[str, Any]:
-        """The source of the data for the record, without paths of this machine.
+        """Returns the source of the data for the record, without paths of this machine.
 
-        ``path`` and ``revision`` are as in the task file. ``commit`` is that of a data
-        set of the hub, else empty. Finds or downloads the folder. Raises
-        MissingDataError.
+        ``path`` and ``revision`` are as in the task file. ``commit`` is the commit of a
+        data set of the hub, else an empty string. The folder is found or downloaded
+        first. Raises MissingDataError.
         """
         commit = self.streamed
         if not commit:
@@ -215,7 +219,10 @@ def task_data(
     overrides: TaskOverrides,
     loader: Loader,
 ) -> TaskData:
-    """The data of a task. Raises MissingDataError if bundled samples do not exist."""
+    """Returns the data of a task.
+
+    Raises MissingDataError if bundled samples do not exist.
+    """
     if overrides.data not in ("", "bundled"):
         raise UsageError(
             f"--data {overrides.data}: the only allowed value is bundled", name="--data"
@@ -225,7 +232,7 @@ def task_data(
         bundled = bundled_folder(file)
         if bundled is None:
             message = (
-                f"no bundled samples: {file.name}; leave out this task, or --data "
+                f"{file.name} has no bundled samples; leave out this task, or --data "
                 "bundled"
             )
             raise MissingDataError(message, name="--data")
@@ -250,7 +257,7 @@ def task_data(
 
 
 def bundled_folder(file: TaskFile) -> Path | None:
-    """The folder of a task's bundled samples, None without one.
+    """Returns the folder of a task's bundled samples, or None if it has none.
 
     The key ``bundled`` is relative to the YAML file. Raises TaskFileError for a path
     outside of the task's folder.
@@ -264,16 +271,16 @@ def bundled_folder(file: TaskFile) -> Path | None:
 
 
 def portable(path: str) -> str:
-    """A path for records: an absolute path becomes its last component."""
+    """Returns a path for records: an absolute path becomes its last component."""
     return PurePosixPath(path.replace("\\", "/")).name if is_absolute(path) else path
 
 
 def is_hub_name(path: str) -> bool:
-    """Whether a path may be the name of a data set on the hub."""
+    """Returns True if a path may be the name of a data set on the hub."""
     is_path = ".." in path or path.startswith((".", "~"))
     return _HUB_NAME.fullmatch(path) is not None and not is_path
 
 
 def is_absolute(path: str) -> bool:
-    """Whether a path is absolute on any operating system."""
+    """Returns True if a path is absolute on any operating system."""
     return PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()

@@ -23,11 +23,11 @@ MetricEntry = Mapping[str, Any]
 def complete_derived(
     derived: TaskMetric, pieces: Mapping[str, TaskMetric], skipped: Collection[str] = ()
 ) -> TaskMetric:
-    """Complete a derived entry from its pieces: range, direction and availability.
+    """Completes a derived entry from its pieces: range, direction and availability.
 
     ``pieces`` maps the outputs of the task's other metrics to their entries.
-    ``skipped`` are the outputs of skipped metrics. Raises UsageError if it cannot be
-    computed from the outputs that it names.
+    ``skipped`` are the outputs of skipped metrics. Raises UsageError if the derived
+    metric cannot be computed from the outputs that it names.
     """
     bound = derived.bound
     _check_names(bound, {*pieces, *skipped})
@@ -43,8 +43,8 @@ def complete_derived(
     for name, entry in entries.items():
         if any(pipeline.chooses(name) for pipeline in entry.bound.filters):
             raise UsageError(
-                f"{bound.name} scores each answer, but {name} counts only one of "
-                "several (majority_vote); name another output"
+                f"{bound.name} scores each answer, but {name} scores only the majority "
+                "of a sample's answers (majority_vote); name another output"
             )
     ranges: dict[str, tuple[float, float]] = {}
     better: dict[str, bool] = {}
@@ -77,7 +77,7 @@ def complete_derived(
 def inherited(
     unavailable: Mapping[str, Sequence[Finding]], name: str
 ) -> tuple[Finding, ...]:
-    """The findings about unavailable pieces as findings about the number ``name``."""
+    """Converts findings about unavailable pieces to findings about ``name``."""
     by_finding: dict[Finding, None] = {}
     for findings in unavailable.values():
         by_finding.update(dict.fromkeys(_about(finding, name) for finding in findings))
@@ -85,7 +85,7 @@ def inherited(
 
 
 def findings_about(without: Mapping[str, Finding], name: str) -> dict[str, Finding]:
-    """Findings about missing pieces as findings about the number ``name``."""
+    """Converts findings about missing pieces to findings about the number ``name``."""
     return {piece: _about(finding, name) for piece, finding in without.items()}
 
 
@@ -94,9 +94,10 @@ def _about(finding: Finding, name: str) -> Finding:
 
 
 def direction_fault(better: Mapping[str, bool]) -> str:
-    """Why numbers cannot be combined; empty if all have the same direction.
+    """Returns why numbers cannot be combined, or an empty string if they can.
 
-    ``better`` is whether higher is better, by number.
+    ``better`` maps each number to True if higher is better. Numbers can be combined if
+    they have the same direction.
     """
     high = [name for name, is_higher in better.items() if is_higher]
     low = [name for name, is_higher in better.items() if not is_higher]
@@ -109,12 +110,12 @@ def direction_fault(better: Mapping[str, bool]) -> str:
 
 
 def unavailable_piece(piece: str) -> Finding:
-    """The finding that a number lacks a piece, whose own findings say why."""
+    """Returns the finding that a piece is unavailable. Its own findings explain why."""
     return Finding("partial", cause=f"without {piece}", severity="note")
 
 
 def skipped_piece(piece: str, name: str = "") -> Finding:
-    """The finding that the user skipped a piece, with the command that adds it."""
+    """Returns the finding that the user skipped a piece, with the command to add it."""
     only = f" --metrics {name}" if name else ""
     return Finding(
         "partial",
@@ -128,7 +129,7 @@ def skipped_piece(piece: str, name: str = "") -> Finding:
 def piece_ranges(
     entry: TaskMetric, entries: Iterable[TaskMetric]
 ) -> dict[str, list[float | None]]:
-    """The ranges of the pieces of a derived entry as JSON; null is infinite."""
+    """Returns the ranges of a derived entry's pieces as JSON. Null means infinite."""
     ranges: dict[str, list[float | None]] = {}
     for other in entries:
         metric = other.bound.metric
@@ -139,7 +140,10 @@ def piece_ranges(
 
 
 def outputs_of(metric: str) -> Sequence[str]:
-    """The outputs of a metric; empty if it cannot be loaded (reported elsewhere)."""
+    """Returns the outputs of a metric; none if it cannot be loaded.
+
+    Other checks report that error.
+    """
     try:
         return load_metric(metric).outputs
     except MmevalError:
@@ -147,7 +151,7 @@ def outputs_of(metric: str) -> Sequence[str]:
 
 
 def derived_outputs(entries: Iterable[TaskMetric], lost: Collection[str]) -> set[str]:
-    """The outputs that are derived from ``lost`` ones, directly or through others."""
+    """Returns the outputs that are derived, directly or indirectly, from ``lost``."""
     gone = set(lost)
     for entry in entries:  # a piece comes before the entries that are derived from it
         if not gone.isdisjoint(entry.bound.pieces):
@@ -160,9 +164,9 @@ def with_pieces(
     listed: Mapping[str, MetricEntry],
     metric_args: Mapping[str, Mapping[str, Any]],
 ) -> list[MetricEntry]:
-    """The ``requested`` entries, each after the entries that give its pieces.
+    """Returns the ``requested`` entries, each after the entries of its pieces.
 
-    ``listed`` are the task's entries by metric; ``metric_args`` override their
+    ``listed`` maps metrics to the task's entries. ``metric_args`` override their
     switches.
     """
     entry_of: dict[str, MetricEntry] = {}
@@ -188,7 +192,7 @@ def with_pieces(
 
 
 def _pieces(entry: MetricEntry) -> list[Any]:
-    """The pieces of a derived entry: those that it names, or its metric's default."""
+    """Returns the pieces that a derived entry names, or its metric's default."""
     try:
         metric = load_metric(entry["metric"])
     except MmevalError:
@@ -202,8 +206,8 @@ def _pieces(entry: MetricEntry) -> list[Any]:
 def _check_names(bound: BoundMetric, available: Collection[str]) -> None:
     if not bound.pieces:
         raise UsageError(
-            f"name the outputs from which to compute {bound.name} (the task gives "
-            f"{', '.join(sorted(available))})"
+            f"name the outputs from which to compute {bound.name} (the task's outputs "
+            f"are {', '.join(sorted(available))})"
         )
     if len(set(bound.pieces)) < len(bound.pieces):
         raise UsageError("an output is named twice; name each one once")
@@ -220,6 +224,6 @@ def _check_names(bound: BoundMetric, available: Collection[str]) -> None:
             )
             raise UsageError(
                 f"unknown output {name!r}{did_you_mean(name, available)} (the task's "
-                f"other metrics give {outputs}{advice}; derived metrics must come "
+                f"other metrics compute {outputs}{advice}; derived metrics must come "
                 "before those that use them)"
             )

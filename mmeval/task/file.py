@@ -32,7 +32,7 @@ from mmeval.task.schema import (
 )
 
 OF_A_RUN = "run.json#"
-"""The prefix of the path of a task from a run's record, which has no file."""
+"""The prefix of the path of a task that comes from a run's record, not from a file."""
 
 Keys = TypeVar("Keys", bound=BaseModel)
 
@@ -65,7 +65,7 @@ _EXPECTED = {
 
 @dataclass(frozen=True)
 class TaskFile:
-    """A task of a file, with includes and overrides applied."""
+    """A task from a file, with includes and overrides applied."""
 
     keys: TaskKeys
     document: Document
@@ -78,7 +78,7 @@ class TaskFile:
 
     @property
     def version(self) -> str:
-        """``metadata.version`` as text in the file: ``1.10`` is not ``1.1``."""
+        """``metadata.version`` as the file spells it: ``1.10`` is not ``1.1``."""
         return _written(self.document, ("metadata", "version"))
 
     @property
@@ -87,11 +87,14 @@ class TaskFile:
         return self.document.file.parent
 
     def beside(self, key: str) -> Path:
-        """The folder of the file that contains ``key``. Paths are relative to it."""
+        """Returns the folder of the file that contains ``key``.
+
+        Paths under ``key`` are relative to this folder.
+        """
         return self.document.place((key,)).file.parent
 
     def subject_at(self, path: KeyPath) -> Subject:
-        """The line of a key, or that of the task's name if the file lacks the key."""
+        """Returns the line of a key, or the line of the task if the key is missing."""
         is_written = bool(path) and path in self.document.places
         place = self.document.place(path if is_written else ("task",))
         return Subject(self.name, file=str(place.file), line=place.line)
@@ -99,7 +102,7 @@ class TaskFile:
 
 @dataclass(frozen=True)
 class GroupFile:
-    """A group of a file. ``members`` are names, or documents of groups and tasks."""
+    """A group from a file. ``members`` are names, or documents of groups and tasks."""
 
     keys: GroupKeys
     document: Document
@@ -128,7 +131,7 @@ class RequirementError(TaskFileError):
 
 
 def parse_task(document: Document) -> TaskFile:
-    """Parse a task. Raises a TaskFileError that lists all faults with their lines."""
+    """Parses a task. Raises a TaskFileError that lists all faults with their lines."""
     _check_requirement(document)
     data = document.data
     key = "generation_kwargs"
@@ -142,14 +145,14 @@ def parse_task(document: Document) -> TaskFile:
 
 
 def parse_group(document: Document) -> GroupFile:
-    """Parse a group. Raises a TaskFileError that lists all faults with their lines."""
+    """Parses a group. Raises a TaskFileError that lists all faults with their lines."""
     _check_requirement(document)
     what = f"the group {document.data.get('group', '')!r}"
     return GroupFile(_validated(GroupKeys, document, [], what), document)
 
 
 def _check_requirement(document: Document) -> None:
-    """Check the required version. Raises RequirementError."""
+    """Checks the required version. Raises RequirementError."""
     # this comes first, since a file for a newer mmeval may have unknown keys
     required = document.data.get("requires_mmeval")
     try:
@@ -159,7 +162,7 @@ def _check_requirement(document: Document) -> None:
     if not is_met:
         message = (
             f"this task needs mmeval {required}, but {__version__} is installed; "
-            "install such a version"
+            "install a version that matches"
         )
         place = document.place(("requires_mmeval",))
         raise RequirementError(message, file=place.file, line=place.line)
@@ -179,7 +182,7 @@ def _validated(
     except ValidationError as error:
         for fault in error.errors(include_url=False):
             path, message = _problem(model, document, dict(fault))
-            # an unusable value needs no second fault about its type
+            # the document already reports an unusable value: do not report its type too
             if path not in refused:
                 problems.append((path, message))
     metadata = document.data.get("metadata")
@@ -200,7 +203,7 @@ def _validated(
 
 
 def generation_problems(params: Any, path: KeyPath) -> Iterator[Problem]:
-    """The faults of generation parameters; none if they are not a mapping."""
+    """Yields the faults of generation parameters. The schema checks their type."""
     if not isinstance(params, Mapping):
         return
     for key, value in params.items():
@@ -213,7 +216,7 @@ def generation_problems(params: Any, path: KeyPath) -> Iterator[Problem]:
 def _problem(
     model: type[BaseModel], document: Document, fault: Mapping[str, Any]
 ) -> Problem:
-    """A fault of the schema as a message at its key."""
+    """Converts an error of the schema to the path of a key and a message."""
     loc: tuple[str | int, ...] = fault["loc"]
     path: KeyPath = ()
     for step in loc:  # the schema's path also contains the alternatives of a union
@@ -239,7 +242,7 @@ def _problem(
     expected = fault["msg"]
     if kind in _EXPECTED:
         expected = _EXPECTED[kind].format(**fault.get("ctx", {}))
-    # an entry of a list, which cannot be a name
+    # an entry of a list must be a mapping: a name alone is not allowed there
     if kind == "model_type" and path and isinstance(path[-1], int):
         expected = "must be a mapping"
         if "metric" in str(path[0]):

@@ -27,7 +27,7 @@ class TaskFiles:
         """Files with their includes resolved."""
 
     def document(self, file: Path) -> Document:
-        """Read a file with its includes.
+        """Reads a file with its includes.
 
         Later includes override earlier ones, and the file overrides all. Raises
         TaskFileError for an unreadable file, and for an include that is missing,
@@ -36,11 +36,11 @@ class TaskFiles:
         return self._resolved(self.own(file), (file.resolve(),))
 
     def completed(self, document: Document) -> Document:
-        """Resolve the includes of a part of a file, such as a member of a group."""
+        """Resolves the includes of a part of a file, such as a member of a group."""
         return self._resolved(document, ())
 
     def own(self, file: Path) -> Document:
-        """Read the file alone, without its includes."""
+        """Reads the file alone, without its includes."""
         if file not in self._read:
             self._read[file] = read_document(file, collect=True)
         return self._read[file]
@@ -82,7 +82,7 @@ class TaskFiles:
         try:
             resolved = target.resolve()
             home = source.parent.resolve()
-        # a loop of links, a NUL character
+        # the path may contain a loop of links or a NUL character
         except (OSError, RuntimeError, ValueError) as error:
             message = f"{name[:80]!r} is not a path ({error})"
             raise document.error(path, message) from None
@@ -97,10 +97,10 @@ class TaskFiles:
             raise document.error(path, message)
         if not target.is_file():
             raise document.error(
-                path, f"there is no file {name!r} beside {source.name}"
+                path, f"the file {name!r} does not exist in the folder of {source.name}"
             )
-        # remove ``..`` for messages, if that is the same file: after a link it may be
-        # another one
+        # messages show the path without ``..`` only if it leads to the same file: with
+        # a link to a folder in the path, it may lead to a different one
         plain = Path(os.path.normpath(target))
         if plain != target and plain.is_file() and plain.samefile(target):
             return plain
@@ -116,9 +116,9 @@ def _listed(document: Document, included: Any) -> list[tuple[KeyPath, str]]:
             names[("include", position)] = item
     else:
         raise document.error(
-            ("include",), "must be the name of a file, or a list of names"
+            ("include",), "must be a file name or a list of file names"
         )
     for path, name in names.items():
         if not isinstance(name, str) or not name:
-            raise document.error(path, "must be the name of a file")
+            raise document.error(path, "must be a file name")
     return list(names.items())

@@ -33,9 +33,9 @@ _log = logging.getLogger(__name__)
 class IndexEntry:
     """A task or group of the index.
 
-    ``benchmark`` is the name of its entry point, empty for a file of
-    ``--include_path``. ``owner`` is the distribution, or the folder. ``problem`` is the
-    error of a file that cannot be read, ``fault`` the error of its includes.
+    ``benchmark`` is the name of its entry point. It is empty for a file of
+    ``--include_path``. ``owner`` is the distribution or the folder. ``problem`` is the
+    error of a file that cannot be read. ``fault`` is the error of its includes.
     """
 
     name: str
@@ -63,7 +63,7 @@ class _Root:
     """0 for a package. Later folders of ``--include_path`` have higher ranks, and the
     highest rank wins."""
     deep: bool = True
-    """Whether files in subfolders belong to it."""
+    """True if files in subfolders belong to it."""
 
     def files(self) -> Iterable[Path]:
         if self.deep:
@@ -72,7 +72,7 @@ class _Root:
 
 
 class TaskIndex:
-    """All names that ``--tasks`` accepts, from scans of files, which are cached."""
+    """All names that ``--tasks`` accepts. They come from cached scans of task files."""
 
     def __init__(
         self, include_path: Sequence[Path] = (), *, roots: Sequence[_Root] | None = None
@@ -81,14 +81,17 @@ class TaskIndex:
         for rank, folder in enumerate(include_path, start=1):
             if not folder.is_dir():
                 raise UsageError(
-                    f"--include_path {folder}: there is no such folder",
+                    f"--include_path {folder}: this folder does not exist",
                     name="--include_path",
                 )
             self._roots.append(_Root(folder, "", str(folder), rank))
         self._warned: set[str] = set()
 
     def with_folder(self, folder: Path, *, deep: bool) -> TaskIndex:
-        """The index with a further folder, whose files win; recursive if ``deep``."""
+        """Returns the index with one more folder, which overrides all others.
+
+        With ``deep``, files in its subfolders belong to it too.
+        """
         ranks = [root.rank for root in self._roots]
         rank = max(ranks, default=0) + 1
         added = _Root(folder, "", str(folder), rank, deep)
@@ -106,7 +109,7 @@ class TaskIndex:
 
     @cached_property
     def _claims(self) -> dict[str, list[tuple[int, IndexEntry]]]:
-        """Every entry of each name, with its rank."""
+        """All entries by name, each with its rank."""
         claims: dict[str, list[tuple[int, IndexEntry]]] = {}
         known_places: set[str] = set()
         for root in self._roots:
@@ -120,9 +123,9 @@ class TaskIndex:
         return claims
 
     def entries(self) -> list[IndexEntry]:
-        """All tasks and groups, sorted by name.
+        """Returns all tasks and groups, sorted by name.
 
-        Overridden ones are left out; of entries that clash, all are included.
+        Overridden entries are left out. If entries clash, all of them are included.
         """
         entries: list[IndexEntry] = []
         for name in sorted(self._claims):
@@ -132,12 +135,12 @@ class TaskIndex:
         return entries
 
     def listing(self) -> Iterator[IndexEntry]:
-        """The ``entries``; the error of an include becomes their ``problem``."""
+        """Yields the ``entries``, with the errors of includes in ``problem``."""
         for entry in self.entries():
             yield replace(entry, problem=entry.problem or entry.fault)
 
     def tags(self) -> dict[str, list[IndexEntry]]:
-        """The entries of each tag."""
+        """Returns the entries of each tag."""
         tagged: dict[str, list[IndexEntry]] = {}
         for entry in self.entries():
             for tag in entry.tags:
@@ -145,13 +148,14 @@ class TaskIndex:
         return dict(sorted(tagged.items()))
 
     def names(self) -> list[str]:
-        """Every name that selects something, without ``benchmark/task``."""
+        """Returns every name that selects something, without ``benchmark/task``."""
         return sorted({*self._claims, *self.tags()})
 
     def find(self, name: str) -> IndexEntry | None:
-        """The task or group of a name (also ``benchmark/task``); None if unknown.
+        """Returns the task or group with a name or ``benchmark/name``; None if unknown.
 
-        Raises AmbiguousNameError if two packages, or two files of one, have it.
+        Raises AmbiguousNameError if two packages, or two files of a package, have this
+        name.
         """
         benchmark, _, short = name.rpartition("/")
         winners = self._winners(short)
@@ -174,7 +178,7 @@ class TaskIndex:
         return winners[0]
 
     def matching(self, pattern: str) -> list[IndexEntry]:
-        """The entries whose name, or ``benchmark/name``, matches a glob."""
+        """Returns the entries whose name, or ``benchmark/name``, matches a glob."""
         matches: list[IndexEntry] = []
         for entry in self.entries():
             if fnmatchcase(entry.name, pattern) or fnmatchcase(
@@ -184,21 +188,24 @@ class TaskIndex:
         return self._with_warnings(matches)
 
     def tagged(self, tag: str) -> list[IndexEntry]:
-        """The entries of a tag."""
+        """Returns the entries of a tag."""
         return self._with_warnings(self.tags().get(tag, []))
 
     def below(self, folder: Path) -> list[IndexEntry]:
-        """The entries of a folder, also of one outside the index."""
+        """Returns the entries of a folder, which may be outside the index."""
         root = _Root(folder, "", str(folder), 0)
         return list(self._entries(root.files(), root))
 
     def of_file(self, file: Path) -> IndexEntry | None:
-        """The entry of a file, also of one outside the index; None for a template."""
+        """Returns the entry of a file, or None if the file is a template.
+
+        The file may be outside the index.
+        """
         root = _Root(file.parent, "", str(file.parent), 0)
         return next(self._entries([file], root), None)
 
     def problems(self) -> list[TaskFileError]:
-        """The errors of files that cannot be read."""
+        """Returns the errors of files that cannot be read."""
         problems: list[TaskFileError] = []
         for claims in self._claims.values():
             for _, entry in claims:
@@ -207,7 +214,10 @@ class TaskIndex:
         return problems
 
     def run_name(self, entry: IndexEntry) -> str:
-        """The name of a task in results; ``benchmark/name`` if two packages have it."""
+        """Returns the name of a task in results.
+
+        It is ``benchmark/name`` if two packages have a task of this name.
+        """
         rivals = self._winners(entry.name)
         is_overridden = rivals and entry not in rivals and entry.benchmark
         return entry.full_name if len(rivals) > 1 or is_overridden else entry.name
@@ -215,8 +225,9 @@ class TaskIndex:
     def _entries(
         self, files: Iterable[Path], root: _Root, cache: ScanCache | None = None
     ) -> Iterator[IndexEntry]:
-        """The tasks and groups in files. Other files are templates."""
-        # a new reader: ``files`` caches documents whose errors show the user's paths
+        """Yields the tasks and groups in files. Other files are templates."""
+        # ``files`` caches documents, and their errors show the paths of the user: a new
+        # reader keeps the paths of this scan out of that cache
         reader = self._reader()
         for file in files:
             scan = None if cache is None else cache.scan(file)
@@ -277,7 +288,7 @@ def _package_roots() -> Iterator[_Root]:
 
 
 def _by_place(files: Iterable[Path]) -> dict[str, Path]:
-    """Files by their resolved paths. Each folder is resolved once."""
+    """Maps resolved paths to files. Each folder is resolved once."""
     resolved: dict[str, str] = {}
     by_path: dict[str, Path] = {}
     for file in files:

@@ -33,7 +33,7 @@ def plugin_at(
     name: str,
     path: KeyPath,
 ) -> T:
-    """Load the plugin that a key names.
+    """Loads the plugin that a key names.
 
     Raises KeyFaultsError for an unknown, ambiguous or broken plugin.
     """
@@ -44,7 +44,7 @@ def plugin_at(
 
 
 def name_path(file: TaskFile, path: KeyPath) -> KeyPath:
-    """The path of the name in ``key: name`` or ``key: {name: ..., ...}``."""
+    """Returns the path of the name in ``key: name`` or ``key: {name: ..., ...}``."""
     inner = (*path, "name")
     return inner if inner in file.document.places else path
 
@@ -52,10 +52,10 @@ def name_path(file: TaskFile, path: KeyPath) -> KeyPath:
 def check_options(
     function: Callable[..., Any], options: Mapping[str, Any], path: KeyPath
 ) -> None:
-    """Check the names of a function's options.
+    """Checks the names of a function's options.
 
     Its first parameter is not an option. Raises KeyFaultsError for unknown options, and
-    for missing ones without default.
+    for missing options that have no default.
     """
     parameters = list(inspect.signature(function).parameters.values())[1:]
     option_names: list[str] = []
@@ -84,7 +84,7 @@ def check_options(
 def check_values(
     function: Callable[..., Any], options: Mapping[str, Any], path: KeyPath
 ) -> None:
-    """Check the values of a function's options by its annotations.
+    """Checks the values of a function's options against its annotations.
 
     Raises KeyFaultsError.
     """

@@ -1,4 +1,4 @@
-"""Makes metrics and their record from a task's ``metric_list`` and ``filter_list``."""
+"""Creates metrics from a task's ``metric_list`` and ``filter_list``."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _FILTERS_ELSEWHERE = {
 
 
 def positions_of(file: TaskFile, overrides: TaskOverrides) -> list[int]:
-    """The positions of entries that are not skipped."""
+    """Returns the positions of entries that are not skipped."""
     positions: list[int] = []
     for position, entry in enumerate(file.keys.metric_list):
         if entry.metric not in overrides.skip_metric:
@@ -53,7 +53,10 @@ def positions_of(file: TaskFile, overrides: TaskOverrides) -> list[int]:
 def metrics_of(
     file: TaskFile, overrides: TaskOverrides, roles: frozenset[str]
 ) -> tuple[TaskMetric, ...]:
-    """The metrics of a task, derived ones with their pieces. Raises KeyFaultsError."""
+    """Returns the metrics of a task. Derived metrics are complete with their pieces.
+
+    Raises KeyFaultsError.
+    """
     positions = positions_of(file, overrides)
     metrics = [metric_at(file, position, overrides, roles) for position in positions]
     skipped: list[str] = []
@@ -81,7 +84,10 @@ def metrics_of(
 def metric_at(
     file: TaskFile, position: int, overrides: TaskOverrides, roles: frozenset[str]
 ) -> TaskMetric:
-    """The metric of an entry, with switches and aggregator. Raises KeyFaultsError."""
+    """Returns the metric of an entry, with switches and aggregator.
+
+    Raises KeyFaultsError.
+    """
     keys = file.keys.metric_list[position]
     path = ("metric_list", position)
     metric = plugin_at(load_metric, keys.metric, (*path, "metric"))
@@ -110,7 +116,7 @@ def metric_at(
 def answer_filters(
     file: TaskFile, overrides: TaskOverrides
 ) -> tuple[AnswerFilter, ...]:
-    """The filter pipelines of a task. Raises KeyFaultsError with all faults."""
+    """Returns the filter pipelines of a task. Raises KeyFaultsError with all faults."""
     repeats = overrides.repeats or file.keys.repeats
     pipelines: list[AnswerFilter] = []
     faults: list[Problem] = []
@@ -118,7 +124,7 @@ def answer_filters(
     for position, keys in enumerate(file.keys.filter_list):
         path = (FILTERS, position)
         if keys.name in names:
-            faults.append(((*path, "name"), f"{keys.name!r} is here twice"))
+            faults.append(((*path, "name"), f"{keys.name!r} is listed twice"))
         names.add(keys.name)
         step_faults = _step_faults(keys, path, repeats)
         faults += step_faults
@@ -133,7 +139,7 @@ def answer_filters(
 
 
 def reads_filtered(metric: Metric) -> bool:
-    """Whether a metric gets filtered answers.
+    """Returns True if a metric gets filtered answers.
 
     Judged metrics and metrics of one kind of media get the whole answer.
     """
@@ -142,9 +148,9 @@ def reads_filtered(metric: Metric) -> bool:
 
 
 def numbers_of(file: TaskFile, metric: str) -> tuple[str, ...]:
-    """The names of a metric's numbers in a task, one for each output and filter.
+    """Returns the names of a metric's numbers: one for each output and filter.
 
-    Empty for a metric that cannot be loaded.
+    Returns an empty tuple for a metric that cannot be loaded.
     """
     outputs = tuple(outputs_of(metric))
     if not outputs or not reads_filtered(load_metric(metric)):
@@ -183,7 +189,7 @@ def _step_faults(
 
 
 def check_outputs(file: TaskFile, overrides: TaskOverrides) -> None:
-    """Raise KeyFaultsError if two entries give the same number.
+    """Raises KeyFaultsError if two entries compute the same number.
 
     Unknown metrics are ignored.
     """
@@ -193,8 +199,8 @@ def check_outputs(file: TaskFile, overrides: TaskOverrides) -> None:
         twice = sorted(earlier.intersection(outputs))
         if twice:
             message = (
-                f"an earlier entry already gives {' and '.join(twice)}; list a metric "
-                "once"
+                f"an earlier entry already computes {' and '.join(twice)}; list each "
+                "metric once"
             )
             raise KeyFaultsError((("metric_list", position, "metric"), message))
         earlier.update(outputs)
@@ -203,10 +209,10 @@ def check_outputs(file: TaskFile, overrides: TaskOverrides) -> None:
 def written_metrics(
     file: TaskFile, overrides: TaskOverrides, metrics: Sequence[TaskMetric]
 ) -> dict[str, Any]:
-    """The metrics of the resolved task file as JSON.
+    """Returns the metrics of the resolved task file as JSON.
 
-    They are its entries with overrides, the skipped entries, and the texts of all
-    prompts.
+    The mapping contains the entries with overrides, the skipped entries, and the texts
+    of all prompts.
     """
     listed: list[dict[str, Any]] = []
     skipped: list[dict[str, Any]] = []
@@ -227,7 +233,7 @@ def written_metrics(
     record: dict[str, Any] = {}
     if listed or skipped:
         record["metric_list"] = listed
-    # with their switches, so that mmeval score can add them later
+    # recorded with their switches, so that mmeval score can add these metrics later
     if skipped:
         record["skipped_metrics"] = skipped
     if texts:
@@ -238,9 +244,9 @@ def written_metrics(
 def _independent_of_folder(
     entry: Mapping[str, Any], bound: BoundMetric
 ) -> dict[str, Any]:
-    """The switches of an entry that depend on its folder, in an independent form.
+    """Makes the switches of an entry independent of its folder, and returns them.
 
-    Paths (also of models) are absolute, and prompts from files have their text.
+    Paths of files and models become absolute. Prompts from files become their text.
     """
     replaced: dict[str, Any] = {}
     for switch, value in bound.params.items():

@@ -21,11 +21,11 @@ _PROJECT = frozenset(("pyproject.toml", "setup.py"))
 
 @dataclass(frozen=True, slots=True)
 class FileScan:
-    """What lists show about a file; ``sources`` are the files that it includes.
+    """The facts about a file that lists show; ``sources`` are the files it includes.
 
-    ``problem`` is set for a file that is not readable YAML; its name is then that of
-    the file. ``fault`` is the error of its includes; the other fields then come from
-    the file alone.
+    ``problem`` is set for a file that is not readable YAML. The task's name is then the
+    name of the file. ``fault`` is the error of its includes. The other fields then come
+    from the file alone.
     """
 
     file: Path
@@ -44,7 +44,7 @@ class FileScan:
 
 
 def yaml_files(folder: Path) -> Iterator[Path]:
-    """Every ``**/*.yaml`` below a folder, in a fixed order.
+    """Yields every ``**/*.yaml`` below a folder, in a fixed order.
 
     Links are not followed. Folders without task files are skipped: hidden folders,
     runs, environments, and build folders beside a project file.
@@ -66,7 +66,7 @@ def yaml_files(folder: Path) -> Iterator[Path]:
 
 
 def scan_file(file: Path, files: TaskFiles) -> FileScan:
-    """Scan a file. Errors are returned in ``problem`` and ``fault``."""
+    """Scans a file. Errors are returned in ``problem`` and ``fault``."""
     # imported here, since cached scans do not need its package
     from mmeval.system.yaml_document import read_document
 

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 FORMAT = 2
 FEW = 4
-"""Folders with fewer task files are not cached: a scan takes a millisecond a file."""
+"""Smaller folders are not cached, because a scan takes only a millisecond per file."""
 _FIELDS = 6
 """Number of fields of a cached scan."""
 _Stamp = list[int] | None
@@ -58,9 +58,9 @@ class ScanCache:
         self._cached_rows = rows
 
     def scan(self, file: Path) -> FileScan | None:
-        """The cached scan of a file; None if it is not valid."""
+        """Returns the cached scan of a file, or None if it is not valid."""
         name = str(file)
-        # before the file is read: a change meanwhile is detected next time
+        # recorded before the file is read, so the next scan detects a change meanwhile
         self._stamp(name)
         row = self._cached_rows.get(name)
         if row is None:
@@ -75,7 +75,7 @@ class ScanCache:
         )
 
     def add(self, scan: FileScan) -> None:
-        """Cache a scan, unless it has a fault or its includes are in other folders."""
+        """Caches a scan, unless it has a fault or its includes are in other folders."""
         if scan.problem or scan.fault:
             return
         for path in scan.sources:
@@ -94,7 +94,10 @@ class ScanCache:
         ]
 
     def save(self) -> None:
-        """Write the cache if it changed. If that fails, files are scanned next time."""
+        """Writes the cache if it changed.
+
+        If that fails, the files are scanned again next time.
+        """
         rows = self._rows
         is_changed = self._is_new or rows.keys() != self._cached_rows.keys()
         if self._file is None or len(rows) < FEW or not is_changed:

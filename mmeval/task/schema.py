@@ -25,8 +25,9 @@ from mmeval.metric.profiles import Profile
 from mmeval.system.version_requirement import satisfies
 
 PER_SAMPLE = "per_sample"
-"""``output_modalities: per_sample``: the kinds are in each sample's metadata under
-``output_modalities``."""
+"""The value of ``output_modalities`` for kinds that differ per sample.
+
+They are in each sample's metadata under ``output_modalities``."""
 
 
 MAX_REPEATS = 10_000
@@ -41,7 +42,7 @@ def _as_list(value: Any) -> Any:
 
 
 def _text_is(key: str) -> BeforeValidator:
-    """Convert a text to a mapping with this key."""
+    """Converts a string to a mapping with this key."""
     return BeforeValidator(
         lambda value: {key: value} if isinstance(value, str) else value
     )
@@ -107,7 +108,7 @@ def _is_filter(values: dict[str, Any]) -> dict[str, Any]:
     for label, allowed in values.items():
         options = allowed if isinstance(allowed, list) else [allowed]
         if any(isinstance(option, dict | list) for option in options):
-            raise _fault(f"the label {label!r} takes a value or a list of values")
+            raise _fault(f"the label {label!r} must have a value or a list of values")
     return values
 
 
@@ -116,8 +117,8 @@ def _is_members(values: list[Any]) -> list[Any]:
         is_inline = isinstance(value, dict) and ("task" in value or "group" in value)
         if not isinstance(value, str) and not is_inline:
             raise _fault(
-                "must contain names, inline groups {group: ...} and overrides "
-                "{task: NAME, ...} only"
+                "must only contain names, inline groups {group: ...} and overrides "
+                "{task: NAME, ...}"
             )
     return values
 
@@ -125,8 +126,8 @@ def _is_members(values: list[Any]) -> list[Any]:
 def _is_loader_options(values: dict[str, Any]) -> dict[str, Any]:
     if "trust_remote_code" in values:
         raise _fault(
-            "trust_remote_code is not supported, since scripts of data sets are never "
-            "run; register a loader"
+            "trust_remote_code is not supported, since mmeval never runs scripts of "
+            "data sets; register a loader"
         )
     return values
 
@@ -136,7 +137,7 @@ def _is_inner_path(value: str) -> str:
     leads_out = ".." in path.parts or path.is_absolute()
     is_of_windows = "\\" in value or PureWindowsPath(value).drive
     if not path.parts or leads_out or is_of_windows:
-        raise _fault(f"{value!r} is not a path in the data folder, with / as separator")
+        raise _fault(f"{value!r} is not a path inside the data folder, written with /")
     return value
 
 
@@ -145,7 +146,7 @@ Name = Annotated[
     _matches(r"[A-Za-z0-9_][\w.+-]*", "a name: letters, digits and _ . + - only"),
 ]
 Digest = Annotated[
-    str, _matches(r"[0-9a-f]{64}", "a SHA-256: 64 hexadecimal digits in lower case")
+    str, _matches(r"[0-9a-f]{64}", "a SHA-256: 64 lowercase hexadecimal digits")
 ]
 KindName = Annotated[str, AfterValidator(_is_kind)]
 NameList = Annotated[list[str], BeforeValidator(_as_list), AfterValidator(_is_unique)]
@@ -198,7 +199,7 @@ class PromptKeys(_OpenKeys):
             )
         has_template = self.system is not None or self.user is not None
         if self.function is not None and has_template:
-            raise _fault("takes either function, or system and user, not both")
+            raise _fault("must contain either function, or system and user, not both")
         if self.function is None and not has_template:
             raise _fault("needs user, system, or function")
         return self
@@ -231,9 +232,10 @@ class AnswerFilterKeys(_Keys):
 
 
 class NumberKeys(_Keys):
-    """An entry of ``numbers``; ``of`` are outputs of the task's metrics.
+    """An entry of ``numbers``.
 
-    ``missing`` is the rule for an output without scores.
+    ``of`` names outputs of the task's metrics. ``missing`` is the rule for an output
+    without scores.
     """
 
     number: Name
@@ -249,9 +251,11 @@ InnerPath = Annotated[str, AfterValidator(_is_inner_path)]
 class ExpectedKeys(_Keys):
     """``expected``: the contents of the whole data set.
 
-    ``rows`` is the number of rows before the filter, ``samples`` that after it,
-    ``media`` the number of different files of each kind in inputs and references.
-    ``totals`` are the sums of labels over all rows, ``files`` SHA-256 digests by path.
+    - ``rows``: the number of rows before the filter.
+    - ``samples``: the number of samples after the filter.
+    - ``media``: the number of different files of each kind in inputs and references.
+    - ``totals``: the sums of labels over all rows.
+    - ``files``: SHA-256 digests by path.
     """
 
     rows: Count | None = None
@@ -351,7 +355,10 @@ class GroupMetricKeys(_Keys):
 
 
 class GroupKeys(_Keys):
-    """The keys of a group; ``task``: names, groups, ``{task: name, ...overrides}``."""
+    """The keys of a group.
+
+    ``task`` is a list of names, inline groups and ``{task: name, ...overrides}``.
+    """
 
     group: Name
     group_alias: str | None = None
@@ -381,11 +388,11 @@ COLUMNS_OF = {
 example of its value."""
 
 _ROWS = (
-    'the loader makes samples from rows: name one under "loader" (list them: mmeval '
-    "ls loaders)"
+    'a loader makes samples from rows; name one under "loader" (mmeval ls loaders '
+    "lists them)"
 )
 _SHOTS = 'examples are not drawn from the data; write them into "prompt"'
-_SPLIT = 'only one split is read; name it under "test_split"'
+_SPLIT = 'a task reads only one split; name it under "test_split"'
 
 REFUSED: dict[str, str] = {
     **dict.fromkeys(COLUMNS_OF, 'use "columns" of "loader: datasets"'),
@@ -406,18 +413,18 @@ REFUSED: dict[str, str] = {
     "gen_prefix": 'use "prompt"',
     "use_prompt": 'use "prompt"',
     "unsafe_code": "a task file cannot allow code to run; the sandbox decides",
-    "should_decontaminate": "there is no decontamination",
-    "doc_to_decontamination_query": "there is no decontamination",
+    "should_decontaminate": "mmeval does not decontaminate; remove the key",
+    "doc_to_decontamination_query": "mmeval does not decontaminate; remove the key",
     "judge": 'use "roles: {judge: {...}}" for its parameters and --judge BACKEND for '
     "the "
     "model",
     "class": "a task is a file; register a loader, a prompt or a protocol for what "
     "YAML cannot express",
-    "lmms_eval_specific_kwargs": "a task asks every model the same",
-    "model_specific_prompt_kwargs": "a task asks every model the same",
-    "model_specific_generation_kwargs": "a task asks every model the same; use "
-    '"generation_kwargs"',
-    "weight_by_size": 'belongs into an entry of "aggregate_metric_list"',
+    "lmms_eval_specific_kwargs": "a task sends every model the same prompt",
+    "model_specific_prompt_kwargs": "a task sends every model the same prompt",
+    "model_specific_generation_kwargs": "a task uses the same parameters for every "
+    'model; use "generation_kwargs"',
+    "weight_by_size": 'move it to an entry of "aggregate_metric_list"',
 }
 """Unsupported keys of other harnesses, with what to use instead."""
 
@@ -432,7 +439,7 @@ _SHOTS_KEYS = (
 
 
 def without_harmless(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of a file without keys of lm-evaluation-harness that change nothing.
+    """Returns a file's keys without lm-evaluation-harness keys that change nothing.
 
     These are ``output_type: generate_until``, and keys about examples if
     ``num_fewshot`` is 0.
@@ -449,11 +456,11 @@ _WORDS_OF_ROWS = {"doc_to_text": "input", "doc_to_target": "reference"}
 
 
 def with_columns(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A task file of lm-evaluation-harness with the equivalent ``columns``.
+    """Replaces ``doc_to_*`` keys of lm-evaluation-harness by equivalent ``columns``.
 
     This works if ``doc_to_text`` and ``doc_to_target`` are templates or names of
-    columns and there are no other keys about rows. Pictures, choices and code stay in
-    the file; they are errors that show the columns to write.
+    columns and there are no other keys about rows. Keys for pictures, choices and code
+    stay in the file. They cause errors that show the columns to write.
     """
     others = COLUMNS_OF.keys() - _WORDS_OF_ROWS.keys() | {"loader", "columns"}
     if others & data.keys():
@@ -469,9 +476,10 @@ def with_columns(data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _as_template(written: object) -> str:
-    """The template for a value of ``doc_to_*``: itself, or that of the named column.
+    """Returns the template for a value of ``doc_to_*``.
 
-    Empty for code and other values.
+    A template is returned unchanged. A column's name becomes ``{{ name }}``. For code
+    and other values, an empty string is returned.
     """
     if not isinstance(written, str):
         return ""
@@ -481,9 +489,10 @@ def _as_template(written: object) -> str:
 
 
 def columns_for(data: Mapping[str, Any]) -> str:
-    """The YAML that replaces the ``doc_to_*`` keys of a file; empty without any.
+    """Returns the YAML that replaces the ``doc_to_*`` keys of a file.
 
-    Templates and names of columns are kept, and code becomes an example.
+    Templates and names of columns are kept, and code becomes an example. Returns an
+    empty string for a file without such keys.
     """
     columns: dict[str, Any] = {}
     for key, (column, example) in COLUMNS_OF.items():

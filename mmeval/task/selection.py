@@ -1,4 +1,4 @@
-"""Selects the tasks to run, and their groups, by names."""
+"""Selects the tasks to run, and their groups, by name."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class ChosenTasks:
         self.group_files: dict[str, GroupFile] = {}
 
     def add(self, name: str) -> None:
-        """Add a task, group, tag, glob, file or folder."""
+        """Adds a task, group, tag, glob, file or folder."""
         self._add(name, (), lambda: self._unknown(name))
 
     def add_content(self, data: Mapping[str, Any]) -> None:
-        """Add a task or group from a mapping; for a known task it overrides keys."""
+        """Adds a task or group from a mapping, or overrides keys of a known task."""
         from mmeval.system.yaml_document import Document, YamlPlace
         from mmeval.task.file import parse_group, parse_task
 
@@ -66,7 +66,7 @@ class ChosenTasks:
             self._add_over(entry, completed)
 
     def check_group_metrics(self) -> None:
-        """Raise TaskFileError for an unknown layout or number of a group."""
+        """Raises TaskFileError for an unknown layout or number of a group."""
         for name, group in self.group_files.items():
             numbers = sorted(self._numbers(name))
             problems: list[Problem] = []
@@ -85,7 +85,7 @@ class ChosenTasks:
                 raise group.document.errors(problems)
 
     def _numbers(self, name: str) -> set[str]:
-        """The names of the numbers of a task, or of all tasks of a group."""
+        """Returns the names of the numbers of a task, or of all tasks of a group."""
         from mmeval.metric.contract import load_metric
         from mmeval.task.metric_list import numbers_of
 
@@ -104,7 +104,7 @@ class ChosenTasks:
     def _add(
         self, name: str, trail: tuple[str, ...], unknown: Callable[[], UsageError]
     ) -> list[str]:
-        """Add what a name selects. Returns the names of the added tasks and groups."""
+        """Adds the tasks and groups that a name selects. Returns their names."""
         entry = self._index.find(name)
         entries = [entry] if entry is not None else self._index.tagged(name)
         is_glob = _GLOB.search(name) is not None
@@ -118,7 +118,7 @@ class ChosenTasks:
         return names
 
     def add_path(self, path: Path) -> list[str]:
-        """Add a task file or folder. Returns the names of the added tasks and groups.
+        """Adds a task file or folder. Returns the names of the added tasks and groups.
 
         The members of a group are searched beside its file, then in the index.
         """
@@ -128,8 +128,8 @@ class ChosenTasks:
             entries = index.below(path)
             if not entries:
                 raise UsageError(
-                    f"{path}: this folder has no task file (*.yaml with the key task "
-                    "or group)"
+                    f"{path}: this folder contains no task file (*.yaml with the key "
+                    "task or group)"
                 )
         elif path.is_file():
             entry = index.of_file(path)
@@ -152,9 +152,9 @@ class ChosenTasks:
     def _unknown(self, name: str) -> UsageError:
         hint = "To list them: mmeval ls tasks '*'"
         if name.endswith((".yaml", ".yml")):
-            return UsageError(f"{name}: there is no such task file")
+            return UsageError(f"{name}: this task file does not exist")
         if name.startswith((".", "/")):
-            return UsageError(f"{name}: there is no such folder")
+            return UsageError(f"{name}: this folder does not exist")
         if not self._index.names():
             hint = "No task is installed; in a checkout of mmeval run: pip install -e ."
         broken = [str(problem) for problem in self._index.problems()]
@@ -191,7 +191,7 @@ class ChosenTasks:
         return name
 
     def _add_group(self, group: GroupFile, trail: tuple[str, ...]) -> str:
-        # reserve the place before adding members, so that outer groups come first
+        # inserted before its members, so that outer groups come first
         self.groups.setdefault(group.name, Group(group.name, group.name, ()))
         members: list[str] = []
         for path, member in group.members:
@@ -235,7 +235,8 @@ class ChosenTasks:
                 chain = " -> ".join((*trail, inner.name))
                 raise group.document.error(path, f"the group contains itself: {chain}")
             return [self._add_group(inner, trail)]
-        # {task: name, ...}: a known task with other settings, or a task on an include
+        # {task: name, ...} is a known task with other settings, or a new task that is
+        # based on an include
         task_name = member.data["task"]
         name = str(task_name)
         entry = self._index.find(name) if isinstance(task_name, str) else None
@@ -247,7 +248,7 @@ class ChosenTasks:
         return [self._add_task(name, parse_task(settings))]
 
     def _add_over(self, entry: IndexEntry, settings: Document) -> str:
-        """Add a known task with other settings."""
+        """Adds a known task with other settings."""
         from mmeval.task.file import parse_task
 
         base = self._index.files.document(entry.file)
@@ -256,9 +257,9 @@ class ChosenTasks:
 
 
 def choose(names: Sequence[str | Mapping[str, Any]], index: TaskIndex) -> ChosenTasks:
-    """Select task files by names. No plugin is loaded.
+    """Selects task files by names. No plugin is loaded.
 
-    A mapping is the content of a task or group file in the current folder; if it names
+    A mapping is the content of a task or group file in the current folder. If it names
     a known task, it overrides keys of that task. Raises UnknownNameError with similar
     names, AmbiguousNameError, and TaskFileError for a broken file.
     """
@@ -271,7 +272,7 @@ def choose(names: Sequence[str | Mapping[str, Any]], index: TaskIndex) -> Chosen
             chosen.add(name)
     if not chosen.tasks:
         raise UsageError(
-            "no task is named; give --tasks NAME (mmeval ls tasks '*' lists them)"
+            "no task is selected; add --tasks NAME (mmeval ls tasks '*' lists them)"
         )
     return chosen
 
@@ -283,10 +284,10 @@ def select(
     *,
     roles: frozenset[str] = frozenset(),
 ) -> Selection:
-    """Select tasks by names and build them, without duplicates, with their groups.
+    """Selects tasks by name and builds them, without duplicates, with their groups.
 
-    ``roles`` are the roles of the run other than the model; a metric that calls another
-    role is unavailable. Raises UsageError for unusable names and overrides,
+    ``roles`` are the roles of the run without the model. A metric that calls another
+    role is unavailable. Raises UsageError for unusable names and overrides. Raises
     MissingDataError if ``--data bundled`` finds no samples.
     """
     from mmeval.task.build import build, check_metric_names, check_prompt_names
@@ -300,7 +301,7 @@ def select(
         ]
         if without_data:
             message = (
-                f"no bundled samples: {', '.join(without_data)}; leave out these "
+                f"without bundled samples: {', '.join(without_data)}; leave out these "
                 "tasks, or --data bundled"
             )
             raise MissingDataError(message, name="--data")

@@ -41,25 +41,25 @@ class TaskOverrides:
     system_instruction: str = ""
     protocol: str = ""
     trust_remote_code: bool = False
-    """Whether the user allows code from elsewhere, such as a metric of the hub."""
+    """True if the user allows downloaded code, such as a metric from the hub."""
     refusals: Refusals | Literal[""] = ""
     judge_prompts: Path | None = None
-    """A folder with prompts that replace those of the same name."""
+    """A folder with prompts. They replace the judges' prompts of the same names."""
 
 
 @dataclass(frozen=True)
 class TaskMetric:
     """An entry of ``metric_list``: a metric with its switches, and an aggregator.
 
-    The aggregator ``aggregation`` has ``options``; it computes one number from the
-    scores.
+    The aggregator ``aggregation`` computes one number from the scores. ``options`` are
+    its options.
     """
 
     bound: BoundMetric
     aggregation: str = "mean"
     options: Mapping[str, Any] = field(default_factory=dict)
     lacks: tuple[Finding, ...] = ()
-    """Why it is unavailable: what it and its pieces lack; empty if it is available."""
+    """What the metric and its pieces lack; empty if the metric is available."""
     without: Mapping[str, Finding] = field(default_factory=dict)
     """The missing pieces of a derived metric and of its pieces, by name."""
 
@@ -75,7 +75,7 @@ class TaskMetric:
 
 @dataclass(frozen=True)
 class CombinedNumber:
-    """An entry of ``numbers``: combines averages of the task's metrics."""
+    """An entry of ``numbers``: a combination of averages of the task's metrics."""
 
     name: str
     of: tuple[str, ...]
@@ -109,17 +109,17 @@ class ExpectedSize(NamedTuple):
 
 
 UNSTATED = ExpectedSize()
-"""The task file does not state the size of the data."""
+"""The size if the task file does not state it."""
 
 
 @dataclass(frozen=True)
 class Task:
     """A task that can be run.
 
-    ``config`` is the resolved task file as JSON. It is recorded, so that a change of
-    the task is detected. ``prompt`` makes the messages of a sample. ``protocol`` makes
-    the program that gets the answer. ``output_kinds`` returns the kinds that the
-    answer should have.
+    ``config`` is the resolved task file as JSON. It is recorded, so that mmeval can
+    detect a change of the task. ``prompt`` returns the messages for a sample.
+    ``protocol`` returns the program that gets the answer. ``output_kinds`` returns the
+    kinds that the answer should have.
     """
 
     name: str
@@ -138,18 +138,18 @@ class Task:
     protocol_prompts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The options of the protocol that are prompts, as ``{name, sha256, text}``."""
     given_options: frozenset[str] = frozenset()
-    """The parameters of one modality that the command line sets; the others in
-    ``params`` come from the task file."""
+    """The parameters of one modality that the command line sets. Those in ``params``
+    that are not listed here come from the task file."""
     repeats: int = 1
     partial_output: bool = False
-    """Whether a model that gives only some output kinds is asked for those; else the
-    samples are unsupported."""
+    """True if a model that supports only some of the output kinds is asked for these.
+    If False, the samples are unsupported."""
     blocks: bool = False
-    """Whether a model's answer is recorded as blocks
+    """True if a model's answer is recorded as blocks
     (:meth:`mmeval.media.Interleaved.blocks`)."""
     missing_output: float | None = None
-    """The score of an empty answer if the benchmark defines one; None: metrics score
-    it."""
+    """The score of an empty answer if the benchmark defines it. If None, the metrics
+    score the empty answer."""
     refusals: Refusals = "scored"
     cluster_key: str = ""
     breakdown: tuple[str, ...] = ()
@@ -160,11 +160,11 @@ class Task:
     input_modalities: tuple[PartKind, ...] = ()
     """The kinds of part in the samples; empty if not stated."""
     video_frames: int = 0
-    """Number of even frames of each video for a model without video; 0: such samples
-    are unsupported."""
+    """Number of evenly spaced frames that replace a video for a model without video
+    input. If 0, samples with videos are unsupported."""
     first_picture: bool = False
-    """Whether a model that takes a single picture gets the first one; else samples with
-    several are unsupported."""
+    """True if a model that accepts a single picture gets the first picture. If False,
+    samples with several pictures are unsupported."""
     source: Callable[[], Mapping[str, Any]] = dict
     """Returns the source of the data for the record: path, revision and commit."""
     layout: str = ""
@@ -172,27 +172,27 @@ class Task:
     expected: ExpectedSize = UNSTATED
     """The size of the data according to the task file."""
     uses_reference: bool = False
-    """Whether the prompt contains information from the reference."""
+    """True if the prompt contains information from the reference."""
     comparable: bool = True
-    """False if the result is not comparable with published results, because of bundled
-    samples or stand-ins of metrics."""
+    """False if bundled samples or stand-ins of metrics make the result incomparable
+    with published results."""
 
     @property
     def entries(self) -> tuple[TaskMetric | CombinedNumber, ...]:
-        """The metrics and the combined numbers, in this order."""
+        """The metrics, then the combined numbers."""
         return (*self.metrics, *self.numbers)
 
     def selected(self, sample: Sample) -> bool:
-        """Whether the ``filter`` keeps a sample.
+        """Returns True if the ``filter`` keeps a sample.
 
-        A sample with a fault may lack labels; it is kept, as it may belong to the task.
+        A sample with a fault may lack labels. It is kept if it may belong to the task.
         """
         return self.may_select(sample.metadata, unknown=bool(sample.fault))
 
     def may_select(self, labels: Mapping[str, Any], *, unknown: bool) -> bool:
-        """Whether the ``filter`` keeps a sample with these labels.
+        """Returns True if the ``filter`` keeps a sample with these labels.
 
-        With ``unknown`` a missing label may have any value.
+        With ``unknown``, a missing label may have any value.
         """
         for key, allowed in self.filter.items():
             label = labels.get(key)
@@ -211,8 +211,8 @@ class GroupMetric:
     metric: str
     weight_by_size: bool = False
     counts_absent: bool = False
-    """Whether an unsupported member counts as 0 (``absent: zero``); else it does not
-    count."""
+    """True if an unsupported member counts as 0 (``absent: zero``). If False, it is
+    left out."""
 
 
 @dataclass(frozen=True)
@@ -255,7 +255,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class FixedKinds:
-    """``output_modalities`` as a list: equal for all samples."""
+    """A function that returns the listed ``output_modalities`` for all samples."""
 
     kinds: tuple[PartKind, ...]
 
@@ -268,7 +268,7 @@ class FixedKinds:
 
 @dataclass(frozen=True)
 class SampleKinds:
-    """``output_modalities: per_sample``: the kinds in the sample's metadata."""
+    """A function for ``per_sample``: it returns the kinds in a sample's metadata."""
 
     task: str
 
