@@ -1,4 +1,4 @@
-"""Archives of media: a zip in a data set's folder, unpacked once into the cache."""
+"""Unpacks the zip archives of data sets, once, into the cache."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ MAX_ENTRIES = 1_000_000
 
 
 def unpacked(archive: Path) -> Path:
-    """The folder with the files of an archive, which is unpacked on first use.
+    """Returns the folder with the files of an archive, which is unpacked on first use.
 
     The folder is in mmeval's cache, because the folder of the data may be read-only or
     belong to the hub. Its name depends on the archive's path, size and time of change.
-    Nothing is kept of an archive that is damaged, leads out of the folder, has links or
-    expands beyond ``MAX_RATIO``.
+    No files are kept of an archive that is damaged or unsafe. An archive is unsafe if
+    it leads out of the folder, contains links or expands beyond ``MAX_RATIO``.
 
     Raises MissingDataError for a missing or damaged archive, UsageError for an unsafe
-    one, StorageError if the disk is full.
+    archive, and StorageError if the disk is full.
     """
     try:
         path = archive.resolve(strict=True)
         state = path.stat()
     except OSError as error:
         raise MissingDataError(
-            f"{archive}: there is no such archive ({error.strerror})", file=archive
+            f"{archive}: cannot open the archive ({error.strerror})", file=archive
         ) from None
     folder = (
         own_cache() / "archives" / digest([str(path), state.st_size, state.st_mtime_ns])
@@ -47,13 +47,13 @@ def unpacked(archive: Path) -> Path:
                 opened_zip.extract(entry, new)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise MissingDataError(
-            f"{archive}: it cannot be unpacked ({error}); fetch it again", file=archive
+            f"{archive}: cannot unpack it ({error}); download it again", file=archive
         ) from None
     except RuntimeError as error:  # zipfile's error for an encrypted entry
-        raise UsageError(f"{archive}: it cannot be unpacked ({error})") from None
+        raise UsageError(f"{archive}: cannot unpack it ({error})") from None
     except OSError as error:
         raise StorageError(
-            f"{folder}: {archive.name} cannot be unpacked there ({error.strerror})"
+            f"{folder}: cannot unpack {archive.name} here ({error.strerror})"
         ) from None
     return folder
 
@@ -64,16 +64,16 @@ def _check(
     size: int,
     into: Path,
 ) -> None:
-    """Raise an error for entries that must not be unpacked.
+    """Raises an error for entries that must not be unpacked.
 
-    zipfile writes no more than an entry declares.
+    The declared sizes can be trusted, because zipfile writes at most the declared size.
     """
     entries = opened_zip.infolist()
     total = sum(entry.file_size for entry in entries)
     if len(entries) > MAX_ENTRIES or total > max(size, 2**20) * MAX_RATIO:
         raise UsageError(
-            f"{archive}: {len(entries):,} entries of {total:,} bytes in an archive of "
-            f"{size:,}: do not use it"
+            f"{archive}: the archive of {size:,} bytes has {len(entries):,} entries "
+            f"that expand to {total:,} bytes; do not use it"
         )
     for entry in entries:
         try:
@@ -83,11 +83,11 @@ def _check(
             is_safe = False
         if not is_safe:
             raise UsageError(
-                f"{archive}: its entry {entry.filename[:200]!r} is a link, or leads "
-                "out of the folder; do not use it"
+                f"{archive}: the entry {entry.filename[:200]!r} is a link or leads "
+                "out of the folder; do not use this archive"
             )
     if total > free_bytes(into):
         raise StorageError(
-            f"{into.parent}: {archive.name} needs {total:,} bytes there; free space, "
+            f"{into.parent}: {archive.name} needs {total:,} bytes here; free space, "
             "or set MMEVAL_CACHE_DIR to a folder on a larger disk"
         )

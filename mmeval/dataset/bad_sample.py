@@ -1,7 +1,7 @@
 """Counts and reports bad samples.
 
-Samples that cannot be asked are skipped by the run. Samples with a tag without a medium
-are reported and asked as they are.
+A run skips samples that cannot be sent to the model. Samples with a tag without a
+medium are reported and sent unchanged.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from mmeval.records.sample import Sample
 from mmeval.system.wording import printable
 
 MAX_NAMED = 9
-"""Samples that are reported one by one; the others are counted in one more finding."""
+"""Maximum number of samples with a finding each. One more finding counts the others."""
 MAX_CHARS = 400
-"""Characters of a fault in a message. It begins with the file and the row."""
+"""Maximum length of a fault in a message. A fault begins with the file and the row."""
 BUNDLED_TAGS = "bundled_tags"
 """The label with tags that need no medium.
 
@@ -28,10 +28,10 @@ Their file belongs to another tag, such as the texture of a mesh.
 
 
 def rows_of(dataset: Dataset) -> Iterator[Sample]:
-    """Each row of a data set as a sample; a bad row has its fault.
+    """Yields each row of a data set as a sample; a bad row as a sample with a fault.
 
     Without an id, a sample is called ``row N``, counted from 1. Raises the errors of
-    the loader, and TypeError for a row of another type.
+    the loader. Raises TypeError for a row that is not a Sample or BadRow.
     """
     for number, row in enumerate(dataset, 1):
         if isinstance(row, Sample):
@@ -41,13 +41,13 @@ def rows_of(dataset: Dataset) -> Iterator[Sample]:
             yield Sample(name, (), metadata=row.labels, fault=row.fault)
         else:
             raise TypeError(
-                f"the loader gave {row!r:.80} for row {number}: neither a Sample nor "
-                "a BadRow"
+                f"the loader returned {row!r:.80} for row {number}; it must return a "
+                "Sample or a BadRow"
             )
 
 
 def without_content(sample: Sample, reason: str) -> Sample:
-    """A bad sample in place of one whose content cannot be recorded.
+    """Replaces a sample that cannot be recorded by a bad sample without content.
 
     An earlier fault is kept.
     """
@@ -57,15 +57,16 @@ def without_content(sample: Sample, reason: str) -> Sample:
 
 
 def error_of(sample: Sample) -> ErrorInfo | None:
-    """Why the sample is not asked; None if it can be."""
+    """Returns why the sample cannot be sent to the model, or None if it can."""
     return ErrorInfo("bad_sample", sample.fault) if sample.fault else None
 
 
 @dataclass
 class BadSamples:
-    """The bad samples so far. Each counts once for all tasks; some are reported.
+    """The bad samples found so far.
 
-    ``trials`` counts each task and repeat.
+    A sample counts once for all tasks. In ``trials`` it counts once per task and
+    repeat. Only the first samples are reported.
     """
 
     trials: int = 0
@@ -94,7 +95,7 @@ class BadSamples:
             self._findings[bad_sample(task, sample)] = None
 
     def inspect(self, task: str, sample: Sample) -> None:
-        """Record the tags without a medium of a sample."""
+        """Records the tags without a medium of a sample."""
         for finding in tags_without_medium(task, sample):
             if len(self._tags) < MAX_NAMED:
                 self._tags[finding] = None
@@ -102,7 +103,7 @@ class BadSamples:
                 self._more_tags += 1
 
     def findings(self) -> Iterator[Finding]:
-        """The findings of the reported samples, and the number of the others."""
+        """Yields the findings of the reported samples, then the number of the others."""
         yield from self._findings
         if more := self.count - len(self._reported):
             cause = "more samples cannot be asked"
@@ -114,14 +115,17 @@ class BadSamples:
 
 
 def bad_sample(task: str, sample: Sample) -> Finding:
-    """The finding that a sample of a task cannot be asked."""
+    """Returns the finding that a sample of a task cannot be asked."""
     subject = Subject(task, sample=sample.id)
     fault = printable(sample.fault, limit=MAX_CHARS)
     return Finding("bad_sample", subject, cause=fault, severity="error")
 
 
 def tags_without_medium(task: str, sample: Sample) -> Iterator[Finding]:
-    """Findings of tags in the input without a medium. The model gets them as text."""
+    """Yields a finding for each tag in the input without a medium.
+
+    The model gets such a tag as text.
+    """
     bundled = sample.metadata.get(BUNDLED_TAGS, ())
     subject = Subject(task, sample=sample.id)
     for message in sample.input:
@@ -138,13 +142,13 @@ def unread_rows(
     number: int,
     error: BaseException,
 ) -> Finding:
-    """The finding that a loader cannot read a row and those after it."""
+    """Returns the finding that a loader cannot read a row and all later rows."""
     subject = Subject(task, sample=f"row {number} and later ones")
     return replace(finding_of(error, subject), kind="bad_sample")
 
 
 def in_words(sample: Sample) -> str:
-    """The name and fault of a sample, on one line."""
+    """Returns the name and fault of a sample, on one line."""
     return (
         f"sample {printable(repr(sample.id), limit=MAX_CHARS)}: "
         f"{printable(sample.fault, limit=MAX_CHARS)}"

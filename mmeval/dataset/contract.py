@@ -1,4 +1,4 @@
-"""The contract of loaders: the source in a task file, and its data set."""
+"""The contract of loaders: a loader receives a DataSource and returns a Dataset."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ class DataSource:
     """The input of a loader.
 
     - ``task``: the name of the task, for messages.
-    - ``folder``: the folder of the data: a local folder, or the snapshot of a hub data
-      set, downloaded at its revision before the loader runs.
-    - ``name``: the task's ``dataset_name``; ``split``: its ``test_split``.
-    - ``options``: its ``dataset_kwargs``, plus ``columns`` if it has any.
+    - ``folder``: the folder of the data. It is a local folder, or the snapshot of a hub
+      data set, which is downloaded at its revision before the loader runs.
+    - ``name``: the task's ``dataset_name``.
+    - ``split``: the task's ``test_split``.
+    - ``options``: the task's ``dataset_kwargs``, plus ``columns`` if the task has any.
 
     A loader with a true attribute ``streams`` reads a hub data set itself, unless all
     its files are on this machine. ``repo`` and ``revision`` (a commit) are then set,
@@ -62,24 +63,27 @@ class DataSource:
                     "key of dataset_kwargs",
                     option,
                     known,
-                    hint or f"It takes: {', '.join(known)}.",
+                    hint or f"The loader's options are: {', '.join(known)}.",
                 )
 
 
 class Dataset(Protocol):
-    """Samples in a fixed order, created one at a time: all may not fit into memory."""
+    """Samples in a fixed order, created one at a time to save memory."""
 
     @property
     def fingerprint(self) -> str:
-        """Changes if the rows change. Media have digests in the samples."""
+        """A string that changes if the rows change.
+
+        It need not depend on the media, because samples contain their digests.
+        """
         ...
 
     def __len__(self) -> int: ...
 
     def __iter__(self) -> Iterator[Sample | BadRow]:
-        """A Sample for each row, or a BadRow.
+        """Returns a Sample or a BadRow for each row.
 
-        An exception ends the data; the samples before it are kept.
+        An exception ends the data. The samples before it are kept.
         """
         ...
 
@@ -88,9 +92,9 @@ class Dataset(Protocol):
 class BadRow:
     """A row that cannot become a sample.
 
-    ``where`` is its place, such as ``test.jsonl: row 3``. ``id`` is the id of its
-    sample. ``labels`` are the labels that are known, so that a draw does not change
-    once the row is fixed, and filters apply to it.
+    ``where`` locates the row, such as ``test.jsonl: row 3``. ``id`` is the id of its
+    sample. ``labels`` are the known labels. With them, filters apply to the row, and a
+    draw does not change once the row is fixed.
     """
 
     where: str
@@ -100,7 +104,7 @@ class BadRow:
 
     @property
     def fault(self) -> str:
-        """Place and reason."""
+        """The location and the reason."""
         reason = self.reason or "the row cannot be read"
         return f"{self.where}: {reason}" if self.where else reason
 
@@ -110,10 +114,10 @@ class CountsLabels(Protocol):
     """A data set that counts its labels without creating samples."""
 
     def label_counts(self) -> Iterator[tuple[Mapping[str, Any], int]]:
-        """Groups of samples with equal values of some labels, and their sizes.
+        """Returns groups of samples with equal values of some labels, and their sizes.
 
-        Together they cover all samples. A label that a group does not have may have any
-        value there.
+        The groups cover all samples. If a group lacks a label, its samples may have any
+        value of it.
         """
         ...
 

@@ -1,7 +1,7 @@
 """Downloads data sets and models of the Hugging Face Hub, or finds them in its cache.
 
 Files are downloaded and never run. The settings of ``huggingface_hub`` apply:
-``HF_HOME`` (place of the cache), ``HF_TOKEN`` (gated and private repositories),
+``HF_HOME`` (folder of the cache), ``HF_TOKEN`` (gated and private repositories),
 ``HF_ENDPOINT`` (another hub), ``HF_HUB_OFFLINE=1`` (cache only), or for one kind
 ``HF_DATASETS_OFFLINE=1`` and ``TRANSFORMERS_OFFLINE=1``.
 """
@@ -30,16 +30,16 @@ _OFFLINE_OF_KIND: Mapping[RepoKind, str] = {
     "dataset": "HF_DATASETS_OFFLINE",
     "model": "TRANSFORMERS_OFFLINE",
 }
-"""The variable that forbids network access for one kind, without HF_HUB_OFFLINE."""
+"""Variables that forbid network access for one kind if HF_HUB_OFFLINE is not set."""
 _TRANSPORT = re.compile("Connect|Timeout|Network|Proxy|Protocol")
 TRUE = ("1", "ON", "YES", "TRUE")
 """Values of a variable that mean true, as in ``huggingface_hub``."""
 
 
 class OutOfReachError(MissingDataError):
-    """The hub cannot be reached; on another machine or later it may.
+    """The hub cannot be reached now from this machine.
 
-    ``reason`` says why; it is the same for all requests.
+    ``reason`` explains why. It is the same for all requests.
     """
 
     def __init__(self, message: str, *, reason: str = "") -> None:
@@ -72,7 +72,7 @@ def listing(
     *,
     kind: RepoKind = "dataset",
 ) -> Listing:
-    """The files of a repository, with sizes.
+    """Returns the files of a repository with their sizes, as listed by the hub.
 
     Raises the errors of ``snapshot``, and OutOfReachError if offline.
     """
@@ -94,7 +94,7 @@ def listing(
         path = PurePosixPath(file.path)
         if ".." in path.parts or path.is_absolute() or "\\" in file.path:
             raise MissingDataError(
-                f"{repo} at {commit}: it lists a file outside its folder "
+                f"{repo} at {commit}: a path leads out of the repository "
                 f"({file.path!r}); do not use it"
             )
     return Listing(commit, tuple(files))
@@ -103,10 +103,10 @@ def listing(
 def not_here(
     repo: str, listed: Listing, *, kind: RepoKind = "dataset"
 ) -> tuple[HubFile, ...]:
-    """The files of a listing that the cache does not have at its commit.
+    """Returns the files of a listing that are not in the cache at its commit.
 
-    The hub is not asked. A file that the cache has only at another commit is included,
-    although it would not be downloaded again.
+    No request is sent to the hub. A file that the cache contains only at another commit
+    is included, although it would not be downloaded again.
     """
     from huggingface_hub import try_to_load_from_cache as cached
 
@@ -127,11 +127,11 @@ def snapshot(
     without: Sequence[str] = (),
     into: Path | None = None,
 ) -> Path:
-    """The folder of a repository's files at ``revision``, in the cache or in ``into``.
+    """Downloads a repository's files at ``revision``, and returns their folder.
 
-    ``revision`` is a commit, tag or branch; a commit never changes. ``only`` and
-    ``without`` are patterns of files to include and to exclude; by default all files
-    are included.
+    The folder is in the cache, or is ``into``. ``revision`` is a commit, tag or branch.
+    Only a commit never changes. ``only`` and ``without`` are patterns of files to
+    include and to exclude. By default, all files are included.
 
     Cached files are not downloaded again, and an interrupted download is resumed.
 
@@ -162,7 +162,7 @@ def file_names(
     *,
     kind: RepoKind = "dataset",
 ) -> list[str]:
-    """The files of a repository; empty if the hub cannot be asked."""
+    """Returns the files of a repository, or an empty list if the hub is unreachable."""
     import huggingface_hub as hub
 
     if offline(kind):
@@ -192,7 +192,7 @@ def _explained(
     subject: str,
     kind: RepoKind,
 ) -> MmevalError:
-    """The error for the user.
+    """Converts an error of the library to an error for the user.
 
     The most specific class is tested first, because the classes inherit from each
     other.
@@ -236,7 +236,10 @@ def _explained(
 
 
 def _unreachable(error: BaseException, errors: Any) -> str:
-    """Why the hub did not deliver the files; first what the user can change."""
+    """Returns why the hub did not deliver the files.
+
+    Reasons that the user can change are tested first.
+    """
     status: int | None = None
     # errors of the connection, by the names of the transports' classes
     is_transport = False
@@ -248,21 +251,21 @@ def _unreachable(error: BaseException, errors: Any) -> str:
             is_transport = True
     if status in (401, 403):
         return (
-            f"the hub refuses access (HTTP {status}); set HF_TOKEN to a token that "
-            "may read it"
+            f"the hub refuses access (HTTP {status}); set HF_TOKEN to a token with "
+            "read access"
         )
     if status is not None:
         return (
-            f"the hub answered HTTP {status}; try again later, finished files are kept"
+            f"the hub answered HTTP {status}; try again later (finished files are kept)"
         )
     if isinstance(error, errors.LocalEntryNotFoundError) or is_transport:
         return "the hub cannot be reached; check the network, HF_ENDPOINT and proxies"
     reason = str(error).splitlines()[0] if str(error) else "no reason"
-    return f"it cannot be fetched ({type(error).__name__}: {reason})"
+    return f"the download failed ({type(error).__name__}: {reason})"
 
 
 def offline(kind: RepoKind) -> str:
-    """The variable that forbids network access; empty if none does.
+    """Returns the variable that forbids network access, or an empty string.
 
     Without HF_HUB_OFFLINE, the library reads TRANSFORMERS_OFFLINE, even for data sets.
     """
@@ -276,7 +279,7 @@ def offline(kind: RepoKind) -> str:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An error and its causes, at most ten."""
+    """Yields an error and its causes, at most ten."""
     current: BaseException | None = error
     for _ in range(10):
         if current is None:

@@ -11,7 +11,7 @@ COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 def cache_folder() -> Path:
-    """The folder of the cache."""
+    """Returns the folder of the cache."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
     return Path(HF_HUB_CACHE)
@@ -22,13 +22,14 @@ def cached_snapshot(
     revision: str,
     kind: RepoKind,
 ) -> Path | None:
-    """The cached folder of a revision, complete or not; None if there is none.
+    """Returns the cached folder of a revision, or None if it is not in the cache.
 
-    Its name is the commit of the revision when it was downloaded.
+    The folder may be incomplete. Its name is the commit that the revision had when it
+    was downloaded.
     """
     from huggingface_hub import errors, snapshot_download
 
-    try:  # no pattern: an incomplete snapshot is returned too
+    try:  # without a pattern, the library returns an incomplete snapshot too
         folder = Path(
             snapshot_download(
                 repo,
@@ -49,7 +50,7 @@ def cached_snapshot(
 
 
 def size_on_disk(path: Path) -> int:
-    """The size of a file in bytes; -1 if there is none."""
+    """Returns the size of a file in bytes, or -1 if it does not exist."""
     try:
         return path.stat().st_size if path.is_file() else -1
     except OSError:

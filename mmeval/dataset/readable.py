@@ -11,13 +11,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class LoaderFailure:
-    """The exception of a loader; later rows cannot be read."""
+    """An exception that a loader raised. Later rows cannot be read."""
 
     error: Exception | SystemExit
 
 
 def readable(rows: Iterable[T]) -> Iterator[T | LoaderFailure]:
-    """The rows of a loader; if it raises, the last item is a LoaderFailure."""
+    """Yields the rows of a loader. If it raises, the last item is a LoaderFailure."""
     try:
         yield from rows
     # a loader may be a plugin, which may raise anything or call sys.exit

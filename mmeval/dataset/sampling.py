@@ -1,8 +1,8 @@
 """Chooses a subset of samples, by rank or by strata.
 
-A draw orders the whole data set by a seed; ``--limit`` takes the start of the order. A
-larger limit therefore includes the samples of a smaller one, and their answers are
-reused.
+A draw orders the whole data set by a seed, and ``--limit`` selects the first samples of
+this order. A larger limit therefore includes the samples of a smaller limit, and their
+answers are reused.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from mmeval.records.sample import Sample
 from mmeval.system.wording import listed
 
 FEWER = "data"
-"""In ``Subset.how``: the data have fewer samples than the task file expects."""
+"""In ``Subset.how``, the value for data with fewer samples than the task expects."""
 _NAMED_LABELS = 20
 """Maximum number of labels in a message."""
 
 
 @dataclass(frozen=True)
 class Subset:
-    """The part of a task's samples behind its results.
+    """The part of a task's samples that its results are computed from.
 
-    ``of`` is the number of samples of the task; None if a filter chooses and they were
-    not counted. ``how`` names the flags that choose: ``limit``, ``offset``,
-    ``samples``, ``shuffle``, ``stratify``. It has ``data`` if the data set is smaller
-    than expected; ``of`` is then the number that the task file expects.
+    ``of`` is the number of samples of the task. It is None if the task has a filter and
+    its samples were not counted. ``how`` names the flags that select samples:
+    ``limit``, ``offset``, ``samples``, ``shuffle``, ``stratify``. It contains ``data``
+    if the data set is smaller than expected. ``of`` is then the number that the task
+    file expects.
     """
 
     of: int | None
@@ -45,7 +46,10 @@ class Subset:
 
     @property
     def note(self) -> str:
-        """The subset in a table: ``subset: 3,000 of 31,026``; empty if none."""
+        """The note for tables, such as ``subset: 3,000 of 31,026``.
+
+        An empty string if the results are not from a subset.
+        """
         if not self.partial:
             return ""
         chosen = f"subset: {self.chosen:,}"
@@ -57,23 +61,23 @@ class Subset:
 
 @dataclass(frozen=True)
 class Draw:
-    """How samples are drawn: by a seed, and in proportion to the values of labels."""
+    """A random order of samples by a seed, in proportion to the values of labels."""
 
     seed: int = 0
     labels: tuple[str, ...] = ()
 
     def order(self, samples: Iterable[tuple[int, Sample]]) -> list[int]:
-        """The indices of all samples in the order of the draw.
+        """Returns the indices of all samples in the order of the draw.
 
         Without labels, samples are ordered by hash. With labels, samples with equal
-        values of all labels (missing is a value too) form a stratum. The sample of rank
-        r among n in its stratum, by hash, is at position (r + 0.5) / n. At every
-        position p each stratum has had n * p samples, rounded, so every start of the
-        order is proportional. Ties are ordered by hash.
+        values of all labels form a stratum, where a missing label counts as a value. In
+        a stratum of n samples, the sample of rank r by hash is at position (r + 0.5) /
+        n. Up to any position p, the order contains n * p samples, rounded, of each
+        stratum, so the first samples are always proportional. Ties are ordered by hash.
 
-        The hash of a sample depends on its id only, so it does not change if others are
-        added. The samples are read once. Raises UsageError for a label that no sample
-        has.
+        The hash of a sample depends only on its id, so it does not change if samples
+        are added. The samples are read once. Raises UsageError for a label that no
+        sample has.
         """
         ranked: list[tuple[int, int, str]] = []
         label_names: set[str] = set()

@@ -1,1 +1,1 @@
-"""Loaders of data sets that any task can name."""
+"""Loaders of data sets that every task can use."""

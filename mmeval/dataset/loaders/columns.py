@@ -1,9 +1,9 @@
 """Makes samples from rows with any columns, by the templates of ``columns``.
 
-A template sees the columns by name; ``_`` replaces characters that a name cannot have,
-and follows reserved words of Jinja. A medium becomes a part where it is written. The
-bare name of a column stands for ``{{ column }}``. An ``input`` that is a column of
-messages keeps their roles. Columns without media are labels too.
+Templates use columns by name. In these names, ``_`` replaces characters that Jinja does
+not allow, and is appended to reserved words of Jinja. A medium becomes a part at its
+position in the template. The bare name of a column means ``{{ column }}``. If ``input``
+is a column of messages, their roles are kept. Columns without media are labels too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mmeval.program.template import PartsTemplate, Value
 from mmeval.records.sample import Message, Sample
 
 ReadCell = Callable[[str, Any], Value]
-"""``read_cell(column, value)``: a cell for templates. Raises UsageError."""
+"""``read_cell(column, value)`` converts a cell for templates. Raises UsageError."""
 
 _CONTENTS = ("input", "reference")
 _RESERVED = ("False", "None", "True", "false", "none", "not", "self", "true")
@@ -37,7 +37,7 @@ _NO_MEDIA = (UNKNOWN_MIME, "text/plain")
 
 
 class ColumnTemplates:
-    """The templates of ``columns``, over the column names of the data.
+    """The templates of ``columns``, for data with certain column names.
 
     ``place`` names the data in messages. Raises UsageError for an invalid template.
     """
@@ -51,7 +51,7 @@ class ColumnTemplates:
             columns = {**columns, "input": "messages"}
         if "input" not in columns:
             raise UsageError(
-                f"{place}: columns: input is missing; its template may read "
+                f"{place}: columns: input is missing; its template may use "
                 f"{', '.join(self._names.values())}",
                 name="columns",
             )
@@ -76,9 +76,10 @@ class ColumnTemplates:
         read_cell: ReadCell,
         resolve: Resolve,
     ) -> Sample | BadRow:
-        """The sample of a row, by its ``position`` from 1.
+        """Returns the sample of a row.
 
-        ``resolve`` finds the media of messages.
+        ``position`` is the number of the row, from 1. ``resolve`` finds the media of
+        messages.
         """
         labels: dict[str, Any] = {}
         name = str(position)
@@ -100,7 +101,7 @@ class ColumnTemplates:
             if "id" in self._templates:
                 name = str(labels.pop("id"))
             return self._sample_of(name, cells, values, labels, resolve)
-        # any fault of one row must not end the others
+        # a fault of one row must not stop the other rows
         except Exception as error:
             where = f"{self._place}: row {position}"
             return BadRow(where, message_of(error), name, labels)
@@ -122,7 +123,7 @@ class ColumnTemplates:
 
         column = self._messages_column(cells)
         if column:
-            # labels number the media in the order of the columns
+            # the media of all columns are numbered in the order of the columns
             media: dict[str, Media] = {}
             counts = Counter[str]()
             for part in _media_parts(cells.values()):
@@ -142,7 +143,7 @@ class ColumnTemplates:
         return Sample(name, prompt, tuple(references), labels)
 
     def _messages_column(self, cells: Mapping[str, Value]) -> str:
-        """The column of messages named by ``input``; empty for another template."""
+        """Returns the column of messages that ``input`` names, or an empty string."""
         match = _SINGLE_COLUMN.fullmatch(self._templates["input"].source.strip())
         if match is None:
             return ""
@@ -154,7 +155,7 @@ class ColumnTemplates:
         return ""
 
     def _names_of(self, columns: Iterable[str]) -> dict[str, str]:
-        """The name of each column in templates."""
+        """Returns the name of each column in templates."""
         names: dict[str, str] = {}
         for column in columns:
             name = re.sub(r"\W|^(?=\d)", "_", column)
@@ -176,10 +177,10 @@ class ColumnTemplates:
             and "{" not in source
             and source not in self._names
         )
-        # a misspelt column would be the same text in every row
+        # a misspelled column would become the same text in every row
         if is_word and (near := did_you_mean(source, self._names)):
             raise UsageError(
-                f"{self._place}: columns.{key}: there is no column {source!r}{near}",
+                f"{self._place}: columns.{key}: unknown column {source!r}{near}",
                 name=f"columns.{key}",
             )
         if source in self._names:
@@ -193,7 +194,7 @@ class ColumnTemplates:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """The texts of a YAML value, including those in its lists and mappings."""
+    """Yields the strings of a YAML value, also those in its lists and mappings."""
     if isinstance(value, str):
         yield value
         return
@@ -211,7 +212,7 @@ def _has_media(value: Value) -> bool:
 
 
 def _media_parts(cells: Iterable[Value]) -> Iterator[Any]:
-    """The media parts of cells that are a medium or a list of media."""
+    """Yields the media parts of cells that are a medium or a list of media."""
     for cell in cells:
         contents = cell if isinstance(cell, (list, tuple)) else [cell]
         for content in contents:
@@ -227,14 +228,14 @@ def _check_texts(
     references: Iterable[Interleaved],
     cells: Mapping[str, Value],
 ) -> None:
-    """Raises UsageError for base64 of a medium in a text, and for unknown bytes."""
+    """Raises UsageError for a medium as base64 in a text, and for unknown bytes."""
     contents = [message.content for message in prompt]
     for content in (*contents, *references):
         for medium in content.media("document"):
             if medium.data is not None and medium.mime in _NO_MEDIA:
                 raise UsageError(
-                    "a column has bytes that are not a medium; write texts as texts, "
-                    "or name the files in dataset_kwargs: {media_columns: [COLUMN]}"
+                    "a column has bytes that are not a medium; store texts as strings, "
+                    "or name the column in dataset_kwargs: {media_columns: [COLUMN]}"
                 )
         kind = medium_inside(content.words)
         if not kind:
@@ -245,6 +246,6 @@ def _check_texts(
                 holder, column_name = f"the column {column!r}", column
                 break
         raise UsageError(
-            f"{holder} has a medium ({kind}) as base64; write dataset_kwargs: "
+            f"{holder} contains a medium ({kind}) as base64; write dataset_kwargs: "
             f"{{media_columns: [{column_name}]}}"
         )

@@ -1,18 +1,18 @@
 """Loads data sets in any format of the library ``datasets``, ``loader: datasets``.
 
-Templates make samples of the columns. The data set is a folder or is on the hub. From
-the hub it is streamed: only the rows that are used are downloaded.
+Templates make samples from the columns. The data set is a folder or is on the hub. A
+data set on the hub is streamed: only the rows that are used are downloaded.
 
-``columns`` of the task file has a template for ``input`` and optionally for
+``columns`` of the task file contains a template for ``input`` and optionally for
 ``reference`` (one) or ``references`` (a list), ``id`` and labels: see
 ``mmeval.dataset.loaders.columns``. ``dataset_path`` may also be a format, such as
 ``json``, for the files in ``data_files`` of ``dataset_kwargs``.
 
 Images, sounds, videos and documents are not decoded here. A medium is in its cell, or
-in a file of the data set. ``media_columns`` of ``dataset_kwargs`` names columns whose
-texts are paths of such files, base64 or data URIs. A sound may be numbers (``array``
-and ``sampling_rate``). Code of a data set is never run: the library does not run any,
-and ``trust_remote_code`` is an error.
+in a file of the data set. ``media_columns`` of ``dataset_kwargs`` names columns of
+strings that are paths of such files, base64 or data URIs. A sound may be numbers
+(``array`` and ``sampling_rate``). Code in a data set is never run: the library does not
+run it, and ``trust_remote_code`` is an error.
 """
 
 from __future__ import annotations
@@ -58,16 +58,19 @@ OPTIONS = (
 )
 _FILE_OPTIONS = ("data_files", "data_dir")
 _MAX_MEDIUM_BYTES = 2**28
-"""Bytes of a medium in an archive or on the hub; a larger one is a fault of its row."""
+"""Maximum size of a medium in an archive or on the hub, in bytes.
+
+A row with a larger medium becomes a bad sample.
+"""
 _KEPT_ROWS = 8
-"""The first rows, which are needed several times before a run, are kept in memory."""
+"""Number of first rows in memory, because checks before a run need them repeatedly."""
 _ROWS_WITH_ALL_COLUMNS = 1000
-"""Rows of JSON Lines that are searched for the names of columns."""
+"""Number of rows of JSON Lines that are searched for the names of columns."""
 _MAX_REASON_CHARS = 300
 _MEMBER = re.compile(r"(zip|tar|gzip)://(?:(?!::).)*")
-"""A file in an archive, in the library's notation.
+"""The address of a file in an archive, in the library's notation.
 
-Any other address may lead out of the data set.
+Other kinds of addresses could lead out of the data set.
 """
 _KINDS: Mapping[str, PartKind] = {
     "Image": "image",
@@ -88,9 +91,9 @@ class _Load:
     reads_formats = True
 
     def __call__(self, source: DataSource) -> ColumnsDataset:
-        """Open the data set.
+        """Opens the data set.
 
-        Raises UsageError for columns, options or a split that do not exist,
+        Raises UsageError for columns, options or a split that do not exist. Raises
         MissingDataError for missing data.
         """
         return ColumnsDataset(source)
@@ -120,7 +123,7 @@ class ColumnsDataset:
             repo = source.repo or source.format or str(self._root)
             name = source.name or None
             revision = source.revision or None
-            # before the library downloads the files that they name
+            # checked before the library downloads the files that they name
             for config in (options, *self._configs()):
                 for path in texts_in([config.get(key) for key in _FILE_OPTIONS]):
                     self._inside(path)
@@ -141,7 +144,7 @@ class ColumnsDataset:
                 features = columns_read | features
             else:
                 self._stream = self._streamed()
-                # the library knows no features of a CSV before it reads rows
+                # the library does not know the features of a CSV before it reads rows
                 features = self._stream.features or dict.fromkeys(
                     next(iter(self._stream), {})
                 )
@@ -151,7 +154,7 @@ class ColumnsDataset:
                 )
             has_metadata = any(file.endswith("metadata.csv") for file in self._files)
             if has_metadata or self._builder.name == "csv":
-                # else 007 becomes 7.0 and N/A becomes empty
+                # as other types, 007 becomes 7.0 and N/A becomes empty
                 text = library.Value("string")
                 features = {
                     key: text if isinstance(feature, library.Value | None) else feature
@@ -174,7 +177,7 @@ class ColumnsDataset:
         self._templates = ColumnTemplates(columns, features, self._place)
 
     def _with_whole_paths(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The options with absolute paths.
+        """Returns the options with absolute paths.
 
         The library treats paths of a format as relative to the working folder. Raises
         UsageError if no files are named.
@@ -182,8 +185,8 @@ class ColumnsDataset:
         file_options = [key for key in _FILE_OPTIONS if options.get(key)]
         if not file_options:
             raise UsageError(
-                f"dataset_path: {self._source.format} is a format; name its files in "
-                "dataset_kwargs: {data_files: NAME}"
+                f"dataset_path: {self._source.format} is a file format; name its files "
+                "in dataset_kwargs: {data_files: NAME}"
             )
         for key in file_options:
             options[key] = self._whole(options[key])
@@ -197,7 +200,7 @@ class ColumnsDataset:
         return [self._whole(path) for path in paths]
 
     def _configs(self) -> Iterator[Mapping[str, Any]]:
-        """The configurations in the card of a local folder, or beside it."""
+        """Yields the configurations in a local folder's card or configuration file."""
         from huggingface_hub.repocard import metadata_load
 
         if self._source.repo or self._source.format:
@@ -212,9 +215,9 @@ class ColumnsDataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of the files: names and sizes of media, contents of all others.
+        """A digest of the names and sizes of media files, and of all other files.
 
-        For the hub, a digest of the repository, commit and options.
+        For a data set on the hub, it is a digest of the repository, commit and options.
         """
         source = self._source
         options = dict(source.options)
@@ -233,7 +236,10 @@ class ColumnsDataset:
         return sha256.hexdigest()
 
     def __len__(self) -> int:
-        """The number stated on the hub or in parquet files, else a count of rows."""
+        """Returns the number of rows.
+
+        The hub or the parquet files state it. Otherwise, the rows are counted.
+        """
         if self._source.repo:
             split_info = (self._builder.info.splits or {}).get(self._source.split)
             if split_info is not None and split_info.num_examples:
@@ -272,9 +278,9 @@ class ColumnsDataset:
     def _has_own_lines(
         self, declared: Mapping[str, Any], options: Mapping[str, Any]
     ) -> bool:
-        """True if the rows are JSON Lines that mmeval reads itself.
+        """Returns True if the rows are JSON Lines that mmeval reads itself.
 
-        The library would convert a text that looks like a date.
+        The library would convert strings that look like a date.
         """
         if self._builder.name != "json" or {"encoding", "field"} & options.keys():
             return False
@@ -286,7 +292,7 @@ class ColumnsDataset:
         return stream.decode(False) if stream.features else stream
 
     def _all(self) -> Iterator[dict[str, Any] | UsageError]:
-        """All rows; a row that cannot be read is its error."""
+        """Yields all rows, or the error for a row that cannot be read."""
         if not self._own_lines:
             yield from self._stream
             return
@@ -303,10 +309,10 @@ class ColumnsDataset:
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
-        """Convert exceptions of the library.
+        """Converts exceptions of the library.
 
-        Raises UsageError if it cannot read the data, and as ``hub.snapshot`` if they
-        cannot be downloaded.
+        Raises UsageError if the library cannot read the data. Raises the errors of
+        ``hub.snapshot`` if the data cannot be downloaded.
         """
         if self._source.repo:
             with explaining(self._place, "dataset"):
@@ -332,14 +338,17 @@ class ColumnsDataset:
             ) from None
 
     def _cell(self, column: str, value: Any) -> Value:
-        """A cell, or a value in it, for templates: media as content, else as JSON."""
+        """Converts a cell, or a value in it, for templates.
+
+        A medium becomes content. Other values become JSON.
+        """
         medium = self._medium(column, value)
         if medium is None:
             return self._plain_cell(column, value)
         return Interleaved((media_part(medium, self._kinds.get(column)),))
 
     def _medium(self, column: str, value: Any) -> Media | None:
-        """The medium that a value contains or names; None for any other value."""
+        """Returns the medium that a value contains or names; None for other values."""
         if is_sound(value) and value["array"] is not None:
             return sound_medium(value)
         content, path = None, None
@@ -357,7 +366,7 @@ class ColumnsDataset:
         return None
 
     def _plain_cell(self, column: str, value: Any) -> Value:
-        """A value that is not a medium, as JSON."""
+        """Returns a value that is not a medium, as JSON."""
         if column in self._classes and isinstance(value, int):
             return str(self._classes[column][value]) if value >= 0 else None
         if _is_file(value):
@@ -373,15 +382,15 @@ class ColumnsDataset:
         is_json = any(".json" in PurePosixPath(file).name for file in self._files)
         if is_json and hasattr(value, "isoformat"):
             raise UsageError(
-                f"{column!r}: datasets reads a text in JSON as a date; write the rows "
-                "as parquet"
+                f"{column!r}: the library datasets converts a string in the JSON to a "
+                "date; write the rows as parquet"
             )
         return cast("Value", json_value(value))
 
     def _named_medium(self, column: str, text: str) -> Media:
-        """The medium in a text, or the file at a path.
+        """Returns the medium that a string contains, or the file at its path.
 
-        In a TSV, a text may also be the index of a row with the medium. Raises the
+        In a TSV, the string may also be the index of a row with the medium. Raises the
         errors of ``_file``.
         """
         medium = embedded_medium(text)
@@ -404,9 +413,9 @@ class ColumnsDataset:
         return tuple(TsvFile(file) for file in files if file.suffix == ".tsv")
 
     def _inside(self, file: str) -> str:
-        """The path of a file in the data set, also from its full address.
+        """Returns the path of a file in the data set. ``file`` may be a full address.
 
-        Raises UsageError for a file outside.
+        Raises UsageError for a file outside the data set.
         """
         inner = file.removeprefix(self._home)
         if "::" in inner:
@@ -415,7 +424,7 @@ class ColumnsDataset:
         return inner
 
     def _file(self, path: str) -> Media:
-        """The file at a path, also in an archive (``zip://member::archive``).
+        """Returns the file at a path or in an archive (``zip://member::archive``).
 
         Raises UsageError for a file that is outside the data set, missing or too large.
         """
@@ -442,14 +451,14 @@ class ColumnsDataset:
 
 
 def _is_file(value: Any) -> bool:
-    """True if a value is a file in the form of the library ``datasets``."""
+    """Returns True if a value is a file in the form of the library ``datasets``."""
     if is_sound(value):
         return True
     return isinstance(value, Mapping) and value.keys() == {"bytes", "path"}
 
 
 def _kind_of(feature: Any) -> PartKind | None:
-    """The kind of media in a column; None if the bytes decide."""
+    """Returns the kind of media in a column, or None if the bytes decide the kind."""
     kind = _KINDS.get(type(feature).__name__)
     if kind:
         return kind

@@ -1,19 +1,19 @@
 """Loads rows of a documented schema, ``loader: interleaved``.
 
 A data set is a folder (local, or the snapshot of a hub data set) with one of these
-forms for each split. The files are at its top, in the sub-folder ``dataset_name`` if
-the task has one, or in ``data/`` below that:
+forms for each split. The files are in this folder, in its subfolder ``dataset_name`` if
+the task has this key, or in ``data/`` below that:
 
-- ``<split>.jsonl`` or ``<split>-*.jsonl``: one JSON object a line;
+- ``<split>.jsonl`` or ``<split>-*.jsonl``: one JSON object per line;
 - ``<split>.json`` or ``<split>-*.json``: one list of objects;
 - ``<split>.parquet`` or ``<split>-*.parquet``: one row each.
 
 Options in ``dataset_kwargs``:
 
 - ``data_file``: the name of the file, or a list of names.
-- ``media_folder``: the folder that paths are relative to; by default that of the row
-  file.
-- ``media_archive``: the zip with the media; paths are relative to its top, or to its
+- ``media_folder``: the folder that paths are relative to. The default is the folder of
+  the row file.
+- ``media_archive``: the zip with the media. Paths are relative to its root, or to its
   ``media_folder``.
 - ``spellings``: the placeholder spellings of texts.
 
@@ -38,9 +38,9 @@ CONTENT is a text with tags, ``{"text": ..., "media": {...}}`` or a list of part
 
 In parquet, media may be columns: ``image1``, ``image_2``, ``audio`` (the first) and so
 on, binary, ``struct{bytes, path}`` or ``struct{array, sampling_rate}``, or lists of
-these in ``images``, ``audios``, ``videos``, ``documents``. They become the row's ``media``. So do columns
-of other names (in JSON: with paths) that ``dataset_kwargs`` lists in ``media: {image_ref: images}``. A medium of
-the row that no tag names is an error, because its place is unknown.
+these in ``images``, ``audios``, ``videos``, ``documents``. They become the row's ``media``. Columns with other
+names, such as ``image_ref``, can be listed in ``dataset_kwargs`` as ``media: {image_ref: images}``. In JSON, they
+contain paths. A medium of the row that no tag names is an error, because its position is unknown.
 
 Paths must stay inside the data folder. Rows are read one at a time; errors name the
 file and the row.
@@ -89,12 +89,12 @@ _CONTENT_KEYS = frozenset(
     ("id", "input", "references", "reference", "candidates", "media")
 )
 _NEAR = 0.8
-"""Similarity above which one word counts as a misspelling of another."""
+"""Similarity above which a word counts as a misspelling of another word."""
 _MOST_FOLDERS = 1000
 
 
 def load(source: DataSource) -> InterleavedDataset:
-    """Rows of the documented schema, from parquet or JSONL with a folder of media.
+    """Loads rows of the documented schema from parquet, JSON or JSONL files.
 
     Raises MissingDataError without row files, UnknownNameError for an unknown option.
     """
@@ -126,9 +126,9 @@ class InterleavedDataset:
 
     - ``media``: columns to move to the row's ``media`` (see ``with_media``) before
       ``read``.
-    - ``read(row, position, resolve)``: makes a sample of a row; ``position`` is its
+    - ``read(row, position, resolve)``: makes a sample from a row. ``position`` is its
       number among all rows, from 1.
-    - ``labels(row)``: labels by which tasks select rows; unknown labels are left out.
+    - ``labels(row)``: labels by which tasks select rows. Unknown labels are left out.
     """
 
     def __init__(
@@ -176,22 +176,22 @@ class InterleavedDataset:
         position: str,
         resolve: MediaFolder,
     ) -> Sample | BadRow:
-        """The sample of a row's values, or a BadRow.
+        """Makes a sample from the values of a row. Returns a BadRow if that fails.
 
-        The values of a row that cannot be parsed are its error.
+        If the row cannot be parsed, ``values`` is its error.
         """
         if isinstance(values, UsageError):
             return BadRow("", message_of(values))
         if not isinstance(values, dict):
-            return BadRow("", "is not an object with keys")
+            return BadRow("", "the row is not a JSON object")
         try:
             return self._read(with_media(values, self._media), position, resolve)
-        # ``read`` may raise anything and call sys.exit; the other rows go on
+        # ``read`` may be a plugin's: it may raise anything, or call sys.exit
         except (Exception, SystemExit) as error:
             return BadRow("", message_of(error))
 
     def label_counts(self) -> Iterator[tuple[Mapping[str, str], int]]:
-        """The rows by label.
+        """Yields groups of rows with equal labels, and their sizes.
 
         Parquet files are not read for a count, because they contain the media.
         """
@@ -208,7 +208,7 @@ class InterleavedDataset:
             yield dict(labels), number
 
     def _rows(self) -> Iterator[tuple[DataRow, MediaFolder]]:
-        """Each row with the resolver of its paths."""
+        """Yields each row with the resolver of its paths."""
         for file in self.files:
             resolve = MediaFolder(self.root, self.media_folder or file.parent)
             if file.suffix == ".parquet":
@@ -228,7 +228,7 @@ class InterleavedDataset:
 
 
 class MediaFolder:
-    """Finds media by the paths of rows: relative to ``start``, inside ``root``."""
+    """Finds media by their paths, relative to ``start`` and inside ``root``."""
 
     __slots__ = ("_folders", "prefix", "root")
 
@@ -253,10 +253,10 @@ class MediaFolder:
         return Media(path=file)
 
     def _plain_file(self, path: str) -> Media | None:
-        """The file at a path if it is not a link; else None.
+        """Returns the file at a path, or None if it is a link.
 
-        A plain file in a folder inside the root is inside too. So each folder is
-        resolved once, instead of each file.
+        A plain file is inside the root if its folder is. Therefore each folder, instead
+        of each file, is resolved, and only once.
         """
         folder, name = os.path.split(path)
         try:
@@ -278,23 +278,26 @@ class MediaFolder:
 
 
 ReadRow: TypeAlias = Callable[[dict[str, Any], str, MediaFolder], Sample | BadRow]
-"""Makes a sample of a row.
+"""Makes a sample from a row.
 
-An exception, or a BadRow, says what is wrong with the row. A BadRow needs no place, and
-may have an id and labels.
+For an invalid row, it raises an exception or returns a BadRow. A BadRow may have an id
+and labels. It needs no location.
 """
 
 
 def read_sample(
     row: dict[str, Any], position: str, resolve: MediaFolder, spellings: Sequence[str]
 ) -> Sample:
-    """One row as a sample; ``position`` is the default id. Raises UsageError."""
+    """Makes a sample from a row. ``position`` is the default id.
+
+    Raises UsageError.
+    """
     is_chat = row.get("input") is None and isinstance(row.get("messages"), list)
     if row.get("input") is None and not is_chat:
         hint = f"; the row has {listed(list(map(str, row)), 5)}" if row else ""
         for key in map(str, row):
             if key != "input" and _nearest(key, ("input",)):
-                hint = f'; is it what the row calls "{key}"?'
+                hint = f'; did you mean to use "{key}"?'
                 break
         raise UsageError(f'"input" is missing{hint}')
     reader = ContentReader(resolve, row.get("media"), spellings)
@@ -324,16 +327,16 @@ def read_sample(
     for content in sample.contents:
         if kind := medium_inside(content.words):
             raise UsageError(
-                f"a text has a medium ({kind}) as base64; put it under "
-                f'"media", as {{"{kind}1": ...}}, and the tag <<{kind}1>> in its place'
+                f"a text contains a medium ({kind}) as base64; move it to "
+                f'"media", as {{"{kind}1": ...}}, and write <<{kind}1>> in the text'
             )
     return sample
 
 
 def doubtful_labels(sample: Sample) -> Iterator[tuple[str, str]]:
-    """Labels that were probably meant as a key with a similar name, with advice.
+    """Yields labels that are probably misspelled keys, with advice.
 
-    If the sample has a value for that key, the label is not reported.
+    If the sample has a value for the key, the label is not reported.
     """
     absent_keys = {"references", "reference"} if not sample.references else set()
     if not any(message.content.media() for message in sample.input):
@@ -375,10 +378,10 @@ def _references(row: dict[str, Any], reader: ContentReader) -> tuple[Interleaved
     if references is None:
         return () if reference is None else (reader.read(reference, "reference"),)
     if reference is not None:
-        raise UsageError('has "reference" and "references"; remove one')
+        raise UsageError('the row has "reference" and "references"; remove one of them')
     if not isinstance(references, list):
         raise UsageError(
-            '"references" is not a list; write "reference" for a single one'
+            '"references" is not a list; use "reference" for a single answer'
         )
     return _contents(references, reader, "references")
 
@@ -386,7 +389,7 @@ def _references(row: dict[str, Any], reader: ContentReader) -> tuple[Interleaved
 def _contents(
     items: Sequence[Any], reader: ContentReader, key: str
 ) -> tuple[Interleaved, ...]:
-    """The contents of a list under a key of the row."""
+    """Reads the list of contents under a key of the row."""
     contents: list[Interleaved] = []
     for place, item in enumerate(items):
         contents.append(reader.read(item, f"{key}[{place}]"))

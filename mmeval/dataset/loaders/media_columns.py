@@ -1,4 +1,4 @@
-"""Columns with media: what their names mean, and their cells as ``media`` of a row."""
+"""Interprets the names of columns with media, and moves their cells to ``media``."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ _LIST = re.compile(r"(image|audio|video|document|3d)s")
 
 
 def holds_one(name: str) -> bool:
-    """True if a column of this name has one medium per cell: ``image1``, ``audio``."""
+    """Returns True for a name such as ``image1`` or ``audio``: one medium per cell."""
     return _SINGLE.fullmatch(name) is not None
 
 
 def holds_many(name: str) -> bool:
-    """True if a column of this name has a list of media per cell: ``images``."""
+    """Returns True for a name such as ``images``: a list of media per cell."""
     return _LIST.fullmatch(name) is not None
 
 
 def media_names(option: Any) -> dict[str, str]:
-    """The option ``media``: columns, with the name of what they contain.
+    """Checks the option ``media``, which maps columns to names such as ``images``.
 
     Raises UsageError.
     """
     if not isinstance(option, Mapping):
         raise UsageError(
-            "dataset_kwargs: media maps columns to what they contain, such as "
+            "dataset_kwargs: media must map columns to kinds of media, such as "
             '"image_ref: images"'
         )
     for column, name in option.items():
         if not isinstance(name, str) or not (holds_one(name) or holds_many(name)):
             raise UsageError(
                 f"dataset_kwargs: media: the column {column!r} is mapped to "
-                f"{name!r}; write a kind with a number for one medium (image1), or its "
-                "plural for a list (images)"
+                f"{name!r}; write a numbered kind for one medium (image1), or a plural "
+                "for a list (images)"
             )
     return {str(column): name for column, name in option.items()}
 
 
 def with_media(values: dict[str, Any], media: Mapping[str, str]) -> dict[str, Any]:
-    """The row with some columns moved to its ``media``, by label.
+    """Returns the row with some columns moved to its ``media``, by label.
 
-    ``media`` maps columns to names of what they contain (see ``media_names``). A cell
-    is a path, base64, a data URI, bytes, a mapping with ``bytes`` or ``path``, a sound
-    as numbers, or a list of these; an empty cell has no medium. Raises UsageError for
-    any other cell, and for a label that the row already has.
+    ``media`` maps columns to names (see ``media_names``). A cell is a path, base64, a
+    data URI, bytes, a mapping with ``bytes`` or ``path``, a sound as numbers, or a list
+    of these. An empty cell has no medium. Raises UsageError for any other cell, and for
+    a label that the row already has.
     """
     if media.keys().isdisjoint(values):
         return values
@@ -67,14 +67,15 @@ def with_media(values: dict[str, Any], media: Mapping[str, str]) -> dict[str, An
         if single := _SINGLE.fullmatch(name):
             cells[f"{single[1]}{int(single[2] or 1)}"] = value
         else:
-            # numbered from 1; empty cells count, so that labels stay in place
+            # numbered from 1; empty items count, so that an item always has one label
             items = value if isinstance(value, list) else [value]
             for number, cell in enumerate(items, 1):
                 cells[f"{name[:-1]}{number}"] = cell
         for label, cell in cells.items():
             if label in all_media:
                 raise UsageError(
-                    f"the column {column!r} has {label}, which the row already has"
+                    f"the column {column!r} contains {label}, but the row already has "
+                    f"a medium {label}"
                 )
             if medium := _medium(cell, column):
                 all_media[label] = medium
@@ -95,7 +96,7 @@ def _medium(cell: Any, column: str) -> Media | str | None:
         return Media.from_bytes(cell)
     if not isinstance(cell, str | None):
         raise UsageError(
-            f"the column {column!r} has a {type(cell).__name__}; a medium or a path "
-            "is expected"
+            f"the column {column!r} contains a {type(cell).__name__}, but a medium or "
+            "a path is expected"
         )
     return cell

@@ -1,4 +1,4 @@
-"""Messages of a row, in the formats of chat data: roles with contents."""
+"""Reads the messages of a row, in the usual formats of chat data."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from mmeval.records.sample import Message, MessageRole
 
 _ROLES: frozenset[str] = frozenset(get_args(MessageRole))
 _SAME_ROLES = {"human": "user", "gpt": "assistant", "developer": "system"}
-"""Other names of roles in chat data."""
+"""Other names for roles in chat data."""
 _FORMS = (("role", "content"), ("from", "value"))
 _BARE_TAG = re.compile(r"<(image|audio|video)>")
-"""A placeholder of chat data: the next medium of its kind."""
+"""A placeholder in chat data. It stands for the next medium of its kind."""
 
 
 @dataclass(frozen=True)
 class Conversation:
-    """The messages of a prompt, and the assistant's message after them, if any."""
+    """The messages of a prompt, and the assistant's message if one follows them."""
 
     asked: tuple[Message, ...]
     answer: Interleaved | None = None
 
 
 def is_messages(value: Any) -> bool:
-    """True if a value is a list of messages."""
+    """Returns True if a value is a list of messages."""
     if not isinstance(value, (list, tuple)):
         return False
     for item in value:
@@ -44,9 +44,9 @@ def read_messages(
     reader: ContentReader,
     where: str,
 ) -> Conversation:
-    """Read messages with ``role`` and ``content``, or ``from`` and ``value``.
+    """Reads messages with ``role`` and ``content``, or ``from`` and ``value``.
 
-    ``<image>`` in a text is the next picture of the row. Raises UsageError.
+    ``<image>`` in a text stands for the next picture of the row. Raises UsageError.
     """
     if not rows:
         raise UsageError(f"{where} is empty")
@@ -58,7 +58,7 @@ def read_messages(
     if messages[-1].role != "assistant":
         return Conversation(tuple(messages))
     if len(messages) == 1:
-        raise UsageError(f"{where} has an answer but no question")
+        raise UsageError(f"{where} contains an answer but no question")
     return Conversation(tuple(messages[:-1]), messages[-1].content)
 
 
@@ -67,7 +67,7 @@ def read_message(
     reader: ContentReader,
     where: str,
 ) -> Message:
-    """One message. Raises UsageError."""
+    """Reads one message. Raises UsageError."""
     form = _form_of(row)
     if form is None:
         raise UsageError(f'{where} is not a message with "role" and "content"')
@@ -87,7 +87,7 @@ def read_message(
 
 
 def _form_of(value: Any) -> tuple[str, str] | None:
-    """The keys of a message; None if the value is not a message."""
+    """Returns the keys of a message, or None if the value is not a message."""
     if isinstance(value, Mapping):
         for role, content in _FORMS:
             if content in value:
@@ -98,7 +98,7 @@ def _form_of(value: Any) -> tuple[str, str] | None:
 def _with_numbers(
     row: Any, reader: ContentReader, counts: dict[str, int]
 ) -> dict[str, Any]:
-    """The message with numbered tags for the media of the row."""
+    """Returns the message with numbered tags for the media of the row."""
 
     def numbered(tag: re.Match[str]) -> str:
         kind = tag[1]

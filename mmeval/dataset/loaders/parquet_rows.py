@@ -16,18 +16,18 @@ from mmeval.system.extras import need
 
 BATCH_ROWS = 256
 BATCH_ROWS_WITH_MEDIA = 8
-"""Rows in memory at a time: a row with pictures may have megabytes."""
+"""Number of rows in memory at a time. A row with pictures may need megabytes."""
 
 
 def read_parquet(file: Path, media_columns: Collection[str] = ()) -> Iterator[DataRow]:
-    """The rows of a parquet file, one row group after the other.
+    """Yields the rows of a parquet file, one row group after the other.
 
-    Columns of media become the row's ``media``. Null values are left out. Dates become
-    ISO text and NaN null, because metadata are JSON. ``media_columns`` are further
-    columns of media, whose cells are not converted (for ``with_media``).
+    Columns with media become the row's ``media``. Null values are left out. Because
+    metadata are JSON, dates become ISO strings, and NaN becomes null. ``media_columns``
+    are more columns with media. Their cells are not converted (see ``with_media``).
 
-    Raises UsageError for a file that cannot be read or a column of bytes that is not a
-    medium, UnknownNameError if one of ``media_columns`` does not exist.
+    Raises UsageError for a file that cannot be read, or for a column of bytes that are
+    not media. Raises UnknownNameError if one of ``media_columns`` does not exist.
     """
     arrow = need("pyarrow", "datasets")
     with parquet_file(file) as table:
@@ -57,7 +57,10 @@ def read_parquet(file: Path, media_columns: Collection[str] = ()) -> Iterator[Da
 
 
 def count_parquet(file: Path) -> int:
-    """The number of rows in the file's index. Raises UsageError if not parquet."""
+    """Returns the number of rows that the file's index states.
+
+    Raises UsageError if the file is not parquet.
+    """
     with parquet_file(file) as table:
         return int(table.metadata.num_rows)
 
@@ -66,21 +69,21 @@ def count_parquet(file: Path) -> int:
 def parquet_file(
     file: Path,
 ) -> Iterator[Any]:  # pyarrow is not installed for type checks
-    """An opened parquet file. Raises UsageError if it cannot be read."""
+    """Opens a parquet file. Raises UsageError if it cannot be read."""
     parquet, arrow = need("pyarrow.parquet", "datasets"), need("pyarrow", "datasets")
     try:
         with parquet.ParquetFile(file, memory_map=True, pre_buffer=False) as table:
             yield table
     except (arrow.ArrowException, OSError) as error:
         raise UsageError(
-            f"{file}: cannot be read as parquet ({str(error).splitlines()[0]}); fetch "
-            "it again"
+            f"{file}: cannot be read as parquet ({str(error).splitlines()[0]}); "
+            "download it again"
         ) from None
 
 
 # Any: pyarrow is optional, so its types are unknown to type checks.
 def _holds_media(column: Any, types: Any) -> bool:
-    """True if a column has media, by its name and type."""
+    """Returns True if the name and type of a column indicate media."""
     kind = column.type
     if holds_one(column.name):
         return _is_medium(kind, types)
@@ -111,16 +114,16 @@ def _is_bytes(kind: Any, types: Any) -> bool:
 
 
 def _mapping(pairs: Any) -> Any:
-    """A cell of type map, which is a list of pairs, as a JSON object."""
+    """Converts a cell of type map, which is a list of pairs, to a JSON object."""
     return None if pairs is None else json_value(dict(pairs))
 
 
 def _converters(
     schema: Any, types: Any, media: set[str], file: Path
 ) -> dict[str, Callable[[Any], Any]]:
-    """The functions that convert columns to JSON.
+    """Returns functions that convert the cells of columns to JSON.
 
-    Columns that are JSON already have none.
+    Columns of JSON values need no function.
     """
     converters: dict[str, Callable[[Any], Any]] = {}
     for column in schema:
@@ -129,7 +132,7 @@ def _converters(
         leaves = list(_leaves(column.type))
         if any(_is_bytes(leaf, types) for leaf in leaves):
             raise UsageError(
-                f"{file}: the column {column.name!r} has bytes; name it after its "
+                f"{file}: the column {column.name!r} contains bytes; name it after its "
                 "media, such as image1 or images, or write dataset_kwargs: {media: "
                 f"{{{column.name}: images}}}}"
             )
@@ -148,7 +151,7 @@ def _converters(
 
 
 def _leaves(kind: Any) -> Iterator[Any]:
-    """The types of the single values in a nested type."""
+    """Yields the types of the single values in a nested type."""
     if not kind.num_fields:
         yield kind
     for i in range(kind.num_fields):

@@ -12,8 +12,8 @@ from mmeval.errors import UsageError
 class DataRow(NamedTuple):
     """One row of a file.
 
-    ``number`` is its place in the file, from 1 (in JSONL: the line). ``values`` is the
-    error if the row cannot be read.
+    ``number`` counts the rows of the file from 1. In JSONL, it is the line number.
+    ``values`` is an error if the row cannot be read.
     """
 
     file: Path
@@ -22,10 +22,13 @@ class DataRow(NamedTuple):
 
 
 def row_id(values: Mapping[str, Any], position: str) -> str:
-    """The id of a row, or its ``position``. Raises UsageError for an invalid id."""
+    """Returns the id of a row, or ``position`` if it has no id.
+
+    Raises UsageError for an invalid id.
+    """
     value = values.get("id")
     if value is None:
         return position
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        raise UsageError(f'"id" is {value!r:.80}; write a text or a whole number')
+        raise UsageError(f'"id" is {value!r:.80}; write a string or a whole number')
     return str(value)

@@ -21,12 +21,15 @@ SUFFIXES = (".jsonl", ".parquet", ".json")
 _SHARD = re.compile(
     r"(?P<split>.+)-(?P<number>[0-9]+)-of-(?P<total>[0-9]{1,6})(?P<rest>.*)"
 )
-"""``test-00000-of-00003.parquet``; the text after the total may differ per shard."""
+"""The name of a shard, such as ``test-00000-of-00003.parquet``.
+
+The part after the total may differ between shards.
+"""
 _MOST_NAMED = 10
 MAX_ROW_BYTES = 2**23
-"""Bytes of a line of JSON: twice the longest prompt.
+"""Maximum length of a line of JSON in bytes: twice the longest prompt.
 
-A longer line would cost seconds and hundreds of megabytes at each use.
+A longer line would take seconds and hundreds of megabytes at each use.
 """
 
 
@@ -38,11 +41,11 @@ class RowScan(NamedTuple):
 
 
 def row_files(source: DataSource) -> tuple[Path, ...]:
-    """The files of a split, by the option ``data_file``, else by the split's name.
+    """Returns the files that ``data_file`` names, or the files named after the split.
 
-    The option is a name or a list of names. Raises MissingDataError if there are none,
-    UsageError for another suffix than those in ``SUFFIXES``, or a link out of the data
-    folder.
+    The option ``data_file`` is a name or a list of names. Raises MissingDataError if
+    the split has no files. Raises UsageError for a suffix that is not in ``SUFFIXES``,
+    and for a link out of the data folder.
     """
     data_file = source.options.get("data_file")
     if data_file is None:
@@ -53,21 +56,21 @@ def row_files(source: DataSource) -> tuple[Path, ...]:
     for file in files:
         if not file.exists():
             raise MissingDataError(
-                f"{file}: no such data file (dataset_kwargs: data_file)"
+                f"{file}: this data file does not exist (dataset_kwargs: data_file)"
             )
         if not file.is_file():
-            raise MissingDataError(f"{file}: is not a regular file")
+            raise MissingDataError(f"{file}: this is not a regular file")
         if file.suffix not in SUFFIXES:
             raise UsageError(
-                f"{file}: the suffix of a data file is one of {', '.join(SUFFIXES)}"
+                f"{file}: the suffix of a data file must be {' or '.join(SUFFIXES)}"
             )
     return files
 
 
 def read_jsonl(file: Path) -> Iterator[DataRow]:
-    """The rows of a JSONL file; blank lines are ignored.
+    """Yields the rows of a JSONL file. Blank lines are ignored.
 
-    The values of a line that is too long or too deeply nested are a UsageError. Raises
+    If a line is too long or too deeply nested, its values are a UsageError. Raises
     UsageError with file and line for a line that is not JSON.
     """
     for line in lines_of(file, kind=None, most=MAX_ROW_BYTES, faults=True):
@@ -75,7 +78,7 @@ def read_jsonl(file: Path) -> Iterator[DataRow]:
 
 
 def read_json(file: Path) -> Iterator[DataRow]:
-    """The rows of a JSON file with one list, counted from 1.
+    """Yields the rows of a JSON file with one list, counted from 1.
 
     Raises UsageError for any other file.
     """
@@ -84,7 +87,7 @@ def read_json(file: Path) -> Iterator[DataRow]:
 
 
 def scan_files(files: Sequence[Path]) -> RowScan:
-    """The fingerprint and row counts, in one pass over the bytes without parsing."""
+    """Computes the fingerprint and row counts in one pass, without parsing the rows."""
     sha256 = hashlib.sha256()
     counts: list[int] = []
     for file in files:
@@ -128,7 +131,7 @@ def _files_of_split(source: DataSource) -> tuple[Path, ...]:
                 )
 
     if not top.is_dir():
-        raise MissingDataError(f"{top}: there is no such data folder")
+        raise MissingDataError(f"{top}: this data folder does not exist")
     other_splits: set[str] = set()
     tables: list[str] = []
     for path in sorted(top.iterdir()):
@@ -138,9 +141,9 @@ def _files_of_split(source: DataSource) -> tuple[Path, ...]:
             tables.append(path.name)
     hint = did_you_mean(source.split, other_splits)
     if other_splits and not hint:
-        hint = f" (there is {listed(sorted(other_splits), _MOST_NAMED)})"
+        hint = f" (the splits are {listed(sorted(other_splits), _MOST_NAMED)})"
     if tables:
-        hint += f"; {listed(tables, 3)}: loader: datasets reads these files"
+        hint += f"; loader: datasets reads {listed(tables, 3)}"
     names = " nor ".join(f"{source.split}{suffix}" for suffix in SUFFIXES)
     raise MissingDataError(
         f"{top}: no rows of the split {source.split!r}: neither {names}. "
@@ -149,7 +152,7 @@ def _files_of_split(source: DataSource) -> tuple[Path, ...]:
 
 
 def _require_all_shards(files: Sequence[Path]) -> None:
-    """Raises MissingDataError if shards are missing, by the names of the others."""
+    """Raises MissingDataError if the file names imply that shards are missing."""
     present: set[str] = set()
     expected: set[str] = set()
     for file in files:
@@ -164,6 +167,6 @@ def _require_all_shards(files: Sequence[Path]) -> None:
     missing = sorted(expected - present)
     if missing:
         raise MissingDataError(
-            f"{files[0].parent}: {listed(missing, _MOST_NAMED)} missing, of the files "
-            "of one split; fetch the whole split"
+            f"{files[0].parent}: these files of the split are missing: "
+            f"{listed(missing, _MOST_NAMED)}; download the whole split"
         )

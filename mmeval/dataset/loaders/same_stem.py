@@ -1,4 +1,4 @@
-"""Finds a medium whose file has another extension than the row says."""
+"""Finds a medium if the extension of its file differs from the row's path."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from mmeval.media.media import Media, MediaKind
 
 
 class FoundMedia(NamedTuple):
-    """A medium, and the name of its file if that is not the name in the row."""
+    """A medium, and the name of its file if it differs from the name in the row."""
 
     media: Media
     name: str = ""
 
 
 class SameStem:
-    """Finds the file at a path, else a file of the same kind with another extension.
+    """Finds the file at a path, or a file of the same kind with another extension.
 
-    Published data sets often have other extensions than their rows say. The contents of
-    folders are cached.
+    In published data sets, extensions often differ from the paths in the rows. The
+    contents of folders are cached.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,10 @@ class SameStem:
     def __call__(
         self, resolve: MediaFolder, path: str, where: str, kind: MediaKind
     ) -> FoundMedia:
-        """Raises UsageError for a path that is missing, invalid or outside the data."""
+        """Returns the medium and the name of its file.
+
+        Raises UsageError for a path that is missing, invalid or outside the data.
+        """
         try:
             return FoundMedia(resolve(path, where))
         except UsageError:

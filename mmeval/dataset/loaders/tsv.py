@@ -3,7 +3,7 @@
 A data set is a folder with ``<split>.tsv``, or with the files named by ``data_file`` in
 ``dataset_kwargs``. Its columns:
 
-| column       | holds                                                                                    |
+| column       | content                                                                                  |
 |--------------|------------------------------------------------------------------------------------------|
 | `index`      | the id of the row; by default the number of the row                                      |
 | `image`      | a picture as base64 or data URI, a list of these, or the index of the row that has it    |
@@ -12,14 +12,13 @@ A data set is a folder with ``<split>.tsv``, or with the files named by ``data_f
 | `A` to `Z`   | the options; also the label ``options``, for the metric ``choice``                       |
 | `answer`     | the reference                                                                            |
 
-All other columns are labels. ``columns`` of the task file may replace this by templates,
-as for ``loader: datasets``; ``image`` then has all pictures of the row.
-``media_columns`` names other columns of pictures in the form of ``image``. Paths are
-relative to the folder of the file, or to ``media_folder``, and must stay inside the
-data.
+All other columns are labels. ``columns`` of the task file may replace this layout by
+templates, as for ``loader: datasets``. ``image`` then contains all pictures of the row.
+``media_columns`` names more columns in the form of ``image``. Paths are relative to the
+folder of the file, or to ``media_folder``, and must stay inside the data.
 
-A file is read row by row. Only the positions of rows are kept in memory, to find the
-picture of an index.
+A file is read row by row. Only the positions of rows are kept in memory, to find a
+picture by the index of its row.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -50,16 +49,16 @@ from mmeval.system.wording import listed
 OPTIONS = ("columns", "data_file", "media_columns", "media_folder")
 SUFFIX = ".tsv"
 _MAX_LINE_BYTES = 2**28
-"""Bytes of a row, including its pictures."""
+"""Maximum size of a row in bytes, including its pictures."""
 _LONGEST_INDEX = 64
-"""Characters of an index; VLMEvalKit treats longer cells as pictures."""
+"""Maximum length of an index. VLMEvalKit treats longer cells as pictures."""
 _IMAGE, _IMAGE_PATH, _INDEX = "image", "image_path", "index"
 
 
 def load(source: DataSource) -> TsvDataset:
-    """Rows of TSV files in the layout of VLMEvalKit.
+    """Loads rows of TSV files in the layout of VLMEvalKit.
 
-    Raises MissingDataError without files, UnknownNameError for an unknown option,
+    Raises MissingDataError without files, UnknownNameError for an unknown option, and
     UsageError for invalid columns.
     """
     source.check_options(OPTIONS)
@@ -131,7 +130,7 @@ class TsvDataset:
             cell = row.get(column)
             if not cell:
                 continue
-            # a cell may be the index of another row, which has the pictures
+            # a cell may be the index of another row that contains the pictures
             referenced = file.cell_of_index(cell, column)
             pictures: list[Media] = []
             for text in _listed(cell if referenced is None else referenced, column):
@@ -140,8 +139,8 @@ class TsvDataset:
                     pictures.append(medium or self._media(text, column))
                 except UsageError:
                     raise UsageError(
-                        f"{column} is {text[:_LONGEST_INDEX]!r}: neither base64 of a "
-                        "picture, nor the index of a row, nor a path inside the data "
+                        f"{column} is {text[:_LONGEST_INDEX]!r}; it must be base64 of "
+                        "a picture, the index of a row, or a path inside the data "
                         "folder"
                     ) from None
             cells[column] = _content(pictures)
@@ -156,25 +155,28 @@ class TsvDataset:
 
 
 TsvRow: TypeAlias = Mapping[str, str] | UsageError
-"""A row by column, or the error of an invalid row."""
+"""The cells of a row by column, or the error for an invalid row."""
 
 
 class TsvFile:
-    """A TSV file: its ``header``, its rows, and the row of an index."""
+    """A TSV file: its ``header``, its rows, and the pictures of a row by its index."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.header: tuple[str, ...] = tuple(next(self._records(0))[1])
 
     def rows(self) -> Iterator[TsvRow]:
-        """The rows by column. Raises UsageError if the file cannot be read further."""
+        """Returns the cells of each row by column.
+
+        Raises UsageError if the rest of the file cannot be read.
+        """
         return (row for _, row in self._placed())
 
     def cell_of_index(self, index: str, column: str) -> str | None:
-        """The picture in a column of the row with an index.
+        """Returns the picture in a column of the row with an index.
 
-        The last row counts if several have the index. None if the text is not an index.
-        Raises UsageError if the row has no picture.
+        If several rows have the index, the last one counts. Returns None if ``index``
+        is not an index. Raises UsageError if the row has no picture.
         """
         place = self._places.get(index) if len(index) <= _LONGEST_INDEX else None
         if place is None:
@@ -207,14 +209,15 @@ class TsvFile:
     def _row(self, cells: Sequence[str]) -> TsvRow:
         if len(cells) > len(self.header):
             return UsageError(
-                f"has {len(cells)} cells, but the file has {len(self.header)} columns"
+                f"the row has {len(cells)} cells, but the file has "
+                f"{len(self.header)} columns"
             )
         missing = [""] * (len(self.header) - len(cells))
         return dict(zip(self.header, [*cells, *missing], strict=True))
 
     def _records(self, start: int) -> Iterator[tuple[int, list[str]]]:
-        """The records from a byte position on, each with its position."""
-        # The default limit is too small for pictures; it can only be set globally.
+        """Yields the records after a byte position, each with its own position."""
+        # the default limit is too small for pictures, and can only be set globally
         csv.field_size_limit(max(csv.field_size_limit(), _MAX_LINE_BYTES))
         place = start
 
@@ -232,7 +235,7 @@ class TsvFile:
         with open_plain(self.path) as stream:
             stream.seek(start)
             reader = csv.reader(lines(stream), delimiter="\t")
-            # a quoted cell may have line breaks: the place is that of the first line
+            # a quoted cell may contain line breaks: a record begins at its first line
             record_place = start
             try:
                 for record in reader:
@@ -241,14 +244,14 @@ class TsvFile:
             except (csv.Error, UnicodeDecodeError) as error:
                 raise UsageError(
                     f"{self.path}: cannot be read as TSV in UTF-8 at byte "
-                    f"{record_place} ({error}); fetch it again"
+                    f"{record_place} ({error}); download it again"
                 ) from None
         if start == 0 and place == 0:
-            raise UsageError(f"{self.path}: is empty")
+            raise UsageError(f"{self.path}: the file is empty")
 
 
 def _listed(cell: str, column: str) -> list[str]:
-    """The texts of a cell: a list in Python's notation, or a single text."""
+    """Returns the strings of a cell: a list in Python's notation, or a single one."""
     try:
         return list(texts_in(literal(cell)))
     except TemplateError as error:
@@ -260,7 +263,7 @@ def _content(pictures: Sequence[Media]) -> Interleaved:
 
 
 def _usual_columns(names: Mapping[str, Any]) -> dict[str, Any]:
-    """The templates of the layout for the columns that exist."""
+    """Returns the templates of the layout for the columns that exist."""
     pieces: list[str] = []
     if _IMAGE in names or _IMAGE_PATH in names:
         pieces.append("{{ image }}")
@@ -290,7 +293,7 @@ def _files(source: DataSource) -> list[Path]:
             tsv_files = sorted(path.name for path in source.folder.glob(f"*{SUFFIX}"))
             advice = f"; there is {listed(tsv_files, 5)}" if tsv_files else ""
             raise MissingDataError(
-                f"{file}: the file is missing; name it in test_split or in "
+                f"{file}: this file is missing; correct test_split or "
                 f"dataset_kwargs: {{data_file: NAME}}{advice}"
             )
     return files
