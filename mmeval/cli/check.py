@@ -13,8 +13,8 @@ a judge with --bounds. With --model it also estimates the calls and the cost of 
 builds the wheel of a project, and checks its tasks as installed.
 
 exit codes: 0 the tasks can run; 1 a plugin fails, or a file is damaged; 2 a task file
-or a flag is wrong; 3 a problem with rows, kinds of media, bounds or the budget; 4
-something is missing, or the machine does not support it.
+or a flag is wrong; 3 rows, kinds of media, bounds or the budget have a problem; 4
+something is missing, or this machine does not support it.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ OWN_FLAGS = (
         values.integer(1),
         None,
         "command.rows",
-        "maximum number of samples to read of each task (all)",
+        "maximum number of samples to read per task (all)",
         "N",
     ),
     Flag(
@@ -113,7 +113,7 @@ _LABEL = 10
 
 Settings = Mapping[str, Setting]
 Fact = tuple[str, str]
-"""A label and a text."""
+"""A label and its text."""
 
 _log = logging.getLogger(__name__)
 
@@ -129,7 +129,7 @@ def configure(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what can run, then each finding; return the findings' exit code."""
+    """Prints what can run and each finding. Returns the exit code of the findings."""
     flags = {name: value for name, value in vars(args).items() if name != "words"}
     settings = resolve(
         (*OWN_FLAGS, *FLAGS), flags, os.environ, config_file(flags, os.environ)
@@ -193,7 +193,7 @@ class _Report:
         return self._print()
 
     def of_wheel(self, place: Path, flags: Mapping[str, Any]) -> int:
-        """Check a wheel: its content, missing files, and its tasks."""
+        """Checks a wheel: its content, missing files, and its tasks."""
         from mmeval.authoring.package.wheel import check_contents, unpacked, wheel_of
 
         file = wheel_of(place)
@@ -214,7 +214,7 @@ class _Report:
                     document = json.loads(result.stdout.replace(prefix, ""))
                 except ValueError:  # it ended before it wrote its document
                     raise MmevalError(
-                        f"{file}: its tasks could not be checked; see the log above"
+                        f"{file}: cannot check the tasks of this wheel; see the log"
                     ) from None
                 self.facts.append(("can run", f"{len(document['can_run'])} tasks"))
                 self.findings += map(Finding.from_json, document["findings"])
@@ -225,7 +225,7 @@ class _Report:
         check: Callable[[], Iterable[Finding]],
         name: str,
     ) -> None:
-        """Add the findings of a check; a check that fails is a finding too."""
+        """Adds the findings of a check. If the check fails, that is a finding too."""
         try:
             self.findings.extend(check())
         # plugins, packages, disk and network may raise anything; plugins may call
@@ -364,7 +364,7 @@ class _Report:
         return code
 
     def _able(self) -> list[str]:
-        """The tasks that can run; none if a backend cannot be created."""
+        """Returns the tasks that can run: none if a backend cannot be created."""
         for finding in self.findings:
             of_backend = finding.subject.role and not finding.subject.task
             if of_backend and finding.severity == "error":
@@ -372,7 +372,7 @@ class _Report:
         return [entry.task.name for entry in self.tally.sound_tasks]
 
     def _texts(self) -> Iterator[Fact]:
-        """The tasks that can run, then the facts."""
+        """Yields the tasks that can run, then the facts."""
         if self.tally.tasks and not self.findings:
             for entry in self.tally.sound_tasks:
                 metrics = ", ".join(metric.name for metric in entry.task.metrics)

@@ -1,11 +1,11 @@
-"""Compare runs from their folders: differences, their uncertainty, and where they are.
+"""Compare runs: their differences, the uncertainty, and the samples that differ.
 
 The first RUN is the reference. A difference is another run's value minus the
-reference's. Trials are paired by sample and prompt. No model is called, and the runs
-are not changed.
+reference's value. Trials are paired by sample and prompt. No model is called, and the
+runs are not changed.
 
-The exit code is 3 if something requested cannot be compared, 5 if a run is worse than a
-gate (--fail_if_worse, --fail_unless_within, --fail_unless_equal) allows.
+The exit code is 3 if something requested cannot be compared. It is 5 if a run is worse
+than a gate (--fail_if_worse, --fail_unless_within, --fail_unless_equal) allows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ OPTIONS = (
     "failed",
     "simultaneous",
 )
-"""The flags that are arguments of ``mmeval.compare``."""
+"""The flags that become arguments of ``mmeval.compare``."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "folders",
         nargs="*",
         metavar="RUN",
-        help="folder of a run; the first is the reference. NAME=RUN,RUN are runs of "
+        help="folder of a run; the first is the reference. NAME=RUN,RUN lists runs of "
         "one model that count as its repeats",
     )
     for name, shown, text in (
@@ -90,21 +90,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--simultaneous",
         action="store_true",
-        help="wider intervals that hold all together in 95 %% of cases",
+        help="widen the intervals so that all of them hold in 95 %% of cases",
     )
     for name, default, text in (
         ("alpha", 0.05, "significance level of the tests (0.05)"),
         ("power", 0.8, "power at which the smallest difference is detected (0.8)"),
-        ("detect", None, "also print the samples needed to detect this difference"),
+        (
+            "detect",
+            None,
+            "also print the number of samples needed to detect this difference",
+        ),
         (
             "fail_unless_within",
             None,
-            "exit with 5 unless each run is shown not to be worse by this margin",
+            "exit with 5 unless the intervals show that no run is worse by this margin",
         ),
         (
             "fail_unless_equal",
             None,
-            "exit with 5 unless each run is shown to be neither worse nor better by "
+            "exit with 5 unless the intervals show that no run is worse or better by "
             "this margin",
         ),
     ):
@@ -124,14 +128,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--failed",
         metavar="HOW",
         default="lost",
-        help="how a failed answer counts: lost (in no pair) or zero (the worst score) "
-        "(lost)",
+        help="how a failed answer counts: lost (its pair is left out) or zero (the "
+        "worst score) (lost)",
     )
     parser.add_argument(
         "--plan",
         action="store_true",
-        help="without runs: print the samples needed to detect a difference of "
-        "--margin, or the difference that --clusters detect",
+        help="without runs: print the number of samples needed to detect a difference "
+        "of --margin, or the difference that --clusters samples can detect",
     )
     for name, default, text in (
         ("margin", None, "with --plan: the difference to detect or to rule out"),
@@ -180,13 +184,11 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"a number is expected, not {text!r}"
-        ) from None
+        raise argparse.ArgumentTypeError(f"must be a number, not {text!r}") from None
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the comparison, write its page, and return its exit code."""
+    """Prints the comparison, writes its page, and returns its exit code."""
     from mmeval.comparison.compare import compare
     from mmeval.comparison.text import comparison_text, tables_of_comparison
     from mmeval.report.page.writer import check_replaceable
@@ -197,14 +199,14 @@ def run(args: argparse.Namespace) -> int:
     for name in ("margin", "clusters", "share", "disagree"):
         if getattr(args, name) is not None:
             raise UsageError(
-                f"--{name} needs --plan, which takes no runs; a gate has its own "
-                "margin: --fail_if_worse, --fail_unless_within or --fail_unless_equal",
+                f"--{name} needs --plan; to set the margin of a gate, use "
+                "--fail_if_worse, --fail_unless_within or --fail_unless_equal",
                 name=name,
             )
     if args.format not in FORMATS:
         known = ", ".join(FORMATS)
         raise UsageError(
-            f"--format is one of {known}, not "
+            f"--format must be one of {known}, not "
             f"{args.format!r}{did_you_mean(args.format, FORMATS)}"
         )
     page = Path(args.output_path).expanduser() if values.switch(args.report) else None
@@ -221,25 +223,28 @@ def run(args: argparse.Namespace) -> int:
     else:
         print_text(RENDERED[args.format](tables_of_comparison(comparison)))
     if page is not None and any(comparison.repeats):
-        log.info("no page is written for runs that count as repeats")
+        log.info("the page is left out, because runs count as repeats")
     elif page is not None:
         _write_page(comparison, page, is_text=args.format == "text")
     return comparison.exit_code
 
 
 def _plan(args: argparse.Namespace) -> int:
-    """Print the power of a comparison, without runs."""
+    """Prints the power of a planned comparison, without runs."""
     from mmeval.comparison.planner import Plan
 
     if args.folders:
-        raise UsageError("--plan takes no runs: leave out the folders")
+        raise UsageError("--plan works without runs; leave out the folders")
     for name in ("fail_if_worse", "fail_unless_within", "fail_unless_equal"):
         if getattr(args, name) is not None:
             raise UsageError(
-                f"--{name} is a gate of a comparison; --plan takes --margin", name=name
+                f"--{name} is a gate of a comparison; use --margin with --plan",
+                name=name,
             )
     if args.format not in ("text", "json"):
-        raise UsageError(f"--plan is printed as text or json, not {args.format!r}")
+        raise UsageError(
+            f"--format must be text or json with --plan, not {args.format!r}"
+        )
     arguments = {}
     for name in ("margin", "clusters", "share", "disagree", "power", "alpha"):
         value = getattr(args, name)
@@ -259,8 +264,11 @@ def _write_page(
     *,
     is_text: bool,
 ) -> None:
-    """Write the page. Its path is printed after a text, and logged for other formats,
-    which programs read."""
+    """Writes the page.
+
+    After a text, its path is printed. For other formats it is logged, because programs
+    read the output.
+    """
     from mmeval.comparison.page import write_comparison
 
     written = write_comparison(comparison, folder)

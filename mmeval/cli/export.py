@@ -2,11 +2,11 @@
 
 RUN is the folder of a run, <output_path>/<model>/<run_id>. A folder named after its
 model is written below --output_path, completely or not at all. 'mmeval ls formats'
-lists the formats; --model replay reads them. No model is called, and the run is not
+lists the formats, and --model replay reads them. No model is called, and the run is not
 changed.
 
-The exit code is 3 if something requested is not in the files: a task that the format
-does not support, missing answers, damaged records.
+The exit code is 3 if something requested is not in the files: the format does not
+support a task, answers are missing, or records are damaged.
 """
 
 from __future__ import annotations
@@ -56,7 +56,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the folder and print its path. EXIT_INCOMPLETE if something is missing."""
+    """Writes the folder and prints its path.
+
+    Returns EXIT_INCOMPLETE if something requested is missing in it.
+    """
     from mmeval import plugins
     from mmeval.interchange.contract import load_format
     from mmeval.interchange.export import export
@@ -68,8 +71,8 @@ def run(args: argparse.Namespace) -> int:
     form = load_format(args.format)
     if form.write is None:
         raise UsageError(
-            f"--format {args.format} cannot be written: "
-            f"{form.unwritten or 'it can only be read'}"
+            f"--format {args.format}: mmeval cannot write this format: "
+            f"{form.unwritten or 'it only reads it'}"
         )
     stored = StoredRun(run_folder(args.folder))
     try:

@@ -1,5 +1,5 @@
-"""Write a working package to start from: a benchmark, metric, backend or agent, or the
-worker of a model.
+"""Write a new package that works: a benchmark, metric, backend or agent, or the worker
+of a model.
 
     mmeval init benchmark herbench --subtasks 12
     mmeval init metric word_overlap
@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the package, and print the commands to use next."""
+    """Writes the package, and prints the commands to use next."""
     from mmeval.authoring.scaffold.names import KINDS, package_name
     from mmeval.authoring.scaffold.package import (
         MAX_SUBTASKS,
@@ -60,13 +60,13 @@ def run(args: argparse.Namespace) -> int:
         )
     kind = args.kind
     if args.subtasks is not None and kind != "benchmark":
-        raise UsageError("--subtasks is only for a benchmark; leave it out")
+        raise UsageError("--subtasks only applies to a benchmark; leave it out")
     try:
         subtasks: int = 1 if args.subtasks is None else values.integer(1)(args.subtasks)
     except UsageError as error:
         raise UsageError(f"--subtasks: {error}") from None
     if subtasks > MAX_SUBTASKS:
-        raise UsageError(f"--subtasks is at most {MAX_SUBTASKS}, not {subtasks:,}")
+        raise UsageError(f"--subtasks must be at most {MAX_SUBTASKS}, not {subtasks:,}")
     name = package_name(kind, args.name)
     written: WrittenPackage = write_package(
         kind, name, values.path(args.output_path), subtasks=subtasks
@@ -92,7 +92,7 @@ def _next(
             f"{place}/model.yaml"
         )
         return
-    yield "LICENSE is a placeholder: replace it by your licence before you publish"
+    yield "LICENSE is a placeholder: replace it with your licence before you publish"
     yield "next:"
     package = folder if folder.is_absolute() else f"./{folder}"
     yield f"  pip install -e {shlex.quote(f'{package}[test]')}"

@@ -70,7 +70,7 @@ class _BrokenEntry(NamedTuple):
 
 ListingRows: TypeAlias = Iterable[list[str] | _BrokenEntry]
 _Table: TypeAlias = tuple[Sequence[str], Callable[[str, str, Any], list[str]]]
-"""Headers, and the function that makes a row from a plugin's name, owner and object."""
+"""The headers, and a function that makes a row of a plugin's name, owner and object."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -78,7 +78,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "what", nargs="?", metavar="KIND", help=f"what to list: {_KNOWN}"
     )
     parser.add_argument(
-        "pattern", nargs="?", metavar="PATTERN", help="a glob, or a part of the name"
+        "pattern", nargs="?", metavar="PATTERN", help="a glob, or a part of a name"
     )
     add_flags(parser, _FLAGS)
 
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     begin_log(settings["verbosity"].value, os.environ)
     if args.what is None:
         raise UsageError(
-            f"name what to list, as in 'mmeval ls tasks'; the kinds are: {_KNOWN}"
+            f"KIND is missing; write for example 'mmeval ls tasks' (kinds: {_KNOWN})"
         )
     if args.what not in (*FROM_FILES, *KINDS):
         raise UnknownNameError(
@@ -122,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
 def print_tasks(
     kinds: Sequence[str], include_path: Sequence[Path], pattern: str = "*"
 ) -> int:
-    """Print the tables of the given kinds: tasks, groups or tags."""
+    """Prints the tables of the given kinds: tasks, groups or tags."""
     from mmeval.task.index import TaskIndex
 
     index = TaskIndex(include_path)
@@ -146,8 +146,10 @@ def print_tasks(
 
 
 def _benchmark_rows(index: TaskIndex) -> ListingRows:
-    """A row for each benchmark (the folder or package of its tasks), and the broken
-    entries."""
+    """Returns a row for each benchmark, and the broken entries.
+
+    A benchmark is a folder or a package of tasks.
+    """
     by_benchmark: dict[tuple[str, str], list[IndexEntry]] = {}
     for entry in index.listing():
         if entry.problem is not None:
@@ -169,7 +171,7 @@ def _benchmark_rows(index: TaskIndex) -> ListingRows:
 
 
 def _licence(entry: IndexEntry) -> str:
-    """The first words of the licence in a task file."""
+    """Returns the first words of the licence in a task file."""
     return re.split(r"[;.] |\n", entry.license, maxsplit=1)[0].rstrip(".;")
 
 
@@ -199,8 +201,11 @@ def _rows(
     pattern: str,
     row: Callable[[str, str, Any], list[str]],
 ) -> ListingRows:
-    """The rows of a kind of plugin. A name that two distributions register comes twice,
-    with its owner. ``Any``: the type depends on the kind."""
+    """Returns the rows of a kind of plugin.
+
+    A name that two distributions register has two rows, each with its owner. The type
+    of a plugin depends on the kind, so it is ``Any``.
+    """
     load: Callable[[str], object] = partial(plugins.load, KINDS[kind])
     if kind == "metrics":
         from mmeval.metric.contract import load_metric
@@ -232,8 +237,12 @@ def _metric_row(
     owner: str,
     metric: Metric,
 ) -> list[str]:
-    """The row of a metric. It needs packages (missing ones with the command to install
-    them), the models that it loads by default (missing ones marked), and roles."""
+    """Returns the row of a metric.
+
+    It lists what the metric needs: packages, the models that it loads by default, and
+    roles. A missing package has the command to install it, and a missing model is
+    marked.
+    """
     from mmeval.metric.bound import bind
 
     spread = "of its pieces"
@@ -264,12 +273,12 @@ def _metric_row(
 
 
 def _print_description(name: str) -> None:
-    """Print the docstring of a metric, and the values of its switches."""
+    """Prints the docstring of a metric, and the values of its switches."""
     from mmeval.metric.contract import load_metric
 
     try:
         metric = load_metric(name)
-    except MmevalError:  # the table has it among the broken ones
+    except MmevalError:  # the table lists it with the broken entries
         return
     docstring = inspect.getdoc(metric.function) or ""
     lines: list[str] = []
@@ -315,7 +324,7 @@ def _adapter_row(
     owner: str,
     adapter: object,
 ) -> list[str]:
-    verified = getattr(adapter, "verified", True)  # it may be any class
+    verified = getattr(adapter, "verified", True)  # a plugin may be any class
     sentence, stop, _ = _purpose(adapter).partition(". ")
     return [
         cell(name),
@@ -377,20 +386,20 @@ _TABLES: dict[str, _Table] = {
 
 
 def _purpose(plugin: object) -> str:
-    """The first paragraph of a plugin's docstring, for a terminal."""
+    """Returns the first paragraph of a plugin's docstring, for a terminal."""
     docstring = inspect.getdoc(plugin) or ""
     paragraph = docstring.partition("\n\n")[0]
     return paragraph.replace("\n", " ").replace("``", "'")
 
 
 def _fits(name: str, pattern: str) -> bool:
-    """Whether a name matches the glob, or contains the pattern."""
+    """Returns True if a name matches the glob or contains the pattern."""
     is_glob = any(char in pattern for char in "*?[")
     return fnmatchcase(name, pattern if is_glob else f"*{pattern}*")
 
 
 def _print(headers: Sequence[str], rows: ListingRows) -> None:
-    """Print the table and the broken entries."""
+    """Prints the table and the broken entries."""
     sound: list[list[str]] = []
     broken: list[list[str]] = []
     for row in rows:

@@ -1,8 +1,8 @@
-"""Merge the shards of a run into it and make its results.
+"""Merge the shards of a run and compute its results.
 
 RUN is the folder of a run that was started with --shard I/N on several machines,
-<output_path>/<model>/<run_id>. No model is called. The results are those of the same
-command without --shard, and so is all other output.
+<output_path>/<model>/<run_id>. No model is called. The results and all other output are
+those of the same command without --shard.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--partial",
         action="store_true",
-        help="make results although a shard is missing; they state it (exit code 3)",
+        help="compute results even if a shard is missing; they state it (exit code 3)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Merge, print the tables, and return the exit code."""
+    """Merges the shards, prints the tables, and returns the exit code."""
     from mmeval.report.baseline import recorded_baseline
     from mmeval.report.progress_bar import for_stderr
     from mmeval.report.publish import Publication

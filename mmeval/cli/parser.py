@@ -1,4 +1,4 @@
-"""Parses command lines. Hyphens count as underscores; errors suggest the right flag."""
+"""Parses command lines. Hyphens count as underscores. Errors suggest similar flags."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ class Parser(argparse.ArgumentParser):
     """An argparse parser that raises UsageError instead of ending the process."""
 
     unknown_hint = ""
-    """A hint for an unknown flag, after similar flags."""
+    """A hint for an unknown flag. Messages show it after similar flags."""
     explained: Mapping[str, str] = MappingProxyType({})
-    """Why this verb does not have a flag of other verbs, by flag; shown instead of
-    similar flags."""
+    """Maps flags of other verbs to the reason why this verb does not have them.
+
+    Messages show it instead of similar flags."""
 
     def __init__(self, prog: str, description: str) -> None:
         super().__init__(
@@ -37,7 +38,7 @@ class Parser(argparse.ArgumentParser):
         )
 
     def read(self, argv: Sequence[str]) -> argparse.Namespace:
-        """Parse the arguments of one verb. Raises UsageError for unknown ones."""
+        """Parses the arguments of one verb. Raises UsageError for unknown arguments."""
         normalised: list[str] = []
         for word in argv:
             name, equals, value = word.partition("=")
@@ -48,7 +49,7 @@ class Parser(argparse.ArgumentParser):
             else:
                 normalised.append(word)
         words: list[str] = []
-        next_words = [*normalised[1:], "-"]  # no value follows the last word
+        next_words = [*normalised[1:], "-"]  # the last word has no value after it
         for word, after in zip(normalised, next_words, strict=False):
             action = self._option_string_actions.get(word)
             words.append(word)
@@ -64,7 +65,7 @@ class Parser(argparse.ArgumentParser):
         )
         has_flags = any(word.startswith("-") for word in unknown)
         if unknown and takes_words and not has_flags:
-            # positional words after a flag
+            # intermixed, because positional words may come after a flag
             args, unknown = self.parse_known_intermixed_args(words)
         if unknown:
             raise UsageError(self._complaint(unknown[0]))
@@ -99,11 +100,11 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_flags(parser: argparse.ArgumentParser, flags: Iterable[Flag]) -> None:
-    """Add flags of the table, by headings. Flags that are not used are missing from the
-    parsed arguments.
+    """Adds flags of the table, grouped by heading.
 
-    If the verb has positional words, which must be added first, a list is one word
-    (``a,b``) and may be repeated, so that it does not consume them.
+    The parsed arguments do not contain unused flags. Add the positional words of a verb
+    first: if it has any, a list is one word (``a,b``), which may be repeated, because a
+    list of words would consume the positional words.
     """
     takes_words = any(not action.option_strings for action in parser._actions)
     groups: dict[str, argparse._ArgumentGroup] = {}
@@ -119,7 +120,7 @@ def add_flags(parser: argparse.ArgumentParser, flags: Iterable[Flag]) -> None:
             options = {"action": "append"}
         elif flag.nargs == "?":
             options["const"] = True
-        elif flag.read is arguments:  # a repeated flag adds to the earlier ones
+        elif flag.read is arguments:  # a repeated flag adds to the earlier values
             options["action"] = "extend"
         group.add_argument(
             *names,
@@ -131,7 +132,7 @@ def add_flags(parser: argparse.ArgumentParser, flags: Iterable[Flag]) -> None:
 
 
 def add_refused(parser: argparse.ArgumentParser) -> None:
-    """Add flags that are refused by name later; the help omits them."""
+    """Adds unsupported flags. The help omits them, and a later check names them."""
     names = {name: [f"--{name}"] for name in REFUSED}
     for short, name in REFUSED_SHORT.items():
         names[name].insert(0, f"-{short}")

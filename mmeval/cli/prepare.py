@@ -61,23 +61,23 @@ def configure(parser: Parser) -> None:
     )
     add_flags(parser, _FLAGS)
     parser.explained = {
-        "--data": "prepare does not have it, as bundled samples need no preparation"
+        "--data": "prepare does not have it, because bundled samples are always ready"
     }
     parser.epilog = (
         "Files are fetched to the cache of the hub (HF_HOME), or with --data_dir "
-        "FOLDER to FOLDER/OWNER/NAME. A data\n"
-        "set that FOLDER holds is checked and not fetched. Complete files are not "
+        "FOLDER to FOLDER/OWNER/NAME. A\n"
+        "data set that is in FOLDER is only checked. Complete files are not "
         "fetched again.\n"
         "exit codes: 0 every task is ready; 1 a file is damaged, or a loader fails; "
         "2 a task file is wrong; 3 rows or\n"
-        "media are bad, or more than the task file expects; 4 something is missing; "
-        "130 interrupted, complete files\n"
-        "are kept."
+        "media are bad, or differ from what the task file expects; 4 something is "
+        "missing; 130 interrupted, complete\n"
+        "files are kept."
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show sizes, fetch and check; return the findings' exit code."""
+    """Shows sizes, fetches the data and checks them. Returns the exit code of the findings."""
     try:
         return _run(args)
     except KeyboardInterrupt:
@@ -93,7 +93,7 @@ def _run(args: argparse.Namespace) -> int:
     data_dir = settings["data_dir"].value
     if data_dir is not None and data_dir.exists() and not data_dir.is_dir():
         raise UsageError(
-            f"{settings['data_dir'].origin} {data_dir}: it is a file; name a folder"
+            f"{settings['data_dir'].origin} {data_dir}: this is a file; name a folder"
         )
     names = values.words(args.tasks)
     include_path = settings["include_path"].value
@@ -144,9 +144,11 @@ def _end(findings: Sequence[Finding], place: Place) -> int:
 
 
 def _fetched(item: Download) -> DownloadState:
-    """Fetch a source; return it with its damaged files, or return the error. A source
-    without files to fetch is fetched too, to make a snapshot of files that it shares
-    with other commits."""
+    """Fetches a source. Returns its state with its damaged files, or the error.
+
+    This is also done for a source without missing files: the hub's cache then links
+    files that the commit shares with other commits.
+    """
     if item.to_fetch:
         _log.info("fetching %s", item.source)
     try:
@@ -159,7 +161,7 @@ def _fetched(item: Download) -> DownloadState:
 
 
 def _described(item: Download, users: Sequence[str]) -> Iterator[str]:
-    """Describe a source, its size and the part to fetch."""
+    """Describes a source, its size and the part to fetch."""
     yield f"{item.source}, for {listed(users, SHOWN)}"
     if item.listing is None:
         yield "  nothing to fetch, local files are checked"
@@ -168,7 +170,7 @@ def _described(item: Download, users: Sequence[str]) -> Iterator[str]:
     whole = size(sum(file.size for file in files))
     yield f"  commit {item.listing.commit}: files: {len(files):,}, {whole}"
     if not item.to_fetch:
-        yield "  nothing to fetch, all files are here"
+        yield "  nothing to fetch, all files are on this machine"
         return
     folder = target_folder(item.source)
     parts = f"files: {len(item.to_fetch):,}, {size(item.bytes_to_fetch)}"
@@ -177,7 +179,7 @@ def _described(item: Download, users: Sequence[str]) -> Iterator[str]:
 
 
 def _shown(check: DataCheck) -> str:
-    """``ready  t: 3 of 3 rows; media: image 3``."""
+    """Returns a line such as ``ready  t: 3 of 3 rows; media: image 3``."""
     state = "ready" if check.ready else "not ready"
     counts = check.counts
     if counts is None or not counts.read:

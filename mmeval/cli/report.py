@@ -5,8 +5,8 @@ with their uncertainty and counts, and every sample with its answers, scores and
 replies. It opens from disk, without a server. Several runs make one page with their
 numbers side by side.
 
-The exit code is 3 if something could not be shown: damaged records on a page, or a run
-without numbers in a table or a chart.
+The exit code is 3 if something could not be shown: a page has damaged records, or a run
+has no numbers for a table or a chart.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--format",
         metavar="FORMAT",
         default=None,
-        help="html: the page; markdown, latex, csv: the numbers, printed without "
-        "--output_path; svg, png: chart files; separate several by commas (html; "
-        "markdown with --layout)",
+        help="html: the page; markdown, latex, csv: the numbers, which are printed if "
+        "--output_path is not set; svg, png: chart files; separate several by commas "
+        "(html; markdown with --layout)",
     )
     parser.add_argument(
         "--layout",
@@ -78,8 +78,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the requested formats; print tables, or the paths of the written files.
-    The exit code is EXIT_INCOMPLETE if something of the runs could not be shown."""
+    """Writes the requested formats. Prints tables, or the paths of the written files.
+
+    Returns EXIT_INCOMPLETE if something in the runs could not be shown.
+    """
     formats = _formats(args)
     folders = [run_folder(folder) for folder in args.folders]
     into = Path(args.output_path).expanduser() if args.output_path else None
@@ -113,12 +115,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _formats(args: argparse.Namespace) -> tuple[str, ...]:
-    """The requested formats, or the default. Raises UsageError for an unknown one."""
+    """Returns the requested formats, or the default.
+
+    Raises UsageError for an unknown format.
+    """
     known = FORMATS
-    choices = f"--format is one of {', '.join(FORMATS)}"
+    choices = f"--format must be one of {', '.join(FORMATS)}"
     if args.layout:
         known = OF_LAYOUTS
-        choices = f"--format is one of {', '.join(OF_LAYOUTS)} with --layout"
+        choices = f"with --layout, --format must be one of {', '.join(OF_LAYOUTS)}"
     if args.format is None:
         return known[:1]
     formats = values.words(args.format)
@@ -126,14 +131,14 @@ def _formats(args: argparse.Namespace) -> tuple[str, ...]:
         if name not in known:
             raise UsageError(f"{choices}, not {name!r}{did_you_mean(name, known)}")
     if not formats:
-        raise UsageError(f"{choices}; name one")
+        raise UsageError(f"{choices}, not empty")
     return formats
 
 
 def _write_numbers(
     folders: Sequence[Path], report: Path, formats: Sequence[str], *, print_tables: bool
 ) -> bool:
-    """Write tables and charts; whether every run has numbers in them."""
+    """Writes tables and charts. Returns True if they show numbers of every run."""
     from mmeval.report.page import writer
 
     runs = [StoredRun(folder) for folder in folders]
@@ -142,7 +147,7 @@ def _write_numbers(
         raise UsageError(_no_results(runs[0].folder))
     for run in without_numbers:
         if run.results:
-            log.warning("the results of %s have no number", run.folder)
+            log.warning("the results of %s contain no numbers", run.folder)
         else:
             log.warning("%s; its column is empty", _no_results(run.folder))
     writer.check_replaceable(report)
@@ -164,7 +169,7 @@ def _write_numbers(
 
 
 def _findings_below(runs: Sequence[StoredRun], names: Sequence[str]) -> str:
-    """The findings of each run, below the tables of all runs."""
+    """Returns the findings of each run, to print below the tables of all runs."""
     lines: list[str] = []
     for run, name in zip(runs, names, strict=True):
         settings = run.ours.get("settings", {})
@@ -181,12 +186,12 @@ def _findings_below(runs: Sequence[StoredRun], names: Sequence[str]) -> str:
 def _no_results(folder: Path) -> str:
     return (
         f"{folder} has no results yet: mmeval score {shlex.quote(str(folder))} scores "
-        "the existing trials, and the command that started the run makes the rest"
+        "the existing trials, and the command that started the run continues it"
     )
 
 
 def _print_or_write(text: str, file: Path | None) -> None:
-    """Print a text, or write it and print the file's path."""
+    """Prints a text, or writes it to a file and prints the path."""
     if file is None:
         print_text(text)
         return
@@ -213,14 +218,14 @@ def _write_charts(
     for chart in all_charts:
         name = stem = file_name(chart.name)
         number = 1
-        # some file systems ignore the case of names
+        # some file systems ignore the case of names: two charts must not share a file
         while name.casefold() in used_names:
             number += 1
             name = f"{stem}-{number}"
         used_names.add(name.casefold())
         file = into / f"{name}.{form}"
         if chart.cut:
-            log.warning("%s shows %s; --format csv has all of them", file, chart.cut)
+            log.warning("%s shows %s; --format csv writes all", file, chart.cut)
         drawing = chart.draw()
         is_bitmap = form == "png"
         write_atomic(
@@ -233,10 +238,10 @@ def _write_charts(
 def write_layout(
     folders: Sequence[Path], name: str, formats: Sequence[str], into: Path | None
 ) -> bool:
-    """Print or write the tables of a layout; whether every run has a table.
+    """Prints or writes the tables of a layout. Returns True if every run has a table.
 
     ``formats`` are among ``OF_LAYOUTS``. Raises UnknownNameError for a layout that is
-    not registered, UsageError if no run has a table.
+    not registered. Raises UsageError if no run has a table.
     """
     from mmeval.report.page.writer import TABLES as FOLDER
     from mmeval.report.page.writer import check_replaceable
@@ -260,8 +265,8 @@ def write_layout(
             shown.append(replace(table, title=title))
     if not shown:
         raise UsageError(
-            f"--layout {name}: there is no table; the layout is not for the tasks of "
-            f"{folders[0]}"
+            f"--layout {name}: the layout has no table for the tasks of {folders[0]}; "
+            "use another layout"
         )
     if into is not None:
         check_replaceable(into)

@@ -26,7 +26,7 @@ LISTS = {
     "list_subtasks": ("tasks",),
     "list_tags": ("tags",),
 }
-"""What ``--tasks`` lists instead of running, as in lm-evaluation-harness."""
+"""Values of ``--tasks`` that print a list, as in lm-evaluation-harness."""
 
 USAGE = """\
 mmeval evaluates models that answer in any modality, interleaved.
@@ -43,7 +43,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run as set by flags, configuration file and environment; print the tables."""
+    """Runs with the settings of flags, configuration file and environment.
+
+    Prints the tables, and returns the exit code.
+    """
     settings = read_settings(vars(args), os.environ)
     begin_log(settings["verbosity"].value, os.environ)
     if settings["show_config"].value:
@@ -66,12 +69,12 @@ def run(args: argparse.Namespace) -> int:
 def read_settings(
     flags: Mapping[str, Any], environ: Mapping[str, str]
 ) -> dict[str, Setting]:
-    """Every flag of ``run`` with its value and its origin."""
+    """Returns the value and the origin of each flag of ``run``."""
     return resolve(FLAGS, flags, environ, config_file(flags, environ))
 
 
 def show_config(settings: Mapping[str, Setting]) -> str:
-    """The settings with their origins, as a configuration file for ``--config``."""
+    """Returns a file for ``--config``: the settings, with their origins in comments."""
     import yaml
 
     from mmeval.settings.plan import as_config
@@ -96,7 +99,7 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
     from mmeval.task.selection import select
 
     if not settings["tasks"].value:
-        raise UsageError("--tasks is missing; mmeval ls tasks '*' lists them")
+        raise UsageError("--tasks is missing; mmeval ls tasks '*' lists all tasks")
     plan = make_plan(settings, command=command)
     check_backend_name(plan.options.model.name)
     shard = plan.options.shard

@@ -1,4 +1,4 @@
-"""Score a run again, with other metrics, switches or judges, or score what is unscored.
+"""Score a run with other metrics, switches or judges, or score its unscored trials.
 
 RUN is the folder of a run, <output_path>/<model>/<run_id>. Trials with scores by the
 same definition of the metrics are not scored again. Another definition makes a new
@@ -63,7 +63,7 @@ _NAMES = (
     "verbosity",
 )
 FLAGS = (*SCORE_FLAGS, *(BY_NAME[name] for name in _NAMES))
-"""The flags of ``score``, and those of ``run`` that have an effect here."""
+"""The flags of ``score``, and the flags of ``run`` that have an effect here."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Score unscored trials, print the tables, and return the exit code."""
+    """Scores unscored trials, prints the tables, and returns the exit code."""
     from mmeval.settings.report_options import refuse_taken
 
     settings = resolve(
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     exclude_each_other(settings, "metrics", "skip_metric")
     refuse_taken(settings["metadata"].value, settings["metadata"].origin)
 
-    # slow imports, so only after the flags are read
+    # imported after the flags are read, because these imports are slow
     from mmeval.report.baseline import recorded_baseline
     from mmeval.report.progress_bar import for_stderr
     from mmeval.report.publish import Publication
@@ -150,7 +150,7 @@ def _options(
 def _context(
     record: Mapping[str, Any], settings: Mapping[str, Setting]
 ) -> ReportContext:
-    """The settings recorded by the run, overridden by those of this command."""
+    """Returns the settings that the run recorded, overridden by this command."""
     from mmeval.settings.plan import as_config
     from mmeval.settings.report_options import ReportContext
     from mmeval.settings.role_flags import with_roles

@@ -2,12 +2,12 @@
 
     mmeval trace runs/illustrator/default --task my_task --sample s1
 
-RUN is the folder of a run. The programs of the trial and of its agents run again on the
-stored replies. No model is called, and nothing is written. --json prints the steps as
-one JSON document.
+RUN is the folder of a run. The programs of the trial and of its agents run again with
+the stored replies. No model is called, and nothing is written. --json prints the steps
+as one JSON document.
 
-exit codes: 0 the steps are shown; 2 usage, or the task or the agent has changed; 4
-there is no run.
+exit codes: 0 the steps are shown; 2 usage, or the task or the agent has changed; 4 the
+run does not exist.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mmeval.run.rescore.trace import TracedStep
 
 MOST = 300
-"""Characters that are shown of a text in brief."""
+"""Maximum number of characters of a text that are shown in brief."""
 
 
 def configure(parser: Parser) -> None:
@@ -75,8 +75,10 @@ def run(args: argparse.Namespace) -> int:
 def step_lines(
     steps: Sequence[TracedStep], indent: str = "", *, brief: bool = False
 ) -> Iterator[str]:
-    """The request and the reply of each step. With ``brief``, without system messages,
-    and only the beginning of each text."""
+    """Yields the request and the reply of each step.
+
+    With ``brief``, system messages are left out, and texts are shortened.
+    """
     for step in steps:
         title = f" ({step.call.title})" if step.call.title else ""
         yield f"{indent}{step.path} {step.call.role}{title}"
@@ -86,7 +88,7 @@ def step_lines(
                 yield from _block(f"{message.role}:", text, f"{indent}  ", brief=brief)
         yield from step_lines(step.steps, f"{indent}  ", brief=brief)
         if step.response is None:
-            yield f"{indent}  its reply is no longer in the journal"
+            yield f"{indent}  the reply is no longer in the journal"
         else:
             yield from reply_lines(step.response, f"{indent}  ", brief=brief)
 
@@ -99,8 +101,10 @@ def reply_lines(
     brief: bool = False,
     whole: bool = False,
 ) -> Iterator[str]:
-    """A reply below its head, or the error, and the evidence of an agent. With
-    ``whole`` the reply itself is not shortened."""
+    """Yields the lines of a reply below its head, or of its error, with the evidence.
+
+    Only agents add evidence. With ``whole``, the reply is not shortened.
+    """
     error = response.error
     if error is not None:
         yield from _block(f"{error.kind}:", error.words, indent, brief=brief)
@@ -113,7 +117,7 @@ def reply_lines(
 
 
 def _written(content: Interleaved) -> str:
-    """The raw text, with a tag for each medium that it does not mark."""
+    """Returns the raw text. A tag is added for each medium without a placeholder."""
     counts: Counter[PartKind] = Counter()
     texts: list[str] = []
     for part in content.parts:
@@ -133,7 +137,7 @@ def _block(
     *,
     brief: bool,
 ) -> Iterator[str]:
-    """A text below its head, or on the same line if it is one line or ``brief``."""
+    """Yields a text below its head. A short or ``brief`` text is on the same line."""
     if brief:
         short = shortened(" ".join(text.split()), MOST)
         yield from textwrap.wrap(

@@ -19,19 +19,19 @@ VERBS: dict[str, str] = {
     "check": "check tasks, their data, metrics and backends, and the installation",
     "prepare": "fetch and check the data of tasks, so that they run offline",
     "score": "score a run again, without the model",
-    "merge": "merge the shards of a run (--shard) and make its results",
+    "merge": "merge the shards of a run (--shard) and compute its results",
     "trace": "show the request and the reply of each step of an answer",
     "report": "write the page of a run, its tables or its charts",
     "compare": "compare runs: differences, their uncertainty and detectable sizes",
     "export": "write the answers of a run in the format of another program",
     "try metric": "compute one metric on given files or answers",
-    "try agent": "run an agent on given replies, offline",
+    "try agent": "run an agent offline, with prepared replies",
     "try backend": "check that a local model follows the rules of batch backends",
     "init": "write a new package (benchmark, metric, backend or agent), or the worker "
     "of a model",
 }
-"""Each verb lives in a module of ``mmeval.cli`` as ``configure(parser)`` and
-``run(args) -> exit code``."""
+"""The verbs, with their help. The module of a verb in ``mmeval.cli`` defines
+``configure(parser)`` and ``run(args) -> exit code``."""
 
 TRY = "try"
 """The first word of verbs whose module is in ``mmeval.cli.components``."""
@@ -41,15 +41,17 @@ REFUSED_VERBS: dict[str, str] = {
     "metric": "'mmeval try metric NAME' computes one metric",
     "agent": "'mmeval try agent NAME' runs an agent",
     "check-backend": "'mmeval try backend NAME' checks a local model",
-    "doctor": "'mmeval check' checks the installation, 'mmeval check TASK' tasks too",
+    "doctor": "'mmeval check' checks the installation, and with TASK also a task",
     "view": "'mmeval report RUN' writes a page that a browser opens from disk",
 }
 """Verbs of other harnesses and of earlier versions, with the verb to use instead."""
 
 
 def dispatch(argv: Sequence[str]) -> int:
-    """Run a command line and return its exit code. Raises MmevalError for errors that
-    the user can fix."""
+    """Runs a command line and returns its exit code.
+
+    Raises MmevalError for errors that the user can fix.
+    """
     if argv and argv[0] == "--version":
         from mmeval import __version__
 
@@ -76,7 +78,7 @@ def dispatch(argv: Sequence[str]) -> int:
         begin_log(settings["verbosity"].value, os.environ)
     try:
         code: int = module.run(args)
-    # the command line is parsed, so only a plugin can call sys.exit
+    # the command line is already parsed, so only a plugin can have called sys.exit
     except SystemExit as stop:
         raise PluginError(
             f"a plugin tried to end the process with exit code {stop.code}"
@@ -101,8 +103,8 @@ def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
         known = [name.removeprefix(f"{TRY} ") for name in VERBS if name.startswith(TRY)]
         near = did_you_mean("".join(argv[1:2]), known)
         raise UsageError(
-            f"mmeval try takes {', '.join(known)}, then a name{near} ('mmeval try "
-            "metric --help' explains)"
+            f"after mmeval try, write {', '.join(known)}, then a name{near} ('mmeval "
+            "try metric --help' explains)"
         )
     if word in VERBS:
         return word, argv[1:]
@@ -115,7 +117,7 @@ def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
 
 
 def _help() -> int:
-    """Print the help of ``run`` and of mmeval, from the table of flags alone."""
+    """Prints the help of ``run`` and of mmeval, from the table of flags alone."""
     verbs = "\n".join(f"  {name:<15}{what}" for name, what in VERBS.items())
     parser = Parser(
         "mmeval",
@@ -123,17 +125,18 @@ def _help() -> int:
         f"verbs ('mmeval VERB --help' explains each):\n{verbs}\n\n"
         "The flags below are those of run. Each can also be given as MMEVAL_<FLAG> in "
         "the environment or as a key\n"
-        "of a --config file; a flag wins over the file, the file over the environment.",
+        "of a --config file. A flag overrides the file, and the file overrides the "
+        "environment.",
     )
     parser.usage = "mmeval [VERB] [FLAGS]"
     add_flags(parser, FLAGS)
     parser.add_argument(
-        "--version", action="store_true", help="print the version and end"
+        "--version", action="store_true", help="print the version and exit"
     )
     parser.epilog = (
         "exit codes: 0 everything available was scored; 1 unexpected error; 2 usage "
         "or invalid task; 3 failed or\n"
-        "unscored above --max_unscored, a server is gone, or a budget is spent;\n"
+        "unscored above --max_unscored, a lost server, or a spent budget;\n"
         "4 a key, extra or data is missing; 5 a run is worse than allowed (mmeval "
         "compare); 130 interrupted, state saved."
     )

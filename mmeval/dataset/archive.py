@@ -47,7 +47,7 @@ def unpacked(archive: Path) -> Path:
                 opened_zip.extract(entry, new)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise MissingDataError(
-            f"{archive}: cannot unpack it ({error}); download it again", file=archive
+            f"{archive}: cannot unpack it ({error}); fetch it again", file=archive
         ) from None
     except RuntimeError as error:  # zipfile's error for an encrypted entry
         raise UsageError(f"{archive}: cannot unpack it ({error})") from None

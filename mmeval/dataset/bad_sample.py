@@ -103,7 +103,7 @@ class BadSamples:
                 self._more_tags += 1
 
     def findings(self) -> Iterator[Finding]:
-        """Yields the findings of the reported samples, then the number of the others."""
+        """Yields the findings of the reported samples, and the number of the others."""
         yield from self._findings
         if more := self.count - len(self._reported):
             cause = "more samples cannot be asked"

@@ -1,1 +1,1 @@
-"""Verbs that try one component by itself: a metric, an agent, a backend."""
+"""Verbs that try a single component: a metric, an agent or a backend."""

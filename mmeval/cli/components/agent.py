@@ -1,25 +1,25 @@
-"""Run an agent on given replies, offline.
+"""Run an agent offline, with prepared replies.
 
     mmeval try agent illustrator --prompt "draw a hare" --model_args pictures=1
     mmeval try agent illustrator --cases cases.jsonl --json
     mmeval try agent painter data.csv --prompt "draw the mean" --role code_interpreter=sandbox
 
-Only the roles of --role are called. Each line of a cases file is a JSON object with any
-of prompt, files, wants, args and replies; id and name are returned. FILEs are media of
-the prompt and fill its tags in order. In a cases file, relative paths of media start
-from its folder.
+Only the roles of --role are called. Each line of a cases file is a JSON object. Its
+optional keys are prompt, files, wants, args and replies; id and name are copied to the
+result. FILEs are media of the prompt and fill its tags in order. In a cases file, paths
+of media are relative to its folder.
 
 replies maps roles to their replies, in order: {"planner": ["a plan", {"error":
 "timeout"}]}. A reply is a text, a list of parts, or an error. Without replies, a tool
-gives a small medium, and another role the example of the agent's call. A role that is
-null does not exist.
+returns a small medium, and any other role returns the example of the agent's call. A
+role that is null does not exist.
 
-The steps are shown in brief, without system prompts. With --json each result is a line
+The steps are shown in brief, without system prompts. With --json, each result is a line
 of JSON: answer (its raw text), parts, error, warnings, evidence, and steps with path,
 role, title, text, media and options of the request.
 
-exit codes: 0 all were answered; 2 usage, or a line that cannot be read; 3 some failed;
-4 a file or a key is missing.
+exit codes: 0 all cases were answered; 2 usage, or a line that cannot be read; 3 some
+cases failed; 4 a file or a key is missing.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def configure(parser: Parser) -> None:
         "--cases",
         metavar="FILE.jsonl",
         type=Path,
-        help="run the agent on each line of a file instead",
+        help="run the agent on each line of this file instead",
     )
     parser.add_argument(
         "--json", action="store_true", help="print each result as one line of JSON"
@@ -73,7 +73,7 @@ def configure(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the result of each case; the exit code states whether all were answered."""
+    """Prints the result of each case. Returns 0 if all cases were answered."""
     from mmeval.authoring.agent_bench import (
         drive,
         load_agent,
@@ -108,14 +108,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _cases(args: argparse.Namespace) -> Iterator[tuple[str, AgentCase]]:
-    """The cases, each with its place for messages. Raises UsageError for a case that
-    cannot be read."""
+    """Yields the cases, each with a prefix for messages that locates it.
+
+    Raises UsageError for a case that cannot be read.
+    """
     from mmeval.authoring.agent_bench import AgentCase, read_agent_case
     from mmeval.authoring.metric_cases import case_lines, refuse_beside_cases
 
     if args.cases is None:
         if args.prompt is None and not args.files:
-            raise UsageError("nothing to answer: give --prompt, FILE... or --cases")
+            raise UsageError("there is no input; add --prompt, FILE... or --cases")
         model_args = arguments(args.model_args) if args.model_args else {}
         yield "", AgentCase(args.prompt or "", tuple(args.files), args=model_args)
         return

@@ -5,10 +5,10 @@
     mmeval try backend my_model --skip seeds
 
 It prints a line for each check and each combination of kinds. The checks are those of
-mmeval.authoring.testing. A model that never samples cannot pass seeds. Use a small
-model.
+mmeval.authoring.testing. A model that never samples cannot pass the check seeds. Use a
+small model.
 
-exit codes: 0 all checks hold; 2 usage; 3 a check fails; 4 the model cannot be loaded.
+exit codes: 0 all checks pass; 2 usage; 3 a check fails; 4 the model cannot be loaded.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the result of each check."""
+    """Prints the result of each check."""
     from mmeval.authoring.testing.checks import CHECKS, check_results, start
     from mmeval.backend.contract import BatchBackend
     from mmeval.backend.create import create_backend
@@ -94,8 +94,8 @@ def run(args: argparse.Namespace) -> int:
     backend = create_backend(args.name, settings["model_args"].value)
     if not isinstance(backend, BatchBackend):
         raise UsageError(
-            f"the backend {args.name!r} takes one request at a time; the checks are "
-            "for batch backends"
+            f"the backend {args.name!r} answers one request at a time, but the checks "
+            "are for batch backends"
         )
     rows: list[dict[str, str]] = []
     passed = 0
@@ -142,8 +142,8 @@ def _kinds(text: str, backend: BatchBackend) -> tuple[PartKind, ...]:
     kinds = tuple(kind for name in text.split("+") for kind in outputs if kind == name)
     if "+".join(kinds) != text:
         raise UsageError(
-            f"--wants {text}: the backend gives {', '.join(outputs)}; write "
-            "combinations as in text+image"
+            f"--wants {text}: the backend's output kinds are {', '.join(outputs)}; "
+            "combine them with +, as in text+image"
         )
     return kinds
 

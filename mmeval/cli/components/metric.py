@@ -9,18 +9,18 @@
 Answers, targets and inputs are plain text with tags, or a JSON list of parts. FILEs are
 media of the answer and fill the tags of a text answer in order.
 
-A judged metric needs a judge: --judge openai,model=m. Equal questions are asked once;
-nothing is stored. A role that the metric does not use is reported and has no effect.
+A judged metric needs a judge: --judge openai,model=m. Equal questions are sent once.
+Nothing is stored. A role that the metric does not use is reported and has no effect.
 
-Each line of a cases file is a JSON object with any of files, answer, target,
-candidates, input, params, profile and metadata; id and name are returned. A target that
-is a list of texts, or of lists of parts, is several references. Candidates are contents
-that are not part of the prompt and not right, such as wrong pictures. Relative paths
-start from the folder of the cases file. Each result is a line of JSON: value, status,
-reason, evidence, and outputs if the metric gives several numbers. All lines are read
-before the first is scored.
+Each line of a cases file is a JSON object. Its optional keys are files, answer, target,
+candidates, input, params, profile and metadata; id and name are copied to the result. A
+target that is a list of texts, or a list of lists of parts, contains several
+references. Candidates are contents that are not part of the prompt and not right, such
+as wrong pictures. Paths are relative to the folder of the cases file. Each result is a
+line of JSON: value, status, reason, evidence, and outputs if the metric computes
+several numbers. All lines are read before the first one is scored.
 
-exit codes: 0 all were scored; 2 usage, or a line that cannot be read; 3 something is
+exit codes: 0 all cases were scored; 2 usage, or a line that cannot be read; 3 a case is
 unscored; 4 an extra or a model is missing.
 """  # noqa: E501
 
@@ -99,16 +99,16 @@ def configure(parser: Parser) -> None:
         "--cases",
         metavar="FILE.jsonl",
         type=Path,
-        help="score each line of a file instead",
+        help="score each line of this file instead",
     )
     add_flags(parser, _FLAGS)
     parser.unknown_hint = (
-        """; a switch of the metric is given as --params '{"SWITCH": VALUE}'"""
+        """; to set a switch of the metric, write --params '{"SWITCH": VALUE}'"""
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the result of each case; the exit code states whether all were scored."""
+    """Prints the result of each case. Returns 0 if all cases were scored."""
     from mmeval.authoring.metric_cases import refuse_beside_cases
     from mmeval.metric.contract import load_metric
     from mmeval.metric.signature import PIECES_SWITCH
@@ -116,8 +116,8 @@ def run(args: argparse.Namespace) -> int:
     metric = load_metric(args.name)
     if metric.derived:
         raise UsageError(
-            f"{metric.name} combines other scores of a trial and takes no answer; a "
-            f"task lists it after their metrics, with {PIECES_SWITCH}: [their names]"
+            f"{metric.name} combines other scores of a trial, so it cannot score an "
+            f"answer; list it in a task with {PIECES_SWITCH}: [NAME, ...]"
         )
     flags = {
         flag.name: getattr(args, flag.name)
@@ -148,8 +148,11 @@ def run(args: argparse.Namespace) -> int:
 def _scoring(
     metric: Metric, settings: Mapping[str, Setting]
 ) -> AbstractContextManager[TrialScoring]:
-    """Scoring by the metric, with its roles if it has some. Other roles are reported
-    and left out, so one command works for metrics with and without a judge."""
+    """Opens the scoring by a metric, with the roles that the metric calls.
+
+    Other roles are reported and left out, so one command works for metrics with and
+    without a judge.
+    """
     from mmeval.metric.apply import score_one
     from mmeval.settings.role_flags import role_specs
 
@@ -174,7 +177,7 @@ def _run_one(
     from mmeval.authoring.metric_cases import MetricCase, files_as_texts, ready_case
 
     if args.answer is None and not args.files:
-        raise UsageError("nothing to score: give FILE..., --answer or --cases")
+        raise UsageError("there is no answer; add FILE..., --answer or --cases")
     case = MetricCase(
         files=tuple(args.files),
         answer=args.answer,
@@ -218,7 +221,7 @@ def _ready_cases(
 
 
 def _scored(cases: Sequence[ReadyCase], score: TrialScoring) -> list[MetricScores]:
-    """Score each case; a batched metric scores cases with the same switches at once."""
+    """Scores each case. A batched metric scores cases with equal switches at once."""
     results = [case.bound.unscored(case.reason) for case in cases]
     alike: dict[str, list[int]] = {}
     for position, case in enumerate(cases):
@@ -270,7 +273,7 @@ def _object(text: str | None, flag: str) -> dict[str, Any]:
 
 
 def _exit_code(scores: MetricScores) -> int:
-    """The exit code; an inapplicable score is complete."""
+    """Returns the exit code of a case. An inapplicable score counts as complete."""
     for score in scores.values():
         if score.status not in ("scored", "inapplicable"):
             return EXIT_INCOMPLETE
@@ -280,8 +283,11 @@ def _exit_code(scores: MetricScores) -> int:
 def _json_line(
     metric: Metric, scores: MetricScores, labels: Mapping[str, Any] | None = None
 ) -> str:
-    """A result as JSON: the first output's fields, and ``outputs`` if it has
-    several."""
+    """Returns a result as a line of JSON.
+
+    It contains the fields of the first output. If there are several, ``outputs``
+    contains the fields of each.
+    """
     rows: dict[str, dict[str, Any]] = {}
     for name, score in scores.items():
         rows[name] = {

@@ -237,7 +237,10 @@ class MediaFolder:
         self._folders: dict[str, Path] = {}
 
     def __call__(self, path: str, where: str) -> Media:
-        """Raises UsageError for a path that is missing, invalid or outside the data."""
+        """Returns the medium at a path.
+
+        Raises UsageError for a path that is missing, invalid or outside the data.
+        """
         plain = self._plain_file(path)
         if plain is not None:
             return plain

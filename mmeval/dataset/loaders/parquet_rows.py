@@ -77,7 +77,7 @@ def parquet_file(
     except (arrow.ArrowException, OSError) as error:
         raise UsageError(
             f"{file}: cannot be read as parquet ({str(error).splitlines()[0]}); "
-            "download it again"
+            "fetch it again"
         ) from None
 
 

@@ -168,5 +168,5 @@ def _require_all_shards(files: Sequence[Path]) -> None:
     if missing:
         raise MissingDataError(
             f"{files[0].parent}: these files of the split are missing: "
-            f"{listed(missing, _MOST_NAMED)}; download the whole split"
+            f"{listed(missing, _MOST_NAMED)}; fetch the whole split"
         )

@@ -244,7 +244,7 @@ class TsvFile:
             except (csv.Error, UnicodeDecodeError) as error:
                 raise UsageError(
                     f"{self.path}: cannot be read as TSV in UTF-8 at byte "
-                    f"{record_place} ({error}); download it again"
+                    f"{record_place} ({error}); fetch it again"
                 ) from None
         if start == 0 and place == 0:
             raise UsageError(f"{self.path}: the file is empty")
