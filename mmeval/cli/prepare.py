@@ -77,7 +77,7 @@ def configure(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Shows sizes, fetches the data and checks them. Returns the exit code of the findings."""
+    """Shows sizes, fetches and checks the data. Returns the findings' exit code."""
     try:
         return _run(args)
     except KeyboardInterrupt:

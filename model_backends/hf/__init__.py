@@ -1,6 +1,8 @@
 """The backend ``hf``: models of the Hugging Face hub or a folder, on this machine.
-Nothing here imports torch before the first request is sent (see
-``docs/design/media.md``)."""
+
+No module here imports torch before the first request is sent (see
+``docs/design/media.md``).
+"""
 
 from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.backend import HFBackend

@@ -1,4 +1,4 @@
-"""The adapter contract: load a family of models, run it, read its output as parts."""
+"""The contract of adapters, which load and run models and convert their output."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from mmeval.records import Request, Response
 
 
 class Adapter(ABC):
-    """Implements one model protocol. The entry points ``mmeval.hf_adapters`` register
-    adapters by ``model_type``.
+    """The implementation of one model protocol.
+
+    The entry points ``mmeval.hf_adapters`` register adapters by ``model_type``.
 
     An adapter is created from small files, without torch. ``load`` is called once
     before the first ``answer``, in the same thread. ``verified`` is False for an
@@ -33,17 +34,18 @@ class Adapter(ABC):
 
     @abstractmethod
     def load(self) -> None:
-        """Load the weights and the processor. Raises MissingError or UsageError."""
+        """Loads the weights and the processor. Raises MissingError or UsageError."""
 
     @abstractmethod
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
-        """Answer requests with equal ``wants`` and ``params``. Yields (position,
-        response) once for each.
+        """Answers requests with equal ``wants`` and ``params``.
 
-        An invalid row gets a response with a typed error and does not affect others. A
-        raised error concerns the whole batch: the core repeats the unanswered rows, in
-        halves if memory ran out, else one by one.
+        Yields (position, response) once for each request.
+
+        An invalid row gets a response with a typed error and does not affect other
+        rows. A raised error concerns the whole batch: the core repeats the unanswered
+        rows, in halves if memory ran out, else one by one.
         """
 
     def close(self) -> None:  # noqa: B027  most adapters have nothing to release
-        """Release what ``load`` has acquired."""
+        """Releases the resources that ``load`` has acquired."""

@@ -43,34 +43,34 @@ from mmeval.records import DIGEST_CHARS, ErrorKind, Request, Response, digest
 from mmeval.system import OneOrMore, ZeroOrMore
 
 GENERIC = "chat"
-"""The adapter of model types without their own: uses a chat template, returns text."""
+"""The adapter for other model types. It uses a chat template and returns text."""
 
 BATCH_ON_ACCELERATOR, BATCH_ON_CPU = 64, 8
-"""Default rows in a batch. Halved when memory runs out."""
+"""Default number of rows in a batch. It is halved when memory runs out."""
 MOST_ROWS = 4096
 
 
 class HFBackend:
     """A model of the Hugging Face hub or of a folder, run on this machine.
 
-    ``pretrained`` is a name of the hub, a folder, or ``tiny`` (a model built on this
+    ``pretrained`` is a name on the hub, a folder, or ``tiny`` (a model built on this
     machine in seconds to test an installation; its scores mean nothing). ``revision``
-    is a commit, tag or branch of the hub. ``adapter`` names the model's protocol,
-    instead of its ``model_type``. ``dtype`` is the type of the weights (``auto``: as
-    saved). ``device`` puts the model on one device; without it ``device_map`` places
-    the model. ``attn_implementation`` is a kernel of the library. ``trust_remote_code``
-    runs code that comes with the model.
+    is a commit, tag or branch on the hub. ``adapter`` names the model's protocol. By
+    default, ``model_type`` selects it. ``dtype`` is the type of the weights (``auto``:
+    as saved). ``device`` is the only device of the model. Without it, ``device_map``
+    distributes the model. ``attn_implementation`` is a kernel of the library.
+    ``trust_remote_code`` runs code that comes with the model.
 
-    ``max_length`` limits prompt and answer together, in tokens. ``inputs`` and
-    ``outputs`` (``text+image``) override the model's known kinds. ``convert`` lists
-    conversions of unsupported media (``video->frames``); each adds a warning to the
-    answer. ``chat_template`` is a file that replaces the model's template;
-    ``chat_template_args`` are values for it. ``data_parallel_size`` is the number of
-    copies, each on its own device. ``deterministic`` makes the library use algorithms
-    with reproducible results.
+    ``max_length`` is the maximum number of tokens in prompt and answer together.
+    ``inputs`` and ``outputs`` (``text+image``) override the model's known kinds.
+    ``convert`` lists conversions of unsupported media (``video->frames``). Each
+    conversion adds a warning to the answer. ``chat_template`` is a file that replaces
+    the model's template, and ``chat_template_args`` are values for the template.
+    ``data_parallel_size`` is the number of copies, each on its own device.
+    ``deterministic`` makes the library use algorithms with reproducible results.
 
     Raises MissingExtraError without torch or transformers, MissingDataError for a
-    missing model, UsageError and UnknownNameError for arguments.
+    missing model, and UsageError or UnknownNameError for invalid arguments.
     """
 
     def __init__(
@@ -121,7 +121,8 @@ class HFBackend:
         self._adapter_source = ""
         module = type(self.adapter).__module__
         file = getattr(sys.modules.get(module), "__file__", None)
-        # an edit of a third-party adapter may change answers; ours have a version
+        # an edit of a third-party adapter may change answers, while the version of
+        # mmeval covers our own adapters
         is_foreign = not module.startswith("mmeval.")
         if is_foreign and file and Path(file).is_file():
             source = hashlib.sha256(Path(file).read_bytes())
@@ -138,7 +139,7 @@ class HFBackend:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Everything that may change an answer, except the machine."""
+        """All facts that may change an answer, except those about the machine."""
         settings = self.settings
         identity: dict[str, Any] = {
             "backend": "hf",
@@ -188,22 +189,25 @@ class HFBackend:
         )
 
     def start(self) -> None:
-        """Fetch missing files and load the model. Raises MissingError or UsageError."""
+        """Fetches missing files and loads the model.
+
+        Raises MissingError or UsageError.
+        """
         check_device(self.settings.device)
         self.files.fetch_weights()
         try:
             self.adapter.load()
         except MmevalError:
             raise
-        # an adapter may raise any error for the files of another type of model
+        # an adapter may raise any error for files of a type that it does not know
         except Exception as error:
             automatic = ("auto", self.files.model_type)
             if self.settings.adapter in automatic or is_out_of_memory(error):
                 raise
             raise UsageError(
                 f"adapter={self.adapter_name} does not fit {self.files.name}, a model "
-                f"of type {self.files.model_type!r} ({in_a_line(error)}); leave "
-                "adapter out, or name another ('mmeval ls adapters' lists them)"
+                f"of type {self.files.model_type!r} ({in_a_line(error)}); leave out "
+                "adapter, or name another one ('mmeval ls adapters' lists them)"
             ) from error
 
     def generate_batch(
@@ -215,7 +219,7 @@ class HFBackend:
             try:
                 row, notes = convert(request, self.settings.convert)
             except MmevalError as error:
-                # a medium that cannot be converted
+                # a medium in the prompt cannot be converted
                 kind: ErrorKind = "bad_request"
                 if isinstance(error, MissingError):
                     kind = "internal"
@@ -240,8 +244,11 @@ class HFBackend:
 
 
 def adapter_name(files: ModelFiles, requested: str) -> str:
-    """The requested adapter, else the one named by the model, else that of its type,
-    else the generic one."""
+    """Returns the name of the adapter for a model.
+
+    It is the requested adapter, else the adapter that the model names, else the adapter
+    of its type, else the generic adapter.
+    """
     known = plugins.names("mmeval.hf_adapters")
     if requested != "auto":
         if requested not in known:
@@ -254,25 +261,27 @@ def adapter_name(files: ModelFiles, requested: str) -> str:
 
 
 def _template_text(file: str) -> str:
-    """The text of a template file; empty without a file. Raises MissingDataError for a
-    missing file, UsageError for an invalid one."""
+    """Returns the text of a template file, or an empty string without a file.
+
+    Raises MissingDataError for a missing file, and UsageError for an invalid file.
+    """
     if not file:
         return ""
     try:
         text = Path(file).expanduser().read_text("utf-8")
     except FileNotFoundError:
         raise MissingDataError(
-            f"chat_template={file} does not exist; give a file with a chat template "
+            f"chat_template={file} does not exist; name a file with a chat template "
             "(Jinja)"
         ) from None
     except (OSError, ValueError, RuntimeError) as error:
-        # not a text, not a valid file name, or no such user
+        # the content is not text, the file name is invalid, or ~user is unknown
         raise UsageError(
-            f"chat_template={file}: it cannot be read as text ({in_a_line(error)})"
+            f"chat_template={file}: cannot read this file as text ({in_a_line(error)})"
         ) from None
     if not text.strip():
         raise UsageError(
-            f"chat_template={file}: the file is empty; give a file with a chat "
+            f"chat_template={file}: this file is empty; name a file with a chat "
             "template (Jinja)"
         )
     from mmeval.model_backends.hf.conversation.syntax import check_syntax

@@ -1,4 +1,4 @@
-"""A model's input and output kinds: from its small files, or overridden by the user."""
+"""Reads a model's input and output kinds, which the user may override."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ _IN_CONFIG: Mapping[PartKind, tuple[str, ...]] = {
     "audio": ("audio_config", "audio_token_id", "audio_token_index"),
     "video": ("vision_config", "video_token_id", "video_token_index"),
 }
-"""Keys of ``config.json``, at the top or in an omni model's thinker."""
+"""Keys of ``config.json``, at its top level or in an omni model's thinker."""
 _VIDEO_TOKENS = ("video_token_id", "video_token_index")
 _IN_PROCESSOR: Mapping[PartKind, tuple[str, ...]] = {
     "image": ("image_processor", "image_processor_type", "image_mean", "do_rescale"),
     "audio": ("feature_extractor", "feature_extractor_type", "audio_processor"),
     "video": ("video_processor", "video_processor_type"),
 }
-"""Keys of the processor's files; old ones may describe an image processor without
-naming its type."""
+"""Keys of the processor's files.
+
+Old files may describe an image processor without its type.
+"""
 _PROCESSOR_FILES = (
     "processor_config.json",
     "preprocessor_config.json",
@@ -35,7 +37,7 @@ _PROCESSOR_FILES = (
 
 
 def read_kinds(files: ModelFiles) -> tuple[PartKind, ...]:
-    """The kinds of media that both the model's configuration and its processor read."""
+    """Returns the kinds of media that both configuration and processor state."""
     configs = [files.config, files.config.get("thinker_config", {})]
     processors = [files.json(name) for name in _PROCESSOR_FILES]
     kinds: list[PartKind] = []
@@ -56,12 +58,12 @@ def _has_value(
     mappings: Sequence[Mapping[str, Any]],
     keys: Sequence[str],
 ) -> bool:
-    """True if one of the mappings has a value for one of the keys."""
+    """Returns True if one of the mappings has a value for one of the keys."""
     return any(mapping.get(key) is not None for mapping in mappings for key in keys)
 
 
 def modalities(declared: object) -> tuple[str, ...]:
-    """The ``input_modalities`` of a class of the library as a tuple."""
+    """Converts the ``input_modalities`` of a class of the library to a tuple."""
     if declared is None:
         return ()
     if isinstance(declared, str):
@@ -70,11 +72,10 @@ def modalities(declared: object) -> tuple[str, ...]:
 
 
 def input_mismatch(kinds: Iterable[str], model: object) -> str:
-    """A warning if the inputs of a loaded class differ from those in its files
-    (``kinds``); empty if equal.
+    """Returns a warning if a loaded class and its files (``kinds``) differ in inputs.
 
-    The files decide. The class needs torch, so it is checked after loading, to log a
-    difference.
+    Returns an empty string if they are equal. The files decide. Because the class needs
+    torch, it is compared after loading, only to log a difference.
     """
     stated = modalities(getattr(model, "input_modalities", None))
     class_kinds = set(stated) & set(_MEDIA)
@@ -82,17 +83,17 @@ def input_mismatch(kinds: Iterable[str], model: object) -> str:
         return ""
     declared = "+".join(sorted(kinds)) or "text only"
     return (
-        f"its class reads {'+'.join(sorted(class_kinds))}, its files state {declared}; "
-        "the files count unless inputs=... overrides them"
+        f"its class reads {'+'.join(sorted(class_kinds))}, but its files state "
+        f"{declared}; the files apply unless inputs=... overrides them"
     )
 
 
 def overridden(capabilities: Capabilities, settings: Settings) -> Capabilities:
-    """The capabilities with the user's ``inputs`` and ``outputs``, if given.
+    """Returns the capabilities with the user's ``inputs`` and ``outputs``, if given.
 
     Inputs may be any kinds. Outputs must be among the adapter's outputs or its
-    declarable kinds, because it cannot give others. Raises UnknownNameError and
-    UsageError.
+    declarable kinds, because the adapter cannot return other kinds. Raises
+    UnknownNameError and UsageError.
     """
     result = capabilities
     if settings.inputs:
@@ -105,9 +106,9 @@ def overridden(capabilities: Capabilities, settings: Settings) -> Capabilities:
         unsupported = [kind for kind in requested if kind not in allowed]
         if unsupported:
             raise UsageError(
-                f"outputs={settings.outputs}: this model's adapter gives "
-                f"{'+'.join(capabilities.outputs)}, never "
-                f"{'+'.join(unsupported)}; leave outputs out, or name another adapter"
+                f"outputs={settings.outputs}: this model's adapter returns "
+                f"{'+'.join(capabilities.outputs)}, but never "
+                f"{'+'.join(unsupported)}; leave out outputs, or name another adapter"
             )
         result = replace(result, outputs=requested)
     return result

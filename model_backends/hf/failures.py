@@ -23,6 +23,6 @@ class RowError(MmevalError):
 
 
 def in_a_line(error: BaseException, max_chars: int = 300) -> str:
-    """A library's error on one line: its type and the beginning of its message."""
+    """Returns an error on one line: its type and the beginning of its message."""
     shown = shortened(" ".join(str(error).split()), max_chars)
     return f"{type(error).__name__}: {shown}" if shown else type(error).__name__

@@ -14,9 +14,11 @@ from typing import Any
 from mmeval.errors import UnknownNameError
 
 DEFAULT_MODEL = "deepseek-community/Janus-Pro-1B"
-"""The default model of ``--model hf``: open (MIT), four gigabytes. It reads text and
-pictures, and writes or draws in a call; ``--protocol text_then_media`` gives both in
-one answer."""
+"""The default model of ``--model hf``: open (MIT), four gigabytes.
+
+It reads text and pictures. In one call it either writes or draws, so both in one answer
+need ``--protocol text_then_media``.
+"""
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 DEVICES = ("cpu", "cuda", "mps", "xpu", "hpu", "npu", "xla", "mlu", "musa")
@@ -33,11 +35,11 @@ _DTYPE_ALIASES = {
 
 @dataclass(frozen=True)
 class Settings:
-    """How a model is loaded and run.
+    """The settings for loading and running a model.
 
-    ``device`` is empty if ``device_map`` places the model. ``max_length`` is the limit
-    of prompt and answer together, in tokens (0: the model's context).
-    ``chat_template`` is the text of a template that replaces the model's.
+    ``device`` is empty if ``device_map`` distributes the model. ``max_length`` is the
+    maximum number of tokens in prompt and answer together (0: the model's context).
+    ``chat_template`` is the text of a template that replaces the model's template.
     """
 
     pretrained: str = DEFAULT_MODEL
@@ -58,7 +60,10 @@ class Settings:
 
 
 def checked_dtype(value: str) -> str:
-    """The full name of a dtype. Raises UnknownNameError with near names otherwise."""
+    """Returns the full name of a dtype.
+
+    Raises UnknownNameError with similar names for an unknown dtype.
+    """
     name = _DTYPE_ALIASES.get(value, value.removeprefix("torch."))
     if name not in DTYPES:
         raise UnknownNameError("dtype", value, DTYPES, f"Known: {', '.join(DTYPES)}.")
@@ -66,8 +71,10 @@ def checked_dtype(value: str) -> str:
 
 
 def checked_device(value: str) -> str:
-    """A device in torch's notation, or empty. Raises UnknownNameError with near names
-    otherwise."""
+    """Returns a device in torch's notation, or an empty string for an empty value.
+
+    Raises UnknownNameError with similar names for an unknown device.
+    """
     match = _DEVICE.fullmatch(value)
     if value and (match is None or match[1] not in DEVICES):
         kind = value.partition(":")[0]
@@ -81,7 +88,7 @@ def checked_device(value: str) -> str:
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """The versions of the installed packages among these. Imports nothing."""
+    """Returns the versions of those packages that are installed. Imports nothing."""
     versions: dict[str, str] = {}
     for package in packages:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
@@ -90,7 +97,10 @@ def versions(*packages: str) -> dict[str, str]:
 
 
 def accelerated(device: str) -> bool:
-    """True if the model will probably run on an accelerator. Decided without torch."""
+    """Returns True if the model will probably run on an accelerator.
+
+    This is decided without torch.
+    """
     if device:
         return not device.startswith("cpu")
     drivers = ("/proc/driver/nvidia", "/dev/kfd")

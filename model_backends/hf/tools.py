@@ -11,5 +11,7 @@ text_to_speech = Tool(
     "else.",
     backend="hf",
 )
-"""Used with ``--role text_to_speech=hf,pretrained=FOLDER`` and a text-to-speech model
-such as VITS."""
+"""A tool for ``--role text_to_speech=hf,pretrained=FOLDER``.
+
+It needs a text-to-speech model such as VITS.
+"""

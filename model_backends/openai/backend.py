@@ -305,7 +305,7 @@ class OpenAIBackend(WireBackend):
 def _endpoints(
     settings: Settings, chat: ChatEndpoint
 ) -> Mapping[str, Endpoint | JobEndpoint]:
-    """The endpoints by value of ``endpoint``."""
+    """Returns the endpoints by value of ``endpoint``."""
     responses: Endpoint | JobEndpoint = ResponsesEndpoint(settings)
     if settings.in_background:
         responses = BackgroundEndpoint(settings)

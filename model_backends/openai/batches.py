@@ -191,8 +191,10 @@ class ChatBatches:
     def _files(
         self, requests: Mapping[str, Request], deliver: Callable[[str, Response], None]
     ) -> Iterator[tuple[Sequence[str], bytes]]:
-        """The ids and the lines of each file. Requests that cannot be encoded are
-        answered with their errors."""
+        """Yields the ids and the lines of each file.
+
+        Requests that cannot be encoded are answered with their errors.
+        """
         names, lines = list[str](), bytearray()
         for name, request in requests.items():
             try:
@@ -220,7 +222,7 @@ class ChatBatches:
         deliver: Callable[[str, Response], None],
         report: Callable[[str], None],
     ) -> Sequence[str]:
-        """Wait until a batch has ended, and deliver each request's answer or the reason
+        """Waits until a batch has ended, and deliver each request's answer or the reason
         why there is none. Returns the requests of a batch that is too large for the
         account's queue."""
         pause = FIRST_PAUSE
@@ -269,7 +271,10 @@ class ChatBatches:
     def _rows(
         self, file: BinaryIO, requests: Mapping[str, Request]
     ) -> Iterator[tuple[str, Response]]:
-        """The responses in a result file. Lines without a valid reply are skipped."""
+        """Yields the responses in a result file.
+
+        Lines without a valid reply are skipped.
+        """
         for line in iter(lambda: file.readline(self._settings.max_reply_bytes), b""):
             try:
                 row = from_line(line)
@@ -308,9 +313,11 @@ class ChatBatches:
         )
 
     async def _retried(self, call: Callable[[], Awaitable[T]]) -> T:
-        """The result of a call, repeated while the server is unreachable. So ``call``
-        must find what an earlier try has created. Raises KeyRefusedError, and
-        BackendDownError if the server refuses the call or stays unreachable."""
+        """Returns the result of a call, repeated while the server is unreachable.
+
+        So ``call`` must find what an earlier try has created. Raises KeyRefusedError,
+        and BackendDownError if the server refuses the call or stays unreachable.
+        """
         loop, began = asyncio.get_running_loop(), None
         while True:
             try:
@@ -353,8 +360,10 @@ class ChatBatches:
 
 
 def progress_of(batch: Any, total: int) -> str:
-    """The progress of a batch. An invalid count of the server, which the client does
-    not check, counts as 0."""
+    """Returns the progress of a batch.
+
+    An invalid count of the server, which the client does not check, counts as 0.
+    """
     completed = getattr(batch.request_counts, "completed", 0)
     if type(completed) is not int or not 0 <= completed <= total:
         completed = 0
@@ -366,7 +375,7 @@ async def _find_or_create(
     name: str,
     lines: bytes = b"",
 ) -> Any:
-    """The batch of a name: an existing one, else a new one of the uploaded file, else
+    """Returns the batch of a name: an existing one, else a new one of the uploaded file, else
     of ``lines``. None if there is nothing to create it from."""
     async for batch in client.batches.list(limit=100):
         if (batch.metadata or {}).get(_KEY) == name:

@@ -85,8 +85,10 @@ class ChatEndpoint:
         )
 
     def encode(self, request: Request) -> HttpRequest:
-        """The request as sent. Raises CallError for parts or options that the endpoint
-        does not support."""
+        """Returns the request as sent.
+
+        Raises CallError for parts or options that the endpoint does not support.
+        """
         settings = self._settings
         opening = self._opening_of(request)
         seed = b""
@@ -101,8 +103,10 @@ class ChatEndpoint:
         return HttpRequest(PATH, b'%b%b"messages": %b}' % (opening, seed, messages))
 
     def _opening_of(self, request: Request) -> bytes:
-        """The body up to the seed. It is reused if the previous request has the same
-        parameters."""
+        """Returns the body up to the seed.
+
+        It is reused if the previous request has the same parameters.
+        """
         last = self._opening
         if last is not None:
             params, wants, opening = last
@@ -139,7 +143,7 @@ class ChatEndpoint:
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """The answer in a reply: the parts of all choices, because omni servers put the
+        """Returns the answer in a reply: the parts of all choices, because omni servers put the
         pictures or the sound of an answer into a separate choice. Raises CallError
         ``bad_reply`` without a choice."""
         is_json = http_reply.body.startswith(b"{")
@@ -196,8 +200,10 @@ class ChatEndpoint:
 
 
 def _finish_reason(choice: Mapping[str, Any]) -> FinishReason:
-    """The finish reason of a choice. Raises CallError for one that ended with an
-    error."""
+    """Returns the finish reason of a choice.
+
+    Raises CallError for one that ended with an error.
+    """
     if choice.get("error"):
         raise error_in_body(choice["error"])
     stated = choice.get("finish_reason")

@@ -69,9 +69,10 @@ CHOICE_FIELDS = frozenset(
 def whole_reply(
     body: bytes, cut_reason: str = "", secrets: Collection[str] = ()
 ) -> dict[str, Any]:
-    """The reply in a stream of chunks. ``cut_reason`` says why its end is missing.
-    ``secrets`` are removed here, because a chunk may end in the middle of an echoed
-    one.
+    """Returns the reply in a stream of chunks.
+
+    ``cut_reason`` says why its end is missing. ``secrets`` are removed here, because a
+    chunk may end in the middle of an echoed one.
 
     Raises CallError for an error in the stream, and ``connection`` for a stream without
     an end: half an answer is not an answer.
@@ -112,7 +113,7 @@ class _Chunks:
         self._known_media: list[Any] = []
 
     def add(self, chunk: Mapping[str, Any]) -> None:
-        """Add a chunk, or a whole reply in place of chunks."""
+        """Adds a chunk, or a whole reply in place of chunks."""
         for name in _NAMES:
             if chunk.get(name):
                 self._names[name] = chunk[name]
@@ -131,7 +132,7 @@ class _Chunks:
                 self._add_choice(choice, chunk.get("modality"))
 
     def reply(self) -> dict[str, Any]:
-        """The reply, as without a stream."""
+        """Returns the reply, as without a stream."""
         message: dict[str, Any] = {"role": "assistant"}
         for name, texts in self._joined.items():
             message[name] = "".join(texts)
@@ -243,7 +244,7 @@ class _Chunks:
                 self._unknown.setdefault(name, []).append(value)
 
     def _add_media(self, delta: Mapping[str, Any]) -> None:
-        """Add the media in other fields of a delta at this place."""
+        """Adds the media in other fields of a delta at this place."""
         for name in _MEDIA:
             media = delta.get(name)
             for medium in media if isinstance(media, list) else [media]:
@@ -295,7 +296,7 @@ class _StreamedSound:
         audio: Mapping[str, Any],
         choice: Mapping[str, Any],
     ) -> None:
-        """Add the sound of a delta."""
+        """Adds the sound of a delta."""
         self._note_metadata(choice)
         self._note_metadata(audio)
         self._rate = audio.get("sample_rate") or self._rate
@@ -305,7 +306,7 @@ class _StreamedSound:
             self._words.append(audio["transcript"])
 
     def add_file(self, text: str, choice: Mapping[str, Any]) -> None:
-        """Add a file in base64. vLLM-Omni sends one in each chunk."""
+        """Adds a file in base64. vLLM-Omni sends one in each chunk."""
         self._note_metadata(choice)
         encoded = read_encoded(text, only_data=True)
         if isinstance(encoded, Encoded):
@@ -317,7 +318,7 @@ class _StreamedSound:
             self._metadata = metadata
 
     def items(self) -> list[dict[str, Any]]:
-        """The sounds, as in an unstreamed reply."""
+        """Returns the sounds, as in an unstreamed reply."""
         sounds = self._joined_files(self._files, self._metadata)
         if any(self._pieces):
             beginnings = [piece for piece in self._pieces if piece.startswith(_RIFF)]
@@ -354,8 +355,10 @@ def _samples(data: bytes, rate: object) -> dict[str, Any]:
 
 
 def _joined(values: list[Any], depth: int = 0) -> Any:
-    """The values of a field in several chunks. Texts are concatenated, also inside
-    objects."""
+    """Returns the values of a field in several chunks.
+
+    Texts are concatenated, also inside objects.
+    """
     if all(isinstance(value, str) for value in values):
         return "".join(values)
     if depth == _MAX_DEPTH or not all(isinstance(value, dict) for value in values):
@@ -368,7 +371,7 @@ def _joined(values: list[Any], depth: int = 0) -> Any:
 
 
 def _address(item: object) -> object:
-    """The data URI or link of a picture, to recognise duplicates."""
+    """Returns the data URI or link of a picture, to recognise duplicates."""
     if isinstance(item, dict):
         inner = item.get("image_url") or item.get("url")
         return inner.get("url") if isinstance(inner, dict) else inner

@@ -48,15 +48,20 @@ _REPLY_FIELDS = frozenset(
 
 
 class ImagesEndpoint:
-    """Requests and replies of both image endpoints. A seed is sent only with
-    ``send_seed=true``, because the official server refuses the field."""
+    """Requests and replies of both image endpoints.
+
+    A seed is sent only with ``send_seed=true``, because the official server refuses the
+    field.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:
-        """The request as sent. Raises CallError for input other than text and
-        pictures."""
+        """Returns the request as sent.
+
+        Raises CallError for input other than text and pictures.
+        """
         settings = self._settings
         prompt, images = prompt_of(request)
         fields: dict[str, Any] = {"model": settings.model, "prompt": prompt, "n": 1}
@@ -88,8 +93,10 @@ class ImagesEndpoint:
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """The pictures of a reply. Raises CallError ``bad_reply`` for a reply without a
-        list of pictures."""
+        """Returns the pictures of a reply.
+
+        Raises CallError ``bad_reply`` for a reply without a list of pictures.
+        """
         if is_stream(http_reply.body, http_reply.content_type):
             data = _whole_reply(http_reply)
         else:
@@ -118,8 +125,11 @@ class ImagesEndpoint:
 
 
 def _whole_reply(http_reply: HttpReply) -> dict[str, Any]:
-    """The reply in a stream of pictures, without partial ones. Raises CallError for an
-    error in the stream, and ``connection`` for a stream without an end."""
+    """Returns the reply in a stream of pictures, without partial ones.
+
+    Raises CallError for an error in the stream, and ``connection`` for a stream without
+    an end.
+    """
     reply: dict[str, Any] = {"data": []}
     thoughts: list[str] = []
     is_complete = False
@@ -149,8 +159,9 @@ def _whole_reply(http_reply: HttpReply) -> dict[str, Any]:
 
 
 def prompt_of(request: Request, endpoint: str = "images") -> tuple[str, list[Media]]:
-    """The prompt of a request (all messages in order) and its pictures. Several
-    pictures are named ``[image1]``, ``[image2]`` in the text.
+    """Returns the prompt of a request (all messages in order) and its pictures.
+
+    Several pictures are named ``[image1]``, ``[image2]`` in the text.
 
     Raises CallError ``unsupported`` for other media.
     """
@@ -192,8 +203,10 @@ def references(
 
 
 class FormFile(NamedTuple):
-    """A file of a form. Its name must be neutral: a file name can hint at the
-    answer."""
+    """A file of a form.
+
+    Its name must be neutral: a file name can hint at the answer.
+    """
 
     field: str
     name: str
@@ -207,9 +220,11 @@ def multipart(
     files: Sequence[FormFile],
     key: str = "",
 ) -> HttpRequest:
-    """A form with files (RFC 7578). With a ``key``, equal forms have equal bytes,
-    because servers compare the calls of one key. Raises CallError for an invalid MIME
-    type."""
+    """Returns a form with files (RFC 7578).
+
+    With a ``key``, equal forms have equal bytes, because servers compare the calls of
+    one key. Raises CallError for an invalid MIME type.
+    """
     boundary = key or secrets.token_hex(16)
     pieces: list[bytes] = []
     for name, value in fields.items():

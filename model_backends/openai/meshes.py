@@ -28,8 +28,10 @@ class MeshesEndpoint(FileJobEndpoint):
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:
-        """The request as sent. Raises CallError for any input but text with one
-        picture."""
+        """Returns the request as sent.
+
+        Raises CallError for any input but text with one picture.
+        """
         settings = self._settings
         prompt, images = prompt_of(request, MESHES)
         if len(images) != 1:
@@ -52,6 +54,6 @@ class MeshesEndpoint(FileJobEndpoint):
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """The 3D model of a job. Raises CallError ``bad_reply`` without one."""
+        """Returns the 3D model of a job. Raises CallError ``bad_reply`` without one."""
         del links  # the result is the model itself
         return answer_of(http_reply, "3d", request)

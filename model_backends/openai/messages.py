@@ -27,8 +27,10 @@ def encode_messages(
     image_detail: str | None = None,
     formats: Formats | None = None,
 ) -> bytes:
-    """The value of ``messages`` as JSON. Pictures have the ``image_detail``, if given.
-    Media in other formats than ``formats`` are re-encoded.
+    """Returns the value of ``messages`` as JSON.
+
+    Pictures have the ``image_detail``, if given. Media in other formats than
+    ``formats`` are re-encoded.
 
     Only user messages may hold media. The media of other messages (earlier answers)
     move to the front of the next user message, in order, each after its placeholder's
@@ -50,8 +52,10 @@ def encode_messages(
 
 
 def joined(items: Iterable[Sequence[bytes]]) -> Iterator[bytes]:
-    """The pieces of items, with commas between items. The caller joins them once,
-    because each copy of large media takes time."""
+    """Yields the pieces of items, with commas between items.
+
+    The caller joins them once, because each copy of large media takes time.
+    """
     for number, pieces in enumerate(items):
         if number:
             yield b", "
@@ -59,7 +63,8 @@ def joined(items: Iterable[Sequence[bytes]]) -> Iterator[bytes]:
 
 
 def visible_text(content: Interleaved) -> str:
-    """A message's text, with placeholders and code, without hidden reasoning."""
+    """Returns a message's text, with placeholders and code, without hidden reasoning.
+    """
     text = ""
     for part in content.parts:
         text += words(part) if part.media is None else part.raw
@@ -67,21 +72,26 @@ def visible_text(content: Interleaved) -> str:
 
 
 def words(part: Part) -> str:
-    """The text of a part. Empty for a medium; the placeholder for a missing medium."""
+    """Returns the text of a part.
+
+    Empty for a medium; the placeholder for a missing medium.
+    """
     if part.kind == "reasoning" or part.media is not None:
         return ""
     return part.raw if part.text is None else part.text
 
 
 def shown_text(content: Interleaved) -> str:
-    """The text of a message that cannot hold media. If it has no text, the names of its
-    media."""
+    """Returns the text of a message that cannot hold media.
+
+    If it has no text, the names of its media.
+    """
     names = [part.text or "" for part in announced(content)]
     return visible_text(content) or "".join(names)
 
 
 def announced(content: Interleaved) -> Iterator[Part]:
-    """The media of a message, each after its name, for the next user message."""
+    """Yields the media of a message, each after its name, for the next user message."""
     counts: dict[str, int] = {}
     for part in content.parts:
         if part.media is not None:
@@ -91,8 +101,11 @@ def announced(content: Interleaved) -> Iterator[Part]:
 
 
 class ItemEncoder:
-    """Encodes the parts of user messages as content items. Files are numbered through
-    the request. Each method encodes one type of item; interfaces override them."""
+    """Encodes the parts of user messages as content items.
+
+    Files are numbered through the request. Each method encodes one type of item;
+    interfaces override them.
+    """
 
     def __init__(
         self, inputs: Collection[PartKind], image_detail: str | None, formats: Formats
@@ -102,7 +115,7 @@ class ItemEncoder:
         self._documents = 0
 
     def items(self, parts: Sequence[Part]) -> Iterator[Sequence[bytes]]:
-        """The pieces of each item."""
+        """Yields the pieces of each item."""
         text = ""
         for part in parts:
             if part.media is None:
@@ -167,7 +180,7 @@ class ItemEncoder:
 
 
 def _user_row(encoder: ItemEncoder, parts: Sequence[Part]) -> Sequence[bytes]:
-    """The pieces of a user message."""
+    """Returns the pieces of a user message."""
     if all(part.media is None for part in parts):
         return [_text_row("user", "".join(map(words, parts)))]
     content = joined(encoder.items(parts))

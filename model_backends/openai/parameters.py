@@ -21,8 +21,11 @@ _SAMPLING = ("max_tokens", "temperature", "top_p", "top_k", "stop")
 
 
 def sampling(params: GenerationParams, settings: Settings) -> dict[str, Any]:
-    """The generation fields of a chat request. None keeps the server's default. The
-    seed is added separately, because it differs for each request."""
+    """Returns the generation fields of a chat request.
+
+    None keeps the server's default. The seed is added separately, because it differs
+    for each request.
+    """
     fields: dict[str, Any] = {}
     if params.temperature is not None:
         fields["temperature"] = params.temperature
@@ -43,8 +46,10 @@ def voice(params: GenerationParams) -> str:
 
 
 def audio_format(params: GenerationParams) -> str:
-    """The requested format, by its name in chats. Raises CallError for an unknown
-    one."""
+    """Returns the requested format, by its name in chats.
+
+    Raises CallError for an unknown one.
+    """
     form = str(params.options.get("audio.format", DEFAULT_AUDIO_FORMAT))
     if form not in AUDIO_FORMATS:
         raise CallError(
@@ -55,8 +60,10 @@ def audio_format(params: GenerationParams) -> str:
 
 
 def speech_format(params: GenerationParams) -> str:
-    """The requested format, by its name in speech. Raises CallError for an unknown
-    one."""
+    """Returns the requested format, by its name in speech.
+
+    Raises CallError for an unknown one.
+    """
     form = audio_format(params)
     return "pcm" if form in _SAMPLES else form
 

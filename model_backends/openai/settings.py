@@ -120,7 +120,7 @@ class Settings(Connection):
         }
 
     def identity(self) -> dict[str, Any]:
-        """The settings that identify the model: answers of equal settings may be
+        """Returns the settings that identify the model: answers of equal settings may be
         reused. The key, the replicas and the timeout are not part of it."""
         identity: dict[str, Any] = {
             "backend": "openai",
@@ -157,8 +157,10 @@ class Settings(Connection):
 
 
 def openai_url(url: str, argument: str = "base_url") -> str:
-    """The server's address: the argument, OPENAI_BASE_URL, or the official one. Raises
-    UsageError as ``checked_base_url`` does."""
+    """Returns the server's address: the argument, OPENAI_BASE_URL, or the official one.
+
+    Raises UsageError as ``checked_base_url`` does.
+    """
     return checked_base_url(
         url or os.environ.get("OPENAI_BASE_URL", "") or OFFICIAL_URL,
         argument=argument,
@@ -168,8 +170,10 @@ def openai_url(url: str, argument: str = "base_url") -> str:
 
 
 def openai_replicas(value: str | Sequence[str]) -> tuple[str, ...]:
-    """More addresses of the same model. Raises UsageError as ``checked_base_url``
-    does."""
+    """More addresses of the same model.
+
+    Raises UsageError as ``checked_base_url`` does.
+    """
     urls = value.split("+") if isinstance(value, str) else value
     return tuple(openai_url(url, "replicas") for url in urls if url)
 
@@ -181,9 +185,12 @@ def capabilities_of(
     max_images: int = 0,
     formats: Formats | None = None,
 ) -> Capabilities:
-    """The capabilities of an endpoint. Inputs are limited to those of the endpoint, and
-    to ``max_images`` pictures (0: any number). Without ``outputs``, the endpoint
-    decides them. Raises UnknownNameError for unsupported kinds."""
+    """Returns the capabilities of an endpoint.
+
+    Inputs are limited to those of the endpoint, and to ``max_images`` pictures (0: any
+    number). Without ``outputs``, the endpoint decides them. Raises UnknownNameError for
+    unsupported kinds.
+    """
     declared = kinds_in("inputs", inputs, INPUT_KINDS)
     input_kinds = [kind for kind in declared if kind in _INPUTS_OF[endpoint]]
     known = _OUTPUTS_OF[endpoint]

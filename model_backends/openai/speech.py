@@ -29,8 +29,11 @@ SOUNDS = "audio/generate"
 
 
 class SpeechEndpoint:
-    """Requests and replies of ``audio/speech``. A seed is sent only with
-    ``send_seed=true``, because the official server refuses the field."""
+    """Requests and replies of ``audio/speech``.
+
+    A seed is sent only with ``send_seed=true``, because the official server refuses the
+    field.
+    """
 
     path = SPEECH
 
@@ -38,7 +41,7 @@ class SpeechEndpoint:
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:
-        """The encoded request: the text to read aloud, with the system messages as
+        """Returns the encoded request: the text to read aloud, with the system messages as
         instructions. Raises CallError for any input but text."""
         return HttpRequest(self.path, json.dumps(self._fields(request)).encode())
 
@@ -62,7 +65,7 @@ class SpeechEndpoint:
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """The sound of a reply. Raises CallError ``bad_reply`` without one."""
+        """Returns the sound of a reply. Raises CallError ``bad_reply`` without one."""
         data: dict[str, Any] = {}
         if is_stream(http_reply.body, http_reply.content_type):
             body, data = _whole_sound(http_reply)
@@ -117,8 +120,11 @@ class SoundsEndpoint(SpeechEndpoint):
 
 
 def _whole_sound(http_reply: HttpReply) -> tuple[bytes, dict[str, Any]]:
-    """The bytes of a streamed sound, and its last event. Raises CallError for an error
-    in the stream, and ``connection`` for a stream without an end."""
+    """Returns the bytes of a streamed sound, and its last event.
+
+    Raises CallError for an error in the stream, and ``connection`` for a stream without
+    an end.
+    """
     pieces: list[str] = []
     for event in events(http_reply.body):
         row = event_object(event) or {}

@@ -70,8 +70,11 @@ class FileJobEndpoint(JobEndpoint):
 
 
 class VideosEndpoint(FileJobEndpoint):
-    """Requests and jobs of ``videos``. A seed is sent only with ``send_seed=true``,
-    because the official server refuses the field."""
+    """Requests and jobs of ``videos``.
+
+    A seed is sent only with ``send_seed=true``, because the official server refuses the
+    field.
+    """
 
     path = VIDEOS
 
@@ -79,8 +82,11 @@ class VideosEndpoint(FileJobEndpoint):
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:
-        """The request as sent. Raises CallError for input other than text and
-        pictures, and for more pictures than the server takes."""
+        """Returns the request as sent.
+
+        Raises CallError for input other than text and pictures, and for more pictures
+        than the server takes.
+        """
         settings = self._settings
         if settings.videos_dialect != "openrouter":
             return _form_request(VIDEOS, request, settings)
@@ -115,7 +121,7 @@ class VideosEndpoint(FileJobEndpoint):
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """The video of a job. Raises CallError ``bad_reply`` without one."""
+        """Returns the video of a job. Raises CallError ``bad_reply`` without one."""
         del links  # the result is the video itself
         has_fps = self._settings.videos_dialect != "openrouter"
         unsent = () if has_fps else ("video.fps",)
@@ -129,13 +135,16 @@ class SyncVideosEndpoint:
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:
-        """The request as sent. Raises CallError as ``VideosEndpoint.encode`` does."""
+        """Returns the request as sent.
+
+        Raises CallError as ``VideosEndpoint.encode`` does.
+        """
         return _form_request(SYNC, request, self._settings)
 
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """The video of a reply. Raises CallError ``bad_reply`` without one."""
+        """Returns the video of a reply. Raises CallError ``bad_reply`` without one."""
         del links  # the reply is the video itself
         return answer_of(http_reply, "video", request)
 
@@ -145,7 +154,7 @@ def _form_request(
     request: Request,
     settings: Settings,
 ) -> HttpRequest:
-    """A request as a form, because vLLM-Omni takes nothing else."""
+    """Returns a request as a form, because vLLM-Omni takes nothing else."""
     prompt, images = prompt_of(request, VIDEOS)
     if len(images) > 1:
         raise CallError(
@@ -173,8 +182,10 @@ def answer_of(
     request: Request,
     unsent: Collection[str] = (),
 ) -> Response:
-    """The answer, whose reply is the bytes of a medium. ``unsent`` are options without
-    a field. Raises CallError for any other reply."""
+    """Returns the answer, whose reply is the bytes of a medium.
+
+    ``unsent`` are options without a field. Raises CallError for any other reply.
+    """
     body = http_reply.body
     if body.startswith(b"{"):
         json_object(body)  # raises the reported error

@@ -30,8 +30,10 @@ log = logging.getLogger(__name__)
 
 
 class Address:
-    """One server. ``calls`` counts the calls under way, ``errors`` the server errors in
-    a row."""
+    """One server.
+
+    ``calls`` counts the calls under way, ``errors`` the server errors in a row.
+    """
 
     def __init__(self, base_url: str, query: str = "") -> None:
         self.query = query
@@ -44,7 +46,10 @@ class Address:
         self._urls: dict[str, URL] = {}
 
     def url(self, path: str) -> URL:
-        """The URL of a path below the address. A complete URL is returned unchanged."""
+        """Returns the URL of a path below the address.
+
+        A complete URL is returned unchanged.
+        """
         url = self._urls.get(path)
         if url is None:
             from yarl import URL
@@ -65,14 +70,17 @@ class Addresses:
         self._all = [Address(url, query) for url in base_urls]
 
     def with_url(self, base_url: str) -> Address:
-        """The address with this URL; without one, the first."""
+        """Returns the address with this URL; without one, the first."""
         for address in self._all:
             if address.base_url == base_url:
                 return address
         return self._all[0]
 
     def next(self) -> Address:
-        """The least busy address. Among equally busy ones, the one used longest ago."""
+        """Returns the least busy address.
+
+        Among equally busy ones, the one used longest ago.
+        """
         if len(self._all) == 1:
             return self._all[0]
         now = time.monotonic()
@@ -89,7 +97,7 @@ class Addresses:
         return address
 
     def record_status(self, address: Address, status: int) -> None:
-        """Record the status of a reply."""
+        """Records the status of a reply."""
         if status >= 500:
             address.errors += 1
             if address.errors >= ERRORS_IN_A_ROW:
@@ -106,7 +114,7 @@ class Addresses:
                 log.warning("%s answers again and gets calls", address.name)
 
     def mark_down(self, address: Address, reason: str) -> bool:
-        """Record that an address cannot be used. Returns True if another one can."""
+        """Records that an address cannot be used. Returns True if another one can."""
         others = 0
         for other in self._all:
             if other is not address and other.down_until is None:
@@ -123,7 +131,7 @@ class Addresses:
 
 
 def is_same_server(url: str, base_url: str) -> bool:
-    """True if a URL has the same scheme, host and port as an address."""
+    """Returns True if a URL has the same scheme, host and port as an address."""
     try:
         target, server = urlsplit(url), urlsplit(base_url)
         port = target.port or _PORTS.get(target.scheme)
@@ -135,7 +143,7 @@ def is_same_server(url: str, base_url: str) -> bool:
 
 
 def environment_proxy(base_url: str) -> str | None:
-    """The proxy that the environment sets for this server; None for local servers."""
+    """Returns the proxy that the environment sets for this server, or None for local servers."""
     parsed = urlsplit(base_url)
     host = parsed.hostname or ""
     if is_local(host) or proxy_bypass(host):

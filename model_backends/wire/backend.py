@@ -64,7 +64,7 @@ class WireBackend(ABC):
 
     @abstractmethod
     def _endpoint(self, request: Request) -> Endpoint | JobEndpoint:
-        """The endpoint of a request."""
+        """Returns the endpoint of a request."""
 
     @property
     @abstractmethod
@@ -72,8 +72,11 @@ class WireBackend(ABC):
         """What identifies the model: answers of equal identities may be reused."""
 
     def _encode(self, request: Request) -> HttpRequest:
-        """The request as sent. Raises CallError for content or options that cannot be
-        sent, ContentError for a medium that cannot be read."""
+        """Returns the request as sent.
+
+        Raises CallError for content or options that cannot be sent, ContentError for a
+        medium that cannot be read.
+        """
         options = self.capabilities.options or ()
         for name in request.params.options:
             if name not in options:
@@ -109,8 +112,11 @@ class WireBackend(ABC):
         return facts
 
     async def generate(self, request: Request) -> Response:
-        """The server's answer. Errors are returned in the response; their kind tells
-        the caller whether to retry."""
+        """Returns the server's answer.
+
+        Errors are returned in the response; their kind tells the caller whether to
+        retry.
+        """
         latency = 0.0
         call = object()
         loop = asyncio.get_running_loop()
@@ -162,7 +168,7 @@ class WireBackend(ABC):
     async def _read(
         self, endpoint: Endpoint | JobEndpoint, http_reply: HttpReply, request: Request
     ) -> Response:
-        """Decode a reply; decode it again once the links that it needs are fetched."""
+        """Decodes a reply; decode it again once the links that it needs are fetched."""
         hosts = self._connection.fetch_links
         if not hosts:
             return await _decoded(endpoint, http_reply, request)
@@ -174,7 +180,7 @@ class WireBackend(ABC):
         return await _decoded(endpoint, http_reply, request, links)
 
     def _log_long_wait(self) -> None:
-        """Log once that a call takes long, and its time limit."""
+        """Logs once that a call takes long, and its time limit."""
         self._wait_timer = None
         if not self._calls or self._has_waited:
             return
@@ -192,8 +198,8 @@ class WireBackend(ABC):
         )
 
     def keep_notes_in(self, folder: Path) -> None:
-        """Keep the notes of jobs in a folder
-        (``mmeval.backend.contract.Resumable``)."""
+        """Keeps the notes of jobs in a folder (``mmeval.backend.contract.Resumable``).
+        """
         self._jobs.notes.keep_in(folder)
 
     async def close(self) -> None:

@@ -17,8 +17,10 @@ def kinds_in(
     allowed: Sequence[str],
     hint: str = "",
 ) -> list[str]:
-    """The kinds in ``text+image`` or in a list of names. Raises UnknownNameError for an
-    unknown kind."""
+    """Returns the kinds in ``text+image`` or in a list of names.
+
+    Raises UnknownNameError for an unknown kind.
+    """
     names = value.split("+") if isinstance(value, str) else list(value)
     for name in names:
         if name not in allowed:

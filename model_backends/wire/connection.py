@@ -20,8 +20,10 @@ _EXAMPLE = "write it like http://localhost:8000/v1"
 
 @dataclass(frozen=True, kw_only=True)
 class Connection:
-    """How one model is reached. ``timeout`` is in seconds for each call. The repr holds
-    no secrets."""
+    """How one model is reached.
+
+    ``timeout`` is in seconds for each call. The repr holds no secrets.
+    """
 
     model: str
     base_url: str
@@ -49,8 +51,10 @@ class Connection:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Texts that no file and no output may hold. Longest first, because one may
-        contain another."""
+        """Texts that no file and no output may hold.
+
+        Longest first, because one may contain another.
+        """
         secrets = {self.api_key, *self.extra_headers.values()} - {""}
         return tuple(sorted(secrets, key=len, reverse=True))
 
@@ -83,7 +87,7 @@ def checked_base_url(
     key_name: str,
     endpoints: Collection[str] = (),
 ) -> str:
-    """A server's address without a trailing slash.
+    """Returns a server's address without a trailing slash.
 
     Raises UsageError for anything but a plain http or https address, and for an address
     that ends in one of ``endpoints``. Credentials and queries are refused because the
@@ -125,7 +129,7 @@ def checked_base_url(
 def read_api_key(
     api_key_file: str, base_urls: Sequence[str], variables: Sequence[str]
 ) -> str:
-    """The key from the file, else from the first of ``variables`` that is set in the
+    """Returns the key from the file, else from the first of ``variables`` that is set in the
     environment. Empty if there is none and all servers are local.
 
     Raises MissingError if a server that is not local has no key, UsageError for an
@@ -172,7 +176,7 @@ def _key_in_file(path: Path, variable: str) -> str:
 
 
 def is_local(host: str) -> bool:
-    """True for this machine or its local network, where servers rarely need a key."""
+    """Returns True for this machine or its local network, where servers rarely need a key."""
     try:
         return not ipaddress.ip_address(host).is_global
     except ValueError:
@@ -184,7 +188,10 @@ def checked_choice(
     value: object,
     choices: object,
 ) -> Any:
-    """A value of a literal type. Raises UnknownNameError with near names otherwise."""
+    """Returns a value of a literal type.
+
+    Raises UnknownNameError with near names otherwise.
+    """
     allowed = get_args(choices)
     if value not in allowed:
         raise UnknownNameError(
@@ -194,7 +201,7 @@ def checked_choice(
 
 
 def checked_positive(argument: str, value: object) -> float:
-    """A number above 0. Raises UsageError for anything else."""
+    """Returns a number above 0. Raises UsageError for anything else."""
     try:
         number = float(value)  # type: ignore[arg-type]  # the user may write anything
     except (TypeError, ValueError):
@@ -205,7 +212,7 @@ def checked_positive(argument: str, value: object) -> float:
 
 
 def checked_header_word(argument: str, value: object) -> str:
-    """One word for a header. Raises UsageError for anything else."""
+    """Returns one word for a header. Raises UsageError for anything else."""
     text = str(value)
     if not all("!" <= char <= "~" for char in text):
         raise UsageError(f"{argument}={text!r} must be one word of plain ASCII")

@@ -24,8 +24,10 @@ _CREDENTIAL = re.compile(
 
 
 class CallError(MmevalError):
-    """Why a call has no answer. The backend turns it into the error of a
-    ``Response``."""
+    """Why a call has no answer.
+
+    The backend turns it into the error of a ``Response``.
+    """
 
     def __init__(
         self, kind: ErrorKind, text: str, retry_after: float | None = None
@@ -38,15 +40,18 @@ class CallError(MmevalError):
 
 
 def bad_reply(text: str) -> CallError:
-    """The error for a complete but unusable reply."""
+    """Returns the error for a complete but unusable reply."""
     return CallError("bad_reply", text)
 
 
 def failed(
     error: MmevalError, secrets: Collection[str], latency: float = 0.0
 ) -> Response:
-    """The response for an error, without secrets. A refusal becomes an answer without
-    parts: its words are the service's, not the model's."""
+    """Returns the response for an error, without secrets.
+
+    A refusal becomes an answer without parts: its words are the service's, not the
+    model's.
+    """
     if isinstance(error, CallError):
         text = redacted(error.text, secrets)
         response = Response.failed(
@@ -58,7 +63,7 @@ def failed(
 
 
 def redacted(text: str, secrets: Collection[str]) -> str:
-    """A message without secrets and without anything that looks like a key, shortened
+    """Returns a message without secrets and without anything that looks like a key, shortened
     to the length of a log line."""
     for secret in secrets:
         # shorter ones ("x") are placeholders for local servers; removing them would
@@ -69,7 +74,7 @@ def redacted(text: str, secrets: Collection[str]) -> str:
 
 
 def without_secrets(body: bytes, secrets: Sequence[str]) -> bytes:
-    """A body without the secrets that the server echoes, plain or with JSON escapes
+    """Returns a body without the secrets that the server echoes, plain or with JSON escapes
     (``sk\\u002d...``). A secret that contains another must come before it."""
     for secret in secrets:
         if len(secret) < MIN_SECRET_CHARS:
@@ -81,7 +86,7 @@ def without_secrets(body: bytes, secrets: Sequence[str]) -> bytes:
 
 
 def json_without_secrets(value: Any, secrets: Collection[str]) -> Any:
-    """A JSON value without the secrets in its texts."""
+    """Returns a JSON value without the secrets in its texts."""
     if isinstance(value, str):
         for secret in secrets:
             if len(secret) >= MIN_SECRET_CHARS:
@@ -98,8 +103,10 @@ def json_without_secrets(value: Any, secrets: Collection[str]) -> Any:
 
 @lru_cache(maxsize=16)
 def _key_pattern(key: str) -> re.Pattern[bytes]:
-    """A pattern for a key, each character plain or as a JSON escape. Its group matches
-    the escaped backslashes before an escape."""
+    """Returns a pattern for a key, each character plain or as a JSON escape.
+
+    Its group matches the escaped backslashes before an escape.
+    """
     pattern = ""
     for char in key:
         plain = re.escape(char)

@@ -47,7 +47,7 @@ class Formats(NamedTuple):
     sounds: tuple[str, ...] = DEFAULT_SOUNDS
 
     def mimes(self, kind: PartKind) -> frozenset[str] | None:
-        """The MIME types that the server takes; None for a kind that is sent
+        """Returns the MIME types that the server takes, or None for a kind that is sent
         unchanged."""
         if kind == "image":
             return frozenset(PICTURES[name] for name in self.images)
@@ -60,7 +60,7 @@ class Formats(NamedTuple):
         return mimes is None or media.mime in mimes
 
     def sound_name(self, mime: str) -> str:
-        """The name of a sound's format; empty if the server does not take it."""
+        """Returns the name of a sound's format, or an empty string if the server does not take it."""
         for name in self.sounds:
             if SOUNDS[name] == mime:
                 return name
@@ -75,8 +75,11 @@ def checked_formats(
     value: str,
     mimes: Mapping[str, str],
 ) -> list[str]:
-    """The formats in ``png+jpeg``. Raises UnknownNameError for an unknown format,
-    UsageError if the format that others are converted to is missing."""
+    """Returns the formats in ``png+jpeg``.
+
+    Raises UnknownNameError for an unknown format, UsageError if the format that others
+    are converted to is missing.
+    """
     normalized = value.lower().replace("jpg", "jpeg")
     names = [name.strip() for name in normalized.split("+")]
     for name in names:
@@ -95,7 +98,7 @@ def checked_formats(
 
 
 def reencoded(kind: PartKind, media: Media) -> Media:
-    """A picture as PNG (upright, 8 bit, first frame of an animation), a sound as 16-bit
+    """Returns a picture as PNG (upright, 8 bit, first frame of an animation), a sound as 16-bit
     WAV. Raises CallError if the medium cannot be decoded."""
     try:
         if kind == "image":
@@ -124,7 +127,7 @@ def notes(request: Request, formats: Formats) -> Iterator[str]:
 
 
 def _is_animated(media: Media) -> bool:
-    """True if the header of a picture states more than one frame."""
+    """Returns True if the header of a picture states more than one frame."""
     import PIL.Image
 
     try:

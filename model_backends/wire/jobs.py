@@ -94,10 +94,13 @@ class JobEndpoint(ABC):
 
     @abstractmethod
     def encode(self, request: Request) -> HttpRequest:
-        """The request as sent. Raises CallError if it cannot be sent."""
+        """Returns the request as sent. Raises CallError if it cannot be sent."""
 
     def job(self, http_reply: HttpReply) -> Mapping[str, Any]:
-        """The job in a reply. Raises CallError for an error in place of a job."""
+        """Returns the job in a reply.
+
+        Raises CallError for an error in place of a job.
+        """
         try:
             job = from_line(http_reply.body)
         except (ValueError, RecursionError):
@@ -108,12 +111,15 @@ class JobEndpoint(ABC):
         return json_object(http_reply.body)
 
     def has_ended(self, job: Mapping[str, Any]) -> bool:
-        """True if the job is over, with or without a result."""
+        """Returns True if the job is over, with or without a result."""
         return _status_of(job) in _HAS_ENDED | _HAS_FAILED
 
     def result_location(self, job: Mapping[str, Any], path: str) -> str | None:
-        """The URL or path of the result of an ended job. ``path`` is the path of the
-        job. None if the reply that reports the end is the result."""
+        """Returns the URL or path of the result of an ended job.
+
+        ``path`` is the path of the job. None if the reply that reports the end is the
+        result.
+        """
         del job, path
         return None
 
@@ -121,10 +127,10 @@ class JobEndpoint(ABC):
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """The answer in a result. Raises CallError if there is none."""
+        """Returns the answer in a result. Raises CallError if there is none."""
 
     def completed(self, response: Response, job: Mapping[str, Any]) -> Response:
-        """The answer, completed with what its job states."""
+        """Returns the answer, completed with what its job states."""
         del job
         return response
 
@@ -137,20 +143,25 @@ class _JobReply(NamedTuple):
 
 
 class JobNotes:
-    """Notes on the jobs of calls, by call name. They are also files if a folder is
-    set."""
+    """Notes on the jobs of calls, by call name.
+
+    They are also files if a folder is set.
+    """
 
     def __init__(self) -> None:
         self.folder: Path | None = None
         self._notes: dict[str, JobNote] = {}
 
     def keep_in(self, folder: Path) -> None:
-        """Keep the notes of a run in its folder. Notes of another run are forgotten."""
+        """Keeps the notes of a run in its folder.
+
+        Notes of another run are forgotten.
+        """
         self.folder = folder
         self._notes.clear()
 
     def get(self, name: str) -> JobNote | None:
-        """The note of a call. Raises StorageError for a damaged note."""
+        """Returns the note of a call. Raises StorageError for a damaged note."""
         if name in self._notes or self.folder is None:
             return self._notes.get(name)
         file = self._file(name)
@@ -165,13 +176,13 @@ class JobNotes:
             ) from error
 
     def put(self, name: str, note: JobNote) -> None:
-        """Save a note. Raises StorageError."""
+        """Saves a note. Raises StorageError."""
         self._notes[name] = note
         if self.folder is not None:
             write_atomic(self._file(name), to_line(note._asdict()))
 
     def remove(self, name: str, note: JobNote) -> None:
-        """Forget a job, unless another job has replaced it."""
+        """Forgets a job, unless another job has replaced it."""
         current = self.get(name)
         if current is None or current.id != note.id:
             return
@@ -185,8 +196,9 @@ class JobNotes:
 
 
 class Jobs:
-    """Answers calls by jobs. Each call waits up to ``timeout``; a later call continues
-    the job.
+    """Answers calls by jobs.
+
+    Each call waits up to ``timeout``; a later call continues the job.
 
     ``outlasts`` is False for a server whose jobs end with it. Then a failed connection
     ends the call, and the next try finds out whether the job still exists.
@@ -209,7 +221,7 @@ class Jobs:
         )
 
     def close(self) -> None:
-        """Stop the polling of all calls under way."""
+        """Stops the polling of all calls under way."""
         self.closings += 1
 
     async def answer(
@@ -219,9 +231,11 @@ class Jobs:
         encode: Callable[[], Awaitable[HttpRequest]],
         read: Callable[[HttpReply], Awaitable[Response]],
     ) -> Response:
-        """The result of a request's job, which is started unless it exists. ``encode``
-        returns the request as sent, ``read`` the answer in a result. Raises CallError,
-        and StorageError if the job's note cannot be saved."""
+        """Returns the result of a request's job, which is started unless it exists.
+
+        ``encode`` returns the request as sent, ``read`` the answer in a result. Raises
+        CallError, and StorageError if the job's note cannot be saved.
+        """
         seconds = self.connection.timeout
         began = time.perf_counter()
         call = _JobCall(self, endpoint, request, encode, read)
@@ -296,8 +310,10 @@ class _JobCall:
         return await self._result(note, ended)
 
     async def _start(self) -> tuple[JobNote, _JobReply | None]:
-        """Start the job. Returns its note, and the reply if the job has already
-        ended."""
+        """Starts the job.
+
+        Returns its note, and the reply if the job has already ended.
+        """
         transport = self._jobs.transport
         outgoing = await self._encode()
         self._encode_notes = outgoing.notes
@@ -317,8 +333,10 @@ class _JobCall:
         return note, _JobReply(http_reply, job) if has_ended else None
 
     async def _result(self, note: JobNote, ended: _JobReply | None) -> Response:
-        """The answer of a job. ``ended`` is the reply that reports its end, if
-        known."""
+        """Returns the answer of a job.
+
+        ``ended`` is the reply that reports its end, if known.
+        """
         try:
             if ended is None:
                 ended = await self._poll_end(note)
@@ -348,7 +366,7 @@ class _JobCall:
         return replace(response, warnings=warnings)
 
     async def _poll_end(self, note: JobNote) -> _JobReply:
-        """Poll until a reply reports the end of the job."""
+        """Polls until a reply reports the end of the job."""
         endpoint = self._endpoint
         path = self._path(note)
         if is_same_server(note.polling_url, note.base_url):
@@ -380,7 +398,7 @@ class _JobCall:
         return await self._until(poll, read)
 
     async def _fetch_result(self, note: JobNote, ended: _JobReply) -> HttpReply:
-        """The reply with the result of an ended job."""
+        """Returns the reply with the result of an ended job."""
         location = self._endpoint.result_location(ended.job, self._path(note))
         if location is None:
             return ended.reply
@@ -419,8 +437,10 @@ class _JobCall:
         fetch: Callable[[], Awaitable[HttpReply]],
         read: Callable[[HttpReply], T | None],
     ) -> T:
-        """Fetch replies until ``read`` returns a value. The caller releases the last
-        reply."""
+        """Fetches replies until ``read`` returns a value.
+
+        The caller releases the last reply.
+        """
         jobs = self._jobs
         closings, misses = jobs.closings, 0
         while True:
@@ -460,8 +480,10 @@ class _JobCall:
 
 
 def _note_of(job: Mapping[str, Any], base_url: str) -> JobNote:
-    """The note of a job that the server at ``base_url`` has started. Raises CallError
-    ``bad_reply`` for a job without an id."""
+    """Returns the note of a job that the server at ``base_url`` has started.
+
+    Raises CallError ``bad_reply`` for a job without an id.
+    """
     identity = job.get("id")
     if not isinstance(identity, str | int) or not identity:
         error = reported_error(job)
@@ -482,7 +504,7 @@ def _status_of(job: Mapping[str, Any]) -> str:
 
 
 def _job_error(error: CallError) -> JobEndedError:
-    """The error of a failed job: a refusal, or a failure of the server."""
+    """Returns the error of a failed job: a refusal, or a failure of the server."""
     if error.kind == "refused":
         return JobEndedError("refused", error.text)
     return JobEndedError("server", f"the job has failed: {error.text}")

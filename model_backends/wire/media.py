@@ -23,7 +23,7 @@ _FAMILIES: Mapping[PartKind, tuple[str, ...]] = {
 
 
 def sendable(part: Part, formats: Formats | None) -> Media:
-    """The medium of a part, converted if its format is not in ``formats`` (None: all
+    """Returns the medium of a part, converted if its format is not in ``formats`` (None: all
     formats). Raises CallError for a medium that is not of its kind or cannot be
     decoded."""
     media = part.media
@@ -47,13 +47,15 @@ def sendable(part: Part, formats: Formats | None) -> Media:
 
 
 def base64_of(media: Media) -> bytes:
-    """The bytes of a medium in base64."""
+    """Returns the bytes of a medium in base64."""
     return _CACHE.get(f"base64 {media.sha256}", lambda: base64.b64encode(media.read()))
 
 
 def data_uri(part: Part, formats: Formats | None = None) -> bytes:
-    """A medium as a JSON string with a data URI, converted as in ``sendable``. Raises
-    CallError as ``sendable`` does."""
+    """Returns a medium as a JSON string with a data URI, converted as in ``sendable``.
+
+    Raises CallError as ``sendable`` does.
+    """
     media = sendable(part, formats)
     head = json.dumps(f"data:{media.mime};base64,")[:-1].encode()
 
@@ -64,7 +66,7 @@ def data_uri(part: Part, formats: Formats | None = None) -> bytes:
 
 
 def words_of(media: Media) -> str:
-    """The text of a document. Raises CallError if it cannot be read."""
+    """Returns the text of a document. Raises CallError if it cannot be read."""
     from mmeval.media.decode import document_text
 
     try:

@@ -14,8 +14,10 @@ about each answer."""
 
 
 class MediaCache:
-    """Encoded media by key, up to ``max_bytes``. The least recently used are dropped
-    first. Safe to share between threads."""
+    """Encoded media by key, up to ``max_bytes``.
+
+    The least recently used are dropped first. Safe to share between threads.
+    """
 
     def __init__(self, max_bytes: int = MAX_KEPT_BYTES) -> None:
         self._max_bytes, self._size = max_bytes, 0
@@ -23,8 +25,10 @@ class MediaCache:
         self._entries: OrderedDict[str, Future[bytes]] = OrderedDict()
 
     def get(self, key: str, encode: Callable[[], bytes]) -> bytes:
-        """The bytes for a key, encoded now or by another thread. Raises what ``encode``
-        raises."""
+        """Returns the bytes for a key, encoded now or by another thread.
+
+        Raises what ``encode`` raises.
+        """
         with self._lock:
             cached = self._entries.get(key)
             if cached is None:

@@ -57,8 +57,10 @@ MAX_REDIRECTS = 5
 
 
 class HttpRequest(NamedTuple):
-    """An encoded request: the path below ``base_url`` and the body. ``notes`` say what
-    was converted or left out."""
+    """An encoded request: the path below ``base_url`` and the body.
+
+    ``notes`` say what was converted or left out.
+    """
 
     path: str
     body: bytes
@@ -123,12 +125,12 @@ class Transport:
         self._memory = ReplyMemory(HELD_BYTES)
 
     def move_to(self, base_url: str) -> None:
-        """Send all later requests to another address."""
+        """Sends all later requests to another address."""
         self._addresses = Addresses((base_url,), self._connection.query)
         self.base_url = base_url
 
     async def post(self, request: HttpRequest, key: str = "") -> HttpReply:
-        """The reply, with any status, of the first address that can be reached.
+        """Returns the reply, with any status, of the first address that can be reached.
 
         A server that supports idempotency keys answers a second call with the same
         ``key`` with the first reply. Raises CallError without a complete reply.
@@ -161,7 +163,7 @@ class Transport:
                 address.calls -= 1
 
     async def get(self, location: str, base_url: str) -> HttpReply:
-        """The reply of a URL, or of a path below ``base_url``, with any status and
+        """Returns the reply of a URL, or of a path below ``base_url``, with any status and
         after redirects. Only the server at ``base_url`` gets the key and the user's
         headers. Raises CallError without a complete reply."""
         address = self._addresses.with_url(base_url)
@@ -183,7 +185,7 @@ class Transport:
         raise bad_reply(f"more than {MAX_REDIRECTS} redirects")
 
     def error(self, http_reply: HttpReply) -> CallError:
-        """The error in a reply without a status of success."""
+        """Returns the error in a reply without a status of success."""
         return http_error(
             http_reply.status,
             http_reply.headers,
@@ -193,7 +195,7 @@ class Transport:
         )
 
     def knows(self, base_url: str) -> bool:
-        """True for an address of the model."""
+        """Returns True for an address of the model."""
         return self._addresses.with_url(base_url).base_url == base_url
 
     async def _exchange(
@@ -256,12 +258,12 @@ class Transport:
         )
 
     def release(self, http_reply: HttpReply) -> None:
-        """Free the memory of a reply whose body is no longer needed."""
+        """Frees the memory of a reply whose body is no longer needed."""
         if http_reply.held_bytes:
             self._memory.free(http_reply.held_bytes)
 
     async def close(self) -> None:
-        """Close every connection. A later call opens new ones."""
+        """Closes every connection. A later call opens new ones."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
@@ -300,8 +302,10 @@ class Transport:
         return session
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """The complete body. A connection that is not read to the end is closed, not
-        reused."""
+        """Returns the complete body.
+
+        A connection that is not read to the end is closed, not reused.
+        """
         length = response.content_length
         if "Content-Encoding" in response.headers:
             length = None
@@ -315,8 +319,10 @@ class Transport:
     async def _read_pieces(
         self, response: aiohttp.ClientResponse, length: int | None
     ) -> bytes:
-        """A body that is large or of unknown length. A large one waits for memory,
-        which it keeps until it is released."""
+        """Returns a body that is large or of unknown length.
+
+        A large one waits for memory, which it keeps until it is released.
+        """
         max_bytes = self._connection.max_reply_bytes
         pieces, total, reserved_bytes = [], 0, 0
         kept_bytes = 0  # bytes that stay reserved for the body: none if reading fails
@@ -344,7 +350,7 @@ class Transport:
                 self._memory.free(reserved_bytes - kept_bytes)
 
     async def _read_stream(self, response: aiohttp.ClientResponse) -> tuple[bytes, str]:
-        """The bytes of a stream of events, and why its end is missing, if it is. The
+        """Returns the bytes of a stream of events, and why its end is missing, if it is. The
         answer may be complete without the end."""
         max_bytes, cut_reason = self._connection.max_reply_bytes, ""
         patience = min(self._connection.timeout, SILENCE_SECONDS)
@@ -386,7 +392,7 @@ class Transport:
                 self._memory.free(reserved_bytes - kept_bytes)
 
     async def fetch(self, links: Links) -> None:
-        """Fetch the missing links of a reply, only from allowed hosts, without the key
+        """Fetches the missing links of a reply, only from allowed hosts, without the key
         and without the user's headers."""
         async with self._bare_session() as session:
             for url in links.missing:
@@ -394,7 +400,7 @@ class Transport:
                     links.fetched[url] = await self._linked_medium(session, url, links)
 
     def _bare_session(self) -> aiohttp.ClientSession:
-        """A session without the key, cookies and the user's headers."""
+        """Returns a session without the key, cookies and the user's headers."""
         http = self._aiohttp
         session: aiohttp.ClientSession = http.ClientSession(
             cookie_jar=http.DummyCookieJar(),
@@ -409,7 +415,7 @@ class Transport:
     async def _linked_medium(
         self, session: aiohttp.ClientSession, url: str, links: Links
     ) -> Media | str:
-        """The medium of a link, or the reason why there is none."""
+        """Returns the medium of a link, or the reason why there is none."""
         try:
             for _ in range(MAX_REDIRECTS + 1):
                 medium, url = await self._medium_or_target(session, url)
@@ -428,7 +434,7 @@ class Transport:
     async def _medium_or_target(
         self, session: aiohttp.ClientSession, url: str
     ) -> tuple[Media | None, str]:
-        """The medium at a URL, or the URL that it redirects to."""
+        """Returns the medium at a URL, or the URL that it redirects to."""
         async with session.get(
             url, allow_redirects=False, proxy=environment_proxy(url)
         ) as response:
@@ -451,7 +457,7 @@ class Transport:
         )
 
     def _unreachable(self, error: Exception, address: Address) -> CallError:
-        """The error of a connection that was not opened: unknown host, no server,
+        """Returns the error of a connection that was not opened: unknown host, no server,
         untrusted certificate."""
         reason = str(error).replace(
             " ssl:default", ""

@@ -23,8 +23,10 @@ def merged(
     fields: Mapping[str, Any],
     extra: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Fields overridden by ``extra``. Objects are merged, null removes a field, and any
-    other value replaces it."""
+    """Fields overridden by ``extra``.
+
+    Objects are merged, null removes a field, and any other value replaces it.
+    """
     result = dict(fields)
     for name, value in extra.items():
         current = result.get(name)
@@ -39,7 +41,8 @@ def merged(
 
 
 def opened_json(fields: Mapping[str, Any]) -> bytes:
-    """The JSON of an object, left open so that another field can be appended."""
+    """Returns the JSON of an object, left open so that another field can be appended.
+    """
     written = json.dumps(fields)[:-1]
     return (f"{written}, " if fields else written).encode()
 
@@ -53,8 +56,11 @@ def form_fields(fields: Mapping[str, Any]) -> dict[str, str]:
 
 
 def checked_extra_body(value: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The user's body fields. Raises UsageError for a value that cannot be sent as JSON
-    and for a field that a sample sets."""
+    """Returns the user's body fields.
+
+    Raises UsageError for a value that cannot be sent as JSON and for a field that a
+    sample sets.
+    """
     extra = checked_fields("extra_body", value)
     for name in _SAMPLE_FIELDS:
         if name in extra:
@@ -69,7 +75,7 @@ def checked_fields(
     argument: str,
     value: Mapping[str, Any] | None,
 ) -> Mapping[str, Any]:
-    """A mapping of fields. Raises UsageError if it cannot be sent as JSON."""
+    """Returns a mapping of fields. Raises UsageError if it cannot be sent as JSON."""
     fields = dict(value or {})
     try:
         json.dumps(fields, allow_nan=False)
@@ -81,8 +87,9 @@ def checked_fields(
 
 
 def read_headers(file: str) -> dict[str, str]:
-    """The headers in a JSON file; empty without a file. Values are secrets, so no
-    message holds one.
+    """Returns the headers in a JSON file, or an empty mapping without a file.
+
+    Values are secrets, so no message holds one.
 
     Raises MissingDataError for a file that cannot be read, UsageError for invalid
     headers.
@@ -116,15 +123,18 @@ def read_headers(file: str) -> dict[str, str]:
 
 
 def checked_key_header(name: str) -> str:
-    """The header for the bare key; empty for ``Authorization``."""
+    """Returns the header for the bare key, or an empty string for ``Authorization``."""
     if name:
         _check_header_name(name, "api_key_header")
     return name
 
 
 def checked_query(value: str, key_name: str) -> str:
-    """A query for every address, such as ``a=b&c=d``. Raises UsageError for another
-    text and for a query with a key, because the query is written to the results."""
+    """Returns a query for every address, such as ``a=b&c=d``.
+
+    Raises UsageError for another text and for a query with a key, because the query is
+    written to the results.
+    """
     query = value.strip().removeprefix("?")
     if not query:
         return ""
@@ -150,8 +160,10 @@ def checked_query(value: str, key_name: str) -> str:
 
 
 def checked_hosts(value: str) -> frozenset[str]:
-    """The hosts in ``HOST+HOST:PORT`` whose links may be fetched. Raises UsageError for
-    a name that is not a host."""
+    """Returns the hosts in ``HOST+HOST:PORT`` whose links may be fetched.
+
+    Raises UsageError for a name that is not a host.
+    """
     words = [host.strip() for host in value.lower().split("+")]
     hosts = [host for host in words if host]
     for host in hosts:

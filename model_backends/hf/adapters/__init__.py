@@ -1,1 +1,1 @@
-"""One module for each model family's protocol."""
+"""Adapters: one module for the protocol of each model family."""

@@ -1,4 +1,4 @@
-"""Chameleon: reads text and pictures as one stream of tokens, and writes text."""
+"""The adapter for Chameleon, which reads text and pictures as one stream of tokens."""
 
 from __future__ import annotations
 
@@ -33,21 +33,27 @@ TEMPLATE = (
     "%}}<image>{{% endif %}}"
     "{{% endfor %}}{{% if not loop.last %}}{separator}{{% endif %}}{{% endfor %}}"
 )
-"""Turns have separators between them and no roles. The processor adds the last
-separator."""
+"""A template with separators between turns and without roles.
+
+The processor adds the last separator.
+"""
 
 
 class ChameleonAdapter(ChatAdapter):
-    """Text answers to text and pictures. The model can also draw, but the library has
-    no decoder for its picture codes, and forbids them.
+    """Text answers to text and pictures.
 
-    A subclass with the original decoder overrides ``decode_codes``. Then answers have
-    pictures, in the order of the stream.
+    The model can also draw, but the library has no decoder for its picture codes and
+    forbids them.
+
+    A subclass with the original decoder overrides ``decode_codes``. Then answers
+    contain pictures, in the order of the stream.
     """
 
     def decode_codes(self, codes: Sequence[int]) -> Any:
-        """The picture of ``codes``, in a form that ``to_picture`` takes, in 0..255.
-        ``codes`` are indices of the code book, row by row."""
+        """Decodes a picture to a form that ``to_picture`` accepts, in 0..255.
+
+        ``codes`` are indices of the code book, row by row.
+        """
         raise NotImplementedError
 
     @property
@@ -71,7 +77,8 @@ class ChameleonAdapter(ChatAdapter):
         super().load()
         mapping = self.model.model.vocabulary_mapping
         self._codes: dict[int, int] = dict(mapping.bpe2img)
-        # size, line ends and frame end do not occur; the end token stands for them
+        # pictures have no size, line ends or frame end, so the end token fills these
+        # fields
         end = self.processor.image_end_token_id
         tokens = BlockTokens(
             begin=self.processor.image_start_token_id,
@@ -85,9 +92,9 @@ class ChameleonAdapter(ChatAdapter):
         )
         self._masks = BlockMasks(tokens, self.generation.ends or (self.generation.pad,))
         if self.draws:
-            # computed (and cached) now, because it needs image_tokens
+            # computed and cached now, because it needs image_tokens
             _ = mapping.img2bpe_mapping_tensor
-            # the library forbids these tokens in every step
+            # empty, because the library forbids these tokens in every step
             mapping.image_tokens = []
 
     def load_processor(self) -> Any:

@@ -1,4 +1,4 @@
-"""Chat models, from a chat template to text: the base class of family adapters."""
+"""The adapter for chat models, which is the base class of the family adapters."""
 
 from __future__ import annotations
 
@@ -62,16 +62,17 @@ prompt."""
 class ChatAdapter(Adapter):
     """Any chat model of the library: text, pictures, sounds and frames in, text out.
 
-    A subclass implements another protocol by overriding steps. In order:
-    ``load_processor``, ``literals``, ``read_input_spec``, ``load_model`` (once);
-    ``row`` (request to prompt), ``encode`` (prompts to tensors), ``generate`` (tensors
-    to token streams; with ``sampling``, ``usual_length``, ``logits_processors`` and
-    ``generation_arguments``), ``split`` (stream to parts). ``row``, ``encode`` and
-    ``split`` may raise RowError for one row; the other rows continue.
+    A subclass implements another protocol by overriding steps. These steps run once, in
+    this order: ``load_processor``, ``literals``, ``read_input_spec``, ``load_model``.
+    These steps run for each batch: ``row`` (request to prompt), ``encode`` (prompts to
+    tensors), ``generate`` (tensors to token streams; with ``sampling``,
+    ``usual_length``, ``logits_processors`` and ``generation_arguments``), ``split``
+    (stream to parts). ``row``, ``encode`` and ``split`` may raise RowError for one row.
+    The other rows continue.
 
     ``load`` sets ``processor``, ``tokenizer``, ``template``, ``input_spec``, ``model``
-    and ``generation`` (the checkpoint's generation settings). They are typed ``Any``
-    where each model has its own class.
+    and ``generation`` (the checkpoint's generation settings). Attributes for which each
+    model has its own class have the type ``Any``.
     """
 
     processor: Any
@@ -84,9 +85,9 @@ class ChatAdapter(Adapter):
         if "video" in kinds and without_torchvision():
             kinds.remove("video")
             _log.warning(
-                "%s needs torchvision to read videos, which is not installed: it runs "
-                "without videos (pip install torchvision, or give videos as pictures "
-                "with convert='video->frames')",
+                "%s runs without videos, because torchvision is not installed: run "
+                "pip install torchvision, or send videos as pictures with "
+                "convert='video->frames'",
                 self.files.name,
             )
         capabilities = Capabilities.of(["text", *kinds], ["text"], "single")
@@ -109,8 +110,8 @@ class ChatAdapter(Adapter):
         self.generation = read_generation(self.model, self.tokenizer)
         if self.generation.left_out:
             _log.warning(
-                "%s: %s in its generation_config.json is not used: tokens are chosen "
-                "one by one, for each row as if it were alone",
+                "%s: %s in its generation_config.json has no effect: mmeval chooses "
+                "tokens one by one, and for each row as if it were alone",
                 self.files.name,
                 ", ".join(self.generation.left_out),
             )
@@ -140,48 +141,57 @@ class ChatAdapter(Adapter):
     # --- steps that a family may override ---------------------------------------------
 
     def load_processor(self) -> Any:
-        """The processor (for a text model its tokenizer), with the chat template."""
+        """Returns the processor (for a text model, its tokenizer) with the template."""
         return load_processor(self.files, self.settings)
 
     def load_model(self) -> Any:
-        """The model, by the library's class for it."""
+        """Loads the model with the library's class for it."""
         return load_weights(self.files, self.settings)
 
     def literals(self) -> Literals:
-        """The control tokens that must stay plain text in a prompt."""
+        """Returns the control tokens that must stay plain text in a prompt."""
         return literals_of(self.processor)
 
     def read_input_spec(self, kinds: frozenset[PartKind]) -> InputSpec:
-        """The specification of the media in a prompt. Raises UsageError for kinds that
-        the processor cannot read."""
+        """Returns the specification of the media in a prompt.
+
+        Raises UsageError for kinds that the processor cannot read.
+        """
         return InputSpec.of(self.processor, kinds, self.literals())
 
     def row(self, position: int, request: Request) -> Row:
-        """The prompt of a request. Raises RowError for an invalid request."""
+        """Converts a request to a prompt. Raises RowError for an invalid request."""
         chat = to_chat(request, self.input_spec)
         text, warnings = self.template.text(chat)
         return Row(position, request, chat, text, (*chat.warnings, *warnings))
 
     def encode(self, rows: Sequence[Row]) -> Encoded:
-        """The prompts as tensors, padded on the left. An error of one row fails only
-        that row."""
+        """Converts prompts to tensors, padded on the left.
+
+        An error in one row affects only that row.
+        """
         return encode_rows(self.processor, rows)
 
     def logits_processors(self, rows: Sequence[Row]) -> list[Any]:  # noqa: ARG002  for those that override it
-        """Logits processors, such as a grammar: ``(input_ids, scores) -> scores``."""
+        """Returns logits processors, such as a grammar.
+
+        Each one is a function ``(input_ids, scores) -> scores``.
+        """
         return []
 
     def sampling(self, request: Request) -> Sampling:  # noqa: ARG002  for those that override it
-        """The default sampling of a request: the checkpoint's."""
+        """Returns the default sampling of a request, which the checkpoint sets."""
         return self.generation.sampling
 
     def usual_length(self, request: Request) -> int:  # noqa: ARG002  for those that override it
-        """The default maximum number of tokens in an answer."""
+        """Returns the default maximum number of tokens in an answer."""
         return self.generation.max_tokens
 
     def generation_arguments(self, request: Request) -> dict[str, Any]:
-        """More arguments of the library's ``generate`` for rows with these ``wants``
-        and ``params``."""
+        """Returns more arguments of the library's ``generate``.
+
+        They apply to all rows with the request's ``wants`` and ``params``.
+        """
         stop = self.stops(request)
         criterion = self._stop_criterion(stop) if stop else None
         return {"stopping_criteria": [StopWords(criterion)]} if criterion else {}
@@ -189,7 +199,7 @@ class ChatAdapter(Adapter):
     def generate(
         self, rows: Sequence[Row], encoded: Encoded, max_new_tokens: int
     ) -> list[TokenStream | RowError]:
-        """The model's output for each row, or its error, in the order of the rows."""
+        """Returns the model's output or the error for each row, in their order."""
         import torch
 
         request = rows[0].request
@@ -214,7 +224,7 @@ class ChatAdapter(Adapter):
         return streams
 
     def split(self, request: Request, ids: Sequence[int]) -> RowAnswer:
-        """The parts of an answer from its stream of tokens."""
+        """Converts a stream of tokens to the parts of an answer."""
         text = self.text_of(ids)
         places = [text.find(word) for word in self.stops(request)]
         ends = [place for place in places if place >= 0]
@@ -224,12 +234,14 @@ class ChatAdapter(Adapter):
     # --- steps that are the same for all families -------------------------------------
 
     def stops(self, request: Request) -> tuple[str, ...]:
-        """The stop strings of an answer: the request's and the checkpoint's."""
+        """Returns the stop strings of the request and of the checkpoint."""
         return (*request.params.stop, *self.generation.stop)
 
     def text_of(self, ids: Sequence[int]) -> str:
-        """The text of tokens. Of the control tokens, only those around hidden reasoning
-        are kept."""
+        """Converts tokens to text.
+
+        Control tokens are removed, except those around hidden reasoning.
+        """
         runs = groupby(ids, key=self._reasoning_tokens.__contains__)
         decode = partial(self.tokenizer.decode, clean_up_tokenization_spaces=False)
         text = ""
@@ -239,8 +251,7 @@ class ChatAdapter(Adapter):
 
     @cached_property
     def _reasoning_tokens(self) -> frozenset[int]:
-        """The control tokens that mark hidden reasoning for the core, such as
-        ``[THINK]``."""
+        """The control tokens that mark hidden reasoning, such as ``[THINK]``."""
         added = getattr(self.tokenizer, "added_tokens_decoder", {})
         ids = []
         for number, token in added.items():
@@ -249,8 +260,7 @@ class ChatAdapter(Adapter):
         return frozenset(ids)
 
     def sampler(self, rows: Sequence[Row]) -> RowSampler:
-        """The last logits processor of a call: draws each row's tokens with its own
-        seed."""
+        """Returns the last logits processor, which draws each row with its own seed."""
         request = rows[0].request
         sampling, _ = self.sampling(request).overridden_by(request.params)
         end = self.generation.ends[0] if self.generation.ends else 0
@@ -258,30 +268,34 @@ class ChatAdapter(Adapter):
 
     @property
     def context(self) -> int:
-        """The maximum number of tokens in prompt and answer together; a huge number if
-        unknown."""
+        """The maximum number of tokens in prompt and answer together.
+
+        It is a huge number if the context is unknown.
+        """
         context = self.generation.context or 1 << 40
         return min(self.settings.max_length or context, context)
 
     def _check(self, request: Request) -> None:
-        """Raise RowError for invalid parameters."""
+        """Raises RowError for invalid parameters."""
         if "" in request.params.stop:
             raise RowError(
                 "bad_request",
-                "stop holds an empty text, which would end every answer at once",
+                "stop contains an empty string, which would end every answer at once",
             )
         self.sampling(request).overridden_by(request.params)
         if request.params.max_tokens is not None and request.params.max_tokens < 1:
             raise RowError(
                 "bad_request",
-                f"max_tokens must be at least 1, given: {request.params.max_tokens}",
+                f"max_tokens must be at least 1, not {request.params.max_tokens}",
             )
 
     def _encoded(
         self, rows: Sequence[Row]
     ) -> Generator[Answer, None, tuple[list[Row], Encoded]]:
-        """The rows that can be encoded and fit the context, with their tensors. Errors
-        of the other rows are yielded."""
+        """Encodes rows. Returns the rows that fit the context, with their tensors.
+
+        Yields the errors of the other rows.
+        """
         if not rows:
             return [], {}
         try:
@@ -311,8 +325,8 @@ class ChatAdapter(Adapter):
                 fitting.append(row)
             else:
                 text = (
-                    f"the prompt has {length} tokens; prompt and answer together may "
-                    f"have {self.context}"
+                    f"the prompt has {length} tokens, but the maximum for prompt and "
+                    f"answer together is {self.context}"
                 )
                 yield row.position, Response.failed("too_long", text)
         if len(fitting) == len(rows) or not fitting:
@@ -320,8 +334,11 @@ class ChatAdapter(Adapter):
         return fitting, self.encode(fitting)
 
     def _answered(self, rows: Sequence[Row], encoded: Encoded) -> Iterator[Answer]:
-        """The answers of rows that fit the context. A row whose answer was cut because
-        of a longer neighbour is run again without it, so it answers as if alone."""
+        """Yields the answers of rows that fit the context.
+
+        If an answer was cut only because another row of the batch is longer, its row
+        runs again without that row. Each row is therefore answered as if it were alone.
+        """
         lengths = prompt_lengths(encoded)
         request = rows[0].request
         max_tokens = request.params.max_tokens or self.usual_length(request)
@@ -337,7 +354,7 @@ class ChatAdapter(Adapter):
                 cut_rows.append(row)
             else:
                 answers.append((row.position, self._response(row, stream, length)))
-        # yielded at once, so that these answers do not wait for the repeated rows
+        # yielded now, so that these answers do not wait for the repeated rows
         yield from answers
         if cut_rows:
             yield from self._answered(cut_rows, self.encode(cut_rows))
@@ -353,7 +370,7 @@ class ChatAdapter(Adapter):
         except RowError as error:
             return error.response
         _, unused = self.sampling(row.request).overridden_by(row.request.params)
-        # reasoning that the prompt has opened stays hidden, even if it is cut off
+        # reasoning that the prompt opened remains hidden, even if it is cut off
         parts = answer.parts
         if row.text.rstrip().endswith(THOUGHT):
             parts = (text_part(THOUGHT), *parts)

@@ -1,4 +1,4 @@
-"""Emu3: one stream of tokens with text and picture codes, in reading order."""
+"""The adapter for Emu3, which writes text and picture codes in one stream of tokens."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ from mmeval.records import GenerationParams, Request
 
 RATIO, AREA = "image.ratio", "image.area"
 USUAL_RATIO, USUAL_AREA = "1:1", 720 * 720
-"""Default aspect ratio and number of pixels of a picture alone, if the processor has
-none."""
+"""Default aspect ratio and area in pixels of a single picture.
+
+They apply if the processor has no such settings.
+"""
 _RATIO = re.compile(r"([1-9]\d{0,2}):([1-9]\d{0,2})")
 _SIZE_PIECE = re.compile(r"[0-9*]+")
 
@@ -42,16 +44,17 @@ PLAIN_TEMPLATE = (
     "%}<image>{% endif %}"
     "{% endfor %}{% if not loop.last %}{{ '\\n' }}{% endif %}{% endfor %}"
 )
-"""The plain text, for checkpoints without a template, such as those for drawing."""
+"""A template for checkpoints without one, such as those for drawing: the plain text."""
 
 
 class Emu3Adapter(ChatAdapter):
     """Text and pictures in one answer, in any order and number.
+
     A grammar ensures that every started picture can be drawn.
 
     If only pictures are requested, the answer is one picture. ``image.ratio`` (``4:3``,
-    width first) and ``image.area`` (in pixels) fix the size of every picture. Without
-    them the model chooses the size, and the processor that of a picture alone.
+    width first) and ``image.area`` (in pixels) set the size of every picture. Without
+    them, the model chooses the size. The processor sets the size of a single picture.
     """
 
     @cached_property
@@ -94,9 +97,11 @@ class Emu3Adapter(ChatAdapter):
         return super().row(position, request)
 
     def encode(self, rows: Sequence[Row]) -> Encoded:
-        """The prompts as tokens only. Each picture is encoded alone: in a batch, the
-        library pads pictures to one size, and the codes of the smaller ones would
-        depend on it."""
+        """Converts prompts to tokens only.
+
+        Each picture is encoded alone. In a batch, the library pads all pictures to one
+        size, and the codes of smaller pictures would depend on that size.
+        """
         encoded = dict(super().encode(rows))
         pixels = encoded.pop("pixel_values", None)
         sizes = encoded.pop("image_sizes", None)
@@ -114,7 +119,7 @@ class Emu3Adapter(ChatAdapter):
                     codes.append(
                         model.model.get_image_tokens(unpadded, torch.tensor([size]))
                     )
-            # picture after picture, with line ends
+            # the codes of all pictures in order, with line ends
             encoded["input_ids"] = ids.masked_scatter(
                 ids == self._masks.tokens.placeholder,
                 torch.cat(codes).to("cpu", torch.long),
@@ -122,8 +127,10 @@ class Emu3Adapter(ChatAdapter):
         return encoded
 
     def usual_length(self, request: Request) -> int:
-        """The context if pictures are requested: one of the default size takes eight
-        thousand tokens."""
+        """Returns the context length if pictures are requested.
+
+        A picture of the default size needs eight thousand tokens.
+        """
         if "image" in request.wants:
             return self.context
         return super().usual_length(request)
@@ -136,8 +143,8 @@ class Emu3Adapter(ChatAdapter):
         answer_pieces: list[AnswerPiece] = []
         for piece in split(ids, self._masks.tokens):
             if isinstance(piece, Words):
-                # control tokens are removed only now, because they separate text from
-                # pictures
+                # control tokens separate text from pictures, so they are removed only
+                # now
                 answer_pieces.append(self.text_of(piece.ids))
             elif isinstance(piece, Block):
                 answer_pieces.append(self._picture(piece))
@@ -146,8 +153,10 @@ class Emu3Adapter(ChatAdapter):
         return interleave(answer_pieces, self.stops(request))
 
     def _rule(self, request: Request) -> PictureRule:
-        """The rule for the pictures of an answer. Raises RowError for invalid
-        options."""
+        """Returns the rule for the pictures of an answer.
+
+        Raises RowError for invalid options.
+        """
         text = any(kind in request.wants for kind in ("text", "code"))
         pictures = "image" in request.wants
         size_options = {RATIO, AREA} & request.params.options.keys()
@@ -160,14 +169,14 @@ class Emu3Adapter(ChatAdapter):
         return replace(rule, fixed=tuple(ids))
 
     def _size(self, params: GenerationParams) -> tuple[int, int]:
-        """The rows and columns of codes in every picture."""
+        """Returns the rows and columns of codes in every picture."""
         max_codes, code = self._max_codes, self._side**2
         default_ratio = getattr(self.processor, "ratio", USUAL_RATIO)
         ratio = str(params.options.get(RATIO, default_ratio))
         if not _RATIO.fullmatch(ratio):
             raise RowError(
                 "bad_request",
-                f"{RATIO} must be like 4:3 (width first), given: {ratio!r}",
+                f"{RATIO} must be a ratio such as 4:3 (width first), not {ratio!r}",
             )
         default_area = min(
             int(getattr(self.processor, "image_area", USUAL_AREA)), max_codes * code
@@ -184,26 +193,28 @@ class Emu3Adapter(ChatAdapter):
                 return int(height), int(width)
         raise RowError(
             "bad_request",
-            f"a picture of ratio {ratio} and {area} pixels does not have 1 to "
-            f"{max_codes} codes of {self._side} pixels a side",
+            f"a picture of ratio {ratio} and {area} pixels must consist of 1 to "
+            f"{max_codes} codes, each {self._side} pixels wide",
         )
 
     @property
     def _side(self) -> int:
-        """Pixels of a code in each dimension."""
+        """Width and height of a code in pixels."""
         return int(self.model.model.vqmodel.vision_spatial_factor)
 
     @property
     def _max_codes(self) -> int:
-        """Number of codes in the largest picture that the processor and the context
-        allow."""
+        """Maximum number of codes in a picture, by the processor and the context."""
         return min(
             int(self.processor.image_processor.max_pixels) // self._side**2,
             self.context,
         )
 
     def _picture(self, block: Block) -> Media:
-        """The picture of a block. It is decoded alone, so neighbours do not matter."""
+        """Decodes the picture of a block.
+
+        It is decoded alone, so it does not depend on other pictures.
+        """
         import torch
 
         # the library removes the last three codes: the end marks of a picture

@@ -1,5 +1,7 @@
-"""Janus: writes text or draws one picture in a call. It reads pictures only to
-write."""
+"""The adapter for Janus, which writes text or draws one picture in a call.
+
+It reads pictures only if it writes text.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +33,11 @@ from mmeval.records import Message, Request
 
 GUIDANCE = "image.guidance_scale"
 USUAL_GUIDANCE = 5.0
-"""The default guidance scale, by the model's authors."""
+"""The default guidance scale of the model's authors."""
 PICTURE_SAMPLING = Sampling(temperature=1.0)
 """The default sampling of pictures: greedy pictures are flat."""
 PICTURES_LEFT_OUT = (
-    "pictures in the prompt were left out: this model draws from text only"
+    "pictures in the prompt were left out: this model draws only from text"
 )
 
 
@@ -43,7 +45,7 @@ class JanusAdapter(ChatAdapter):
     """Text as in a chat model, or one picture of a fixed size.
 
     ``image.guidance_scale`` is the weight of the prompt in a picture (1: no guidance).
-    A picture has a fixed number of tokens; ``max_tokens`` does not matter.
+    A picture has a fixed number of tokens, so ``max_tokens`` has no effect on it.
     """
 
     @cached_property
@@ -66,11 +68,11 @@ class JanusAdapter(ChatAdapter):
         model = super().load_model()
         config = model.generation_config
         self._guidance = float(config.guidance_scale or USUAL_GUIDANCE)
-        # otherwise the library would guide text too, with a processor that does not
-        # support batches
+        # with a scale, the library would guide text too, with a processor that does
+        # not support batches
         config.guidance_scale = None
-        # The class's ``generate`` ignores logits processors, and with them the rows'
-        # seeds; the mixin's does not.
+        # the class's own ``generate`` ignores logits processors, and therefore the
+        # rows' seeds
         model.generate = MethodType(GenerationMixin.generate, model)
         return model
 
@@ -91,7 +93,7 @@ class JanusAdapter(ChatAdapter):
         if not any(message.content.text.strip() for message in messages):
             raise RowError(
                 "unsupported",
-                "this model draws from text only, and the prompt holds no text",
+                "this model draws only from text, but the prompt contains no text",
             )
         row = super().row(position, replace(request, messages=tuple(messages)))
         if has_pictures:
@@ -115,8 +117,8 @@ class JanusAdapter(ChatAdapter):
             if length > max_length:
                 raise RowError(
                     "too_long",
-                    f"the prompt has {length} tokens; with a picture it may have "
-                    f"{max_length}",
+                    f"the prompt has {length} tokens, but the maximum for drawing a "
+                    f"picture is {max_length}",
                 )
         return encoded
 
@@ -130,7 +132,7 @@ class JanusAdapter(ChatAdapter):
         if "image" not in request.wants:
             return super().sampler(rows)
         sampling, _ = self.sampling(request).overridden_by(request.params)
-        # token 0 stands for the end: any code will do, since no token ends a picture
+        # no token ends a picture, so any code can be the end token
         return RowSampler([row.request.seed for row in rows], sampling, 0)
 
     def generate(
@@ -149,7 +151,7 @@ class JanusAdapter(ChatAdapter):
                 self.model,
                 **tensors,
                 generation_mode="image",
-                # no guidance by the library: ours runs before the sampler
+                # our own guidance runs before the sampler
                 guidance_scale=1.0,
                 max_length=tensors["input_ids"].shape[1] + self._codes,
                 logits_processor=[_Guidance(guidance), sampler],
@@ -167,7 +169,7 @@ class JanusAdapter(ChatAdapter):
             return super().split(request, ids)
         import torch
 
-        # decoded alone, so that neighbours do not matter
+        # decoded alone, so that it does not depend on other rows
         codes = torch.tensor([ids], device=self.model.device)
         with torch.inference_mode():
             pixels = self.model.decode_image_tokens(codes)[0].float().cpu()
@@ -179,14 +181,16 @@ class JanusAdapter(ChatAdapter):
 
     @property
     def _codes(self) -> int:
-        """Tokens of a picture."""
+        """Number of tokens of a picture."""
         return int(self.model.model.vision_model.config.num_image_tokens)
 
 
 class _Guidance:
-    """A logits processor for classifier-free guidance. The first half of the rows has
-    the prompt, the second half has none. The difference of their scores is multiplied
-    by ``scale``."""
+    """A logits processor for classifier-free guidance.
+
+    The first half of the rows has the prompt, and the second half has no prompt. The
+    difference of their scores is multiplied by ``scale``.
+    """
 
     def __init__(self, scale: float) -> None:
         self._scale = scale

@@ -1,4 +1,4 @@
-"""Qwen-Omni: the thinker writes text and the talker speaks it, in one call."""
+"""The adapters for Qwen-Omni: the thinker writes text, and the talker speaks it."""
 
 from __future__ import annotations
 
@@ -32,16 +32,23 @@ MAX_SPEECH_CODES = 4096
 """Default maximum number of speech codes: the library's limit."""
 BASE_CODES, CODES_PER_TOKEN = 100, 40
 """Without ``audio.max_tokens``, an answer of n text tokens may have
-``BASE_CODES + n * CODES_PER_TOKEN`` speech codes: several times the usual duration."""
+``BASE_CODES + n * CODES_PER_TOKEN`` speech codes. This is several times the usual
+duration."""
 _THINKER_INPUTS = ("pixel_values", "pixel_values_videos")
-"""The library passes these also to the talker, which refuses them, unless their names
-have the prefix of the thinker."""
+"""Inputs for the thinker only.
+
+The library also passes them to the talker, which refuses them, unless their names have
+the prefix of the thinker.
+"""
 
 
 @dataclass(frozen=True)
 class SpeechStream(TokenStream):
-    """A token stream with its speech. ``unfinished`` is True for speech that was cut by
-    a limit. ``notes`` may say why there is no speech."""
+    """A token stream with its speech.
+
+    ``unfinished`` is True if a limit cut the speech. ``notes`` may explain why there is
+    no speech.
+    """
 
     speech: Media | None = None
     unfinished: bool = False
@@ -53,18 +60,18 @@ class QwenOmniAdapter(ChatAdapter):
 
     Text is generated in batches. Speech is generated row by row, because the talker and
     the vocoder draw from the library's global generator. ``temperature``, ``top_p`` and
-    ``top_k`` apply to the text; ``audio.temperature``, ``audio.top_p`` and
-    ``audio.top_k`` to the voice (default: the model's values). ``audio.voice`` names a
-    speaker. ``audio.max_tokens`` limits the speech codes; without it the limit follows
-    from the length of the text.
+    ``top_k`` apply to the text. ``audio.temperature``, ``audio.top_p`` and
+    ``audio.top_k`` apply to the voice (default: the model's values). ``audio.voice``
+    names a speaker. ``audio.max_tokens`` is the maximum number of speech codes. Without
+    it, the maximum depends on the length of the text.
 
-    ``model`` is the thinker, a chat model; ``whole`` is the complete model.
+    ``model`` is the thinker, which is a chat model. ``whole`` is the complete model.
     """
 
     usual_voice: ClassVar[str]
     speech_system: ClassVar[str] = ""
-    """The only system message with which the model was trained to speak; empty if any
-    message works."""
+    """The only system message with which the model was trained to speak. It is empty if
+    any message works."""
     whole: Any = None
 
     @cached_property
@@ -87,12 +94,14 @@ class QwenOmniAdapter(ChatAdapter):
         super().close()
 
     def model_class(self) -> Any:
-        """The library's class of the complete model; None for the one in its
-        configuration."""
+        """Returns the library's class of the complete model.
+
+        None means the class that the configuration names.
+        """
         return None
 
     def voices(self) -> Sequence[str]:
-        """The speakers of the loaded model."""
+        """Returns the speakers of the loaded model."""
         raise NotImplementedError
 
     def row(self, position: int, request: Request) -> Row:
@@ -112,8 +121,8 @@ class QwenOmniAdapter(ChatAdapter):
             )
         elif self.speech_system and systems != [self.speech_system]:
             notes.append(
-                "this model was trained to speak with one system message, and the "
-                "prompt has another"
+                "this model was trained to speak with one system message, but the "
+                "prompt has a different one"
             )
         row = super().row(position, prompt)
         return replace(row, request=request, warnings=(*row.warnings, *notes))
@@ -122,7 +131,7 @@ class QwenOmniAdapter(ChatAdapter):
         if not requests or "audio" not in requests[0].wants:
             yield from super().answer(requests)
             return
-        # The talker draws from one generator for a whole batch, so rows run one by one.
+        # the talker draws from one generator for a whole batch, so rows run one by one
         for position, request in enumerate(requests):
             for _, response in super().answer([request]):
                 yield position, response
@@ -148,14 +157,14 @@ class QwenOmniAdapter(ChatAdapter):
             if is_out_of_memory(error):
                 raise
             [text_stream] = super().generate([row], encoded, max_new_tokens)
-            # the library cannot speak an empty text
+            # the library fails to speak an empty text
             if isinstance(text_stream, TokenStream) and not text_stream.ids:
                 notes = ("no speech, because the answer has no text",)
                 reason = text_stream.finish_reason
                 return [
                     SpeechStream(text_stream.ids, reason, text_stream.used, notes=notes)
                 ]
-            message = f"the text could not be spoken ({in_a_line(error)})"
+            message = f"the model could not speak the text ({in_a_line(error)})"
             return [RowError("internal", message)]
 
     def _speak(
@@ -217,8 +226,8 @@ class QwenOmniAdapter(ChatAdapter):
         if not was_cut:
             return stream
         note = (
-            f"the speech was cut after {limit.allowed_codes} codes; {MAX_CODES} allows "
-            "more"
+            f"the speech was cut after {limit.allowed_codes} codes; raise {MAX_CODES} "
+            "to allow more"
         )
         return replace(stream, notes=(note,))
 
@@ -243,7 +252,7 @@ class QwenOmniAdapter(ChatAdapter):
         warnings = [*response.warnings, *stream.notes]
         if row.request.params.stop and response.finish_reason == "stop":
             warnings.append(
-                "the speech may end with the stop string, which the text leaves out"
+                "the speech may end with the stop string, which is not in the text"
             )
         spoken_response = replace(
             response, output=Interleaved(tuple(parts)), warnings=tuple(warnings)
@@ -270,12 +279,12 @@ class QwenOmniAdapter(ChatAdapter):
 
     @property
     def _speaks(self) -> bool:
-        """True if the checkpoint has a talker; some are published without one."""
+        """True if the checkpoint has a talker. Some are published without it."""
         return bool(self.files.config.get("enable_audio_output", True))
 
 
 class Qwen25OmniAdapter(QwenOmniAdapter):
-    """Qwen2.5-Omni. Its voices in ``spk_dict.pt`` are read without running code."""
+    """Qwen2.5-Omni. Its voices are read from ``spk_dict.pt`` without running code."""
 
     usual_voice = "Chelsie"
     # the model card requires exactly this message; with others, speech is unreliable
@@ -306,9 +315,11 @@ class Qwen25OmniAdapter(QwenOmniAdapter):
 
 
 class _WithoutVoices:
-    """Loads Qwen2.5-Omni with the method of its parent class. Its own method requires a
-    file of voices, which checkpoints without a talker lack, and does not report missing
-    weights."""
+    """Loads Qwen2.5-Omni with the method of its parent class.
+
+    Its own method does not report missing weights, and requires a file of voices.
+    Checkpoints without a talker have no such file.
+    """
 
     @staticmethod
     def from_pretrained(folder: Any, **arguments: Any) -> Any:
@@ -320,15 +331,17 @@ class _WithoutVoices:
 
 
 class Qwen3OmniAdapter(QwenOmniAdapter):
-    """Qwen3-Omni: speaks with any system message. Its configuration names the
-    voices."""
+    """Qwen3-Omni: speaks with any system message.
+
+    Its configuration names the voices.
+    """
 
     usual_voice = "ethan"
 
     def load_model(self) -> Any:
         thinker = super().load_model()
-        # the library reads it from the talker's configuration if a prompt holds sounds
-        # and pictures
+        # the library reads it from the talker's configuration if a prompt contains
+        # sounds and pictures
         if self._speaks:
             self.whole.talker.config.audio_config = thinker.config.audio_config
         return thinker
@@ -339,8 +352,10 @@ class Qwen3OmniAdapter(QwenOmniAdapter):
 
 
 class _CodeCounter:
-    """A logits processor that counts speech codes and changes no score. Raises
-    ``broken`` for invalid scores, before a code is drawn."""
+    """A logits processor that counts speech codes and changes no score.
+
+    Raises ``broken`` for invalid scores, before a code is drawn.
+    """
 
     def __init__(self, broken: RowError) -> None:
         self.steps = 0
@@ -354,9 +369,11 @@ class _CodeCounter:
 
 
 class _SpeechLimit:
-    """The maximum number of speech codes: the request's number, else derived from the
-    text tokens, which are counted while the thinker writes. Raises RowError for an
-    invalid number."""
+    """The maximum number of speech codes.
+
+    The request sets it. Otherwise it depends on the number of text tokens, which are
+    counted while the thinker writes. Raises RowError for an invalid number.
+    """
 
     def __init__(self, params: GenerationParams) -> None:
         self.max_codes = count_option(params, MAX_CODES, MAX_SPEECH_CODES)
@@ -370,14 +387,15 @@ class _SpeechLimit:
         return min(self.max_codes, BASE_CODES + CODES_PER_TOKEN * self._text_tokens)
 
     def count_text_token(self, _input_ids: Any, scores: Any) -> Any:
-        """A logits processor of the thinker that counts a text token and changes
-        nothing."""
+        """Counts a text token. This is a logits processor that changes no score."""
         self._text_tokens += 1
         return scores
 
     def must_stop(self, input_ids: Any, _scores: Any, **_arguments: Any) -> Any:
-        """A stopping criterion of the talker: True once the speech has reached its
-        limit."""
+        """Returns True once the speech has reached its limit.
+
+        This is a stopping criterion of the talker.
+        """
         self._speech_codes += 1
         is_over = self._speech_codes >= self.allowed_codes
         return input_ids.new_full((len(input_ids),), is_over).bool()
@@ -385,8 +403,11 @@ class _SpeechLimit:
 
 @contextmanager
 def _without_penalty_warning() -> Iterator[None]:
-    """Suppress the library's warning about the talker's repetition penalty. The penalty
-    applies only to the talker's own codes, as it should."""
+    """Suppresses the library's warning about the talker's repetition penalty.
+
+    The warning does not apply, because the penalty should cover only the talker's own
+    codes.
+    """
     with warnings.catch_warnings():
         warnings.filterwarnings(
             "ignore", message="Passing `repetition_penalty` with `inputs_embeds`"
@@ -395,7 +416,10 @@ def _without_penalty_warning() -> Iterator[None]:
 
 
 def _talker_arguments(params: GenerationParams) -> dict[str, Any]:
-    """The voice options, by the library's names. Raises RowError for invalid values."""
+    """Returns the options of the voice under the library's names.
+
+    Raises RowError for invalid values.
+    """
     options = params.options
     arguments: dict[str, Any] = {}
     if TEMPERATURE in options:

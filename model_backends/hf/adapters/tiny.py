@@ -1,5 +1,7 @@
-"""The protocol of the embedded model: all kinds in; text, pictures, sounds and code out
-in one stream."""
+"""The adapter for the embedded model.
+
+The model reads all kinds, and writes text, pictures, sounds and code in one stream.
+"""
 
 from __future__ import annotations
 
@@ -38,22 +40,21 @@ from mmeval.model_backends.hf.generation.media import to_picture, to_sound
 from mmeval.records import Request
 
 DIGITS = 8
-"""Number of digits of a medium's digest, which the model reads instead of the
-medium."""
+"""Number of digits of a medium's digest. The model reads them instead of the medium."""
 _DECODERS: Mapping[str, Callable[[Media], object]] = {
     "image": image,
     "audio": audio,
     "video": video_info,
 }
-"""Decoders that detect a damaged medium."""
+"""Decoders by kind, which detect a damaged medium."""
 
 
 class TinyAdapter(ChatAdapter):
     """One item of each requested kind, in the order of the request.
 
     If text is requested, a phrase comes before every other item and at the end of the
-    answer: ``text, image, audio`` is answered with text, a picture, text, a sound,
-    text. The model reads a medium as some digits of its digest.
+    answer. For example, the answer to ``text, image, audio`` is text, a picture, text,
+    a sound and text. The model reads a medium as some digits of its digest.
     """
 
     @cached_property
@@ -102,8 +103,8 @@ class TinyAdapter(ChatAdapter):
     def answer(self, requests: Sequence[Request]) -> Iterator[Answer]:
         import torch
 
-        # The layers are so small that several threads would mostly wait for each other;
-        # on a busy machine, for seconds.
+        # the layers are so small that several threads would mostly wait for each other,
+        # on a busy machine for seconds
         threads = torch.get_num_threads()
         torch.set_num_threads(1)
         try:
@@ -147,7 +148,7 @@ class TinyAdapter(ChatAdapter):
 
 
 def answer_places(wants: Sequence[PartKind]) -> list[str]:
-    """The group of allowed tokens at each place of an answer.
+    """Returns the group of allowed tokens at each position of an answer.
 
     >>> answer_places(("text", "code"))
     ['before code', 'code', 'ending', 'end']
@@ -164,8 +165,10 @@ def answer_places(wants: Sequence[PartKind]) -> list[str]:
 
 
 class _PlaceMask:
-    """A logits processor that allows only the tokens in ``places``, one group for each
-    token of the answer."""
+    """A logits processor that allows only certain tokens at each position.
+
+    ``places`` contains a group of tokens for each token of the answer.
+    """
 
     def __init__(self, places: Sequence[Sequence[int]]) -> None:
         self._places = iter(places)
@@ -178,8 +181,10 @@ class _PlaceMask:
 
 
 def _digits(kind: str, media: Media) -> str:
-    """The tokens that the model reads for a medium. Raises ContentError for a damaged
-    one."""
+    """Returns the tokens that the model reads for a medium.
+
+    Raises ContentError for a damaged medium.
+    """
     decode = page_count if media.mime == "application/pdf" else _DECODERS.get(kind)
     if decode is not None:
         # a decoder's package may be missing: the answer does not depend on the content

@@ -1,4 +1,4 @@
-"""Text to speech in one pass: VITS, and other models that return a waveform."""
+"""The adapter for VITS and other text-to-speech models that return a waveform."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from mmeval.system.wording import listed
 
 VOICE = "audio.voice"
 MAX_SHOWN = 10
-"""Maximum number of characters in a warning's list."""
+"""Maximum number of characters that a warning lists."""
 
 
 class SpeechInput(NamedTuple):
-    """The text to speak as tokens, and warnings about what is left out."""
+    """The tokens of the text to speak, and warnings about omissions."""
 
     ids: Any
     warnings: tuple[str, ...]
 
 
 class VitsAdapter(Adapter):
-    """Reads a prompt aloud, without its system messages: the model does not follow
-    instructions.
+    """The prompt read aloud, without its system messages.
 
+    System messages are left out, because the model does not follow instructions.
     Requests run one by one, because the model draws from the library's global
-    generator. ``audio.voice`` is the number of a speaker, if the model has several.
-    Temperatures and lengths have no effect: the model has its own.
+    generator. ``audio.voice`` is the number of a speaker if the model has several.
+    Temperatures and lengths have no effect, because the model has its own.
     """
 
     model: Any = None
@@ -61,8 +61,8 @@ class VitsAdapter(Adapter):
         self._rate = sampling_rate(self.files.config)
         if not self._rate:
             raise UsageError(
-                f"{self.files.name}: its config.json has no sampling_rate, which "
-                "speech needs; fetch the model again, or choose another"
+                f"{self.files.name}: sampling_rate is missing in config.json; fetch "
+                "the model again, or choose another one"
             )
         self._tokenizer = tokenizer_of(load_processor(self.files, self.settings))
         for need, package in (("phonemize", "phonemizer"), ("is_uroman", "uroman")):
@@ -93,8 +93,7 @@ class VitsAdapter(Adapter):
         if voice >= self._voices:
             raise RowError(
                 "bad_request",
-                f"{VOICE} must be a number from 0 to {self._voices - 1}, given: "
-                f"{voice}",
+                f"{VOICE} must be a number from 0 to {self._voices - 1}, not {voice}",
             )
         speech_input = self._speech_input(request)
         speaker = {"speaker_id": voice} if self._voices > 1 else {}
@@ -109,7 +108,7 @@ class VitsAdapter(Adapter):
         seed: int,
         arguments: Mapping[str, Any],
     ) -> Any:
-        """The waveform of a text: floats of shape (1, n)."""
+        """Returns the waveform of a text as floats of shape (1, n)."""
         import torch
 
         try:
@@ -128,26 +127,26 @@ class VitsAdapter(Adapter):
             if is_out_of_memory(error):
                 raise
             raise RowError(
-                "internal", f"the text could not be spoken ({in_a_line(error)})"
+                "internal", f"the model could not speak the text ({in_a_line(error)})"
             ) from None
         waveform = getattr(output, "waveform", None)
         if waveform is None:
             kind = type(self.model).__name__
             raise RowError(
                 "unsupported",
-                f"{kind} does not return a waveform, which this adapter needs; name "
-                "another adapter",
+                f"{kind} does not return a waveform, so this adapter cannot use it; "
+                "name another adapter",
             )
         return waveform
 
     def _speech_input(self, request: Request) -> SpeechInput:
-        """The text of a request as tokens. Raises RowError if no character can be
-        spoken."""
+        """Converts the text of a request to tokens.
+
+        Raises RowError if no character can be spoken.
+        """
         text, warnings = _text(request)
         if not text:
-            raise RowError(
-                "bad_request", "the prompt holds no text that could be spoken"
-            )
+            raise RowError("bad_request", "the prompt contains no text to speak")
         tokenizer = self._tokenizer
         all_tokens = tokenizer.tokenize(text)
         tokens = [token for token in all_tokens if token != tokenizer.pad_token]
@@ -157,25 +156,27 @@ class VitsAdapter(Adapter):
         if not "".join(known_tokens).strip():
             raise RowError(
                 "bad_request",
-                f"the model's vocabulary has no character of the prompt: {shown}",
+                f"the model's vocabulary lacks all characters of the prompt: {shown}",
             )
         if unspoken:
             warnings.append(
-                f"not spoken, because the model's vocabulary lacks them: {shown}"
+                f"characters that the model's vocabulary lacks were not spoken: {shown}"
             )
         ids = self._tokenizer(text, return_tensors="pt")["input_ids"]
         if self.settings.max_length and ids.shape[1] > self.settings.max_length:
             raise RowError(
                 "too_long",
-                f"the text has {ids.shape[1]} tokens; max_length allows "
+                f"the text has {ids.shape[1]} tokens, but max_length is "
                 f"{self.settings.max_length}",
             )
         return SpeechInput(ids, tuple(warnings))
 
 
 def sampling_rate(config: Mapping[str, Any]) -> int:
-    """The sampling rate in Hz in a model's configuration or its vocoder's; 0 if
-    missing."""
+    """Returns the sampling rate in Hz of a model's or its vocoder's configuration.
+
+    Returns 0 if it is missing.
+    """
     rate = config.get("sampling_rate")
     if isinstance(rate, int) and rate > 0:
         return rate
@@ -188,8 +189,11 @@ def sampling_rate(config: Mapping[str, Any]) -> int:
 
 
 def _text(request: Request) -> tuple[str, list[str]]:
-    """All text except system messages, and warnings about omissions. Words are joined
-    with single blanks: a vocabulary may lack the line end, which would join words."""
+    """Returns all text except system messages, and warnings about omissions.
+
+    Words are joined with single spaces. A vocabulary may lack the line end, and two
+    words without a separator would become one word.
+    """
     texts = []
     warnings: dict[str, None] = {}
     for message in request.messages:
@@ -197,7 +201,7 @@ def _text(request: Request) -> tuple[str, list[str]]:
         for part in content.parts:
             if part.media is not None:
                 raise RowError(
-                    "unsupported", f"this model takes only text, not {part.kind}"
+                    "unsupported", f"this model reads only text, not {part.kind}"
                 )
         if message.role != "system":
             texts.append("".join(map(words_of, content.parts)))
@@ -214,8 +218,10 @@ def _unspoken(
     tokens: Sequence[str],
     tokenizer: Any,
 ) -> list[str]:
-    """The characters that a tokenizer of letters drops or does not know. For other
-    tokenizers, the unknown pieces."""
+    """Returns the characters that a tokenizer of letters drops or does not know.
+
+    For other tokenizers, it returns the unknown pieces.
+    """
     if getattr(tokenizer, "phonemize", False) or getattr(tokenizer, "is_uroman", False):
         pieces = set(filter(str.strip, tokens))
         return sorted(pieces - tokenizer.get_vocab().keys())

@@ -1,1 +1,1 @@
-"""A model's files, and the processor and the weights loaded from them."""
+"""Finds a model's files, and loads the processor and the weights from them."""

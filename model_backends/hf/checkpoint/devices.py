@@ -1,4 +1,4 @@
-"""Devices: placing copies of a model, and releasing memory."""
+"""Distributes copies of a model to devices, checks devices, and releases memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from mmeval.model_backends.hf.settings import Settings, accelerated
 from mmeval.system import need
 
 _KINDS = frozenset(("cpu", "cuda", "xpu", "npu", "mlu", "musa"))
-"""Kinds of devices for several copies: one device for each, or the CPU for all."""
+"""Kinds of devices for several copies.
+
+Each copy has its own device, but all copies can share the CPU.
+"""
 _NUMBERED = re.compile(r"(cuda|xpu|npu|mlu|musa):([0-9]+)")
 """A numbered device in torch's notation."""
 
@@ -22,8 +25,10 @@ _NUMBERED = re.compile(r"(cuda|xpu|npu|mlu|musa):([0-9]+)")
 def placed_copies(
     settings: Settings, count: int, commit: str = ""
 ) -> tuple[Mapping[str, Any], ...]:
-    """The arguments of ``count`` copies of a model, each on its own device. Copies of a
-    hub model run the same ``commit``. Empty for one copy, which runs in this process.
+    """Returns the arguments of ``count`` copies of a model, each on its own device.
+
+    All copies of a hub model have the same ``commit``. For a single copy, which runs in
+    this process, the result is empty.
 
     Raises UsageError if the arguments do not allow one device for each copy.
     """
@@ -33,24 +38,24 @@ def placed_copies(
     if not settings.device and settings.device_map != "auto":
         map_argument = f"device_map={settings.device_map}"
         kind = settings.device_map.partition(":")[0]
-        advice = f"leave {map_argument} out"
+        advice = f"leave out {map_argument}"
         if kind in _KINDS:
-            advice = f"write device={kind} in the place of {map_argument}"
+            advice = f"write device={kind} instead of {map_argument}"
         raise UsageError(
-            f"{map_argument} places one copy, {size_argument} runs several; {advice}, "
-            f"or leave out {size_argument}"
+            f"{map_argument} is for one copy, but {size_argument} runs several; "
+            f"{advice}, or leave out {size_argument}"
         )
     kind = settings.device or _usual_device()
     if _NUMBERED.fullmatch(kind):
         device_kind = kind.partition(":")[0]
         raise UsageError(
-            f"device={kind} is one device, {size_argument} needs one for each copy; "
-            f"write device={device_kind}, or leave one of them out"
+            f"device={kind} is one device, but {size_argument} needs a device for each "
+            f"copy; write device={device_kind}, or leave out one of the arguments"
         )
     if kind == "mps":
         raise UsageError(
-            f"{size_argument}: this machine has one accelerator; leave "
-            "data_parallel_size out, or give device=cpu"
+            f"{size_argument}: this machine has only one accelerator; leave out "
+            "data_parallel_size, or set device=cpu"
         )
     copies = []
     for number in range(count):
@@ -69,7 +74,7 @@ def _usual_device() -> str:
 
 
 def check_device(device: str) -> None:
-    """Raise UsageError for a device that this machine does not have."""
+    """Raises UsageError for a device that this machine does not have."""
     match = _NUMBERED.fullmatch(device)
     if match is None:
         return
@@ -80,19 +85,21 @@ def check_device(device: str) -> None:
         return
     if not count:
         raise UsageError(
-            f"device={device}: torch finds no {kind} device on this machine; give "
+            f"device={device}: torch finds no {kind} device on this machine; set "
             "device=cpu"
         )
     last = f"{kind}:{count - 1}"
     raise UsageError(
         f"device={device}: this machine has {count} {kind} devices, the last is "
-        f"{last}; name one of them, or give data_parallel_size={count} at most"
+        f"{last}; name one of them, or set data_parallel_size to at most {count}"
     )
 
 
 def release_memory(error: BaseException) -> None:
-    """Release the memory of an operation that ran out of memory. The error's stack
-    frames hold tensors, and the library caches freed memory."""
+    """Releases the memory of an operation that ran out of memory.
+
+    The error's stack frames keep tensors alive, and the library caches freed memory.
+    """
     torch = sys.modules.get("torch")
     if torch is None:
         return

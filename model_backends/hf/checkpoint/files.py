@@ -1,4 +1,4 @@
-"""A model's folder and small files, read as JSON: no torch, no code of the model."""
+"""Finds a model's folder and reads its small files. Neither torch nor its code runs."""
 
 from __future__ import annotations
 
@@ -21,16 +21,19 @@ from mmeval.model_backends.hf.settings import DEFAULT_MODEL, Settings
 from mmeval.records import DIGEST_CHARS
 
 TINY = "tiny"
-"""``pretrained=tiny`` is a model built on this machine to test an installation; its
-scores mean nothing."""
+"""The value of ``pretrained`` for a model that is built on this machine.
+
+It tests an installation. Its scores mean nothing.
+"""
 
 MODEL_INDEX, PIPELINE_INDEX = "config.json", "model_index.json"
-"""The files that identify a folder as a model of transformers or a pipeline of
-diffusers."""
+"""The files that identify a model of transformers and a pipeline of diffusers."""
 
 SMALL_FILES = ("*.json", "*.jinja", "*.txt", "*.model", "*.py")
-"""Files that describe a model: configuration, vocabulary, chat template, code. All
-others are weights."""
+"""Files that describe a model: configuration, vocabulary, chat template, code.
+
+All other files are weights.
+"""
 SMALL_SUFFIXES = tuple(pattern.removeprefix("*") for pattern in SMALL_FILES)
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt")
 OTHER_WEIGHTS = (
@@ -48,24 +51,29 @@ OTHER_WEIGHTS = (
     "consolidated*",
     "optimizer.*",
 )
-"""The same weights for other libraries, which repositories often hold, and training
-states."""
+"""Files that are not fetched: training states, and weights for other libraries.
+
+Repositories often contain the same weights for several libraries.
+"""
 _PART = re.compile(r"(-[0-9]+-of-[0-9]+)?\.(safetensors|bin)$")
 
 WHOLE_BYTES = 1 << 30
-"""Weights up to this total size are hashed completely. Of larger ones, the first
-``SAMPLE_BYTES`` of every ``SAMPLE_STEP`` bytes are hashed."""
+"""Weights up to this total size are hashed completely.
+
+If they are larger, the first ``SAMPLE_BYTES`` of every ``SAMPLE_STEP`` bytes are
+hashed.
+"""
 SAMPLE_STEP = 4 << 20
 SAMPLE_BYTES = 4096
 
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """A model's folder: a user's folder (``commit`` is empty), or a snapshot of the
-    hub, whose weights may not be fetched yet.
+    """A model's folder: a user's folder, or a snapshot of a hub model.
 
-    ``name`` is the hub's name, or the folder's name without its path. ``version`` is
-    the version of the builder, for a model built on this machine.
+    ``commit`` is empty for a user's folder. The weights of a snapshot may not be
+    fetched yet. ``name`` is the name on the hub, or the folder's name without its path.
+    ``version`` is the version of the builder for a model built on this machine.
     """
 
     name: str
@@ -75,8 +83,10 @@ class ModelFiles:
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
-        """``config.json``. Raises MissingDataError if it is missing, UsageError if it
-        is not a JSON object."""
+        """The content of ``config.json``.
+
+        Raises MissingDataError if it is missing, UsageError if it is not a JSON object.
+        """
         return self.json(MODEL_INDEX, required=True)
 
     @property
@@ -89,8 +99,11 @@ class ModelFiles:
         *,
         required: bool = False,
     ) -> Mapping[str, Any]:
-        """A JSON file of the model; empty if it is missing and not ``required``. Raises
-        as ``config`` does."""
+        """Returns the content of a JSON file of the model.
+
+        Returns an empty mapping if it is missing and not ``required``. Raises the same
+        errors as ``config``.
+        """
         path = self.folder / name
         if not path.is_file():
             if required:
@@ -102,22 +115,23 @@ class ModelFiles:
             content = json.loads(path.read_text("utf-8"))
         except (OSError, ValueError, RecursionError) as error:
             raise UsageError(
-                f"{path}: it cannot be read ({error}); fetch the model again"
+                f"{path}: cannot read this file ({error}); fetch the model again"
             ) from None
         if not isinstance(content, dict):
             raise UsageError(
-                f"{path}: a JSON object is expected; fetch the model again"
+                f"{path}: this file is not a JSON object; fetch the model again"
             )
         return content
 
     @cached_property
     def fingerprint(self) -> str:
-        """A text that changes with the model: the commit of a snapshot, the builder's
-        version, or a digest of a folder's files.
+        """A string that changes with the model.
 
-        The digest covers names, sizes and bytes. Of weights above a gigabyte in total,
-        evenly spread parts of each file are hashed, including its head. A built model
-        has no digest, because machines differ in the last digits of its weights.
+        It is the commit of a snapshot, the builder's version, or a digest of a folder's
+        files. The digest covers names, sizes and bytes. If weights are larger than a
+        gigabyte in total, only parts of each file are hashed: its head and further
+        parts at equal distances. A built model has no digest, because the last digits
+        of its weights differ between machines.
         """
         if self.commit or self.version:
             return self.commit or self.version
@@ -144,15 +158,19 @@ class ModelFiles:
 
     @property
     def components(self) -> frozenset[str]:
-        """The folders of a pipeline's parts. A repository may hold other folders
-        too."""
+        """The folders of a pipeline's parts.
+
+        A repository may hold other folders too.
+        """
         index = self.json(PIPELINE_INDEX)
         lists = [name for name, made_of in index.items() if isinstance(made_of, list)]
         return frozenset(name for name in lists if name[:1] != "_")
 
     def fetch_weights(self) -> None:
-        """Fetch the missing files of a hub model. Raises MissingDataError if weights
-        are still missing."""
+        """Fetches the missing files of a hub model.
+
+        Raises MissingDataError if weights are still missing.
+        """
         if not self.commit:
             return
         names = hub.file_names(self.name, self.commit, kind="model")
@@ -166,13 +184,15 @@ class ModelFiles:
         missing = self._missing_weights()
         if missing:
             raise MissingDataError(
-                f"{self.name} at {self.commit}: {missing} in the files from the hub; "
-                "check the name, or run again with access to the hub"
+                f"{self.name} at {self.commit}: there are {missing} in the files from "
+                "the hub; check the name, or run again with access to the hub"
             )
 
     def _missing_weights(self) -> str:
-        """The missing weights of the model or of a part, also those that an index
-        lists; empty if complete."""
+        """Returns a phrase about missing weights, or an empty string without any.
+
+        The weights of each part are checked, and the files that an index lists.
+        """
         files = [path for path in self.folder.rglob("*") if path.is_file()]
         names = {path.relative_to(self.folder).as_posix() for path in files}
         weights = {posixpath.dirname(name) for name in names if name.endswith(WEIGHTS)}
@@ -198,8 +218,10 @@ class ModelFiles:
 
 
 def find_model(settings: Settings) -> ModelFiles:
-    """Find a user's model: ``tiny``, a folder or a hub name. Raises as ``find_files``
-    does."""
+    """Finds the model of the settings: ``tiny``, a folder or a hub model.
+
+    Raises the same errors as ``find_files``.
+    """
     if settings.pretrained == TINY:
         from mmeval.model_backends.hf.embedded.tiny import VERSION, tiny_model
 
@@ -222,11 +244,12 @@ def find_files(
     *,
     index: str = MODEL_INDEX,
 ) -> ModelFiles:
-    """Find a model's folder, or fetch the small files of a hub model. ``index`` is the
-    file that identifies it.
+    """Finds a model's folder, or fetches the small files of a hub model.
+
+    ``index`` is the file that identifies a model.
 
     Raises MissingDataError for a model that is neither a folder nor on the hub, or has
-    no ``index``; UsageError for a revision of a folder.
+    no ``index``. Raises UsageError for a revision of a folder.
     """
     folder = Path(pretrained)
     with contextlib.suppress(RuntimeError):  # "~user" of an unknown user
@@ -235,21 +258,21 @@ def find_files(
         if revision != "main":
             raise UsageError(
                 f"revision={revision}: pretrained={pretrained} is a folder, which has "
-                "no revisions; leave revision out"
+                "no revisions; leave out revision"
             )
         files = ModelFiles(folder.resolve().name, folder)
         files.json(index, required=True)
         return files
     if pretrained.startswith((".", "/", "~")) or pretrained.count("/") > 1:
         raise MissingDataError(
-            f"pretrained={pretrained} does not exist; give a folder with {index} and "
+            f"pretrained={pretrained} does not exist; name a folder with {index} and "
             "weights"
         )
     try:
         snapshot = hub.snapshot(pretrained, revision, kind="model", only=SMALL_FILES)
     except MissingDataError as error:
         raise MissingDataError(
-            f"{sentence(error)} There is no folder of that name either"
+            f"{sentence(error)} A folder of that name does not exist either"
         ) from None
     files = ModelFiles(pretrained, snapshot, commit=snapshot.name)
     files.json(index, required=True)
@@ -260,8 +283,11 @@ def unneeded(
     names: Sequence[str],
     components: Set[str] = frozenset(),
 ) -> list[str]:
-    """Patterns of files that are not fetched: the same weights in another format or
-    precision, and weights outside of a pipeline's ``components``."""
+    """Returns patterns of files that are not fetched.
+
+    These are the same weights in another format or precision, and weights outside of a
+    pipeline's ``components``.
+    """
     excluded = set(_duplicates(names))
     if PIPELINE_INDEX in names:
         for name in names:
@@ -272,8 +298,11 @@ def unneeded(
 
 
 def _duplicates(names: Sequence[str]) -> Iterator[str]:
-    """Duplicate weights: torch's older format next to safetensors, and variants
-    (``model.fp16.safetensors``) next to their original."""
+    """Yields duplicate weights.
+
+    These are files in torch's older format if safetensors exist, and variants
+    (``model.fp16.safetensors``) if the original exists.
+    """
     weights = [name for name in names if name.endswith((".safetensors", ".bin"))]
     stems = {name: _PART.sub("", name) for name in weights}
     safe = {posixpath.dirname(name) for name in stems if name.endswith(".safetensors")}
@@ -290,9 +319,9 @@ def _advice_for(folder: Path) -> str:
         return "this is a pipeline of diffusers: run it with --model diffusers"
     if (folder / "adapter_config.json").is_file():
         return (
-            "this is an adapter of PEFT: merge it into its base model first, and give "
+            "this is an adapter of PEFT: merge it into its base model first, and name "
             "the merged folder"
         )
     if (folder / MODEL_INDEX).is_file():
         return "this is a model of transformers: run it with --model hf"
-    return "give a folder written by save_pretrained, or a name of the hub"
+    return "name a folder written by save_pretrained, or a model on the hub"

@@ -31,13 +31,13 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
 
 
 def load_processor(files: ModelFiles, settings: Settings) -> Any:
-    """Load the model's processor, or a text model's tokenizer.
+    """Loads the model's processor, or a text model's tokenizer.
 
     Padding is on the left, and there is a padding token. Without torchvision, a
     processor is loaded without its video part. ``settings.chat_template`` replaces the
     model's template. The result is ``Any``, because each model has its own class.
 
-    Raises UsageError for unusable files, MissingError for packages to install.
+    Raises UsageError for unusable files, and MissingError for missing packages.
     """
     need("torch", "hf")
     transformers = need("transformers", "hf")
@@ -56,8 +56,8 @@ def load_processor(files: ModelFiles, settings: Settings) -> Any:
     tokenizer = tokenizer_of(processor)
     if not hasattr(tokenizer, "padding_side"):
         raise UsageError(
-            f"{files.folder} has no tokenizer (tokenizer.json), which a chat model "
-            "needs; fetch the model again"
+            f"{files.folder}: the tokenizer of the chat model is missing "
+            "(tokenizer.json); fetch the model again"
         )
     tokenizer.padding_side = "left"
     if tokenizer.pad_token is None:
@@ -72,14 +72,14 @@ def load_weights(
     settings: Settings,
     model_class: Any = None,
 ) -> Any:
-    """Load the model on its device, in its dtype and in evaluation mode.
+    """Loads the model on its device, in its dtype and in evaluation mode.
 
     ``model_class`` is a class of the library with ``from_pretrained``. Without it, an
     automatic class is chosen. The result is ``Any``, because each model has its own
     class.
 
     Raises MissingDataError for missing or truncated weights, UsageError for an
-    unsupported model or setting, MissingError for packages to install.
+    unsupported model or setting, and MissingError for missing packages.
     """
     need("torch", "hf")
     need("transformers", "hf")
@@ -96,13 +96,13 @@ def load_weights(
             device_map=settings.device or settings.device_map,
             trust_remote_code=settings.trust_remote_code,
             local_files_only=True,
-            # missing and mismatched weights are reported by name below, because the
-            # library's own message has no names
+            # the library's message does not name missing and mismatched weights, so
+            # they are reported below
             output_loading_info=True,
             ignore_mismatched_sizes=True,
             **options,
         )
-    # The library would fill missing weights with random numbers.
+    # the library fills missing weights with random numbers
     missing = gaps(loading_info)
     if missing:
         raise MissingDataError(
@@ -113,12 +113,12 @@ def load_weights(
 
 
 def tokenizer_of(processor: Any) -> Any:
-    """The tokenizer of a processor, which may be a tokenizer itself."""
+    """Returns the tokenizer of a processor, which may be a tokenizer itself."""
     return getattr(processor, "tokenizer", processor)
 
 
 def part_for(processor: Any, kind: str) -> Any:
-    """The part of a processor for one kind of media; None if it has none."""
+    """Returns the part of a processor for one kind of media, or None without one."""
     for name in _PARTS[kind]:
         part = getattr(processor, name, None)
         if part is not None:
@@ -127,14 +127,19 @@ def part_for(processor: Any, kind: str) -> Any:
 
 
 def without_torchvision() -> bool:
-    """True if torchvision, which reads videos, is not installed. Imports nothing."""
+    """Returns True if torchvision, which reads videos, is not installed.
+
+    Imports nothing.
+    """
     return importlib.util.find_spec(TORCHVISION) is None
 
 
 def general_class(files: ModelFiles, settings: Settings) -> Any:
-    """The library's automatic class for this type of model; a multimodal one if
-    possible. Some models with sound input (Audio Flamingo 3) are registered only with
-    the sequence-to-sequence class."""
+    """Returns the library's automatic class for this type of model.
+
+    Multimodal classes come first. Some models with sound input (Audio Flamingo 3) are
+    registered only with the sequence-to-sequence class.
+    """
     import transformers
 
     config = transformers.AutoConfig.from_pretrained(
@@ -156,7 +161,7 @@ def general_class(files: ModelFiles, settings: Settings) -> Any:
 
 
 def use_deterministic_algorithms() -> None:
-    """Make torch use only deterministic algorithms."""
+    """Makes torch use only deterministic algorithms."""
     import torch
 
     # cuBLAS needs this variable, and reads it at its first use
@@ -171,7 +176,7 @@ def loading(
     what: str,
     settings: Settings,
 ) -> Iterator[None]:
-    """Turn any error of the library's loading into one message with a fix."""
+    """Converts any error while the library loads to one message with a fix."""
     try:
         yield
     except MmevalError:
@@ -180,13 +185,13 @@ def loading(
     except (Exception, SystemExit) as error:
         kind, how_to_fix = _how_to_fix(files, settings, error)
         raise kind(
-            f"{files.name}: {what} cannot be loaded ({in_a_line(error)}); {how_to_fix}"
+            f"{files.name}: cannot load {what} ({in_a_line(error)}); {how_to_fix}"
         ) from error
 
 
 @contextlib.contextmanager
 def quietly() -> Iterator[None]:
-    """Switch off the library's progress bars, because the run has its own."""
+    """Turns off the library's progress bars, because the run shows its own."""
     from transformers.utils import logging as library
 
     shown = library.is_progress_bar_enabled()
@@ -216,7 +221,7 @@ def _processor(
     except ValueError as error:
         if "Unrecognized processing class" not in str(error):
             raise
-        # an error of the tokenizer states the actual reason
+        # loading only the tokenizer raises an error with the actual reason
         return transformers.AutoTokenizer.from_pretrained(files.folder, **options)
 
 
@@ -232,7 +237,7 @@ _DAMAGED = (
 def _how_to_fix(
     files: ModelFiles, settings: Settings, error: BaseException
 ) -> tuple[type[MmevalError], str]:
-    """The error type for a failure of the library, and how to fix it."""
+    """Returns the error type for a failure of the library, and how to fix it."""
     message = f"{type(error).__name__}: {error}".lower()
     device = settings.device or settings.device_map
     model_type = files.json("config.json").get("model_type")
@@ -241,15 +246,15 @@ def _how_to_fix(
     is_damaged = any(words in message for words in _DAMAGED)
     if is_out_of_memory(error):
         how_to_fix = (
-            "memory is insufficient: give dtype=bfloat16, device_map=auto, or a "
-            "smaller model"
+            "there is not enough memory: set dtype=bfloat16 or device_map=auto, or "
+            "use a smaller model"
         )
     elif isinstance(error, ImportError):
         error_type = MissingError
         how_to_fix = "install the missing package, then run again"
     elif "trust_remote_code" in message:
         how_to_fix = (
-            "it comes with its own code: read the code, then give "
+            "the model comes with its own code: read the code, then set "
             "trust_remote_code=true to run it"
         )
     elif "does not recognize this architecture" in message:
@@ -259,8 +264,8 @@ def _how_to_fix(
         )
     elif "unrecognized configuration class" in message:
         how_to_fix = (
-            f"the library has no such class for the type {model_type!r}: give another "
-            "model, or name another adapter"
+            f"the library has no suitable class for the type {model_type!r}: name "
+            "another model or another adapter"
         )
     elif is_damaged or isinstance(error, EOFError | OSError):
         error_type = MissingDataError

@@ -24,15 +24,16 @@ _NAMED_IN = (
 
 
 def processor_without_video(files: ModelFiles, options: Mapping[str, Any]) -> Any:
-    """The model's processor with None as its video part. ``options`` are arguments of
-    ``from_pretrained``.
+    """Returns the model's processor with None as its video part.
+
+    ``options`` are arguments of ``from_pretrained``.
 
     Raises UsageError if the class of the processor is unknown.
     """
     import transformers
     from transformers.models.auto import processing_auto as registry
 
-    # named by the model's files, else the library's class for the model type
+    # the model's files name the class; otherwise the library knows it by model type
     name = ""
     for file in _NAMED_IN:
         name = name or str(files.json(file).get("processor_class", ""))
@@ -42,7 +43,7 @@ def processor_without_video(files: ModelFiles, options: Mapping[str, Any]) -> An
     part_names = [name for name in attributes if name != _VIDEO]
     if processor_class is None or not _LOADERS.keys() >= set(part_names):
         raise UsageError(
-            f"{files.name}: its processor needs torchvision; run: pip install "
+            f"{files.name}: the processor needs torchvision; run: pip install "
             "torchvision"
         )
     parts = {}
@@ -62,7 +63,7 @@ def processor_without_video(files: ModelFiles, options: Mapping[str, Any]) -> An
 
 @cache
 def _videoless(processor_class: Any) -> Any:
-    """A subclass whose constructor accepts None as the video part."""
+    """Returns a subclass whose constructor accepts None as the video part."""
 
     def check(self: Any, name: str, part: Any) -> Any:
         if name == _VIDEO:

@@ -1,1 +1,1 @@
-"""Prompts for a model: messages, templates, rows and tensors."""
+"""Prepares prompts for a model: messages, templates, rows and tensors."""

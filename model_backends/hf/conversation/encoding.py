@@ -11,7 +11,7 @@ from mmeval.model_backends.hf.conversation.rows import Encoded, Row
 
 
 def encode_rows(processor: Any, rows: Sequence[Row]) -> Encoded:
-    """Encode the prompts of rows. Errors of the processor are raised unchanged."""
+    """Encodes the prompts of rows. Errors of the processor are raised unchanged."""
     texts = [row.text for row in rows]
     tokenizer = tokenizer_of(processor)
     if processor is tokenizer:  # the template writes the opening tokens itself
@@ -33,7 +33,7 @@ def encode_rows(processor: Any, rows: Sequence[Row]) -> Encoded:
         metadata = []
         for video in videos:
             count, height, width, _ = video.frames.shape
-            # metadata in the library's form, for frames that are already chosen
+            # metadata in the library's form, because the frames are already chosen
             metadata.append(
                 {
                     "total_num_frames": count,
@@ -50,21 +50,24 @@ def encode_rows(processor: Any, rows: Sequence[Row]) -> Encoded:
     if sounds:
         arguments["audio"] = sounds
         arguments["sampling_rate"] = part_for(processor, "audio").sampling_rate
-        # Padding applies to the texts only: some processors pad a sound to a fixed
-        # length, and the model fails without it.
+        # only the texts are padded here: some processors pad a sound to a fixed length,
+        # and the model fails without that length
         padding = {name: arguments.pop(name) for name in ("padding", "padding_side")}
         arguments["text_kwargs"] = padding
     return dict(processor(text=texts, **arguments))
 
 
 def prompt_lengths(encoded: Encoded) -> list[int]:
-    """The number of tokens in each row, with media, without padding."""
+    """Returns the number of tokens in each row, including media but not padding."""
     lengths: list[int] = encoded["attention_mask"].sum(dim=1).tolist()
     return lengths
 
 
 def placed(encoded: Encoded, model: Any) -> Encoded:
-    """Move tensors to the model's device, and media to its dtype. Other values stay."""
+    """Moves tensors to the model's device, and converts media to its dtype.
+
+    Other values are not changed.
+    """
     import torch
 
     moved: dict[str, Any] = {}
@@ -79,6 +82,8 @@ def placed(encoded: Encoded, model: Any) -> Encoded:
 
 
 def _padding_arguments() -> dict[str, Any]:
-    """The arguments for padding: a new dict each time, because the library changes
-    it."""
+    """Returns the arguments for padding.
+
+    Each call returns a new dict, because the library changes it.
+    """
     return {"padding": True, "padding_side": "left", "return_tensors": "pt"}

@@ -1,4 +1,4 @@
-"""Control tokens in the text of a prompt: they must stay plain text."""
+"""Keeps control tokens in the text of a prompt from acting as control tokens."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 BREAKS = ("\u200b", " ")
-"""Characters to insert after the first character of a control token: a zero-width
-space, or a space for tokenizers that drop the first one."""
+"""Characters to insert after the first character of a control token.
+
+The first choice is a zero-width space. A space is for tokenizers that drop it.
+"""
 _TRIED = 64
 
 
 class Literals:
     """The control tokens of a tokenizer.
 
-    ``survives`` is True if a text still holds the control token for the tokenizer. It
-    decides which break is used.
+    ``survives(text, token)`` returns True if the tokenizer still finds the control
+    token in the text. It decides which of ``BREAKS`` is used.
     """
 
     def __init__(
@@ -40,8 +42,10 @@ class Literals:
                 break
 
     def neutral(self, text: str) -> tuple[str, tuple[str, ...]]:
-        """The text with broken control tokens, and the tokens that it held, once
-        each."""
+        """Breaks the control tokens in a text.
+
+        Returns the new text and the control tokens, each once.
+        """
         pieces: list[str] = []
         tokens: dict[str, None] = {}
         copied_to = 0
@@ -55,7 +59,7 @@ class Literals:
         return "".join((*pieces, text[copied_to:])), tuple(tokens)
 
     def _token_at(self, text: str, start: int) -> str | None:
-        """The longest control token that starts at an offset; None without one."""
+        """Returns the longest control token that starts at an offset, or None."""
         lengths = self._lengths.get(text[start], ())
         for length in sorted(lengths, reverse=True):
             candidate = text[start : start + length]
@@ -69,14 +73,16 @@ def _broken(token: str, separator: str) -> str:
 
 
 def _is_control(token: str) -> bool:
-    """True unless a special token is a plain word or blank: those may be special
-    too."""
+    """Returns True unless a special token is a plain word or whitespace.
+
+    Some tokenizers mark words and whitespace as special too.
+    """
     is_word = token.strip("▁Ġ ").isalnum()
     return len(token) >= 3 and not token.isspace() and not is_word
 
 
 def literals_of(processor: Any) -> Literals:
-    """A processor's control tokens: special tokens and placeholders of media."""
+    """Returns the control tokens of a processor: special tokens and placeholders."""
     tokenizer = getattr(processor, "tokenizer", processor)
     added = getattr(tokenizer, "added_tokens_decoder", {}).values()
     names = set(tokenizer.all_special_tokens)

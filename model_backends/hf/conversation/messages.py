@@ -1,5 +1,8 @@
-"""Messages for a processor: texts and decoded media, in order. Media are objects, not
-URLs: the library drops unknown items silently, and would fetch a URL itself."""
+"""Converts messages for a processor: texts and decoded media, in order.
+
+Media are objects, not URLs, because the library would fetch a URL itself. It drops
+unknown items without a message.
+"""
 
 from __future__ import annotations
 
@@ -18,23 +21,27 @@ from mmeval.records import Message, Request
 from mmeval.system.wording import listed
 
 Item: TypeAlias = dict[str, Any]
-"""``{"type": "text", "text": str}`` or ``{"type": "image", "image": object}``, likewise
-for audio and video. ``Any``: the objects are those of PIL and numpy."""
+"""An item such as ``{"type": "text", "text": str}``.
+
+For media it is ``{"type": "image", "image": object}``, and the same for audio and
+video. The objects are ``Any``, because they belong to PIL and numpy.
+"""
 
 MIN_SIDE = 4
 """Minimum side in pixels. Processors mistake a shorter side for the channels."""
 MIN_SECONDS = 0.1
-"""Minimum duration. Some feature extractors return no frame for a shorter sound."""
+"""Minimum duration in seconds. Some feature extractors find no frame in less."""
 VIDEO_FRAMES = 16
 """Number of frames that are sampled evenly from a video."""
 
 
 @dataclass(frozen=True, eq=False)
 class InputSpec:
-    """The kinds that a model takes, and the form of its media.
+    """The input kinds of a model, and the required form of its media.
 
     ``sound_rate`` is in Hz, ``longest_sound`` in seconds (0: unknown), ``least_side``
-    in pixels. ``reader`` makes an item of a kind and a medium, instead of decoding it.
+    in pixels. ``reader(kind, medium)`` returns the item for a medium that must not be
+    decoded.
     """
 
     kinds: frozenset[PartKind]
@@ -49,8 +56,10 @@ class InputSpec:
     def of(
         cls, processor: Any, kinds: frozenset[PartKind], literals: Literals
     ) -> InputSpec:
-        """The specification from a processor's settings. Raises UsageError for kinds
-        that it cannot read."""
+        """Returns the specification from a processor's settings.
+
+        Raises UsageError for kinds that it cannot read.
+        """
         unreadable = []
         for kind in sorted(kinds - {"text", "code"}):
             if kind not in _DECODERS or not part_for(processor, kind):
@@ -58,8 +67,8 @@ class InputSpec:
         if unreadable:
             raise UsageError(
                 "inputs: this model's processor cannot read "
-                f"{' or '.join(unreadable)} (videos need torchvision); leave it out, "
-                "or convert it with convert=..."
+                f"{' or '.join(unreadable)} (videos need torchvision); remove it from "
+                "inputs, or convert it with convert=..."
             )
         pictures, sounds = part_for(processor, "image"), part_for(processor, "audio")
         side = 0
@@ -74,8 +83,10 @@ class InputSpec:
 
 @dataclass(frozen=True, eq=False)
 class VideoFrames:
-    """A video for a model: uint8 frames (n, height, width, 3) at ``rate`` per
-    second."""
+    """A video for a model.
+
+    ``frames`` are uint8 of shape (n, height, width, 3), at ``rate`` frames per second.
+    """
 
     frames: Any
     rate: float
@@ -83,15 +94,19 @@ class VideoFrames:
 
 @dataclass(frozen=True, eq=False)
 class Chat:
-    """A conversation. Each message has a ``role`` and a list of items as
-    ``content``."""
+    """A conversation.
+
+    Each message has a ``role`` and a list of items as ``content``.
+    """
 
     messages: tuple[Mapping[str, Any], ...]
     warnings: tuple[str, ...] = ()
 
     def objects(self, kind: str) -> list[Any]:
-        """The pictures (``image``), sounds (``audio``) or videos (``video``) of all
-        messages, in order."""
+        """Returns the media of one kind in all messages, in order.
+
+        ``kind`` is ``image``, ``audio`` or ``video``.
+        """
         objects = []
         for message in self.messages:
             objects += [
@@ -101,7 +116,7 @@ class Chat:
 
 
 def to_chat(request: Request, input_spec: InputSpec) -> Chat:
-    """The conversation of a request.
+    """Converts the messages of a request to a conversation.
 
     Raises RowError for an unsupported or damaged part, and for an empty prompt.
     """
@@ -117,8 +132,8 @@ def to_chat(request: Request, input_spec: InputSpec) -> Chat:
     if is_empty:
         raise RowError(
             "bad_request",
-            "the prompt is empty: it holds neither text nor media; check the sample's "
-            "input",
+            "the prompt is empty: it contains neither text nor media; check the "
+            "sample's input",
         )
     return Chat(tuple(messages), tuple(dict.fromkeys(writer.warnings)))
 
@@ -131,8 +146,11 @@ class _ItemWriter:
         self.warnings: list[str] = []
 
     def items(self, message: Message) -> list[Item]:
-        """The items of a message. Neighbouring texts are joined, or templates would put
-        separators between them."""
+        """Returns the items of a message.
+
+        Neighbouring texts are joined, because some templates put separators between
+        them.
+        """
         items: list[Item] = []
         for part in message.content.parts:
             if part.media is not None:
@@ -149,7 +167,7 @@ class _ItemWriter:
             )
             if control_tokens:
                 self.warnings.append(
-                    "control tokens in the text were turned into plain text: "
+                    "control tokens in the text were converted to plain text: "
                     f"{listed(control_tokens, 3)}"
                 )
         return items or [{"type": "text", "text": ""}]
@@ -158,7 +176,7 @@ class _ItemWriter:
         reader = self._input_spec.reader
         is_readable = reader is not None or part.kind in _DECODERS
         if part.kind not in self._input_spec.kinds or not is_readable:
-            raise RowError("unsupported", f"this model does not take {part.kind}")
+            raise RowError("unsupported", f"this model does not support {part.kind}")
         try:
             if reader is not None:
                 content = reader(part.kind, media)
@@ -175,7 +193,7 @@ class _ItemWriter:
             ) from None
 
     def _picture(self, media: Media) -> Any:
-        """An RGB picture of PIL. Transparent pixels become white."""
+        """Returns a medium as an RGB image of PIL. Transparent pixels become white."""
         picture = image(media, limits=self._input_spec.limits)
         if picture.mode == "RGBA":
             from PIL import Image
@@ -198,15 +216,15 @@ class _ItemWriter:
         return picture.resize(size, 0)  # 0: nearest neighbour, which adds no colours
 
     def _sound(self, media: Media) -> Any:
-        """Float32 samples of shape (n,), one channel at the model's rate."""
+        """Returns float32 samples of shape (n,): one channel at the model's rate."""
         import numpy
 
         sound = audio(media, limits=self._input_spec.limits)
         rate, longest = self._input_spec.sound_rate, self._input_spec.longest_sound
         if longest and sound.seconds > longest:
             self.warnings.append(
-                f"a sound is {sound.seconds:.1f} s long; this model may hear only its "
-                f"first {longest:.0f} s"
+                f"a sound is {sound.seconds:.1f} s long, but this model may process "
+                f"only the first {longest:.0f} s"
             )
         mono = sound.samples.mean(axis=1, dtype=numpy.float32)
         if sound.rate != rate:
@@ -223,7 +241,7 @@ class _ItemWriter:
         return numpy.ascontiguousarray(mono, dtype=numpy.float32)
 
     def _video(self, media: Media) -> VideoFrames:
-        """Frames sampled evenly from a video, all of one size, without its sound."""
+        """Samples frames evenly from a video. All frames have one size."""
         import numpy
         from PIL import Image
 
@@ -246,8 +264,10 @@ _DECODERS: Mapping[str, Any] = {
 
 
 def words_of(part: Part) -> str:
-    """The text of a part without a medium. Empty for hidden reasoning; the
-    placeholder's text for a missing medium."""
+    """Returns the text of a part without a medium.
+
+    It is empty for hidden reasoning. For a missing medium, it is the placeholder.
+    """
     if part.kind == "reasoning":
         return ""
     return part.raw if part.text is None else part.text

@@ -11,8 +11,10 @@ from mmeval.model_backends.hf.conversation.messages import Chat
 from mmeval.records import FinishReason, Request
 
 Encoded: TypeAlias = Mapping[str, Any]
-"""The arguments of ``model.generate``, by the processor's names (``input_ids``,
-``pixel_values`` ...). Tensors are ``Any`` here."""
+"""The arguments of ``model.generate``, by the processor's names.
+
+Such names are ``input_ids`` and ``pixel_values``. Tensors are ``Any`` here.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +25,7 @@ class Row:
     request: Request
     chat: Chat
     text: str
-    """The complete prompt as written by the chat template, with placeholders of
+    """The complete prompt as the chat template writes it, with placeholders for
     media."""
     warnings: tuple[str, ...] = ()
 
@@ -40,8 +42,10 @@ class TokenStream:
 
 @dataclass(frozen=True)
 class RowAnswer:
-    """An answer's parts. ``finish_reason`` overrides that of the token stream if it is
-    not None."""
+    """An answer's parts.
+
+    If ``finish_reason`` is set, it overrides the finish reason of the token stream.
+    """
 
     parts: tuple[Part, ...]
     warnings: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from mmeval.errors import UsageError
 
 
 class GenerationTag(Extension):
-    """The tag ``{% generation %}``, with which the library marks the model's text."""
+    """The tag ``{% generation %}``, which marks the model's text for the library."""
 
     tags = {"generation"}  # a class variable in Jinja's API  # noqa: RUF012
 
@@ -20,11 +20,14 @@ class GenerationTag(Extension):
 
 
 def check_syntax(source: str, what: str) -> None:
-    """Raise UsageError, with the line, for a text that is not Jinja. ``what`` begins
-    the message: ``chat_template=FILE``."""
+    """Raises UsageError, with the line, for a text that is not Jinja.
+
+    The message begins with ``what``, such as ``chat_template=FILE``.
+    """
     try:
         Environment(extensions=[GenerationTag, "jinja2.ext.loopcontrols"]).parse(source)
     except TemplateSyntaxError as error:
         raise UsageError(
-            f"{what}:{error.lineno}: it is not a chat template (Jinja): {error.message}"
+            f"{what}:{error.lineno}: this is not a chat template (Jinja): "
+            f"{error.message}"
         ) from None

@@ -1,9 +1,9 @@
-"""Chat templates: write a conversation as the model's text, and check for omissions.
+"""Writes a conversation with a model's chat template, and checks that it is complete.
 
-A template is a program that comes with the model. Many templates silently drop parts
-that they do not support (a system message, a picture in an answer, a second text). So
-each conversation is checked: its words must occur in the text in order, and removing
-any part must change the text.
+A template is a program that comes with the model. Many templates drop parts that they
+do not support, without a message (a system message, a picture in an answer, a second
+text). Therefore each conversation is checked: its words must occur in the text in
+order, and removing any part must change the text.
 """
 
 from __future__ import annotations
@@ -23,18 +23,23 @@ from mmeval.model_backends.hf.failures import RowError, in_a_line
 _log = logging.getLogger(__name__)
 
 Turn: TypeAlias = Mapping[str, Any]
-"""A message with ``role`` and ``content``: a list of items, or a text for some
-templates."""
+"""A message with ``role`` and ``content``.
+
+The content is a list of items, or a string for some templates.
+"""
 Render: TypeAlias = Callable[[Sequence[Turn]], str]
 Shape: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 """The shape of a conversation: the role and the kinds of items of each message."""
 
 _MARK = "mmevalmark{}x"
-"""The text of a message in a test of a template: a word that no template writes."""
+"""The text of a message that tests a template. No template writes this word."""
 _MARKS = re.compile(_MARK.format("[0-9]+"))
 _SYSTEM_MARK = "mmevalsystem{}x"
-"""The text of a system message in a test. It differs, because some templates write the
-system message before the last question."""
+"""The text of a system message that tests a template.
+
+It differs from other marks, because some templates write the system message before the
+last question.
+"""
 _RESERVED_ARGUMENTS = ("messages", "add_generation_prompt")
 """Template variables that the user cannot set."""
 _LISTED = re.compile(r"""\{["']type["'] *: *["'](text|image|audio|video)["']""")
@@ -42,8 +47,10 @@ _LISTED = re.compile(r"""\{["']type["'] *: *["'](text|image|audio|video)["']""")
 
 
 class ChatTemplate:
-    """A template and its known faults. ``render`` writes a complete conversation and
-    the opening of the answer."""
+    """A template and its known faults.
+
+    ``render`` writes a complete conversation and the opening of the answer.
+    """
 
     def __init__(self, render: Render) -> None:
         self._render = render
@@ -51,17 +58,17 @@ class ChatTemplate:
         self._faults: dict[Shape, tuple[str, str]] = {}
 
     def text(self, chat: Chat) -> tuple[str, tuple[str, ...]]:
-        """The text of a conversation, and warnings.
+        """Returns the text of a conversation, and warnings.
 
-        Raises RowError ``unsupported`` for a conversation that the template refuses or
-        writes incompletely.
+        Raises RowError ``unsupported`` if the template refuses the conversation or
+        drops parts of it.
         """
         text = self._render_turns(chat.messages)
         if _listed(text, chat.messages):
             raise RowError(
                 "unsupported",
                 "the model's chat template supports only plain texts, not this "
-                "conversation; give a template for lists of items with "
+                "conversation; name a template for lists of items with "
                 "chat_template=FILE",
             )
         dropped, moved = self._fault(chat.messages)
@@ -69,13 +76,13 @@ class ChatTemplate:
         if dropped:
             raise RowError(
                 "unsupported",
-                f"the model's chat template drops {dropped}; give a template that "
+                f"the model's chat template drops {dropped}; name a template that "
                 "keeps it with chat_template=FILE",
             )
         return text, (moved,) if moved else ()
 
     def writes_words(self) -> bool:
-        """True if the template writes the words of a user message."""
+        """Returns True if the template writes the words of a user message."""
         return self._writes_content("user", _items(_MARK)) or self._writes_content(
             "user", _MARK
         )
@@ -84,7 +91,10 @@ class ChatTemplate:
         return self._rendered([self._turn(turn) for turn in turns])
 
     def _rendered(self, turns: Sequence[Turn]) -> str:
-        """Raises RowError ``unsupported`` if the template refuses the turns."""
+        """Renders the turns.
+
+        Raises RowError ``unsupported`` if the template refuses them.
+        """
         try:
             return self._render(turns)
         # the template is a program of the model and may raise any error
@@ -92,16 +102,19 @@ class ChatTemplate:
             raise RowError(
                 "unsupported",
                 "the model's chat template refuses this conversation "
-                f"({in_a_line(error)}); give another with chat_template=FILE",
+                f"({in_a_line(error)}); name another one with chat_template=FILE",
             ) from error
 
     def _turn(self, turn: Turn) -> Turn:
-        """A message with its content as the template needs it: a list or one text."""
+        """Returns a message with content that the template accepts.
+
+        The content is a list of items or a string.
+        """
         items, role = turn["content"], turn["role"]
         if any(item["type"] != "text" for item in items):
             return turn
         if role not in self._plain:
-            # with plain texts only, a list would fail or be written as a literal
+            # a template for plain texts fails on a list, or writes it as a literal
             takes_lists = self._writes_content(role, _items(_MARK))
             self._plain[role] = not takes_lists and self._writes_content(role, _MARK)
         if not self._plain[role]:
@@ -109,8 +122,10 @@ class ChatTemplate:
         return {"role": role, "content": "".join(item["text"] for item in items)}
 
     def _writes_content(self, role: str, content: Any) -> bool:
-        """True if the template writes the words of ``content``, and does not write a
-        list as a literal."""
+        """Returns True if the template writes the words of ``content``.
+
+        A list that is written as a literal does not count.
+        """
         turn: Turn = {"role": role, "content": content}
         turns = [turn]
         if role in ("system", "assistant"):
@@ -125,8 +140,10 @@ class ChatTemplate:
         return _MARK in text and not _LISTED.search(text)
 
     def _fault(self, turns: Sequence[Turn]) -> tuple[str, str]:
-        """What the template drops, and a warning about what it moves, in conversations
-        of this shape. Tested once for each shape."""
+        """Returns the part that the template drops, and a warning about a moved part.
+
+        Each shape of conversations is tested once.
+        """
         roles = [turn["role"] for turn in turns]
         kinds = [tuple(item["type"] for item in turn["content"]) for turn in turns]
         shape = tuple(zip(roles, kinds, strict=True))
@@ -143,7 +160,7 @@ class ChatTemplate:
             for item, kind in enumerate(kinds):
                 try:
                     reduced = self._render_turns(_example(shape, without=(turn, item)))
-                except RowError:  # it fails without the part, so it reads the part
+                except RowError:  # the template fails without the part, so it reads it
                     reduced = ""
                 if reduced == whole:
                     dropped.append(_part_name(role, kinds, item))
@@ -155,7 +172,7 @@ class ChatTemplate:
                     and _texts_before_change(whole, reduced) != texts
                 ):
                     part = _part_name(role, kinds, item)
-                    note = f"the model's chat template moves {part} to another place"
+                    note = f"the model's chat template moves {part} to another position"
         return " and ".join(dropped), note
 
 
@@ -167,8 +184,11 @@ def _example(
     shape: Shape,
     without: tuple[int, int] = (-1, -1),
 ) -> list[Turn]:
-    """A conversation of a shape with marks as texts, without one of its parts. A
-    removed text becomes empty."""
+    """Returns a conversation of a shape with marks as its texts.
+
+    The part at ``without``, a message and an item, is removed. A removed text becomes
+    empty.
+    """
     turns: list[Turn] = []
     marks = 0
     for turn, (role, kinds) in enumerate(shape):
@@ -187,7 +207,10 @@ def _example(
 
 
 def _texts_before_change(whole: str, reduced: str) -> int:
-    """The number of texts, without system messages, before the first difference."""
+    """Returns the number of texts before the first difference.
+
+    System messages do not count.
+    """
     position, end = 0, min(len(whole), len(reduced))
     while position < end and whole[position] == reduced[position]:
         position += 1
@@ -199,8 +222,7 @@ def _part_name(
     kinds: Sequence[str],
     item: int,
 ) -> str:
-    """A part's name, such as ``the system message`` or ``text 2 of the user
-    message``."""
+    """Returns a part's name, such as ``text 2 of the user message``."""
     alike = [place for place, kind in enumerate(kinds) if kind == kinds[item]]
     if kinds[item] == "text" and len(kinds) == 1:
         return f"the {role} message"
@@ -211,7 +233,10 @@ def _part_name(
 
 
 def _listed(text: str, turns: Sequence[Turn]) -> bool:
-    """True if a list of items was written as a literal that no message holds."""
+    """Returns True if a list of items was written as a literal.
+
+    A literal in the text of a message does not count.
+    """
     if not _LISTED.search(text):
         return False
     for turn in turns:
@@ -222,9 +247,11 @@ def _listed(text: str, turns: Sequence[Turn]) -> bool:
 
 
 def _missing_words(turns: Sequence[Turn], text: str) -> str:
-    """A description of the words that the text lacks or has in another order; empty if
-    all are there. A system message may be anywhere, because some templates write it
-    before the last question."""
+    """Describes the words that the text lacks or contains in another order.
+
+    Returns an empty string if all words are there. A system message may be anywhere,
+    because some templates write it before the last question.
+    """
     position = 0
     for turn in turns:
         start = 0 if turn["role"] == "system" else position
@@ -243,7 +270,7 @@ def _missing_words(turns: Sequence[Turn], text: str) -> str:
 def template_of(
     processor: Any, files: ModelFiles, arguments: Mapping[str, Any]
 ) -> ChatTemplate:
-    """The chat template of a processor or tokenizer, with the user's ``arguments``.
+    """Returns the chat template of a processor or tokenizer, with user ``arguments``.
 
     Raises UsageError for a model without a template, and for arguments that the
     template does not read.
@@ -252,20 +279,20 @@ def template_of(
     for holder in (processor, tokenizer_of(processor)):
         template = getattr(holder, "chat_template", None)
         if isinstance(template, Mapping):
-            # of several named templates, the one for plain conversations
+            # the name of the template for plain conversations, if there are several
             template = template.get("default")
         source = source or str(template or "")
     if not source:
         raise UsageError(
-            f"{files.name} has no chat template; give one with chat_template=FILE, or "
-            "choose an instruct model, which usually has one"
+            f"{files.name} has no chat template; name one with chat_template=FILE, or "
+            "choose an instruct model, which usually has a template"
         )
     for name in arguments:
         if name in _RESERVED_ARGUMENTS or not re.search(
             rf"\b{re.escape(name)}\b", source
         ):
             raise UsageError(
-                f"chat_template_args: the model's chat template does not read "
+                f"chat_template_args: the model's chat template does not use "
                 f"{name!r}; leave it out"
             )
 
@@ -282,8 +309,8 @@ def template_of(
     template = ChatTemplate(partial(render, source))
     if not template.writes_words():
         raise UsageError(
-            f"{files.name}: its chat template does not write the words of a user "
-            "message; give another one with chat_template=FILE"
+            f"{files.name}: the chat template does not write the words of a user "
+            "message; name another one with chat_template=FILE"
         )
     timeless = source.replace("strftime_now(", "raise_exception(")
     if (
@@ -291,9 +318,9 @@ def template_of(
         and not ChatTemplate(partial(render, timeless)).writes_words()
     ):
         _log.warning(
-            "%s: its chat template writes today's date into every prompt, so answers "
-            "may differ on another day; most such templates take a fixed date as "
-            "date_string in chat_template_args",
+            "%s: the chat template writes today's date into every prompt, so answers "
+            "may differ on another day; for most such templates, chat_template_args "
+            "can set a fixed date as date_string",
             files.name,
         )
     return template

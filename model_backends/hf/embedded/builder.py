@@ -1,9 +1,8 @@
-"""Builds the embedded model: random weights that write text, pictures, sounds and code
-in one stream.
+"""Builds the embedded model, which writes text, media and code in one stream.
 
-Its folder holds three models of the library: a transformer of one layer that writes all
-tokens, ``pictures``, which decodes picture codes, and ``sounds``, which decodes sound
-codes. Nothing is trained. The phrases and codes depend on the random weights, the
+Its folder contains three models of the library with random weights. A transformer of
+one layer writes all tokens, ``pictures`` decodes picture codes, and ``sounds`` decodes
+sound codes. Nothing is trained. The phrases and codes depend on the random weights, the
 prompt, and the seed of the request. The adapter
 (:mod:`mmeval.model_backends.hf.adapters.tiny`) keeps the kinds in the order of the
 request.
@@ -20,7 +19,7 @@ from mmeval.media import PartKind
 from mmeval.system import need
 
 ADAPTER_KEY = "mmeval_adapter"
-"""The key in a model's ``config.json`` that names its adapter, if its type does not."""
+"""The key in ``config.json`` that names an adapter different from the model's type."""
 
 MEDIA: tuple[PartKind, ...] = ("image", "audio", "video", "document", "3d")
 """The kinds with their own codes. The model reads all of them, and writes the first
@@ -28,7 +27,7 @@ two."""
 CODES: Mapping[str, tuple[str, ...]] = {
     kind: tuple(f"<|{kind} {code:x}|>" for code in range(16)) for kind in MEDIA
 }
-"""The tokens of each kind: one for each hexadecimal digit of a medium's digest."""
+"""The tokens of each kind: one token for each hexadecimal digit of a digest."""
 ROWS, COLUMNS = 6, 8
 """Rows and columns of codes in a picture, each for 8 x 8 pixels."""
 RUNS: Mapping[PartKind, int] = {"image": ROWS * COLUMNS, "audio": 32, "code": 1}
@@ -46,7 +45,7 @@ OPENINGS = {
         "There is much to say.",
     ),
 }
-"""Phrases before each kind. Those of ``text`` come before the ending, if only text is
+"""Phrases before each kind. Those of ``text`` come before the ending if only text is
 requested."""
 ENDINGS = (
     " That was all there is.",
@@ -64,11 +63,15 @@ CONTEXT = 16384
 HIDDEN = 64
 SEED = 0
 SPREAD = 0.1
-"""Standard deviation of the transformer's weights: large enough that prompts lead to
-different codes."""
+"""Standard deviation of the transformer's weights.
+
+It is so large that different prompts lead to different codes.
+"""
 LOUDNESS = 1000.0
-"""Standard deviation of the sound codes' embeddings: large enough that codes lead to
-different sounds."""
+"""Standard deviation of the embeddings of sound codes.
+
+It is so large that different codes lead to different sounds.
+"""
 
 _BOS, _EOS, _PAD = "<|begin|>", "<|end|>", "<|pad|>"
 _TEMPLATE = (
@@ -80,15 +83,16 @@ _TEMPLATE = (
 
 
 def build(folder: Path) -> None:
-    """Write the model to a folder, as ``save_pretrained`` would. On one machine, every
-    call writes the same bytes.
+    """Writes the model to a folder, as ``save_pretrained`` would.
+
+    On one machine, every call writes the same bytes.
 
     Raises MissingExtraError without torch or transformers, OSError if the disk is full.
     """
     torch = need("torch", "hf")
     transformers = need("transformers", "hf")
     safetensors = need("safetensors", "hf")
-    transformers.utils.logging.disable_progress_bar()  # the run has its own
+    transformers.utils.logging.disable_progress_bar()  # the run shows its own
     tokenizer = _tokenizer(transformers)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(SEED)
@@ -102,11 +106,11 @@ def build(folder: Path) -> None:
         tokenizer.save_pretrained(folder)
 
 
-# Torch and transformers are optional, so their objects are Any for the type checker.
+# torch and transformers are optional, so their objects are Any for the type checker
 
 
 def _tokenizer(transformers: Any) -> Any:
-    """A tokenizer of bytes, codes of media, phrases and programs."""
+    """Returns a tokenizer of bytes, codes of media, phrases and programs."""
     tokenizers = need("tokenizers", "hf")
     level = tokenizers.pre_tokenizers.ByteLevel
     symbols = {symbol: number for number, symbol in enumerate(sorted(level.alphabet()))}
@@ -172,7 +176,7 @@ def _picture_decoder(transformers: Any) -> Any:
 
 
 def _sound_decoder(transformers: Any) -> Any:
-    """A decoder of sixteen codes per second."""
+    """Returns a decoder of sixteen codes per second."""
     config = transformers.EncodecConfig(
         codebook_size=len(CODES["audio"]),
         sampling_rate=16000,

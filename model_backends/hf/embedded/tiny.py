@@ -1,5 +1,7 @@
-"""The embedded model ``tiny``, built in a second and kept in the user's cache. It tests
-an installation; its scores mean nothing."""
+"""The embedded model ``tiny``, which is built in a second and kept in the user's cache.
+
+It only tests an installation. Its scores mean nothing.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +14,19 @@ from mmeval.model_backends.hf.embedded.builder import build
 from mmeval.system import own_cache
 
 VERSION = 3
-"""Raised whenever the builder writes different bytes."""
+"""The version of the builder. Increase it when the builder writes different bytes."""
 
 log = logging.getLogger(__name__)
 
 
 def tiny_model(cache: Path | None = None) -> Path:
-    """The folder of the embedded model, which answers with text, pictures, sounds and
-    code. It is built if it is missing or of an older version. Several processes may
-    build it at once.
+    """Returns the folder of the embedded model.
+
+    The model is built if it is missing or has an older version. Several processes may
+    build it at the same time.
 
     ``cache`` is the user's cache of mmeval by default. Raises StorageError if it cannot
-    be written, MissingExtraError without torch or transformers.
+    be written, and MissingExtraError without torch or transformers.
     """
     log.warning(
         "pretrained=tiny only tests the installation: its answers are noise, and its "
@@ -42,12 +45,12 @@ def tiny_model(cache: Path | None = None) -> Path:
                 try:
                     built.rename(folder)
                 except OSError:
-                    if not folder.is_dir():  # else another process was faster
+                    if not folder.is_dir():  # otherwise another process was faster
                         raise
     except OSError as error:
         raise StorageError(
-            f"{root}: the model tiny cannot be written there "
-            f"({error.strerror or error}); free space, or name a writable folder with "
-            "MMEVAL_CACHE_DIR"
+            f"{root}: cannot write the model tiny here "
+            f"({error.strerror or error}); free space, or set MMEVAL_CACHE_DIR to a "
+            "writable folder"
         ) from None
     return folder

@@ -1,1 +1,1 @@
-"""Generation: chooses tokens, and turns them into parts."""
+"""Generation: choosing tokens, and converting them to parts."""

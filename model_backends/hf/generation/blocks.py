@@ -1,7 +1,7 @@
 """Splits a stream of tokens, as Emu3 writes it, into text and picture blocks.
 
 A block of two rows of three codes is: begin, the size ``2*3``, wrapper, three codes,
-line end, three codes, line end, frame end, end. Nothing here needs torch.
+line end, three codes, line end, frame end, end. This module does not need torch.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ _SIZE = re.compile(r"([1-9]\d{0,5})\*([1-9]\d{0,5})")
 
 @dataclass(frozen=True)
 class BlockTokens:
-    """The token ids in picture blocks. ``size_pieces`` are tokens of digits and
-    asterisks. ``placeholder`` is a picture of the prompt, never in an answer."""
+    """The token ids in picture blocks.
+
+    ``size_pieces`` maps tokens to digits and asterisks. ``placeholder`` stands for a
+    picture in the prompt, and never occurs in an answer.
+    """
 
     begin: int
     wrapper: int
@@ -40,15 +43,17 @@ class BlockTokens:
 
 @dataclass(frozen=True)
 class Words:
-    """A run of text tokens."""
+    """A sequence of text tokens."""
 
     ids: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Block:
-    """A complete picture. ``codes`` are its rows with line ends: ``height * (width +
-    1)`` ids."""
+    """A complete picture.
+
+    ``codes`` are its rows with line ends: ``height * (width + 1)`` ids.
+    """
 
     height: int
     width: int
@@ -57,8 +62,10 @@ class Block:
 
 @dataclass(frozen=True)
 class BrokenBlock:
-    """A picture (or a medium of another ``kind``) that cannot be decoded: ``cut`` off
-    by the end of the stream, or malformed."""
+    """A picture, or a medium of another ``kind``, that cannot be decoded.
+
+    ``cut`` is True if the stream ends inside it. Otherwise it is malformed.
+    """
 
     reason: str
     cut: bool = False
@@ -70,11 +77,11 @@ _Part: TypeAlias = Literal["size", "body"]
 
 
 def split(ids: Sequence[int], tokens: BlockTokens) -> Iterator[Piece]:
-    """The pieces of a stream in order. ``ids`` do not hold the end token.
+    """Yields the pieces of a stream in order. ``ids`` do not contain the end token.
 
-    A malformed block, as from a model without a grammar, ends at the first token that
-    is invalid in a block. There text begins again. Codes outside of a block are a
-    broken block too.
+    A model without a grammar may write malformed blocks. Such a block ends at the first
+    token that is invalid in a block, and text begins again there. Codes outside of a
+    block are a broken block too.
     """
     position = 0
     while position < len(ids):
@@ -102,9 +109,11 @@ def split_runs(
     tokens: BlockTokens,
     length: int,
 ) -> Iterator[Piece]:
-    """The pieces of a stream whose pictures are runs of ``length`` codes, between begin
-    and end, without a size and lines. Each picture is a block of one row, without a
-    line end."""
+    """Yields the pieces of a stream with pictures of ``length`` codes in a single run.
+
+    A run is between begin and end, without a size and line ends. Each picture becomes a
+    block of one row, without a line end.
+    """
     text: list[int] = []
     position = 0
     while position < len(ids):
@@ -136,8 +145,10 @@ def _block_end(
     position: int,
     tokens: BlockTokens,
 ) -> int:
-    """The end of a block that begins before ``position``: after its end token, or at a
-    token that is invalid in a block."""
+    """Returns the end of a block that begins before ``position``.
+
+    It ends after its end token, or before a token that is invalid in a block.
+    """
     part: _Part = "size"
     body = tokens.never_in_text - {tokens.end}
     while position < len(ids):
@@ -155,7 +166,10 @@ def _block_end(
 def _block(
     inside: Sequence[int], tokens: BlockTokens, *, ended: bool
 ) -> Block | BrokenBlock:
-    """The picture of a block. ``ended`` is True if the stream continues after it."""
+    """Returns the picture of a block.
+
+    ``ended`` is True if the stream continues after it.
+    """
     cut = not ended and tokens.end not in inside
     if tokens.wrapper not in inside:
         return _broken("it has no size", cut=cut)
@@ -165,7 +179,7 @@ def _block(
         size_text += tokens.size_pieces.get(token, "?")
     size = _SIZE.fullmatch(size_text)
     if size is None:
-        return _broken(f"its size reads {size_text[:20]!r}", cut=cut)
+        return _broken(f"its size is written as {size_text[:20]!r}", cut=cut)
     height, width = int(size[1]), int(size[2])
     body = inside[head + 1 :]
     size_with_ends = height * (width + 1)

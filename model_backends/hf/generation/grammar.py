@@ -19,15 +19,19 @@ _MAX_MASKS = 512
 
 _SIZE_PREFIX = re.compile(r"([1-9][0-9]{0,5})(?:\*([1-9][0-9]{0,5})?)?")
 _Key: TypeAlias = tuple[str, str]
-"""The name of a state and, inside a size, the text so far. Equal keys allow the same
-tokens."""
+"""The name of a state and, inside a size, the text so far.
+
+States with equal keys allow the same tokens.
+"""
 
 
 @dataclass(frozen=True)
 class PictureRule:
-    """What an answer may hold: text, pictures or both; without text, one picture.
-    ``fixed`` are the ids of the only allowed size. Without it the model chooses a size
-    of at most ``max_codes``."""
+    """The allowed content of an answer: text, pictures or both.
+
+    Without text, an answer is one picture. ``fixed`` contains the ids of the only
+    allowed size. Without it, the model chooses a size of at most ``max_codes``.
+    """
 
     text: bool = True
     pictures: bool = True
@@ -36,7 +40,7 @@ class PictureRule:
 
 
 class RowState:
-    """The state of one answer in the grammar, advanced by its tokens one by one."""
+    """The state of one answer in the grammar. Each token advances it."""
 
     __slots__ = (
         "_body_tokens",
@@ -75,7 +79,7 @@ class RowState:
 
     def advance(self, token: int) -> None:
         tokens = self._tokens
-        # RowSampler ends broken rows, also inside a picture
+        # RowSampler ends broken rows, even inside a picture
         if token in self._ends:
             self._place = "over"
         elif self._place == "text":
@@ -103,8 +107,7 @@ class RowState:
 
 
 class RunState(RowState):
-    """The state for pictures that are runs of ``length`` codes, without size and
-    lines."""
+    """The state for pictures of ``length`` codes in one run, without size or lines."""
 
     __slots__ = ("_length",)
 
@@ -129,9 +132,11 @@ class RunState(RowState):
 
 
 class BlockMasks:
-    """The forbidden tokens of each state: a boolean tensor over the vocabulary, built
-    once. ``ends`` are the tokens that end an answer. Tensors are ``Any``, because torch
-    is optional."""
+    """The forbidden tokens of each state, as boolean tensors over the vocabulary.
+
+    Each tensor is built once. ``ends`` are the tokens that end an answer. Tensors are
+    ``Any``, because torch is optional.
+    """
 
     def __init__(self, tokens: BlockTokens, ends: Iterable[int]) -> None:
         self.tokens = tokens
@@ -144,8 +149,10 @@ class BlockMasks:
         rule: PictureRule,
         like: Any,
     ) -> Any:
-        """The mask of a state, for scores with the last dimension and the device of
-        ``like``."""
+        """Returns the mask of a state.
+
+        Its last dimension and device are those of ``like``, which are scores.
+        """
         name = (key, rule, like.shape[-1], str(like.device))
         if name in self._masks:
             return self._masks[name]
@@ -194,8 +201,10 @@ class BlockMasks:
 
 
 def _fits(text: str, max_codes: int) -> bool:
-    """True if a text such as ``6``, ``6*`` or ``6*8`` is the beginning of a size of at
-    most ``max_codes``."""
+    """Returns True if ``text`` is the beginning of a size of at most ``max_codes``.
+
+    Beginnings are, for example, ``6``, ``6*`` and ``6*8``.
+    """
     size = _SIZE_PREFIX.fullmatch(text)
     if size is None:
         return False
@@ -207,9 +216,11 @@ MakeState: TypeAlias = Callable[[BlockTokens, PictureRule, Collection[int]], Row
 
 
 class BlockGrammar:
-    """A logits processor that restricts the rows of one batch to the grammar. Each call
-    of ``generate`` needs a new one, before the sampler. ``state`` creates the state of
-    a row."""
+    """A logits processor that restricts the rows of one batch to the grammar.
+
+    Each call of ``generate`` needs a new instance, which must run before the sampler.
+    ``state`` creates the state of a row.
+    """
 
     def __init__(
         self,
@@ -224,8 +235,11 @@ class BlockGrammar:
         self._forbidden: dict[_Key, Any] = {}
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """``input_ids``: (rows, prompt and answer so far); ``scores``: (rows,
-        vocabulary)."""
+        """Sets the scores of forbidden tokens to minus infinity.
+
+        ``input_ids`` has the shape (rows, prompt and answer so far), ``scores`` the
+        shape (rows, vocabulary).
+        """
         if self._has_started:
             last_tokens = input_ids[:, -1].tolist()
             for row, token in zip(self.rows, last_tokens, strict=True):

@@ -14,9 +14,11 @@ AnswerPiece: TypeAlias = str | Media | BrokenBlock | Part
 
 
 def interleave(pieces: Sequence[AnswerPiece], stop: Sequence[str] = ()) -> RowAnswer:
-    """The answer's parts in order, up to the first stop string. Placeholders in the
-    text, if any, place the pictures. A picture that cannot be decoded becomes a
-    dangling part and a warning."""
+    """Returns the answer's parts in order, up to the first stop string.
+
+    If the text has placeholders, they set the positions of the pictures. A picture that
+    cannot be decoded becomes a dangling part and a warning.
+    """
     visible: list[AnswerPiece] = []
     is_stopped = False
     for piece in pieces:

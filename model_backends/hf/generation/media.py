@@ -10,8 +10,11 @@ from mmeval.media import Media, png, wav
 from mmeval.model_backends.hf.failures import RowError
 
 Span = Literal["0..1", "-1..1", "0..255"]
-"""The range from black to white. It is never guessed, because a dark picture in 0..255
-looks like a bright one in 0..1."""
+"""The range from black to white.
+
+It is never guessed, because a dark picture in 0..255 looks like a bright picture in
+0..1.
+"""
 
 
 @contextmanager
@@ -21,17 +24,18 @@ def _errors_of_row(what: str) -> Iterator[None]:
     except ValueError as error:
         raise RowError(
             "internal",
-            f"the {what} cannot be saved: {error}; try dtype=float32 or dtype=bfloat16",
+            f"cannot save the {what}: {error}; try dtype=float32 or dtype=bfloat16",
         ) from None
 
 
 @_errors_of_row("picture")
 def to_picture(pixels: Any, span: Span = "0..255") -> Media:
-    """A PNG of one picture: a PIL image, a tensor or an array.
+    """Converts one picture (a PIL image, a tensor or an array) to PNG.
 
     Shapes are (height, width), (height, width, channels) or (channels, height, width)
-    with 1, 3 or 4 channels. If both orders fit, a tensor has its channels first, an
-    array last. Values outside ``span`` are clipped. Equal pixels give equal files.
+    with 1, 3 or 4 channels. If both orders fit, the channels of a tensor come first,
+    and those of an array last. Values outside ``span`` are clipped. Equal pixels
+    produce equal files.
 
     Raises RowError for other shapes, and for NaN or infinite pixels.
     """
@@ -50,7 +54,7 @@ def to_picture(pixels: Any, span: Span = "0..255") -> Media:
     if array.dtype != numpy.uint8 or span != "0..255":
         array = array.astype(numpy.float64)
         if not numpy.isfinite(array).all():
-            raise ValueError("some pixels are not numbers (NaN or infinite)")
+            raise ValueError("some pixels are NaN or infinite")
         if span == "-1..1":
             array = (array + 1.0) / 2.0
         if span != "0..255":
@@ -61,8 +65,10 @@ def to_picture(pixels: Any, span: Span = "0..255") -> Media:
 
 @_errors_of_row("sound")
 def to_sound(samples: Any, rate: int) -> Media:
-    """A 16-bit WAV of one sound: a tensor or array of floats in -1..1, at ``rate`` Hz.
-    Its shape has one channel, such as (n,) or (1, 1, n).
+    """Converts one sound to a 16-bit WAV at ``rate`` Hz.
+
+    ``samples`` is a tensor or array of floats in -1..1, with one channel. Its shape is,
+    for example, (n,) or (1, 1, n).
 
     Raises RowError for several channels, for an empty sound, and for NaN or infinite
     samples.
@@ -80,7 +86,7 @@ def to_sound(samples: Any, rate: int) -> Media:
 
 
 def _channels_last(array: Any, *, tensor: bool) -> Any:
-    """The pixels in shape (height, width) or (height, width, 3 or 4)."""
+    """Returns the pixels in the shape (height, width) or (height, width, 3 or 4)."""
     if array.ndim == 3:
         channels = (1, 3, 4)
         may_be_last = array.shape[-1] in channels

@@ -1,8 +1,8 @@
 """Chooses the next token, with one random stream for each row.
 
-The library draws for a batch from one generator, so a row's draws would depend on its
-neighbours. Here each row has its own generator, seeded by its request. ``generate``
-runs greedily on scores that leave only the drawn token.
+The library draws all rows of a batch from one generator, so the draws of a row would
+depend on the other rows. Here each row has its own generator, seeded by its request.
+``generate`` runs greedily on scores that leave only the drawn token.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _SEED_BITS = (1 << 63) - 1
 _DRAWS = 256
-"""Number of random numbers of a row that are copied to the device at once."""
+"""Number of random numbers per row that are copied to the device at once."""
 
 IGNORED = (
     "this model's generate ignores logits processors, so it cannot draw with the "
@@ -29,7 +29,7 @@ IGNORED = (
 
 
 def broken_row(dtype: object) -> RowError:
-    """The error of a row whose scores are NaN or infinite, for a model in ``dtype``."""
+    """Returns the error for NaN or infinite scores in a row of a model in ``dtype``."""
     return RowError(
         "internal",
         "the model's scores are NaN or infinite, so no token could be chosen. It ran "
@@ -40,8 +40,10 @@ def broken_row(dtype: object) -> RowError:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How tokens are drawn. A ``temperature`` of 0 is greedy; the other defaults have
-    no effect."""
+    """The parameters for drawing tokens.
+
+    A ``temperature`` of 0 is greedy. The other defaults have no effect.
+    """
 
     temperature: float = 0.0
     top_k: int = 0
@@ -58,9 +60,11 @@ class Sampling:
 
     @classmethod
     def of(cls, config: Any) -> Sampling:
-        """The sampling of a checkpoint's ``GenerationConfig``; greedy unless its
-        ``do_sample`` is set. Missing values have no effect (the library would keep the
-        fifty best tokens)."""
+        """Returns the sampling of a checkpoint's ``GenerationConfig``.
+
+        It is greedy unless ``do_sample`` is set. Missing values have no effect. (In the
+        library, a missing ``top_k`` means the fifty best tokens.)
+        """
         values: dict[str, Any] = {"temperature": 1.0}
         for name in ("temperature", *CUTS):
             value = getattr(config, name, None)
@@ -73,8 +77,11 @@ class Sampling:
     def overridden_by(
         self, params: GenerationParams
     ) -> tuple[Sampling, tuple[str, ...]]:
-        """The sampling with the parameters of a request, and warnings about unused
-        ones. Raises RowError ``bad_request`` for invalid values."""
+        """Returns the sampling with a request's parameters, and warnings.
+
+        Warnings name the unused parameters. Raises RowError ``bad_request`` for invalid
+        values.
+        """
         requested: dict[str, Any] = {}
         for name in ("temperature", "top_k", "top_p"):
             if getattr(params, name) is not None:
@@ -92,11 +99,11 @@ class Sampling:
             return sampling, ()
         return sampling, (
             f"{', '.join(unused)} had no effect: this model is greedy unless "
-            "temperature is given",
+            "temperature is set",
         )
 
     def warpers(self, device: Any) -> list[Callable[[Any, Any], Any]]:
-        """The library's logits processors for these values, in the library's order."""
+        """Returns the library's logits processors for these values, in its order."""
         from transformers.generation import logits_process as cuts
 
         warpers: list[Callable[[Any, Any], Any]] = []
@@ -124,12 +131,12 @@ CUTS = ("top_k", "top_p", "min_p", "top_h", "typical_p", "epsilon_cutoff", "eta_
 
 
 class RowSampler:
-    """The last logits processor: leaves one token in each row, and ends broken rows.
+    """The last logits processor. It leaves one token in each row, and ends broken rows.
 
-    ``seeds`` are the rows' seeds, ``end`` is the end token. In each step one random
-    number is drawn for each row. The chosen token is the one at which the cumulative
-    probability exceeds that number, so a row draws the same alone and in any batch. A
-    row with NaN in its scores ends at once and is listed in ``broken``.
+    ``seeds`` are the rows' seeds. ``end`` is the end token. In each step, one random
+    number is drawn per row. The first token with a cumulative probability above this
+    number is chosen, so a row draws the same tokens alone and in any batch. A row with
+    NaN in its scores ends at once and is listed in ``broken``.
     """
 
     def __init__(
@@ -163,21 +170,25 @@ class RowSampler:
 
     @property
     def ignored(self) -> bool:
-        """True if the model never called this processor: some classes ignore logits
-        processors."""
+        """True if the model never called this processor.
+
+        Some classes ignore logits processors.
+        """
         return self._bad is None and not self._sampling.greedy
 
     @property
     def broken(self) -> list[bool]:
-        """For each row, True if its scores have held NaN. Read it once, after the
-        generation, because it waits for the device."""
+        """A list with True for each row whose scores have contained NaN.
+
+        Read it once, after the generation, because it waits for the device.
+        """
         if self._bad is None:
             return [False] * len(self._seeds)
         broken: list[bool] = self._bad.tolist()
         return broken
 
     def _drawn(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """Scores that leave only the drawn token in each row."""
+        """Draws a token in each row. Returns scores that leave only these tokens."""
         import torch
 
         if self._warpers is None:
@@ -196,8 +207,10 @@ class RowSampler:
         return torch.full_like(scores, -torch.inf).scatter_(1, token, 0.0)
 
     def _uniform(self, device: Any, dtype: Any) -> Tensor:
-        """A random number in 0..1 for each row. Drawn on the CPU, so it is the same for
-        every device."""
+        """Returns a random number in 0..1 for each row.
+
+        It is drawn on the CPU, so it is the same for every device.
+        """
         import torch
 
         if not self._generators:

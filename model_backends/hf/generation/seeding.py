@@ -1,7 +1,7 @@
 """Seeds the global generator of torch for models that draw from it.
 
-With such models (mostly of speech), a row's draws would depend on all earlier rows. So
-they run row by row, each in a :func:`seeded` block.
+With such models (mostly speech models), the draws of a row would depend on all earlier
+rows. Therefore rows run one by one, each in a :func:`seeded` block.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from contextlib import contextmanager
 from typing import Any
 
 _LOCK = threading.RLock()
-"""A lock: the generator belongs to the process, and other backends use threads."""
+"""Protects the generator, which all threads of the process share."""
 _SEED_BITS = (1 << 63) - 1
 
 
 @contextmanager
 def seeded(seed: int, device: Any) -> Iterator[None]:
-    """Seed the generators, so that all draws depend on the seed only. They are restored
-    afterwards.
+    """Seeds the generators, so that all draws depend only on the seed.
+
+    The generators are restored afterwards.
 
     ``device`` is the model's torch device (``Any``, because torch is optional). Other
     threads that draw from the global generator without this lock still interfere.

@@ -1,4 +1,4 @@
-"""A checkpoint's generation settings, and ``generate``'s output as token streams."""
+"""Reads a checkpoint's generation settings, and cuts the output into token streams."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ _GREEDY_VALUES: Mapping[str, Any] = {
     **dict.fromkeys(CUTS),
     "temperature": None,
 }
-"""Values for one greedy answer for each row. The checkpoint's values are applied by our
-processors, or only change the speed."""
+"""Values with which ``generate`` writes one greedy answer per row.
+
+Our processors apply the checkpoint's values, unless these only change the speed.
+"""
 _UNSUPPORTED: Mapping[str, Any] = {
     "num_beams": 1,
     "penalty_alpha": 0.0,
@@ -42,14 +44,20 @@ _UNSUPPORTED: Mapping[str, Any] = {
     "encoder_repetition_penalty": 1.0,
     "encoder_no_repeat_ngram_size": 0,
 }
-"""Unsupported settings with their neutral values: methods other than token by token,
-and settings whose result depends on the padding, that is, on other rows."""
+"""Unsupported settings with their neutral values.
+
+These are methods that do not choose tokens one by one, and settings with a result that
+depends on the padding, and therefore on other rows.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class GenerationSettings:
-    """A checkpoint's settings: sampling, maximum length of answers, end tokens (we
-    write the first), padding token, context, and stop strings."""
+    """A checkpoint's settings for generation.
+
+    They are the sampling, the maximum length of answers, the end tokens, the padding
+    token, the context and the stop strings. Our sampler writes the first end token.
+    """
 
     sampling: Sampling
     max_tokens: int
@@ -63,9 +71,11 @@ class GenerationSettings:
 
 
 def read_generation(model: Any, tokenizer: Any) -> GenerationSettings:
-    """Read the checkpoint's settings, and set its ``generation_config`` to one greedy
-    answer for each row, because our processors choose tokens. Other settings (a
-    repetition penalty) stay."""
+    """Reads the checkpoint's settings, and changes the model's ``generation_config``.
+
+    The changed configuration writes one greedy answer per row, because our processors
+    choose the tokens. Other settings, such as a repetition penalty, are kept.
+    """
     config = model.generation_config
     eos = config.eos_token_id
     ends = [eos] if isinstance(eos, int) else list(eos or ())
@@ -99,7 +109,7 @@ def read_generation(model: Any, tokenizer: Any) -> GenerationSettings:
 
 
 def context_of(config: Any) -> int:
-    """The context in a model's configuration, in tokens; 0 if unknown."""
+    """Returns the context length in a model's configuration, or 0 if it is unknown."""
     text = config.get_text_config(decoder=True)
     return int(getattr(text, "max_position_embeddings", None) or 0)
 
@@ -109,8 +119,11 @@ def cut(
     generation: GenerationSettings,
     limit: int,
 ) -> TokenStream:
-    """One row's stream up to the first end token, without padding. ``limit`` is the
-    maximum number of tokens; a row that reached it without an end was cut off."""
+    """Returns one row's stream up to the first end token, without padding.
+
+    ``limit`` is the maximum number of tokens. A row that reached it without an end
+    token was cut off.
+    """
     for position, token in enumerate(generated):
         if token in generation.ends:
             return TokenStream(generated[:position], "stop", position + 1)
@@ -122,21 +135,24 @@ def cut(
 
 
 def stop_criterion(tokenizer: Any, stop: Sequence[str]) -> Any | None:
-    """The library's stopping criterion for stop strings; None if no token can write
-    them. Slow, because it searches the vocabulary."""
+    """Returns the library's stopping criterion for stop strings.
+
+    Returns None if no token can write them. This is slow, because the library searches
+    the vocabulary.
+    """
     from transformers import StopStringCriteria
 
     try:
         return StopStringCriteria(tokenizer, list(stop))
-    except ValueError:  # the answer is searched for stop strings anyway
+    except ValueError:  # harmless: stop strings are searched in the answer later
         return None
 
 
 class StopWords:
-    """A stopping criterion: a row is done when its answer ends with a stop string.
+    """A stopping criterion that stops a row when its answer ends with a stop string.
 
-    The library's criterion (``words``) would also read the end of the prompt, and stop
-    an answer because of a line end of the template.
+    The library's criterion also reads the end of the prompt. It would stop an answer
+    because of a line end in the template.
     """
 
     def __init__(self, criterion: Any) -> None:
@@ -153,10 +169,13 @@ def _padding(
     tokenizer: Any,
     ends: Sequence[int],
 ) -> int:
-    """The padding token; if possible not an end token, which would count as a token of
-    an answer that a stop string has ended."""
+    """Returns the padding token.
+
+    If possible, it is not an end token, because an end token would count as a token of
+    an answer that a stop string has ended.
+    """
     candidates = (config.pad_token_id, tokenizer.pad_token_id, *ends, 0)
-    # some checkpoints set -1
+    # some checkpoints set the padding token to -1
     default: int = next(
         token for token in candidates if token is not None and token >= 0
     )

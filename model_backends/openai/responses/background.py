@@ -32,7 +32,7 @@ class BackgroundEndpoint(JobEndpoint):
         self._responses = ResponsesEndpoint(settings)
 
     def encode(self, request: Request) -> HttpRequest:
-        """The request as sent. Raises CallError for unsupported parts."""
+        """Returns the request as sent. Raises CallError for unsupported parts."""
         return self._responses.encode(request)
 
     def job(self, http_reply: HttpReply) -> Mapping[str, Any]:

@@ -82,15 +82,15 @@ _CALL_FIELDS = frozenset(
 
 
 class ResponsesEndpoint:
-    """Requests and replies with text and pictures: the model calls a tool that
-    draws."""
+    """Requests and replies with text and pictures: the model calls a tool that draws.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._turns = Turns(settings)
 
     def encode(self, request: Request) -> HttpRequest:
-        """The request as sent. Raises CallError for unsupported parts."""
+        """Returns the request as sent. Raises CallError for unsupported parts."""
         settings = self._settings
         items = ResponsesItems(settings)
         conversation = self._turns.conversation(request.messages, items)
@@ -122,7 +122,7 @@ class ResponsesEndpoint:
         return HttpRequest(PATH, b'%b"input": %b}' % (opening, conversation.items))
 
     def _drawing(self, request: Request) -> dict[str, Any]:
-        """The fields for the tool that draws; empty if no picture is requested."""
+        """Returns the fields for the tool that draws, or an empty mapping if no picture is requested."""
         if "image" not in request.wants:
             return {}
         tool: dict[str, Any] = {"type": "image_generation"}
@@ -138,8 +138,11 @@ class ResponsesEndpoint:
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """The answer in a reply: its items in order. Raises CallError: ``bad_reply``
-        without an answer, or the error of a failed response."""
+        """Returns the answer in a reply: its items in order.
+
+        Raises CallError: ``bad_reply`` without an answer, or the error of a failed
+        response.
+        """
         try:
             reply = self._reply(http_reply)
             items = [from_line(item) for item in reply.items]
@@ -202,12 +205,12 @@ class ResponsesEndpoint:
 
 
 def is_response(fields: Mapping[str, Any]) -> bool:
-    """True if a JSON object is a response, ready or not."""
+    """Returns True if a JSON object is a response, ready or not."""
     return fields.get("object") == "response" or "output" in fields
 
 
 def status_of(fields: Mapping[str, Any]) -> str:
-    """How far a response is; empty where it does not state it."""
+    """Returns how far a response is; empty where it does not state it."""
     status = fields.get("status")
     return status if isinstance(status, str) else ""
 
@@ -216,7 +219,7 @@ def status_of(fields: Mapping[str, Any]) -> str:
 
 
 def _read_items(reader: AnswerReader, items: Iterable[Any]) -> bool:
-    """Read the items of an output. Returns True if the service refused one of them."""
+    """Reads the items of an output. Returns True if the service refused one of them."""
     thoughts: list[str] = []
     is_refused = False
     for item in items:
@@ -247,7 +250,7 @@ def _read_items(reader: AnswerReader, items: Iterable[Any]) -> bool:
 
 
 def _read_picture(reader: AnswerReader, item: Mapping[str, Any]) -> bool:
-    """Read the picture of a call. Returns True if the service refused to draw it."""
+    """Reads the picture of a call. Returns True if the service refused to draw it."""
     reader.unknown_fields(item, _CALL_FIELDS)
     if item.get("result"):
         reader.picture({"type": item["type"], "b64_json": item["result"]})
@@ -271,7 +274,7 @@ def _read_picture(reader: AnswerReader, item: Mapping[str, Any]) -> bool:
 
 
 def _failure(fields: Mapping[str, Any]) -> CallError | None:
-    """The error of a failed response; None for an answer."""
+    """Returns the error of a failed response, or None for an answer."""
     status, stated_error = status_of(fields), fields.get("error")
     if stated_error:
         error = read_error(stated_error)

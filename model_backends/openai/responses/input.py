@@ -39,7 +39,7 @@ class Turns:
         self._wire = f"responses {settings.state} {settings.base_url} {settings.model}"
 
     def turn(self, answer_id: object, items: Sequence[bytes]) -> Turn | None:
-        """The stored turn of an answer with JSON ``items``; None for an empty
+        """Returns the stored turn of an answer with JSON ``items``, or None for an empty
         answer."""
         if self._by_id:
             if not isinstance(answer_id, str) or not answer_id:
@@ -52,7 +52,7 @@ class Turns:
     def conversation(
         self, messages: Sequence[Message], encoder: ItemEncoder
     ) -> ResponsesInput:
-        """The input for the messages of a request.
+        """Returns the input for the messages of a request.
 
         Only user messages may hold media. So the media of an earlier answer of another
         server move to the front of the next user message. Raises CallError
@@ -89,7 +89,7 @@ class Turns:
         return ResponsesInput("\n\n".join(filter(None, instructions)), items, previous)
 
     def _previous(self, messages: Sequence[Message]) -> tuple[str, int]:
-        """The id of the last answer that the server has kept, and the index of the
+        """Returns the id of the last answer that the server has kept, and the index of the
         first message after it."""
         if self._by_id:
             for index in reversed(range(len(messages))):

@@ -63,8 +63,10 @@ def streamed_reply(
     cut_reason: str = "",
     secrets: Collection[str] = (),
 ) -> StreamedResponse:
-    """The reply in a stream of events. Its items are those reported as done, and those
-    that only the last event holds. Partial pictures are not items.
+    """Returns the reply in a stream of events.
+
+    Its items are those reported as done, and those that only the last event holds.
+    Partial pictures are not items.
 
     ``cut_reason`` says why the end is missing. ``secrets`` are removed here, because an
     event may end in the middle of an echoed one. Raises CallError ``connection`` for a
@@ -77,9 +79,11 @@ def streamed_reply(
 
 
 def streamed_state(body: bytes, cut_reason: str = "") -> Mapping[str, Any]:
-    """The response in the last event of a stream. It is not ended if the stream is cut.
-    Raises CallError for an error in its place, ``connection`` if no event holds a
-    response."""
+    """Returns the response in the last event of a stream.
+
+    It is not ended if the stream is cut. Raises CallError for an error in its place,
+    ``connection`` if no event holds a response.
+    """
     stream = _read(body)
     if "id" in stream.fields:
         return stream.fields
@@ -149,7 +153,7 @@ class _ResponseStream:
             self._unknown.setdefault(f"the event {kind}", []).append(row)
 
     def reply(self, secrets: Collection[str]) -> StreamedResponse:
-        """The reply, as without a stream."""
+        """Returns the reply, as without a stream."""
         items = dict(self._done)
         for index, item in enumerate(self._last_items):
             row = from_line(item)

@@ -149,8 +149,10 @@ class AnswerReader:
     def message(
         self, message: Mapping[str, Any], sound_metadata: object = None
     ) -> None:
-        """Read a chat message: its content, then its other fields. ``sound_metadata``
-        is the choice's metadata of its sound."""
+        """Reads a chat message: its content, then its other fields.
+
+        ``sound_metadata`` is the choice's metadata of its sound.
+        """
         if isinstance(sound_metadata, dict):
             self._sound_metadata = sound_metadata
         content = message.get("content")
@@ -176,8 +178,11 @@ class AnswerReader:
         read: Sequence[str | Part],
         used: Sequence[object],
     ) -> None:
-        """Read the media in other fields than the content. ``read`` are the pieces of
-        the content; the items ``used`` are already among them."""
+        """Reads the media in other fields than the content.
+
+        ``read`` are the pieces of the content; the items ``used`` are already among
+        them.
+        """
         media = [piece.media for piece in read if isinstance(piece, Part)]
         for name in ("images", "image", "audio", "video"):
             value = message.get(name)
@@ -198,7 +203,7 @@ class AnswerReader:
     def _content(
         self, message: Mapping[str, Any]
     ) -> tuple[list[str | Part], list[object]]:
-        """The pieces of the content, and the items of ``images`` that it refers to."""
+        """Returns the pieces of the content, and the items of ``images`` that it refers to."""
         content = message.get("content")
         if content is None or isinstance(content, str):
             return ([content] if content else []), []
@@ -215,33 +220,33 @@ class AnswerReader:
         return pieces, used
 
     def items(self, items: object) -> None:
-        """Read the items of a list in order, such as ``data`` of pictures."""
+        """Reads the items of a list in order, such as ``data`` of pictures."""
         for item in items if isinstance(items, list) else [items]:
             self._pieces += self._texts(self._item(item))
 
     def content(self, items: Sequence[object]) -> None:
-        """Read items in order. Neighbouring texts are joined; parts stay unchanged."""
+        """Reads items in order. Neighbouring texts are joined; parts stay unchanged."""
         pieces: list[str | Part] = []
         for item in items:
             pieces += [item] if isinstance(item, Part) else self._item(item)
         self._pieces += self._texts(pieces)
 
     def picture(self, item: object) -> None:
-        """Read an item of a list of pictures. It is a medium whatever its form."""
+        """Reads an item of a list of pictures. It is a medium whatever its form."""
         self._pieces += self._medium(item, "image")
 
     def sound(self, data: bytes, mime: str = "") -> None:
-        """Add the bytes of a sound, with or without a header."""
+        """Adds the bytes of a sound, with or without a header."""
         source = _MediumSource("", only_data=True, mime=mime)
         self._pieces.append(self._part_of(data, source, "audio"))
 
     def thought(self, text: object) -> None:
-        """Add hidden reasoning."""
+        """Adds hidden reasoning."""
         if isinstance(text, str) and text:
             self._thoughts.append(text)
 
     def unknown_fields(self, row: Mapping[str, Any], known: frozenset[str]) -> None:
-        """Warn about unknown fields that hold a medium."""
+        """Warns about unknown fields that hold a medium."""
         if row.keys() <= known:
             return
         for name in row.keys() - known:
@@ -259,8 +264,11 @@ class AnswerReader:
         return tuple(self._warnings)
 
     def answer(self, *, ended: bool = True) -> Interleaved:
-        """The parts, hidden reasoning first. ``ended`` is True if the answer was not
-        cut off. Raises CallError ``bad_reply`` if nothing could be read."""
+        """Returns the parts, hidden reasoning first.
+
+        ``ended`` is True if the answer was not cut off. Raises CallError ``bad_reply``
+        if nothing could be read.
+        """
         pieces = self._pieces
         has_text = any(isinstance(piece, str) for piece in pieces)
         if self._transcripts and not has_text:
@@ -292,7 +300,8 @@ class AnswerReader:
     # --- items ------------------------------------------------------------------------
 
     def _item(self, item: object) -> list[str | Part]:
-        """The pieces of an item of the content, in any of the servers' forms."""
+        """Returns the pieces of an item of the content, in any of the servers' forms.
+        """
         if isinstance(item, str):
             return [item]
         if isinstance(item, dict):
@@ -337,7 +346,7 @@ class AnswerReader:
         return pieces
 
     def _medium(self, item: object, expected: str) -> list[Part]:
-        """The medium of an item; empty, with a warning, for an item without data.
+        """Returns the medium of an item; empty, with a warning, for an item without data.
         Raises CallError for a link that cannot be fetched."""
         source = _medium_source(item)
         stated_type = item.get("type") if isinstance(item, dict) else None
@@ -377,8 +386,10 @@ class AnswerReader:
         source: _MediumSource,
         expected: str,
     ) -> Part:
-        """A part whose kind is decided by its bytes. A sound without a header becomes a
-        WAV."""
+        """Returns a part whose kind is decided by its bytes.
+
+        A sound without a header becomes a WAV.
+        """
         mime = source.mime or self._mime
         is_sound = expected == "audio" or source.mime.lower().startswith("audio/")
         if is_sound and _lacks_header(data, mime):
@@ -396,7 +407,7 @@ class AnswerReader:
     # --- texts ------------------------------------------------------------------------
 
     def _texts(self, pieces: list[str | Part]) -> list[str | Part]:
-        """The pieces with neighbouring texts joined, and the media in the texts split
+        """Returns the pieces with neighbouring texts joined, and the media in the texts split
         off."""
         if len(pieces) == 1 and isinstance(pieces[0], str):
             return self._split(pieces[0])
@@ -412,7 +423,7 @@ class AnswerReader:
         return result + self._split("".join(run))
 
     def _split(self, text: str) -> list[str | Part]:
-        """A text split at its data URIs and at fetched links."""
+        """Returns a text split at its data URIs and at fetched links."""
         may_link = self._wants_media and ("http" in text or "](" in text or "<" in text)
         if not may_refer(text) and not may_link:
             if len(text) < _NAME_CHARS * 2 and text.strip() == _NO_IMAGE_TEXT:
@@ -493,7 +504,7 @@ class AnswerReader:
         )
 
     def warn_left_out(self, name: str, size: Amount | int) -> None:
-        """Warn about content that is not in the answer, with its name and size."""
+        """Warns about content that is not in the answer, with its name and size."""
         amount = Amount(size) if isinstance(size, int) else size
         encoded = ""
         if amount.letters:
@@ -539,7 +550,7 @@ class _MediumSource(NamedTuple):
 
 
 def _has_more(message: Mapping[str, Any]) -> bool:
-    """True if a message has other fields than its content."""
+    """Returns True if a message has other fields than its content."""
     for name, value in message.items():
         if value and name not in ("content", "role"):
             return True
@@ -547,7 +558,7 @@ def _has_more(message: Mapping[str, Any]) -> bool:
 
 
 def _medium_source(item: object) -> _MediumSource | None:
-    """The data or address in an item, at most ``_MAX_DEPTH`` objects deep; None without
+    """Returns the data or address in an item, at most ``_MAX_DEPTH`` objects deep, or None without
     any."""
     source = _MediumSource("", only_data=False)
     has_data = False
@@ -575,7 +586,7 @@ def _medium_source(item: object) -> _MediumSource | None:
 
 
 def _with_metadata(source: _MediumSource, item: Mapping[str, Any]) -> _MediumSource:
-    """A source, completed with what an object states about its medium."""
+    """Returns a source, completed with what an object states about its medium."""
     mime = ""
     for name in _MIME_FIELDS:
         if isinstance(item.get(name), str):
@@ -598,14 +609,14 @@ def _with_metadata(source: _MediumSource, item: Mapping[str, Any]) -> _MediumSou
 
 
 def _count(value: object) -> int:
-    """A number of samples or channels; 0 for anything else."""
+    """Returns a number of samples or channels; 0 for anything else."""
     if isinstance(value, str) and value.isdecimal() and len(value) < 10:
         value = int(value)
     return value if isinstance(value, int) and 0 < value < _MAX_COUNT else 0
 
 
 def _inner_name(item: Mapping[str, Any]) -> str:
-    """The field with the object that holds the data: the field named by ``type``, else
+    """Returns the field with the object that holds the data: the field named by ``type``, else
     a known one."""
     kind = item.get("type")
     if isinstance(kind, str) and item.get(kind) is not None:
@@ -620,13 +631,13 @@ def _inner_name(item: Mapping[str, Any]) -> str:
 
 
 def _type_of(item: Mapping[str, Any]) -> str | None:
-    """The stated type of an item as text; None without one."""
+    """Returns the stated type of an item as text, or None without one."""
     kind = item.get("type")
     return kind if kind is None or isinstance(kind, str) else str(kind)
 
 
 def _expected(kind: object, item: Mapping[str, Any]) -> str:
-    """The kind that an item states. Its bytes decide."""
+    """Returns the kind that an item states. Its bytes decide."""
     if kind in _SOUND_TYPES or "input_audio" in item or "audio_url" in item:
         return "audio"
     if kind in _PICTURE_TYPES or "image_url" in item:
@@ -638,7 +649,7 @@ def _referenced_image(
     item: Mapping[str, Any],
     images: object,
 ) -> dict[str, Any] | None:
-    """The item of ``images`` that an item references by id."""
+    """Returns the item of ``images`` that an item references by id."""
     reference = item.get("image_ref")
     image_id = reference.get("id") if isinstance(reference, dict) else reference
     for image in images if isinstance(images, list) else ():
@@ -648,9 +659,11 @@ def _referenced_image(
 
 
 def _lacks_header(data: bytes, mime: str) -> bool:
-    """True if the bytes of a sound are samples without a header. Samples may match the
-    signature of some format by chance, so only sounds, videos and common files
-    count."""
+    """Returns True if the bytes of a sound are samples without a header.
+
+    Samples may match the signature of some format by chance, so only sounds, videos and
+    common files count.
+    """
     mime_of_bytes = known_mime(data)
     if (
         mime_of_bytes in _SIGNED_SOUNDS
@@ -685,7 +698,7 @@ def _interleaved(pieces: Sequence[str | Part]) -> Interleaved:
 
 
 def _thought(item: Mapping[str, Any]) -> str:
-    """The text of an item of hidden reasoning."""
+    """Returns the text of an item of hidden reasoning."""
     for name in ("thinking", "text", "reasoning", "content", "summary"):
         words = item.get(name)
         if isinstance(words, str) and words:
@@ -703,7 +716,7 @@ def _thought(item: Mapping[str, Any]) -> str:
 
 
 def _texts_in(value: object, depth: int = 0) -> Iterator[str]:
-    """The texts in a JSON value that may belong to an answer."""
+    """Yields the texts in a JSON value that may belong to an answer."""
     if isinstance(value, str):
         yield value
     elif depth < _MAX_JSON_DEPTH and isinstance(value, dict):
@@ -716,7 +729,7 @@ def _texts_in(value: object, depth: int = 0) -> Iterator[str]:
 
 
 def _hidden_size(value: object) -> Amount | None:
-    """The amount of media in a JSON value; None without any."""
+    """Returns the amount of media in a JSON value, or None without any."""
     count = letters = 0
     for text in _texts_in(value):
         if len(text) > LEAST_LETTERS or text[:5].lower() == "data:":
@@ -727,7 +740,7 @@ def _hidden_size(value: object) -> Amount | None:
 
 
 def _size_of(item: object) -> Amount:
-    """The amount of content in an item: its media, else its text."""
+    """Returns the amount of content in an item: its media, else its text."""
     hidden = _hidden_size(item)
     if hidden is not None:
         return hidden

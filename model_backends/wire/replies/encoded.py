@@ -33,7 +33,7 @@ class Link(NamedTuple):
 
 
 def read_encoded(text: str, *, only_data: bool = False) -> Encoded | Link | None:
-    """The content of a field for a medium; None if it is neither bytes nor an address.
+    """Returns the content of a field for a medium, or None if it is neither bytes nor an address.
 
     Base64 without the prefix of a data URI counts if ``only_data`` states that the
     field holds nothing else, or if it decodes to a known file type.
@@ -62,7 +62,7 @@ def read_encoded(text: str, *, only_data: bool = False) -> Encoded | Link | None
 
 
 def known_mime(data: bytes) -> str:
-    """The MIME type of bytes by their signature; empty for text and unknown types."""
+    """Returns the MIME type of bytes by their signature, or an empty string for text and unknown types."""
     mime = sniff_mime(data[:SNIFF_BYTES], size=len(data))
     has_no_signature = mime.startswith("text/") or mime in (UNKNOWN_MIME, "model/obj")
     return "" if has_no_signature else mime
@@ -77,7 +77,7 @@ class Amount(NamedTuple):
 
 
 def encoded_amount(text: str) -> Amount:
-    """The amount of a text in data URIs or in base64 longer than ``LEAST_LETTERS``."""
+    """Returns the amount of a text in data URIs or in base64 longer than ``LEAST_LETTERS``."""
     if _whole_head(text) is not None:
         encoded = read_encoded(text)
         if isinstance(encoded, Encoded):
@@ -102,8 +102,10 @@ class _Head(NamedTuple):
 
 
 def _whole_head(text: str) -> _Head | None:
-    """The head of a text that is a data URI; None otherwise. Some gateways write the
-    head twice."""
+    """Returns the head of a text that is a data URI; None otherwise.
+
+    Some gateways write the head twice.
+    """
     start = 0
     if text[:1].isspace():
         start = len(text) - len(text.lstrip())

@@ -22,7 +22,7 @@ class Event(NamedTuple):
     data: str
 
     def json(self) -> dict[str, Any] | None:
-        """The JSON object in the data; None if the data is not a JSON object."""
+        """Returns the JSON object in the data, or None if the data is not a JSON object."""
         try:
             value = from_line(self.data.encode("utf-8", "surrogatepass"))
         except (ValueError, RecursionError):
@@ -31,8 +31,10 @@ class Event(NamedTuple):
 
 
 def is_stream(body: bytes, content_type: str) -> bool:
-    """True if a body holds events. Some servers state the wrong content type, either
-    way."""
+    """Returns True if a body holds events.
+
+    Some servers state the wrong content type, either way.
+    """
     if body.startswith(b"{"):
         return False
     if content_type.lower().startswith(EVENT_STREAM):
@@ -41,12 +43,12 @@ def is_stream(body: bytes, content_type: str) -> bool:
 
 
 def has_ended(body: bytes) -> bool:
-    """True if the end of a stream holds the final event."""
+    """Returns True if the end of a stream holds the final event."""
     return _DONE_LINE.search(body) is not None
 
 
 def events(body: bytes) -> Iterator[Event]:
-    """The events of a body. The last one need not end with an empty line."""
+    """Yields the events of a body. The last one need not end with an empty line."""
     name, lines = "", list[str]()
     for line in body.removeprefix(_BYTE_ORDER_MARK).splitlines():
         if not line:

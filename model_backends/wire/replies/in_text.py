@@ -62,12 +62,15 @@ class MediaReference(NamedTuple):
 
 
 def may_refer(text: str) -> bool:
-    """True if a text may hold a data URI. Cheap, because it runs for every answer."""
+    """Returns True if a text may hold a data URI.
+
+    Cheap, because it runs for every answer.
+    """
     return "ata:" in text or "ATA:" in text
 
 
 def references(text: str, *, links: bool = False) -> Iterator[MediaReference]:
-    """The data URIs of a text and, with ``links``, its links: in order, outside of
+    """Yields the data URIs of a text and, with ``links``, its links: in order, outside of
     code."""
     code = _CodeSpans(text)
     matches = list(_data_uris(text, code))
@@ -124,7 +127,7 @@ def _links(text: str, code: _CodeSpans) -> Iterator[MediaReference]:
 def _in_markup(
     text: str, start: int, end: int, kind: Literal["data", "link"]
 ) -> MediaReference | None:
-    """The reference of an address at ``start`` inside Markdown or HTML; None without
+    """Returns the reference of an address at ``start`` inside Markdown or HTML, or None without
     markup. ``end`` is the end of its head; the markup must close after it."""
     before = text[max(0, start - WINDOW) : start]
     window_start = start - len(before)
@@ -170,13 +173,13 @@ def _end_of(
     text: str,
     start: int,
 ) -> int:
-    """The end of a match, which may be empty."""
+    """Returns the end of a match, which may be empty."""
     match = pattern.match(text, start)
     return start if match is None else match.end()
 
 
 def _end_of_base64(text: str, start: int) -> int:
-    """The end of bare base64, which may continue over line breaks of equal lines."""
+    """Returns the end of bare base64, which may continue over line breaks of equal lines."""
     start = _end_of(_BLANK, text, start)
     end = _end_of(_BASE64, text, start)
     # the letters "data" of a URI that follows directly could be base64 too

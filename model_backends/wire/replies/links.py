@@ -16,8 +16,11 @@ _PORTS = {"http": 80, "https": 443}
 
 @dataclass(slots=True)
 class Links:
-    """The links of one reply. The first decoding collects in ``missing`` what has to be
-    fetched. The second finds the media in ``fetched``, or the reason of a failure."""
+    """The links of one reply.
+
+    The first decoding collects in ``missing`` what has to be fetched. The second finds
+    the media in ``fetched``, or the reason of a failure.
+    """
 
     hosts: Collection[str] = ()
     """``host`` for its usual ports, ``host:port`` for another one."""
@@ -26,16 +29,19 @@ class Links:
     fetched: dict[str, Media | str] = field(default_factory=dict)
 
     def may_fetch(self, address: str) -> bool:
-        """True if the user allows the host of an address."""
+        """Returns True if the user allows the host of an address."""
         return is_allowed(self.url(address), self.hosts)
 
     def url(self, address: str) -> str:
-        """The absolute URL. A relative address is one of the server itself."""
+        """Returns the absolute URL. A relative address is one of the server itself."""
         return urljoin(self.base_url, address) if self.base_url else address
 
     def medium(self, address: str) -> Media | str:
-        """The medium of a link, or the reason why there is none. A link that is not yet
-        fetched is added to ``missing`` and returns an empty reason."""
+        """Returns the medium of a link, or the reason why there is none.
+
+        A link that is not yet fetched is added to ``missing`` and returns an empty
+        reason.
+        """
         url = self.url(address)
         if url not in self.fetched:
             self.missing.setdefault(url)
@@ -44,7 +50,7 @@ class Links:
 
 
 def is_allowed(url: str, hosts: Collection[str]) -> bool:
-    """True if an absolute http address has one of these hosts."""
+    """Returns True if an absolute http address has one of these hosts."""
     try:
         parsed = urlsplit(url)
         port = parsed.port
@@ -59,8 +65,11 @@ def is_allowed(url: str, hosts: Collection[str]) -> bool:
 
 
 def link_error(address: str, reason: str = "") -> CallError:
-    """The error for a link in place of a medium. A retry would cost again and return a
-    link again, so the error is of a kind without retries."""
+    """Returns the error for a link in place of a medium.
+
+    A retry would cost again and return a link again, so the error is of a kind without
+    retries.
+    """
     shown = shortened(address, _SHOWN_CHARS)
     if reason:
         return CallError("unsupported", f"the answer's link {shown!r}: {reason}")

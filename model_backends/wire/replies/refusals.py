@@ -42,7 +42,7 @@ _MAX_WORDS_CHARS = 10_000
 def is_refusal(
     status: int, codes: Collection[str], words: str, *, moderated: bool = False
 ) -> bool:
-    """True if an error is a refusal.
+    """Returns True if an error is a refusal.
 
     ``status`` is the HTTP status, or 200 for an error in a reply that states no status.
     ``moderated`` is True if the error holds moderation reasons, as OpenRouter's do.

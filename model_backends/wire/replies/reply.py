@@ -21,7 +21,7 @@ recorded with each answer."""
 
 
 def json_object(body: bytes) -> dict[str, Any]:
-    """The JSON object of a reply with a status of success.
+    """Returns the JSON object of a reply with a status of success.
 
     Raises CallError: ``bad_reply`` without an object, or the error that the reply
     reports.
@@ -47,7 +47,7 @@ def json_object(body: bytes) -> dict[str, Any]:
 
 
 def usage(data: dict[str, Any]) -> Usage:
-    """The server's token counts, in either naming; 0 without a valid number."""
+    """Returns the server's token counts, in either naming; 0 without a valid number."""
     counted = data.get("usage")
     if not isinstance(counted, dict):
         return Usage()
@@ -57,12 +57,12 @@ def usage(data: dict[str, Any]) -> Usage:
 
 
 def served(data: dict[str, Any]) -> str:
-    """The model that the server reports."""
+    """Returns the model that the server reports."""
     return _name(data.get("model"))
 
 
 def fingerprint(data: dict[str, Any]) -> str:
-    """The server's fingerprint of its configuration; empty if not reported."""
+    """Returns the server's fingerprint of its configuration, or an empty string if not reported."""
     return _name(data.get("system_fingerprint"))
 
 

@@ -24,13 +24,13 @@ _PADDED = re.compile(r"[^=]+=*")
 
 
 def rate_of(mime: str) -> int:
-    """The rate in a type such as ``audio/L16;codec=pcm;rate=24000``; 0 if missing."""
+    """Returns the rate in a type such as ``audio/L16;codec=pcm;rate=24000``; 0 if missing."""
     match = _RATE.search(mime)
     return int(match[1]) if match else 0
 
 
 def is_samples_type(mime: str) -> bool:
-    """True if a MIME type is one of raw samples without a header."""
+    """Returns True if a MIME type is one of raw samples without a header."""
     return _SAMPLES_TYPE.match(mime) is not None
 
 
@@ -39,7 +39,10 @@ def wav_of_samples(
     rate: int,
     channels: int = 1,
 ) -> bytes:
-    """A WAV of 16-bit little-endian samples. An incomplete last sample is dropped."""
+    """Returns a WAV of 16-bit little-endian samples.
+
+    An incomplete last sample is dropped.
+    """
     whole = len(samples) - len(samples) % (_SAMPLE_BYTES * channels)
     file = io.BytesIO()
     with wave.open(file, "wb") as out:
@@ -51,7 +54,7 @@ def wav_of_samples(
 
 
 def joined_base64(pieces: Sequence[str]) -> bytes:
-    """The bytes of base64 that is cut into pieces at any place.
+    """Returns the bytes of base64 that is cut into pieces at any place.
 
     Padding in the middle ends one base64 text and begins another. Damaged base64 ends
     the sound.
@@ -69,8 +72,10 @@ def joined_base64(pieces: Sequence[str]) -> bytes:
 
 
 def whole_sounds(pieces: Sequence[str]) -> list[str]:
-    """The sounds in the base64 pieces of a stream, as base64. This is one sound, unless
-    the pieces are files that cannot be joined."""
+    """Returns the sounds in the base64 pieces of a stream, as base64.
+
+    This is one sound, unless the pieces are files that cannot be joined.
+    """
     if len(pieces) == 1:
         return list(pieces)  # unchanged, in any variant of base64
     beginnings = sum(piece.startswith(_RIFF) for piece in pieces)
@@ -84,8 +89,10 @@ def whole_sounds(pieces: Sequence[str]) -> list[str]:
 
 
 def joined_files(files: Sequence[bytes]) -> bytes | None:
-    """Files of one sound, concatenated as one WAV. None if their rates or channels
-    differ, or if a file cannot be decoded."""
+    """Returns files of one sound, concatenated as one WAV.
+
+    None if their rates or channels differ, or if a file cannot be decoded.
+    """
     joined = _joined_waves(files)
     if joined is not None:
         return joined
@@ -108,7 +115,7 @@ def base64_text(data: bytes) -> str:
 
 
 def _joined_waves(files: Sequence[bytes]) -> bytes | None:
-    """Join WAVs of integer samples of one format without decoding. None otherwise."""
+    """Joins WAVs of integer samples of one format without decoding. None otherwise."""
     formats: set[tuple[int, int, int]] = set()
     frames: list[bytes] = []
     for data in files:

@@ -194,8 +194,10 @@ def http_error(
     keyed: bool = False,
     key_name: str = "",
 ) -> CallError:
-    """The error of a reply with a status outside 200-299. ``keyed`` is True if a key
-    was sent; ``key_name`` is the variable of the key."""
+    """Returns the error of a reply with a status outside 200-299.
+
+    ``keyed`` is True if a key was sent; ``key_name`` is the variable of the key.
+    """
     body = body[:MAX_DESCRIBED_BYTES]
     if is_stream(body, ""):
         error = read_error([_json_or_text(event.data) for event in events(body)])
@@ -226,7 +228,7 @@ def http_error(
 
 
 def error_in_body(value: object) -> CallError:
-    """The error in a reply with status 200, which some gateways send."""
+    """Returns the error in a reply with status 200, which some gateways send."""
     error = read_error(value)
     text = shortened(f"the server reports an error: {error.message}", _SHOWN_CHARS)
     wait = retry_after({}, error)
@@ -243,7 +245,7 @@ def _refused(text: str) -> CallError:
 
 
 def reported_error(data: Mapping[str, Any]) -> object:
-    """The error that a JSON object with status 200 is or holds; None for an answer."""
+    """Returns the error that a JSON object with status 200 is or holds, or None for an answer."""
     if data.get("error"):
         return data["error"]
     if data.get("object") == "error" or data.get("type") == "error":
@@ -256,8 +258,10 @@ def reported_error(data: Mapping[str, Any]) -> object:
 
 
 def event_object(event: Event) -> dict[str, Any] | None:
-    """The JSON object of an event; None if its data is not an object. Raises CallError
-    for an event with an error."""
+    """Returns the JSON object of an event, or None if its data is not an object.
+
+    Raises CallError for an event with an error.
+    """
     row = event.json()
     error = error_in_list(event.data) if row is None else reported_error(row)
     if error is None and event.name == "error":
@@ -268,13 +272,16 @@ def event_object(event: Event) -> dict[str, Any] | None:
 
 
 def missing_end(content: str, cut_reason: str) -> CallError:
-    """The error for a stream without an end. ``cut_reason`` is the reason, if known."""
+    """Returns the error for a stream without an end.
+
+    ``cut_reason`` is the reason, if known.
+    """
     reason = cut_reason or "the connection was closed"
     return CallError("connection", f"the stream of {content} has no end ({reason})")
 
 
 def error_in_list(value: object) -> object:
-    """The error in a list, or in the JSON text of a list; None without an error."""
+    """Returns the error in a list, or in the JSON text of a list, or None without an error."""
     if isinstance(value, str):
         value = _json_or_text(value)
     if not isinstance(value, list):
@@ -316,7 +323,7 @@ def _kind(
 
 
 def _has_no_credit(error: ServerError) -> bool:
-    """True if a quota is used up and will not be renewed soon."""
+    """Returns True if a quota is used up and will not be renewed soon."""
     if error.codes.keys() & _QUOTA_CODES:
         return True
     if any(code.startswith("billing_") for code in error.codes):
@@ -326,7 +333,7 @@ def _has_no_credit(error: ServerError) -> bool:
 
 
 def _hint(status: int, error: ServerError) -> str:
-    """A hint for a field of the request that the server refuses."""
+    """Returns a hint for a field of the request that the server refuses."""
     if status in (400, 404) and _LOST_ANSWER.search(f"{error.param} {error.message}"):
         return (
             " (the server has not kept the earlier answer, or has deleted it: set "
@@ -396,8 +403,10 @@ def _seconds_or_date(text: str, now: datetime | None) -> float | None:
 
 
 def _longest_reset(headers: Mapping[str, str]) -> float | None:
-    """Seconds until the used-up limits are reset; None if no limit is used up. Replies
-    state both limits, used up or not."""
+    """Seconds until the used-up limits are reset; None if no limit is used up.
+
+    Replies state both limits, used up or not.
+    """
     waits = []
     for name in ("requests", "tokens"):
         wait = _duration(headers.get(f"x-ratelimit-reset-{name}", ""))
@@ -423,7 +432,7 @@ def _duration(text: str) -> float | None:
 
 
 def read_error(value: object) -> ServerError:
-    """Read an error that is an object, a text, or a list of these."""
+    """Reads an error that is an object, a text, or a list of these."""
     error = ServerError()
     messages = dict.fromkeys(_messages(value, error, 0))
     error.message = "; ".join(messages)
@@ -435,7 +444,7 @@ def _messages(
     error: ServerError,
     depth: int,
 ) -> Iterator[str]:
-    """The messages in an error. Its codes are added to ``error``."""
+    """Yields the messages in an error. Its codes are added to ``error``."""
     if depth > 6:
         return
     if isinstance(value, str):
@@ -506,7 +515,7 @@ def _add_codes(row: Mapping[str, Any], error: ServerError) -> None:
 
 
 def _add_quotas(row: Mapping[str, Any], error: ServerError) -> None:
-    """Add the names of used-up quotas as codes."""
+    """Adds the names of used-up quotas as codes."""
     violations = row.get("violations")
     if not isinstance(violations, list):
         return
@@ -521,7 +530,7 @@ def _add_quotas(row: Mapping[str, Any], error: ServerError) -> None:
 
 
 def _path(location: object) -> str:
-    """The path of a field, such as ``temperature`` for ``["body", "temperature"]``."""
+    """Returns the path of a field, such as ``temperature`` for ``["body", "temperature"]``."""
     if not isinstance(location, list):
         return str(location)
     names = [str(name) for name in location if name != "body"]
@@ -529,8 +538,10 @@ def _path(location: object) -> str:
 
 
 def _json_or_text(text: str) -> Any:
-    """The value of a text that is JSON or a Python literal; else the text. Some
-    gateways print their provider's error as a Python object."""
+    """Returns the value of a text that is JSON or a Python literal; else the text.
+
+    Some gateways print their provider's error as a Python object.
+    """
     if not text.lstrip().startswith(("{", "[")):
         return text
     try:

@@ -13,8 +13,10 @@ _value = json.JSONDecoder().raw_decode
 
 
 def verbatim_value(text: str | bytes, path: Sequence[str | int]) -> bytes | None:
-    """The value at ``path``, such as ``("candidates", 0, "content")``. None if there is
-    none or ``text`` is not JSON."""
+    """Returns the value at ``path``, such as ``("candidates", 0, "content")``.
+
+    None if there is none or ``text`` is not JSON.
+    """
     try:
         whole = _decoded(text)
         start = _offset(whole, path)
@@ -27,8 +29,10 @@ def verbatim_value(text: str | bytes, path: Sequence[str | int]) -> bytes | None
 
 
 def verbatim_items(text: str | bytes, path: Sequence[str | int]) -> list[bytes]:
-    """The items of the list at ``path``. Empty if there is no list or ``text`` is not
-    JSON."""
+    """Returns the items of the list at ``path``.
+
+    Empty if there is no list or ``text`` is not JSON.
+    """
     try:
         whole = _decoded(text)
         list_start = _offset(whole, path)
@@ -39,7 +43,7 @@ def verbatim_items(text: str | bytes, path: Sequence[str | int]) -> list[bytes]:
 
 
 def json_list(items: Sequence[bytes]) -> bytes:
-    """A JSON list of encoded items."""
+    """Returns a JSON list of encoded items."""
     return b"[" + b", ".join(items) + b"]"
 
 
@@ -54,7 +58,7 @@ def _encoded(cut: str, like: str | bytes) -> bytes:
 
 
 def _offset(text: str, path: Sequence[str | int]) -> int | None:
-    """The offset of the value at a path."""
+    """Returns the offset of the value at a path."""
     offset: int | None = _after_blanks(text, 0)
     for step in path:
         if offset is None:
@@ -68,7 +72,7 @@ def _inner_offset(
     offset: int,
     step: str | int,
 ) -> int | None:
-    """The offset of a member or item of the object or list that begins at
+    """Returns the offset of a member or item of the object or list that begins at
     ``offset``."""
     if isinstance(step, int):
         spans = _spans(text, offset)
@@ -88,7 +92,8 @@ def _inner_offset(
 
 
 def _spans(text: str, offset: int) -> list[tuple[int, int]]:
-    """The offsets of the items of a list; empty if it is not a list."""
+    """Returns the offsets of the items of a list, or an empty list if it is not a list.
+    """
     spans: list[tuple[int, int]] = []
     if text[offset] != "[":
         return spans
