@@ -1,1 +1,1 @@
-"""What the backends that ask a server have in common: the way there and back."""
+"""Code for backends that call a server: they encode requests and decode replies."""

@@ -1,5 +1,7 @@
-"""The addresses of a model: calls go to the least busy one. An address that is down is
-skipped for a while."""
+"""The addresses of a model. Calls go to the least busy address.
+
+An address that is down is skipped for a while.
+"""
 
 from __future__ import annotations
 
@@ -17,32 +19,35 @@ if TYPE_CHECKING:
     from yarl import URL
 
 AGAIN_SECONDS = 30.0
-"""Seconds that an unreachable address is skipped before one call tries it again."""
+"""Seconds that an unreachable address is skipped before a call tries it again."""
 ERRORS_IN_A_ROW = 3
-"""Number of server errors after which an address is skipped too. It fails faster than
-others answer, and would get most of the calls."""
+"""Number of consecutive server errors after which an address is skipped.
+
+Such an address fails faster than others answer, so it would get most of the calls.
+"""
 
 _PORTS = {"http": 80, "https": 443}
 _MOST_URLS = 32
-"""Maximum number of URLs cached for each address: of endpoints and of some jobs."""
+"""Maximum number of cached URLs per address. They are those of endpoints and jobs."""
 
 log = logging.getLogger(__name__)
 
 
 class Address:
-    """One server.
+    """The address of one server.
 
-    ``calls`` counts the calls under way, ``errors`` the server errors in a row.
+    ``calls`` is the number of active calls. ``errors`` is the number of consecutive
+    server errors.
     """
 
     def __init__(self, base_url: str, query: str = "") -> None:
         self.query = query
         self.base_url, self.calls, self.errors = base_url, 0, 0
         self.name = urlsplit(base_url).netloc.rpartition("@")[2]
-        # looked up once: the lookup takes longer than a request
+        # looked up once, because the lookup takes longer than a request
         self.proxy = environment_proxy(base_url)
         self.down_until: float | None = None
-        """Time of the next try; None while the server can be reached."""
+        """The time of the next attempt. None if the server can be reached."""
         self._urls: dict[str, URL] = {}
 
     def url(self, path: str) -> URL:
@@ -70,7 +75,7 @@ class Addresses:
         self._all = [Address(url, query) for url in base_urls]
 
     def with_url(self, base_url: str) -> Address:
-        """Returns the address with this URL; without one, the first."""
+        """Returns the address with this URL, or the first address if there is none."""
         for address in self._all:
             if address.base_url == base_url:
                 return address
@@ -79,7 +84,7 @@ class Addresses:
     def next(self) -> Address:
         """Returns the least busy address.
 
-        Among equally busy ones, the one used longest ago.
+        If several are equally busy, it is the address that was used longest ago.
         """
         if len(self._all) == 1:
             return self._all[0]
@@ -90,7 +95,7 @@ class Addresses:
         else:
             address = min(self._all, key=attrgetter("down_until"))
         if address.down_until is not None:
-            # only this call tries the address; others skip it until it answers
+            # only this call tries the address: other calls skip it until it answers
             address.down_until = now + AGAIN_SECONDS
         self._all.remove(address)
         self._all.append(address)
@@ -103,15 +108,15 @@ class Addresses:
             if address.errors >= ERRORS_IN_A_ROW:
                 self.mark_down(
                     address,
-                    f"{address.name} has answered {status}, its error "
-                    f"{address.errors} in a row",
+                    f"{address.name} answered {status}, consecutive error number "
+                    f"{address.errors}",
                 )
             return
         address.errors = 0
         if address.down_until is not None:
             address.down_until = None
             if len(self._all) > 1:
-                log.warning("%s answers again and gets calls", address.name)
+                log.warning("%s answers again and is used again", address.name)
 
     def mark_down(self, address: Address, reason: str) -> bool:
         """Records that an address cannot be used. Returns True if another one can."""
@@ -121,7 +126,7 @@ class Addresses:
                 others += 1
         if address.down_until is None and others:
             log.warning(
-                "%s; skipped and tried again every %.0f s (addresses left: %d)",
+                "%s; it is skipped, and tried again every %.0f s (addresses left: %d)",
                 reason,
                 AGAIN_SECONDS,
                 others,
@@ -143,7 +148,7 @@ def is_same_server(url: str, base_url: str) -> bool:
 
 
 def environment_proxy(base_url: str) -> str | None:
-    """Returns the proxy that the environment sets for this server, or None for local servers."""
+    """Returns the proxy that the environment sets; None for local servers."""
     parsed = urlsplit(base_url)
     host = parsed.hostname or ""
     if is_local(host) or proxy_bypass(host):

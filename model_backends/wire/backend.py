@@ -1,4 +1,4 @@
-"""A model behind a server: encodes a request, sends it, reads the reply."""
+"""The base class of backends that send requests to a server and read its replies."""
 
 from __future__ import annotations
 
@@ -24,16 +24,21 @@ from mmeval.model_backends.wire.transport import HttpReply, HttpRequest, Transpo
 from mmeval.records import Request, Response
 
 OFFLOAD_BYTES = 2**21
-"""Media and replies above this size (a few milliseconds of work) are encoded and
-decoded in a thread."""
+"""Size in bytes above which media and replies are encoded and decoded in a thread.
+
+Such an operation takes a few milliseconds.
+"""
 NOTICE_SECONDS = 60.0
-"""Seconds after which a waiting call is logged, once."""
+"""Seconds after which the first long call is logged."""
 
 log = logging.getLogger(__name__)
 
 
 class Endpoint(Protocol):
-    """An endpoint: encodes a request, decodes a reply. Both raise CallError."""
+    """An endpoint, which encodes requests and decodes replies.
+
+    Both methods raise CallError.
+    """
 
     def encode(self, request: Request) -> HttpRequest: ...
 
@@ -43,7 +48,7 @@ class Endpoint(Protocol):
 
 
 class WireBackend(ABC):
-    """Base of the backends that send requests to a server."""
+    """The base class of backends that send requests to a server."""
 
     jobs_outlast: ClassVar[bool] = True
     """True if the server continues its jobs while it cannot be reached."""
@@ -58,7 +63,7 @@ class WireBackend(ABC):
             outlasts=self.jobs_outlast,
         )
         self._calls: dict[object, float] = {}
-        """The start time of each call under way, oldest first."""
+        """The start time of each active call, oldest first."""
         self._wait_timer: asyncio.TimerHandle | None = None
         self._has_waited = False
 
@@ -69,13 +74,16 @@ class WireBackend(ABC):
     @property
     @abstractmethod
     def identity(self) -> Mapping[str, Any]:
-        """What identifies the model: answers of equal identities may be reused."""
+        """The facts that identify the model.
+
+        Answers of backends with equal identities may be reused.
+        """
 
     def _encode(self, request: Request) -> HttpRequest:
-        """Returns the request as sent.
+        """Encodes a request.
 
-        Raises CallError for content or options that cannot be sent, ContentError for a
-        medium that cannot be read.
+        Raises CallError for content or options that cannot be sent. Raises ContentError
+        for a medium that cannot be read.
         """
         options = self.capabilities.options or ()
         for name in request.params.options:
@@ -90,8 +98,8 @@ class WireBackend(ABC):
             if kind not in self.capabilities.outputs:
                 raise CallError(
                     "unsupported",
-                    f"this model is not declared to give {kind}; declare it with the "
-                    "argument outputs",
+                    f"{kind} is not a declared output of this model; declare it with "
+                    "the argument outputs",
                 )
         encoded = self._endpoint(request).encode(request)
         conversions = tuple(notes(request, self._connection.formats))
@@ -114,15 +122,15 @@ class WireBackend(ABC):
     async def generate(self, request: Request) -> Response:
         """Returns the server's answer.
 
-        Errors are returned in the response; their kind tells the caller whether to
-        retry.
+        Errors are returned in the response. Their kind determines if the caller
+        retries the call.
         """
         latency = 0.0
         call = object()
         loop = asyncio.get_running_loop()
         self._calls[call] = loop.time()
-        # one timer for all calls: one for each would cost more than what is left of a
-        # small call
+        # one timer serves all calls, because a timer per call would take longer than
+        # the rest of a small call
         if self._wait_timer is None and not self._has_waited:
             self._wait_timer = loop.call_later(NOTICE_SECONDS, self._log_long_wait)
         try:
@@ -148,7 +156,8 @@ class WireBackend(ABC):
                 response = replace(response, warnings=warnings)
             return response
         except StorageError:
-            # the note of a job cannot be written: the disk fails, not the call
+            # the note of a job cannot be written: this is a failure of the disk, not
+            # of the call
             raise
         except MmevalError as error:
             return failed(error, self._connection.secrets, latency)
@@ -168,7 +177,7 @@ class WireBackend(ABC):
     async def _read(
         self, endpoint: Endpoint | JobEndpoint, http_reply: HttpReply, request: Request
     ) -> Response:
-        """Decodes a reply; decode it again once the links that it needs are fetched."""
+        """Decodes a reply. If it contains links, fetches them and decodes it again."""
         hosts = self._connection.fetch_links
         if not hosts:
             return await _decoded(endpoint, http_reply, request)
@@ -180,7 +189,7 @@ class WireBackend(ABC):
         return await _decoded(endpoint, http_reply, request, links)
 
     def _log_long_wait(self) -> None:
-        """Logs once that a call takes long, and its time limit."""
+        """Logs once that a call takes long, with its time limit."""
         self._wait_timer = None
         if not self._calls or self._has_waited:
             return
@@ -191,15 +200,14 @@ class WireBackend(ABC):
             return
         self._has_waited = True
         log.warning(
-            "a call has waited %.0f s for %s; it may take %g s (timeout)",
+            "a call has waited %.0f s for %s; its limit is %g s (timeout)",
             NOTICE_SECONDS,
             self._connection.address,
             self._connection.timeout,
         )
 
     def keep_notes_in(self, folder: Path) -> None:
-        """Keeps the notes of jobs in a folder (``mmeval.backend.contract.Resumable``).
-        """
+        """Keeps the notes of jobs in a folder (see ``mmeval.backend.contract``)."""
         self._jobs.notes.keep_in(folder)
 
     async def close(self) -> None:
@@ -221,7 +229,7 @@ async def _decoded(
     decoding = asyncio.ensure_future(
         asyncio.to_thread(endpoint.decode, http_reply, request, links)
     )
-    # a cancelled run still keeps the answer that has arrived
+    # a cancelled run keeps an answer that has already arrived
     with contextlib.suppress(asyncio.CancelledError):
         return await asyncio.shield(decoding)
     return await decoding

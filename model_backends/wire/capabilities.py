@@ -1,4 +1,4 @@
-"""Capabilities of a model behind a server, declared by the user."""
+"""Reads the capabilities of a model, which the user declares."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def named_capabilities(
     formats: Formats,
     max_images: int = 0,
 ) -> Capabilities:
-    """Capabilities from the names of kinds.
+    """Creates capabilities from the names of kinds.
 
-    ``declarable`` are all kinds that the interface can return, ``options`` the options
-    that it supports. ``max_images`` is the maximum number of pictures in a request (0:
-    any number).
+    ``declarable`` are all kinds that the interface can return. ``options`` are the
+    options that it supports. ``max_images`` is the maximum number of pictures in a
+    request (0: any number).
     """
     is_interleaved = len(set(outputs) - {"code"}) > 1
     mode: OutputMode = "interleaved" if is_interleaved else "single"

@@ -1,4 +1,4 @@
-"""Where a server is and how it is reached, checked before any request."""
+"""The settings of the connection to a server, checked before any request."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _EXAMPLE = "write it like http://localhost:8000/v1"
 
 @dataclass(frozen=True, kw_only=True)
 class Connection:
-    """How one model is reached.
+    """The settings of the connection to one model.
 
-    ``timeout`` is in seconds for each call. The repr holds no secrets.
+    ``timeout`` is the limit in seconds for each call. The repr contains no secrets.
     """
 
     model: str
     base_url: str
     capabilities: Capabilities
     formats: Formats = DEFAULT_FORMATS
-    """The formats in which media are sent as they are."""
+    """The formats of media that are sent unchanged."""
     replicas: tuple[str, ...] = ()
     timeout: float
     max_reply_bytes: int
     api_key: str = field(repr=False)
     key_name: str
-    """The environment variable of the key, for messages."""
+    """The environment variable with the key, for messages."""
     api_key_header: str = ""
-    """The header for the bare key; empty for ``Authorization``."""
+    """The header for the bare key. If it is empty, ``Authorization`` is used."""
     extra_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The user's headers. Their values are secrets."""
     extra_body: Mapping[str, Any] = field(default_factory=dict)
@@ -51,9 +51,9 @@ class Connection:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Texts that no file and no output may hold.
+        """Strings that must not occur in any file or output.
 
-        Longest first, because one may contain another.
+        The longest come first, because a secret may contain another secret.
         """
         secrets = {self.api_key, *self.extra_headers.values()} - {""}
         return tuple(sorted(secrets, key=len, reverse=True))
@@ -61,7 +61,9 @@ class Connection:
     @property
     def reply_facts(self) -> dict[str, Any]:
         """The user's additions to requests and replies that are part of the identity.
-        Empty ones are omitted."""
+
+        Empty additions are left out.
+        """
         facts = {
             "extra_body": dict(self.extra_body),
             "extra_headers": sorted(name.lower() for name in self.extra_headers),
@@ -90,14 +92,14 @@ def checked_base_url(
     """Returns a server's address without a trailing slash.
 
     Raises UsageError for anything but a plain http or https address, and for an address
-    that ends in one of ``endpoints``. Credentials and queries are refused because the
+    that ends in one of ``endpoints``. Credentials and queries are errors, because the
     address is written to the results.
     """
     url = value.strip()
     if "@" in url or "?" in url or "#" in url:
         raise UsageError(
-            f"{argument} must not hold a user name, a query or a fragment; give the "
-            f"key in {key_name}, a query with the argument query",
+            f"{argument} must not contain a user name, a query or a fragment; set the "
+            f"key in {key_name}, and a query with the argument query",
             name=argument,
         )
     if "://" not in url:
@@ -119,7 +121,7 @@ def checked_base_url(
             f"{argument}={url!r} is not an http address; {_EXAMPLE}", name=argument
         )
     if url.endswith(tuple(endpoints)):
-        advice = "give the part before it, which usually ends in /v1"
+        advice = "write only the part before it, which usually ends in /v1"
         raise UsageError(
             f"{argument}={url!r} names an endpoint; {advice}", name=argument
         )
@@ -129,11 +131,13 @@ def checked_base_url(
 def read_api_key(
     api_key_file: str, base_urls: Sequence[str], variables: Sequence[str]
 ) -> str:
-    """Returns the key from the file, else from the first of ``variables`` that is set in the
-    environment. Empty if there is none and all servers are local.
+    """Returns the key from the file or from the environment.
 
-    Raises MissingError if a server that is not local has no key, UsageError for an
-    invalid key.
+    Without a file, it is the first of ``variables`` that is set. The result is empty if
+    there is no key and all servers are local.
+
+    Raises MissingError if there is no key for a server that is not local. Raises
+    UsageError for an invalid key.
     """
     origin = api_key_file or variables[0]
     key = ""
@@ -147,12 +151,12 @@ def read_api_key(
         if not key and not is_local(host):
             raise MissingError(
                 f"{url} needs a key: set the environment variable {variables[0]}, or "
-                "give a file that holds it with api_key_file=FILE",
+                "name a file that contains it with api_key_file=FILE",
                 name=variables[0],
             )
     if not all("!" <= char <= "~" for char in key):
         raise UsageError(
-            f"the key in {origin} holds invalid characters; it must be one word of "
+            f"the key in {origin} contains invalid characters; it must be one word of "
             "plain ASCII"
         )
     return key
@@ -160,7 +164,7 @@ def read_api_key(
 
 def _key_in_file(path: Path, variable: str) -> str:
     how_to_fix = (
-        "give a readable file with the key in it as api_key_file=FILE, or set "
+        "name a readable file that contains the key with api_key_file=FILE, or set "
         f"{variable}"
     )
     try:
@@ -168,7 +172,7 @@ def _key_in_file(path: Path, variable: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
         raise MissingError(
-            f"{path}: the key cannot be read ({reason}); {how_to_fix}", file=path
+            f"{path}: cannot read the key ({reason}); {how_to_fix}", file=path
         ) from None
     if not key:
         raise MissingError(f"{path}: the key file is empty; {how_to_fix}", file=path)
@@ -176,7 +180,10 @@ def _key_in_file(path: Path, variable: str) -> str:
 
 
 def is_local(host: str) -> bool:
-    """Returns True for this machine or its local network, where servers rarely need a key."""
+    """Returns True for a host that is this machine or in its local network.
+
+    Servers on such hosts rarely need a key.
+    """
     try:
         return not ipaddress.ip_address(host).is_global
     except ValueError:
@@ -190,7 +197,7 @@ def checked_choice(
 ) -> Any:
     """Returns a value of a literal type.
 
-    Raises UnknownNameError with near names otherwise.
+    Raises UnknownNameError with similar names for any other value.
     """
     allowed = get_args(choices)
     if value not in allowed:
@@ -207,7 +214,9 @@ def checked_positive(argument: str, value: object) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not 0 < number < math.inf:
-        raise UsageError(f"{argument}={value!r} is not a number above 0", name=argument)
+        raise UsageError(
+            f"{argument}={value!r} must be a number above 0", name=argument
+        )
     return number
 
 

@@ -1,4 +1,4 @@
-"""Failed and refused calls: their typed errors, and responses without secrets."""
+"""Typed errors of failed and refused calls, and their responses without secrets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ MAX_MESSAGE_CHARS = 500
 REDACTED = "[redacted]"
 
 MIN_SECRET_CHARS = 16
-"""Shorter keys are placeholders such as ``EMPTY``, which an answer may contain."""
+"""Minimum length of a secret that is removed from replies.
+
+Shorter keys are placeholders such as ``EMPTY``, which an answer may contain.
+"""
 
 _CREDENTIAL = re.compile(
     r"(?i:\bbearer)[ :]+[^\s\"',;]+|\bsk-[\w-]{6,}|\bAIza[\w-]{16,}"
@@ -24,9 +27,9 @@ _CREDENTIAL = re.compile(
 
 
 class CallError(MmevalError):
-    """Why a call has no answer.
+    """The reason why a call has no answer.
 
-    The backend turns it into the error of a ``Response``.
+    The backend converts it to the error of a ``Response``.
     """
 
     def __init__(
@@ -49,8 +52,8 @@ def failed(
 ) -> Response:
     """Returns the response for an error, without secrets.
 
-    A refusal becomes an answer without parts: its words are the service's, not the
-    model's.
+    A refusal becomes an answer without parts, because its text is the service's, not
+    the model's.
     """
     if isinstance(error, CallError):
         text = redacted(error.text, secrets)
@@ -58,24 +61,29 @@ def failed(
             error.kind, text, retry_after=error.retry_after, latency=latency
         )
         return response.as_refused() if error.kind == "refused" else response
-    # for example, a medium that no longer exists
+    # for example, the file of a medium no longer exists
     return Response.failed("internal", redacted(str(error), secrets), latency=latency)
 
 
 def redacted(text: str, secrets: Collection[str]) -> str:
-    """Returns a message without secrets and without anything that looks like a key, shortened
-    to the length of a log line."""
+    """Returns a message without secrets, shortened to the length of a log line.
+
+    Anything that looks like a key is removed too.
+    """
     for secret in secrets:
-        # shorter ones ("x") are placeholders for local servers; removing them would
-        # only garble the message
+        # shorter keys ("x") are placeholders for local servers, and removing them
+        # would only garble the message
         if len(secret) >= 4:
             text = text.replace(secret, REDACTED)
     return shortened(_CREDENTIAL.sub(REDACTED, text), MAX_MESSAGE_CHARS)
 
 
 def without_secrets(body: bytes, secrets: Sequence[str]) -> bytes:
-    """Returns a body without the secrets that the server echoes, plain or with JSON escapes
-    (``sk\\u002d...``). A secret that contains another must come before it."""
+    """Returns a body without the secrets that the server echoes.
+
+    They may be plain or have JSON escapes (``sk\\u002d...``). A secret that contains
+    another secret must come before it.
+    """
     for secret in secrets:
         if len(secret) < MIN_SECRET_CHARS:
             continue
@@ -86,7 +94,7 @@ def without_secrets(body: bytes, secrets: Sequence[str]) -> bytes:
 
 
 def json_without_secrets(value: Any, secrets: Collection[str]) -> Any:
-    """Returns a JSON value without the secrets in its texts."""
+    """Returns a JSON value without the secrets in its strings."""
     if isinstance(value, str):
         for secret in secrets:
             if len(secret) >= MIN_SECRET_CHARS:
@@ -103,7 +111,7 @@ def json_without_secrets(value: Any, secrets: Collection[str]) -> Any:
 
 @lru_cache(maxsize=16)
 def _key_pattern(key: str) -> re.Pattern[bytes]:
-    """Returns a pattern for a key, each character plain or as a JSON escape.
+    """Returns a pattern for a key with plain or JSON-escaped characters.
 
     Its group matches the escaped backslashes before an escape.
     """

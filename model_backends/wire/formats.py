@@ -1,4 +1,4 @@
-"""The formats of pictures and sounds that a server takes; others are re-encoded."""
+"""The formats of pictures and sounds that a server accepts. Others are re-encoded."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SOUNDS: Mapping[str, str] = {
     "aiff": "audio/aiff",
     "webm": "audio/webm",
 }
-"""MIME types by the interface's names of formats."""
+"""MIME types by the interface's names for formats."""
 DEFAULT_PICTURES = ("png", "jpeg", "webp", "gif")
 DEFAULT_SOUNDS = ("wav", "mp3")
 _PLAIN_PICTURE, _PLAIN_SOUND = "png", "wav"
@@ -47,8 +47,10 @@ class Formats(NamedTuple):
     sounds: tuple[str, ...] = DEFAULT_SOUNDS
 
     def mimes(self, kind: PartKind) -> frozenset[str] | None:
-        """Returns the MIME types that the server takes, or None for a kind that is sent
-        unchanged."""
+        """Returns the MIME types that the server accepts.
+
+        None means that media of this kind are always sent unchanged.
+        """
         if kind == "image":
             return frozenset(PICTURES[name] for name in self.images)
         if kind == "audio":
@@ -60,7 +62,10 @@ class Formats(NamedTuple):
         return mimes is None or media.mime in mimes
 
     def sound_name(self, mime: str) -> str:
-        """Returns the name of a sound's format, or an empty string if the server does not take it."""
+        """Returns the name of a sound's format, or an empty string.
+
+        It is empty if the server does not accept the format.
+        """
         for name in self.sounds:
             if SOUNDS[name] == mime:
                 return name
@@ -77,8 +82,8 @@ def checked_formats(
 ) -> list[str]:
     """Returns the formats in ``png+jpeg``.
 
-    Raises UnknownNameError for an unknown format, UsageError if the format that others
-    are converted to is missing.
+    Raises UnknownNameError for an unknown format. Raises UsageError if the format that
+    others are converted to is missing.
     """
     normalized = value.lower().replace("jpg", "jpeg")
     names = [name.strip() for name in normalized.split("+")]
@@ -98,8 +103,11 @@ def checked_formats(
 
 
 def reencoded(kind: PartKind, media: Media) -> Media:
-    """Returns a picture as PNG (upright, 8 bit, first frame of an animation), a sound as 16-bit
-    WAV. Raises CallError if the medium cannot be decoded."""
+    """Converts a picture to PNG and a sound to 16-bit WAV.
+
+    The PNG is upright, has 8 bits, and shows the first frame of an animation. Raises
+    CallError if the medium cannot be decoded.
+    """
     try:
         if kind == "image":
             return png(image(media))
@@ -112,7 +120,7 @@ def reencoded(kind: PartKind, media: Media) -> Media:
 
 
 def notes(request: Request, formats: Formats) -> Iterator[str]:
-    """Notes on the media of a request that are re-encoded, one for each medium."""
+    """Yields a note for each medium of a request that is re-encoded."""
     for message in request.messages:
         for part in message.content.parts:
             media = part.media
@@ -133,5 +141,5 @@ def _is_animated(media: Media) -> bool:
     try:
         with PIL.Image.open(io.BytesIO(media.read())) as picture:
             return bool(getattr(picture, "is_animated", False))
-    except Exception:  # the decoder reports the fault of a broken picture
+    except Exception:  # the decoder reports a broken picture later
         return False

@@ -1,8 +1,8 @@
-"""Jobs: work that a server starts once, and that is polled until it has ended.
+"""Jobs, which a server starts once, and which are polled until they have ended.
 
-A job may cost dollars and outlive the process that started it. So its id is saved
-before the first poll, in the run folder if there is one. Whatever happens to the
-connection or the process, the next try continues the same job.
+A job may cost dollars and outlive the process that started it. Therefore its id is
+saved before the first poll, in the run folder if there is one. If the connection or the
+process fails, the next attempt continues the same job.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 MAX_MISSES = 3
-"""Number of polls in a row without a job or a result after which the job is lost."""
+"""Number of consecutive polls without a job or a result after which a job is lost."""
 _MAX_ID_CHARS = 1000
 _PASSING = frozenset(("rate_limit", "unreachable", "timeout", "connection", "server"))
-"""Errors that do not tell anything about a job."""
+"""Errors that do not contain information about a job."""
 _HAS_ENDED = frozenset(("completed", "succeeded", "success", "done"))
 _HAS_FAILED = frozenset(
     ("failed", "failure", "error", "cancelled", "canceled", "expired", "rejected")
@@ -51,28 +51,28 @@ _NOT_YET = re.compile(
     r"|processing|queued",
     re.IGNORECASE,
 )
-"""Words of a server when the result is not ready."""
+"""Words that servers use if the result is not ready."""
 _WAITING_STATUSES = frozenset((202, 204, 409, 425))
 
 
 class JobEndedError(CallError):
-    """A job that has ended without a result. A retry starts another job."""
+    """A job has ended without a result. A retry starts another job."""
 
 
 class JobLostError(JobEndedError):
-    """A job that its server no longer knows."""
+    """The server no longer knows a job."""
 
 
 class _NotFoundError(CallError):
-    """A poll that finds no job. Some servers know a new job only after a moment."""
+    """A poll finds no job. Some servers know a new job only after a moment."""
 
 
 class JobNote(NamedTuple):
-    """What is needed to continue a job.
+    """The data needed to continue a job.
 
-    ``base_url`` is the server that has the job. ``polling_url`` is the URL to poll
-    (empty: the usual path). ``key`` is the call that the job has answered, empty until
-    then.
+    ``base_url`` is the server that runs the job. ``polling_url`` is the URL to poll
+    (empty: the usual path). ``key`` names the call that the job has answered. It is
+    empty until then.
     """
 
     id: str
@@ -82,10 +82,11 @@ class JobNote(NamedTuple):
 
 
 class JobEndpoint(ABC):
-    """An endpoint whose replies are jobs."""
+    """An endpoint that replies with jobs."""
 
     poll_timeout: ClassVar[float] = 60.0
-    """Seconds for one poll. Its reply is short, so a slow poll is repeated."""
+    """Maximum duration of a poll in seconds. Replies are short, so a slow poll is
+    repeated."""
 
     @property
     @abstractmethod
@@ -94,18 +95,18 @@ class JobEndpoint(ABC):
 
     @abstractmethod
     def encode(self, request: Request) -> HttpRequest:
-        """Returns the request as sent. Raises CallError if it cannot be sent."""
+        """Encodes a request. Raises CallError if it cannot be sent."""
 
     def job(self, http_reply: HttpReply) -> Mapping[str, Any]:
         """Returns the job in a reply.
 
-        Raises CallError for an error in place of a job.
+        Raises CallError if the reply is an error.
         """
         try:
             job = from_line(http_reply.body)
         except (ValueError, RecursionError):
             job = None
-        # the error of a failed job is not an error of this call
+        # the error of a failed job is not an error of this poll
         if isinstance(job, dict) and isinstance(job.get("status"), str):
             return job
         return json_object(http_reply.body)
@@ -117,8 +118,8 @@ class JobEndpoint(ABC):
     def result_location(self, job: Mapping[str, Any], path: str) -> str | None:
         """Returns the URL or path of the result of an ended job.
 
-        ``path`` is the path of the job. None if the reply that reports the end is the
-        result.
+        ``path`` is the path of the job. None means that the reply that reports the end
+        is the result.
         """
         del job, path
         return None
@@ -127,10 +128,10 @@ class JobEndpoint(ABC):
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """Returns the answer in a result. Raises CallError if there is none."""
+        """Decodes the answer in a result. Raises CallError if it has no answer."""
 
     def completed(self, response: Response, job: Mapping[str, Any]) -> Response:
-        """Returns the answer, completed with what its job states."""
+        """Adds facts that the job states to the answer, and returns it."""
         del job
         return response
 
@@ -143,9 +144,9 @@ class _JobReply(NamedTuple):
 
 
 class JobNotes:
-    """Notes on the jobs of calls, by call name.
+    """Notes on jobs, by the names of their calls.
 
-    They are also files if a folder is set.
+    If a folder is set, they are also saved as files.
     """
 
     def __init__(self) -> None:
@@ -172,7 +173,7 @@ class JobNotes:
             return None
         except (OSError, ValueError, TypeError, AttributeError) as error:
             raise StorageError(
-                f"{file} is damaged; remove it, and its job is paid for again"
+                f"{file} is damaged; remove it to start its job again, at a new cost"
             ) from error
 
     def put(self, name: str, note: JobNote) -> None:
@@ -196,12 +197,12 @@ class JobNotes:
 
 
 class Jobs:
-    """Answers calls by jobs.
+    """Answers calls with jobs.
 
-    Each call waits up to ``timeout``; a later call continues the job.
+    Each call waits up to ``timeout``. A later call continues the job.
 
-    ``outlasts`` is False for a server whose jobs end with it. Then a failed connection
-    ends the call, and the next try finds out whether the job still exists.
+    ``outlasts`` is False if jobs end together with their server. Then a failed
+    connection ends the call, and the next attempt checks if the job still exists.
     """
 
     def __init__(
@@ -221,7 +222,7 @@ class Jobs:
         )
 
     def close(self) -> None:
-        """Stops the polling of all calls under way."""
+        """Stops polling for all active calls."""
         self.closings += 1
 
     async def answer(
@@ -231,9 +232,9 @@ class Jobs:
         encode: Callable[[], Awaitable[HttpRequest]],
         read: Callable[[HttpReply], Awaitable[Response]],
     ) -> Response:
-        """Returns the result of a request's job, which is started unless it exists.
+        """Starts the job of a request, unless it exists, and returns its result.
 
-        ``encode`` returns the request as sent, ``read`` the answer in a result. Raises
+        ``encode`` encodes the request. ``read`` decodes the answer in a result. Raises
         CallError, and StorageError if the job's note cannot be saved.
         """
         seconds = self.connection.timeout
@@ -249,19 +250,19 @@ class Jobs:
             if not call.has_job:
                 # the server may have started a job, but its id is unknown
                 raise CallError(
-                    "timeout", f"no whole answer within {seconds:g} s"
+                    "timeout", f"no complete answer within {seconds:g} s"
                 ) from None
             trouble = f" ({call.trouble})" if call.trouble else ""
             raise CallError(
                 "timeout",
-                f"the job has not ended within {seconds:g} s{trouble}; the next try "
-                "continues it",
+                f"the job has not ended within {seconds:g} s{trouble}; the next "
+                "attempt continues it",
             ) from None
         return replace(response, latency=time.perf_counter() - began)
 
 
 class _JobCall:
-    """One call: finds or starts its job, polls it, and reads the result."""
+    """One call, which finds or starts its job, polls it, and reads the result."""
 
     def __init__(
         self,
@@ -273,13 +274,14 @@ class _JobCall:
     ) -> None:
         self._jobs, self._endpoint = jobs, endpoint
         self._request, self._encode, self._read = request, encode, read
-        # the seed distinguishes draws; the key changes with each journalled failure
+        # the seed distinguishes repeated draws; the call's key cannot be the name,
+        # because it changes with each failure in the journal
         self._name = f"{request.digest}-{request.seed}"
         self._encode_notes: tuple[str, ...] = ()
         self.trouble = ""
         """Why the last poll failed."""
         self.has_job = False
-        """True if a later try would find the job."""
+        """True if a later attempt would find the job."""
 
     async def answer(self) -> Response:
         lock = self._jobs.making.setdefault(self._name, asyncio.Lock())
@@ -287,12 +289,12 @@ class _JobCall:
             note = self._jobs.notes.get(self._name)
             key = self._request.key
             if note is not None and note.key and note.key != key:
-                # its job has already answered an equal call
+                # this job has already answered an equal call
                 note = None
             if note is not None and not self._jobs.transport.knows(note.base_url):
                 log.warning(
-                    "a job is at %s, which is no longer an address of the model; it "
-                    "is started again",
+                    "a job was started at %s, which is no longer an address of the "
+                    "model; it is started again",
                     note.base_url,
                 )
                 note = None
@@ -333,7 +335,7 @@ class _JobCall:
         return note, _JobReply(http_reply, job) if has_ended else None
 
     async def _result(self, note: JobNote, ended: _JobReply | None) -> Response:
-        """Returns the answer of a job.
+        """Waits for the end of a job, and returns its answer.
 
         ``ended`` is the reply that reports its end, if known.
         """
@@ -347,8 +349,8 @@ class _JobCall:
         try:
             response = await self._read(http_reply)
         except CallError as error:
-            # an error instead of the result may pass, and the next try continues the
-            # job; an error in the job itself is its end
+            # an error in place of the result may pass, so the next attempt continues
+            # the job; an error in the job itself ends it
             is_stated = http_reply is ended.reply
             if is_stated or error.kind not in _PASSING:
                 self._jobs.notes.remove(self._name, note)
@@ -357,7 +359,8 @@ class _JobCall:
             self._jobs.transport.release(http_reply)
         response = self._endpoint.completed(response, ended.job)
         if self._request.key:
-            # the journal may not have the answer yet; no other call uses the note
+            # the note is kept, because the journal may not contain the answer yet; its
+            # key keeps other calls from using it
             note = note._replace(key=self._request.key)
             self._jobs.notes.put(self._name, note)
         else:
@@ -391,14 +394,14 @@ class _JobCall:
             except CallError as error:
                 if error.kind != "bad_reply":
                     raise
-                # a gateway's page in place of the reply
+                # a gateway may reply with its own page
                 raise CallError("server", error.text) from None
             return _JobReply(http_reply, job) if endpoint.has_ended(job) else None
 
         return await self._until(poll, read)
 
     async def _fetch_result(self, note: JobNote, ended: _JobReply) -> HttpReply:
-        """Returns the reply with the result of an ended job."""
+        """Fetches the result of an ended job."""
         location = self._endpoint.result_location(ended.job, self._path(note))
         if location is None:
             return ended.reply
@@ -422,7 +425,7 @@ class _JobCall:
                 return None
             if status in (404, 410):
                 raise _not_found(error)
-            # this host was not sent the key, so the key is not refused
+            # the key was not sent to this host, so this is not about the key
             if status == 422 or (is_elsewhere and error.kind == "auth"):
                 raise _job_error(error)
             raise error
@@ -439,7 +442,7 @@ class _JobCall:
     ) -> T:
         """Fetches replies until ``read`` returns a value.
 
-        The caller releases the last reply.
+        The caller must release the last reply.
         """
         jobs = self._jobs
         closings, misses = jobs.closings, 0
@@ -465,7 +468,7 @@ class _JobCall:
             except CallError as error:
                 is_lost = error.kind in ("connection", "unreachable")
                 if is_lost and not jobs.outlasts:
-                    # the backend that started the server knows whether it is dead
+                    # the backend that started the server checks if it is still alive
                     raise CallError("connection", error.text) from None
                 if isinstance(error, JobEndedError) or error.kind not in _PASSING:
                     raise
@@ -489,7 +492,7 @@ def _note_of(job: Mapping[str, Any], base_url: str) -> JobNote:
         error = reported_error(job)
         if error is not None:
             raise error_in_body(error)
-        raise bad_reply("the server's answer is not a job: it has no id")
+        raise bad_reply("the server's answer is not a job: its id is missing")
     if len(str(identity)) > _MAX_ID_CHARS:
         raise bad_reply("the id of the server's job is too long")
     polling_url = ""
@@ -504,10 +507,10 @@ def _status_of(job: Mapping[str, Any]) -> str:
 
 
 def _job_error(error: CallError) -> JobEndedError:
-    """Returns the error of a failed job: a refusal, or a failure of the server."""
+    """Converts the error of a failed job to a refusal or a failure of the server."""
     if error.kind == "refused":
         return JobEndedError("refused", error.text)
-    return JobEndedError("server", f"the job has failed: {error.text}")
+    return JobEndedError("server", f"the job failed: {error.text}")
 
 
 def _not_found(error: CallError) -> _NotFoundError:

@@ -1,5 +1,7 @@
-"""Media as they are sent: in a format that the server takes, and encoded once for all
-requests that send them at about the same time."""
+"""Converts and encodes media for requests.
+
+A medium is encoded once for all requests that send it at about the same time.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +19,22 @@ _CACHE = MediaCache()
 _FAMILIES: Mapping[PartKind, tuple[str, ...]] = {
     "image": ("image/",),
     "video": ("video/",),
-    # a video container may hold a sound
+    # a video container may contain only a sound
     "audio": ("audio/", "video/"),
 }
 
 
 def sendable(part: Part, formats: Formats | None) -> Media:
-    """Returns the medium of a part, converted if its format is not in ``formats`` (None: all
-    formats). Raises CallError for a medium that is not of its kind or cannot be
-    decoded."""
+    """Returns the medium of a part, converted if its format is not in ``formats``.
+
+    None means that all formats can be sent. Raises CallError if the medium is not of
+    the part's kind or cannot be decoded.
+    """
     media = part.media
     assert media is not None  # checked by the caller
     families = _FAMILIES.get(part.kind)
     if families is not None and not media.mime.startswith(families):
-        # a fault of the data, not of the model
+        # this is a fault of the data, not of the model
         name = media.name or "a medium"
         raise CallError(
             "bad_request",
@@ -47,14 +51,14 @@ def sendable(part: Part, formats: Formats | None) -> Media:
 
 
 def base64_of(media: Media) -> bytes:
-    """Returns the bytes of a medium in base64."""
+    """Encodes a medium as base64."""
     return _CACHE.get(f"base64 {media.sha256}", lambda: base64.b64encode(media.read()))
 
 
 def data_uri(part: Part, formats: Formats | None = None) -> bytes:
     """Returns a medium as a JSON string with a data URI, converted as in ``sendable``.
 
-    Raises CallError as ``sendable`` does.
+    Raises the same errors as ``sendable``.
     """
     media = sendable(part, formats)
     head = json.dumps(f"data:{media.mime};base64,")[:-1].encode()

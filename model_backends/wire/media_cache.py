@@ -1,5 +1,4 @@
-"""A cache of encoded media: each is encoded once for all requests that send it at about
-the same time."""
+"""Caches encoded media for requests that send them at about the same time."""
 
 from __future__ import annotations
 
@@ -9,14 +8,17 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 MAX_KEPT_BYTES = 2**26
-"""Size of the cache: the pictures of a few answers, since a judge asks many questions
-about each answer."""
+"""Size of the cache in bytes.
+
+It is enough for the pictures of a few answers. A judge asks many questions about each
+answer.
+"""
 
 
 class MediaCache:
-    """Encoded media by key, up to ``max_bytes``.
+    """A cache of encoded media by key, with at most ``max_bytes``.
 
-    The least recently used are dropped first. Safe to share between threads.
+    The least recently used media are dropped first. Threads can share the cache.
     """
 
     def __init__(self, max_bytes: int = MAX_KEPT_BYTES) -> None:
@@ -25,9 +27,9 @@ class MediaCache:
         self._entries: OrderedDict[str, Future[bytes]] = OrderedDict()
 
     def get(self, key: str, encode: Callable[[], bytes]) -> bytes:
-        """Returns the bytes for a key, encoded now or by another thread.
+        """Returns the bytes for a key, which this or another thread has encoded.
 
-        Raises what ``encode`` raises.
+        Raises the exceptions of ``encode``.
         """
         with self._lock:
             cached = self._entries.get(key)
@@ -39,7 +41,7 @@ class MediaCache:
             return cached.result()
         try:
             encoded = encode()
-        except BaseException as error:  # waiting threads raise it too
+        except BaseException as error:  # threads that wait must raise it too
             with self._lock:
                 del self._entries[key]
             entry.set_exception(error)

@@ -1,4 +1,4 @@
-"""The transport: a pooled HTTP session, bounded replies, no retries."""
+"""Sends HTTP requests with pooled connections and bounded replies, without retries."""
 
 from __future__ import annotations
 
@@ -33,33 +33,45 @@ if TYPE_CHECKING:
     import aiohttp
 
 CONNECT_TIMEOUT = 30.0
-"""Seconds to open a connection. A missing machine is reported long before a slow answer
-times out."""
+"""Maximum time to open a connection, in seconds.
+
+A missing machine is therefore reported long before a slow answer times out.
+"""
 
 DNS_SECONDS = 300
 LARGE_BODY = 2**20
-"""Size in bytes from which a request body is sent in pieces, so that other calls make
-progress, and from which a reply waits for memory."""
+"""Size in bytes from which bodies count as large.
+
+A large request is sent in pieces, so that other calls make progress. A large reply
+waits for memory.
+"""
 HELD_BYTES = 2**29
-"""Total size of the large replies in memory. One reply is always admitted, whatever its
-size."""
+"""Maximum total size of the large replies in memory, in bytes.
+
+A single reply may be larger.
+"""
 SILENCE_SECONDS = 300.0
-"""Seconds without data after which a stream counts as ended; less if ``timeout`` is
-less."""
+"""Seconds without data after which a stream counts as ended. A shorter ``timeout`` ends
+it earlier."""
 LAST_SECONDS = 1.0
-"""Seconds to wait for the end of the connection after the last event of a stream. A
-connection that ends properly is reused."""
+"""Seconds to wait for the end of the connection after the last event of a stream.
+
+A connection that ends properly is reused.
+"""
 STREAM_BYTES = 2**24
-"""Bytes of memory that a large stream waits for. More is counted without waiting."""
+"""Number of bytes of memory that a large stream waits for.
+
+If it needs more memory, this is counted, but the stream does not wait for it.
+"""
 _TAIL = 64
-"""Bytes at the end of a stream that are searched for its last event."""
+"""Number of bytes at the end of a stream that are searched for its last event."""
 MAX_REDIRECTS = 5
 
 
 class HttpRequest(NamedTuple):
     """An encoded request: the path below ``base_url`` and the body.
 
-    ``notes`` say what was converted or left out.
+    ``notes`` describe conversions and omissions.
     """
 
     path: str
@@ -71,9 +83,10 @@ class HttpRequest(NamedTuple):
 class HttpReply(NamedTuple):
     """A reply of a server.
 
-    ``latency`` is in seconds, from sending to the last byte. ``held_bytes`` is the
-    memory in bytes that its body takes until it is released. ``cut_reason`` says why
-    the end of a stream is missing. ``base_url`` is the address that replied.
+    ``latency`` is the time in seconds from sending to the last byte. ``held_bytes`` is
+    the memory in bytes that is reserved for the body until it is released.
+    ``cut_reason`` explains why the end of a stream is missing. ``base_url`` is the
+    address that replied.
     """
 
     status: int
@@ -130,10 +143,11 @@ class Transport:
         self.base_url = base_url
 
     async def post(self, request: HttpRequest, key: str = "") -> HttpReply:
-        """Returns the reply, with any status, of the first address that can be reached.
+        """Sends a request to the first address that can be reached.
 
-        A server that supports idempotency keys answers a second call with the same
-        ``key`` with the first reply. Raises CallError without a complete reply.
+        Returns the reply with any status. A server that supports idempotency keys
+        returns its first reply again for a second call with the same ``key``. Raises
+        CallError if there is no complete reply.
         """
         headers = {}
         if key:
@@ -163,14 +177,16 @@ class Transport:
                 address.calls -= 1
 
     async def get(self, location: str, base_url: str) -> HttpReply:
-        """Returns the reply of a URL, or of a path below ``base_url``, with any status and
-        after redirects. Only the server at ``base_url`` gets the key and the user's
-        headers. Raises CallError without a complete reply."""
+        """Gets the reply of a URL or of a path below ``base_url``, after redirects.
+
+        The reply may have any status. Only the server at ``base_url`` gets the key and
+        the user's headers. Raises CallError if there is no complete reply.
+        """
         address = self._addresses.with_url(base_url)
         for _ in range(MAX_REDIRECTS + 1):
             url = str(address.url(location))
             if not url.startswith(("http://", "https://")):
-                raise bad_reply(f"the server's link is not an http URL ({url[:80]!r})")
+                raise bad_reply(f"the server's link is not an http URL: {url[:80]!r}")
             if is_same_server(url, address.base_url):
                 http_reply = await self._exchange("GET", address, location)
             else:
@@ -182,10 +198,10 @@ class Transport:
                 return http_reply
             self.release(http_reply)
             location = urljoin(url, http_reply.headers.get("Location", ""))
-        raise bad_reply(f"more than {MAX_REDIRECTS} redirects")
+        raise bad_reply(f"the server sent more than {MAX_REDIRECTS} redirects")
 
     def error(self, http_reply: HttpReply) -> CallError:
-        """Returns the error in a reply without a status of success."""
+        """Returns the error in a reply with a status outside of 200-299."""
         return http_error(
             http_reply.status,
             http_reply.headers,
@@ -195,7 +211,7 @@ class Transport:
         )
 
     def knows(self, base_url: str) -> bool:
-        """Returns True for an address of the model."""
+        """Returns True if a URL is an address of the model."""
         return self._addresses.with_url(base_url).base_url == base_url
 
     async def _exchange(
@@ -231,7 +247,7 @@ class Transport:
             raise self._unreachable(error, address) from error
         except TimeoutError:
             raise CallError(
-                "timeout", f"no whole answer within {self._connection.timeout:g} s"
+                "timeout", f"no complete answer within {self._connection.timeout:g} s"
             ) from None
         except (self._aiohttp.ClientError, OSError) as error:
             reason = str(error) or type(error).__name__
@@ -245,7 +261,7 @@ class Transport:
             raise failure from error
         latency = time.perf_counter() - started
         held_bytes = len(http_reply) if len(http_reply) >= LARGE_BODY else 0
-        # the server may echo its request
+        # the server may echo the request with its secrets
         clean = without_secrets(http_reply, self._secrets)
         return HttpReply(
             response.status,
@@ -275,7 +291,7 @@ class Transport:
         headers = {
             "User-Agent": f"mmeval/{__version__}",
             "Content-Type": "application/json",
-            # without compression, a small reply cannot unpack to a huge one
+            # without compression, a small reply cannot expand to a huge one
             "Accept-Encoding": "identity",
             **connection.interface_headers,
         }
@@ -283,7 +299,7 @@ class Transport:
             headers[connection.api_key_header] = connection.api_key
         elif connection.api_key:
             headers["Authorization"] = f"Bearer {connection.api_key}"
-        # the user's headers replace others, in any case of letters
+        # the user's headers replace others, and names ignore case
         user_names = {name.lower() for name in connection.extra_headers}
         for name, value in list(headers.items()):
             if not value or name.lower() in user_names:
@@ -297,21 +313,22 @@ class Transport:
                 total=timeout, sock_connect=min(CONNECT_TIMEOUT, timeout)
             ),
         )
-        # both belong to one event loop
+        # both belong to the same event loop
         self._session, self._memory = session, ReplyMemory(HELD_BYTES)
         return session
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         """Returns the complete body.
 
-        A connection that is not read to the end is closed, not reused.
+        A connection that is not read completely is closed, not reused.
         """
         length = response.content_length
         if "Content-Encoding" in response.headers:
             length = None
         small = min(LARGE_BODY, self._connection.max_reply_bytes + 1)
         if length is not None and length < small:
-            # it closes itself on failure; a context manager costs 4 % of a small call
+            # the response closes itself on failure, and a context manager would cost
+            # 4 % of a small call
             return await response.read()
         async with response:
             return await self._read_pieces(response, length)
@@ -319,13 +336,13 @@ class Transport:
     async def _read_pieces(
         self, response: aiohttp.ClientResponse, length: int | None
     ) -> bytes:
-        """Returns a body that is large or of unknown length.
+        """Reads a body that is large or of unknown length.
 
-        A large one waits for memory, which it keeps until it is released.
+        A large body waits for memory, which it occupies until it is released.
         """
         max_bytes = self._connection.max_reply_bytes
         pieces, total, reserved_bytes = [], 0, 0
-        kept_bytes = 0  # bytes that stay reserved for the body: none if reading fails
+        kept_bytes = 0  # bytes reserved for the body after this call; 0 on failure
         is_whole = False
         try:
             if length is not None and length > max_bytes:
@@ -350,12 +367,15 @@ class Transport:
                 self._memory.free(reserved_bytes - kept_bytes)
 
     async def _read_stream(self, response: aiohttp.ClientResponse) -> tuple[bytes, str]:
-        """Returns the bytes of a stream of events, and why its end is missing, if it is. The
-        answer may be complete without the end."""
+        """Returns the bytes of a stream of events, and why its end is missing.
+
+        The reason is empty for a stream with an end. The answer may be complete without
+        the end.
+        """
         max_bytes, cut_reason = self._connection.max_reply_bytes, ""
         patience = min(self._connection.timeout, SILENCE_SECONDS)
         pieces, total, reserved_bytes, tail = [], 0, 0, b""
-        kept_bytes = 0  # bytes that stay reserved for the answer: none if reading fails
+        kept_bytes = 0  # bytes reserved for the answer after this call; 0 on failure
         try:
             while True:
                 limit = asyncio.timeout(patience)
@@ -364,7 +384,7 @@ class Transport:
                         piece = await response.content.readany()
                 except TimeoutError:
                     if not limit.expired():
-                        raise  # the time for the whole call is over
+                        raise  # the time limit of the whole call is reached
                     cut_reason = f"no data for {patience:g} s"
                     break
                 except (self._aiohttp.ClientError, OSError) as error:
@@ -392,15 +412,17 @@ class Transport:
                 self._memory.free(reserved_bytes - kept_bytes)
 
     async def fetch(self, links: Links) -> None:
-        """Fetches the missing links of a reply, only from allowed hosts, without the key
-        and without the user's headers."""
+        """Fetches the missing links of a reply from allowed hosts.
+
+        The key and the user's headers are not sent.
+        """
         async with self._bare_session() as session:
             for url in links.missing:
                 if url not in links.fetched:
                     links.fetched[url] = await self._linked_medium(session, url, links)
 
     def _bare_session(self) -> aiohttp.ClientSession:
-        """Returns a session without the key, cookies and the user's headers."""
+        """Returns a session without the key, without cookies and the user's headers."""
         http = self._aiohttp
         session: aiohttp.ClientSession = http.ClientSession(
             cookie_jar=http.DummyCookieJar(),
@@ -415,7 +437,7 @@ class Transport:
     async def _linked_medium(
         self, session: aiohttp.ClientSession, url: str, links: Links
     ) -> Media | str:
-        """Returns the medium of a link, or the reason why there is none."""
+        """Returns the medium at a link, or the reason why it could not be fetched."""
         try:
             for _ in range(MAX_REDIRECTS + 1):
                 medium, url = await self._medium_or_target(session, url)
@@ -426,10 +448,10 @@ class Transport:
         except CallError as error:
             return error.text
         except TimeoutError:
-            return f"no whole answer within {self._connection.timeout:g} s"
+            return f"no complete answer within {self._connection.timeout:g} s"
         except (self._aiohttp.ClientError, OSError, ValueError) as error:
             return f"it cannot be fetched ({error or type(error).__name__})"
-        return f"more than {MAX_REDIRECTS} redirects"
+        return f"it has more than {MAX_REDIRECTS} redirects"
 
     async def _medium_or_target(
         self, session: aiohttp.ClientSession, url: str
@@ -443,7 +465,7 @@ class Transport:
             if response.status != 200:
                 raise bad_reply(f"HTTP {response.status}")
             data = await self._read_pieces(response, response.content_length)
-            # the medium is not decoded here, so its memory is free again
+            # the body was copied into a medium, so its reserved memory is free again
             if len(data) >= LARGE_BODY:
                 self._memory.free(len(data))
             if not data:
@@ -457,8 +479,10 @@ class Transport:
         )
 
     def _unreachable(self, error: Exception, address: Address) -> CallError:
-        """Returns the error of a connection that was not opened: unknown host, no server,
-        untrusted certificate."""
+        """Returns the error for a connection that could not be opened.
+
+        Causes are an unknown host, a missing server, or an untrusted certificate.
+        """
         reason = str(error).replace(
             " ssl:default", ""
         )  # aiohttp's name for its default
@@ -469,11 +493,11 @@ class Transport:
             return CallError(
                 "bad_request", f"the server's certificate is not trusted ({reason})"
             )
-        # the message of this error repeats the address
+        # this error's own message repeats the address
         if isinstance(error, self._aiohttp.ClientConnectorError):
             where, cause = f"{error.host}:{error.port}", error.os_error
             reason = cause.strerror or str(cause)
-            # negative numbers are the resolver's, unknown to os.strerror
+            # negative numbers come from the resolver and are unknown to os.strerror
             if cause.errno and cause.errno > 0:
                 reason = os.strerror(cause.errno)
         elif isinstance(error, self._aiohttp.ConnectionTimeoutError):

@@ -13,7 +13,7 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.system.secrets import hidden_names, without_secrets
 
 _SAMPLE_FIELDS = ("messages", "prompt", "input", "contents")
-"""Fields that hold the content of a sample."""
+"""Fields that contain the content of a sample."""
 _RESERVED_HEADERS = frozenset(
     ("content-length", "content-type", "host", "idempotency-key")
 )
@@ -23,7 +23,7 @@ def merged(
     fields: Mapping[str, Any],
     extra: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Fields overridden by ``extra``.
+    """Returns fields overridden by ``extra``.
 
     Objects are merged, null removes a field, and any other value replaces it.
     """
@@ -41,14 +41,13 @@ def merged(
 
 
 def opened_json(fields: Mapping[str, Any]) -> bytes:
-    """Returns the JSON of an object, left open so that another field can be appended.
-    """
+    """Returns the JSON of an object without its end, to append another field."""
     written = json.dumps(fields)[:-1]
     return (f"{written}, " if fields else written).encode()
 
 
 def form_fields(fields: Mapping[str, Any]) -> dict[str, str]:
-    """Fields of a form: texts unchanged, lists and objects as JSON."""
+    """Returns the fields of a form. Strings are unchanged, other values become JSON."""
     texts = {}
     for name, value in fields.items():
         texts[name] = value if isinstance(value, str) else json.dumps(value)
@@ -58,14 +57,14 @@ def form_fields(fields: Mapping[str, Any]) -> dict[str, str]:
 def checked_extra_body(value: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Returns the user's body fields.
 
-    Raises UsageError for a value that cannot be sent as JSON and for a field that a
-    sample sets.
+    Raises UsageError for a value that cannot be sent as JSON, and for a field that
+    contains the sample.
     """
     extra = checked_fields("extra_body", value)
     for name in _SAMPLE_FIELDS:
         if name in extra:
             raise UsageError(
-                f"extra_body holds {name}, which each sample sets; leave it out",
+                f"extra_body contains {name}, which each sample sets; leave it out",
                 name="extra_body",
             )
     return extra
@@ -89,10 +88,10 @@ def checked_fields(
 def read_headers(file: str) -> dict[str, str]:
     """Returns the headers in a JSON file, or an empty mapping without a file.
 
-    Values are secrets, so no message holds one.
+    Values are secrets, so messages do not contain them.
 
-    Raises MissingDataError for a file that cannot be read, UsageError for invalid
-    headers.
+    Raises MissingDataError for a file that cannot be read. Raises UsageError for
+    invalid headers.
     """
     if not file:
         return {}
@@ -101,15 +100,15 @@ def read_headers(file: str) -> dict[str, str]:
         headers = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise MissingDataError(
-            f"{path}: the headers cannot be read ({error.strerror}); give a readable "
-            "file as extra_headers_file=FILE",
+            f"{path}: cannot read the headers ({error.strerror}); name a readable "
+            "file with extra_headers_file=FILE",
             file=path,
         ) from None
     except ValueError:
         headers = None
     if not isinstance(headers, dict):
         raise UsageError(
-            f"{path}: the headers must be a JSON object of names and texts",
+            f"{path}: the headers must be a JSON object of names and strings",
             name="extra_headers_file",
         )
     for name, value in headers.items():
@@ -130,10 +129,10 @@ def checked_key_header(name: str) -> str:
 
 
 def checked_query(value: str, key_name: str) -> str:
-    """Returns a query for every address, such as ``a=b&c=d``.
+    """Returns the query that is added to every address, such as ``a=b&c=d``.
 
-    Raises UsageError for another text and for a query with a key, because the query is
-    written to the results.
+    Raises UsageError for a string that is not a query. A query with a key is an error
+    too, because the query is written to the results.
     """
     query = value.strip().removeprefix("?")
     if not query:
@@ -145,13 +144,13 @@ def checked_query(value: str, key_name: str) -> str:
     is_plain = not any(char.isspace() or char == "#" for char in query)
     if not pairs or not is_plain:
         raise UsageError(
-            f"query={query!r} must be written like api-version=2025-04-01&a=b",
+            f"query={query!r} must have a form such as api-version=2025-04-01&a=b",
             name="query",
         )
     secrets = list(hidden_names(without_secrets(dict(pairs))))
     if secrets:
         raise UsageError(
-            f"query holds {secrets[0]}, which is a secret. Give the key in {key_name} "
+            f"query contains the secret {secrets[0]}. Set the key in {key_name} "
             "and other secrets in extra_headers_file (for a key in another header, the "
             "backend openai has api_key_header=NAME)",
             name="query",
@@ -160,7 +159,7 @@ def checked_query(value: str, key_name: str) -> str:
 
 
 def checked_hosts(value: str) -> frozenset[str]:
-    """Returns the hosts in ``HOST+HOST:PORT`` whose links may be fetched.
+    """Returns the hosts in ``HOST+HOST:PORT``. Links to them may be fetched.
 
     Raises UsageError for a name that is not a host.
     """
@@ -171,8 +170,8 @@ def checked_hosts(value: str) -> frozenset[str]:
         is_host = name and not set(name) & set("/?#@*") and not name.startswith(".")
         if not is_host or (port and not port.isdigit()):
             raise UsageError(
-                f"fetch_links={host!r} is not a host; write HOST or HOST:PORT, "
-                "several with +",
+                f"fetch_links={host!r} is not a host; write HOST or HOST:PORT, and "
+                "separate several with +",
                 name="fetch_links",
             )
     return frozenset(hosts)

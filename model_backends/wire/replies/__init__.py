@@ -1,1 +1,1 @@
-"""Reads what servers send: parts of answers, streams, and errors of all shapes."""
+"""Reads the replies of servers: parts of answers, streams, and errors in any form."""

@@ -1,7 +1,7 @@
 """Reads the parts of an answer from the JSON of any server.
 
-A reader takes the items of a reply in order, in any of the forms that servers write. It
-warns about each item that it does not know, so nothing is lost silently.
+A reader reads the items of a reply in order, in any of the forms that servers write. It
+warns about each unknown item, so no content is lost without a message.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ _MEDIA_TYPES = (
     | {"video", "video_url", "file", "input_file", "document", "output_video"}
 )
 _DATA_FIELDS = ("b64_json", "image_base64", "data", "file_data", "base64")
-"""Fields that hold base64 or a data URI."""
+"""Fields that contain base64 or a data URI."""
 _ADDRESS_FIELDS = ("url", "uri", "fileUri", "file_uri", "image_url")
-"""Fields that hold a data URI, a link, or base64."""
+"""Fields that contain a data URI, a link, or base64."""
 _INNER_FIELDS = (
     "source",
     "inlineData",
@@ -65,16 +65,18 @@ _INNER_FIELDS = (
     "video",
     "file",
 )
-"""Fields that hold an object with one of the above."""
+"""Fields that contain an object with one of the fields above."""
 _FIELDS_OF_DATA = ("image", "audio", "input_audio", "video")
-"""Inner fields that may also hold base64 in place of an object."""
+"""Inner fields that may contain base64 instead of an object."""
 _ID_FIELDS = ("file_id", "fileId")
 _FILE_FIELDS = ("fileUri", "file_uri")
-"""Fields with an address or a file's name, never with bare base64."""
+"""Fields that contain an address or a file name, but never bare base64."""
 _MIME_FIELDS = ("mime_type", "mimeType", "media_type", "mediaType")
 _MAX_DEPTH = 3
-"""Maximum number of objects around the data of a medium. ``{"image_url": {"url":
-"data:..."}}`` has two."""
+"""Maximum number of objects around the data of a medium.
+
+``{"image_url": {"url": "data:..."}}`` has two objects.
+"""
 
 _IGNORED_FIELDS = frozenset(
     (
@@ -100,27 +102,27 @@ _IGNORED_FIELDS = frozenset(
         "usage",
     )
 )
-"""Fields, at any depth, that hold nothing of the answer."""
+"""Fields that contain no part of the answer, at any depth."""
 _MAX_JSON_DEPTH = 12
 _SAMPLE_FORMATS = frozenset(("pcm", "pcm16", "pcm_s16le", "s16le", "l16", "raw"))
 _SIGNED_SOUNDS = frozenset(("audio/wav", "audio/flac", "audio/ogg", "audio/x-w64"))
-"""Sound formats whose signature does not occur by chance."""
+"""Sound formats with signatures that do not occur by chance."""
 _COMMON_FILES = frozenset(
     ("image/png", "image/jpeg", "image/webp", "image/gif", "application/pdf")
 )
 _MAX_COUNT, _MAX_CHANNELS = 1_000_000, 64
 _SHOWN_KINDS = frozenset(("image", "audio", "video"))
 _NO_LINKS = Links()
-"""No host is allowed, so no link is collected."""
+"""Links without allowed hosts, so no link is collected."""
 _NO_IMAGE_TEXT = "Image generation completed but no images were produced."
-"""The text that vLLM-Omni writes in place of pictures."""
+"""The text that vLLM-Omni writes if it draws no picture."""
 
 
 class AnswerReader:
-    """Reads the items of one answer; ``answer`` returns its parts.
+    """A reader for the items of one answer. ``answer`` returns the parts.
 
-    ``wants`` are the requested kinds, ``links`` the links that may be fetched. ``mime``
-    is the type of sounds that the server or the request states.
+    ``wants`` are the requested kinds. ``links`` are the links that may be fetched.
+    ``mime`` is the type of sounds that the server or the request states.
     """
 
     def __init__(
@@ -140,8 +142,8 @@ class AnswerReader:
         self._transcripts: list[tuple[Part | None, str]] = []
         self._warnings: dict[str, None] = {}
         self._plain_link = ""
-        """The first link in a text without media markup. It may be the answer's medium
-        if there is no other."""
+        """The first link in a text without markup of media. If the answer has no other
+        medium, the link may be the medium."""
         self._omissions = 0
 
     # --- the content of a reply -------------------------------------------------------
@@ -151,7 +153,7 @@ class AnswerReader:
     ) -> None:
         """Reads a chat message: its content, then its other fields.
 
-        ``sound_metadata`` is the choice's metadata of its sound.
+        ``sound_metadata`` is the metadata of the sound in the choice.
         """
         if isinstance(sound_metadata, dict):
             self._sound_metadata = sound_metadata
@@ -178,10 +180,9 @@ class AnswerReader:
         read: Sequence[str | Part],
         used: Sequence[object],
     ) -> None:
-        """Reads the media in other fields than the content.
+        """Reads the media in all fields except the content.
 
-        ``read`` are the pieces of the content; the items ``used`` are already among
-        them.
+        ``read`` are the pieces of the content. They already contain the items ``used``.
         """
         media = [piece.media for piece in read if isinstance(piece, Part)]
         for name in ("images", "image", "audio", "video"):
@@ -194,7 +195,7 @@ class AnswerReader:
                 else:
                     parts = self._medium({"type": name, name: item}, name)
                 for part in parts:
-                    # some servers write a medium twice: in the content and beside it
+                    # some servers write a medium both in the content and in a field
                     if part.media in media:
                         media.remove(part.media)
                     else:
@@ -203,7 +204,7 @@ class AnswerReader:
     def _content(
         self, message: Mapping[str, Any]
     ) -> tuple[list[str | Part], list[object]]:
-        """Returns the pieces of the content, and the items of ``images`` that it refers to."""
+        """Returns the pieces of the content, and the items of ``images`` used in it."""
         content = message.get("content")
         if content is None or isinstance(content, str):
             return ([content] if content else []), []
@@ -232,7 +233,7 @@ class AnswerReader:
         self._pieces += self._texts(pieces)
 
     def picture(self, item: object) -> None:
-        """Reads an item of a list of pictures. It is a medium whatever its form."""
+        """Reads an item of a list of pictures. It is a medium in any form."""
         self._pieces += self._medium(item, "image")
 
     def sound(self, data: bytes, mime: str = "") -> None:
@@ -246,7 +247,7 @@ class AnswerReader:
             self._thoughts.append(text)
 
     def unknown_fields(self, row: Mapping[str, Any], known: frozenset[str]) -> None:
-        """Warns about unknown fields that hold a medium."""
+        """Warns about unknown fields that contain a medium."""
         if row.keys() <= known:
             return
         for name in row.keys() - known:
@@ -278,12 +279,12 @@ class AnswerReader:
                 if id(piece) in transcripts:
                     pieces.append(transcripts[id(piece)])
                 pieces.append(piece)
-            # transcripts of sounds that could not be read
+            # for sounds that could not be read, the transcripts are used
             pieces += [text for part, text in self._transcripts if part is None]
         thought = "".join(self._thoughts)
         if self._omissions and not thought and not any(pieces):
             raise bad_reply(
-                f"nothing of the answer can be read: {'; '.join(self._warnings)}"
+                f"no part of the answer can be read: {'; '.join(self._warnings)}"
             )
         output = _interleaved(pieces)
         if self._plain_link and not output.media():
@@ -300,8 +301,7 @@ class AnswerReader:
     # --- items ------------------------------------------------------------------------
 
     def _item(self, item: object) -> list[str | Part]:
-        """Returns the pieces of an item of the content, in any of the servers' forms.
-        """
+        """Returns the pieces of an item of the content, which may have any form."""
         if isinstance(item, str):
             return [item]
         if isinstance(item, dict):
@@ -335,8 +335,8 @@ class AnswerReader:
         elif kind is None:
             self.warn_left_out("an item without a type", _size_of(item))
         else:
-            # An item of an unknown type is a medium if its bytes have a signature.
-            # Other data and addresses may be anything.
+            # an item of an unknown type is a medium if its bytes have a signature;
+            # other data and addresses may be anything
             source = _medium_source(item)
             encoded = None if source is None else read_encoded(source.text)
             if isinstance(encoded, Encoded) and known_mime(encoded.data):
@@ -346,8 +346,11 @@ class AnswerReader:
         return pieces
 
     def _medium(self, item: object, expected: str) -> list[Part]:
-        """Returns the medium of an item; empty, with a warning, for an item without data.
-        Raises CallError for a link that cannot be fetched."""
+        """Returns the medium of an item as a list with one part.
+
+        The list is empty, with a warning, for an item without data. Raises CallError
+        for a link that cannot be fetched.
+        """
         source = _medium_source(item)
         stated_type = item.get("type") if isinstance(item, dict) else None
         name = str(stated_type or expected or "a medium")
@@ -386,7 +389,7 @@ class AnswerReader:
         source: _MediumSource,
         expected: str,
     ) -> Part:
-        """Returns a part whose kind is decided by its bytes.
+        """Returns a part for the bytes of a medium. The bytes decide its kind.
 
         A sound without a header becomes a WAV.
         """
@@ -407,8 +410,7 @@ class AnswerReader:
     # --- texts ------------------------------------------------------------------------
 
     def _texts(self, pieces: list[str | Part]) -> list[str | Part]:
-        """Returns the pieces with neighbouring texts joined, and the media in the texts split
-        off."""
+        """Joins neighbouring texts, then splits off the media in the texts."""
         if len(pieces) == 1 and isinstance(pieces[0], str):
             return self._split(pieces[0])
         result: list[str | Part] = []
@@ -423,7 +425,7 @@ class AnswerReader:
         return result + self._split("".join(run))
 
     def _split(self, text: str) -> list[str | Part]:
-        """Returns a text split at its data URIs and at fetched links."""
+        """Splits a text at its data URIs and at fetched links."""
         may_link = self._wants_media and ("http" in text or "](" in text or "<" in text)
         if not may_refer(text) and not may_link:
             if len(text) < _NAME_CHARS * 2 and text.strip() == _NO_IMAGE_TEXT:
@@ -499,8 +501,8 @@ class AnswerReader:
                     break
             name = str(function.get("name") or "?")
         self.warn(
-            f"the model called the tool {shortened(name, _NAME_CHARS)!r}, which is not "
-            "answered; a call is not a part of an answer"
+            f"the model called the tool {shortened(name, _NAME_CHARS)!r}; mmeval does "
+            "not answer this call, and a call is not a part of an answer"
         )
 
     def warn_left_out(self, name: str, size: Amount | int) -> None:
@@ -533,7 +535,7 @@ _MESSAGE_FIELDS = _IGNORED_FIELDS | {
 }
 _MEDIA_FIELDS = frozenset((*_DATA_FIELDS, *_ADDRESS_FIELDS, *_INNER_FIELDS))
 _ITEM_FIELDS = _IGNORED_FIELDS | _MEDIA_FIELDS
-"""Fields of an item that is a medium; one of them holds the data."""
+"""Fields of an item that is a medium. One of them contains the data."""
 _TEXT_FIELDS = _IGNORED_FIELDS | {"text"}
 
 
@@ -550,7 +552,7 @@ class _MediumSource(NamedTuple):
 
 
 def _has_more(message: Mapping[str, Any]) -> bool:
-    """Returns True if a message has other fields than its content."""
+    """Returns True if a message has fields besides its content."""
     for name, value in message.items():
         if value and name not in ("content", "role"):
             return True
@@ -558,8 +560,10 @@ def _has_more(message: Mapping[str, Any]) -> bool:
 
 
 def _medium_source(item: object) -> _MediumSource | None:
-    """Returns the data or address in an item, at most ``_MAX_DEPTH`` objects deep, or None without
-    any."""
+    """Returns the data or address in an item, or None if it has neither.
+
+    At most ``_MAX_DEPTH`` nested objects are searched.
+    """
     source = _MediumSource("", only_data=False)
     has_data = False
     for _ in range(_MAX_DEPTH + 1):
@@ -586,7 +590,7 @@ def _medium_source(item: object) -> _MediumSource | None:
 
 
 def _with_metadata(source: _MediumSource, item: Mapping[str, Any]) -> _MediumSource:
-    """Returns a source, completed with what an object states about its medium."""
+    """Adds the facts that an object states about its medium to a source."""
     mime = ""
     for name in _MIME_FIELDS:
         if isinstance(item.get(name), str):
@@ -609,15 +613,17 @@ def _with_metadata(source: _MediumSource, item: Mapping[str, Any]) -> _MediumSou
 
 
 def _count(value: object) -> int:
-    """Returns a number of samples or channels; 0 for anything else."""
+    """Returns a number of samples or channels, or 0 for any other value."""
     if isinstance(value, str) and value.isdecimal() and len(value) < 10:
         value = int(value)
     return value if isinstance(value, int) and 0 < value < _MAX_COUNT else 0
 
 
 def _inner_name(item: Mapping[str, Any]) -> str:
-    """Returns the field with the object that holds the data: the field named by ``type``, else
-    a known one."""
+    """Returns the name of the field with the object that contains the data.
+
+    It is the field that ``type`` names, or a known field.
+    """
     kind = item.get("type")
     if isinstance(kind, str) and item.get(kind) is not None:
         return kind
@@ -637,7 +643,7 @@ def _type_of(item: Mapping[str, Any]) -> str | None:
 
 
 def _expected(kind: object, item: Mapping[str, Any]) -> str:
-    """Returns the kind that an item states. Its bytes decide."""
+    """Returns the kind that an item states. The bytes may decide differently."""
     if kind in _SOUND_TYPES or "input_audio" in item or "audio_url" in item:
         return "audio"
     if kind in _PICTURE_TYPES or "image_url" in item:
@@ -661,8 +667,8 @@ def _referenced_image(
 def _lacks_header(data: bytes, mime: str) -> bool:
     """Returns True if the bytes of a sound are samples without a header.
 
-    Samples may match the signature of some format by chance, so only sounds, videos and
-    common files count.
+    Samples may match the signature of a format by chance. Therefore only the signatures
+    of sounds, videos and common files count as headers.
     """
     mime_of_bytes = known_mime(data)
     if (
@@ -679,7 +685,10 @@ def _medium_part(medium: Media) -> Part:
 
 
 def _interleaved(pieces: Sequence[str | Part]) -> Interleaved:
-    """Text and media in order. Placeholders in the text, if any, place the media."""
+    """Joins text and media in order.
+
+    If the text has placeholders, they set the positions of the media.
+    """
     if len(pieces) == 1:
         [piece] = pieces
         if isinstance(piece, str) and "<" not in piece:
@@ -716,7 +725,7 @@ def _thought(item: Mapping[str, Any]) -> str:
 
 
 def _texts_in(value: object, depth: int = 0) -> Iterator[str]:
-    """Yields the texts in a JSON value that may belong to an answer."""
+    """Yields the strings in a JSON value that may belong to an answer."""
     if isinstance(value, str):
         yield value
     elif depth < _MAX_JSON_DEPTH and isinstance(value, dict):
@@ -740,7 +749,7 @@ def _hidden_size(value: object) -> Amount | None:
 
 
 def _size_of(item: object) -> Amount:
-    """Returns the amount of content in an item: its media, else its text."""
+    """Returns the amount of content in an item: of its media, or of its text."""
     hidden = _hidden_size(item)
     if hidden is not None:
         return hidden

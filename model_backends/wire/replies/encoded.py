@@ -1,4 +1,4 @@
-"""Bytes in the texts of a reply: base64 in all variants, data URIs, and links."""
+"""Reads bytes in the strings of a reply: base64 in any variant, data URIs and links."""
 
 from __future__ import annotations
 
@@ -14,29 +14,32 @@ _RELATIVE = ("/", "./", "../")
 LEAST_LETTERS = 64
 _RUN = re.compile(rf"[A-Za-z0-9+/_-]{{{LEAST_LETTERS + 1},}}={{0,2}}")
 _LONGEST_PATH = 200
-"""Characters of a relative address: longer texts that begin with a slash are base64."""
+"""Maximum length of a relative address.
+
+A longer string that begins with a slash is base64.
+"""
 _LEAST_DIFFERENT = 4
-"""Text with fewer distinct characters is filler, not base64."""
+"""Minimum number of distinct characters in base64. Other text is filler."""
 
 
 class Encoded(NamedTuple):
-    """Bytes that a reply holds as text, and their declared MIME type."""
+    """Bytes that a reply contains as text, and their declared MIME type."""
 
     data: bytes
     mime: str = ""
 
 
 class Link(NamedTuple):
-    """An address instead of bytes."""
+    """An address in place of bytes."""
 
     address: str
 
 
 def read_encoded(text: str, *, only_data: bool = False) -> Encoded | Link | None:
-    """Returns the content of a field for a medium, or None if it is neither bytes nor an address.
+    """Reads a field for a medium. Returns None if it is neither bytes nor an address.
 
-    Base64 without the prefix of a data URI counts if ``only_data`` states that the
-    field holds nothing else, or if it decodes to a known file type.
+    Base64 without the prefix of a data URI counts if it decodes to a known file type,
+    or if ``only_data`` is True. This means that the field contains only data.
     """
     head = _whole_head(text)
     if head is not None:
@@ -62,22 +65,31 @@ def read_encoded(text: str, *, only_data: bool = False) -> Encoded | Link | None
 
 
 def known_mime(data: bytes) -> str:
-    """Returns the MIME type of bytes by their signature, or an empty string for text and unknown types."""
+    """Returns the MIME type of bytes by their signature.
+
+    Returns an empty string for text and unknown types.
+    """
     mime = sniff_mime(data[:SNIFF_BYTES], size=len(data))
     has_no_signature = mime.startswith("text/") or mime in (UNKNOWN_MIME, "model/obj")
     return "" if has_no_signature else mime
 
 
 class Amount(NamedTuple):
-    """How much of a text is base64: the decoded size in bytes, and the number of
-    base64 characters."""
+    """The amount of base64 in a text.
+
+    ``size`` is the decoded size in bytes. ``letters`` is the number of base64
+    characters.
+    """
 
     size: int
     letters: int = 0
 
 
 def encoded_amount(text: str) -> Amount:
-    """Returns the amount of a text in data URIs or in base64 longer than ``LEAST_LETTERS``."""
+    """Returns the amount of base64 in a text.
+
+    Only data URIs and base64 longer than ``LEAST_LETTERS`` count.
+    """
     if _whole_head(text) is not None:
         encoded = read_encoded(text)
         if isinstance(encoded, Encoded):
@@ -94,7 +106,7 @@ def encoded_amount(text: str) -> Amount:
 
 
 class _Head(NamedTuple):
-    """The head of a data URI: the first declared type, and the offset of its end."""
+    """The head of a data URI: its first declared type, and the offset of its end."""
 
     mime: str
     is_base64: bool
@@ -102,7 +114,7 @@ class _Head(NamedTuple):
 
 
 def _whole_head(text: str) -> _Head | None:
-    """Returns the head of a text that is a data URI; None otherwise.
+    """Returns the head of a text that is a data URI, or None for other texts.
 
     Some gateways write the head twice.
     """

@@ -1,4 +1,4 @@
-"""Server-sent events: the events in the bytes of a stream."""
+"""Reads server-sent events from the bytes of a stream."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Event(NamedTuple):
-    """One event: its name (or empty), and its data as text."""
+    """An event: its name, which may be empty, and its data as text."""
 
     name: str
     data: str
 
     def json(self) -> dict[str, Any] | None:
-        """Returns the JSON object in the data, or None if the data is not a JSON object."""
+        """Returns the JSON object in the data, or None if it is not a JSON object."""
         try:
             value = from_line(self.data.encode("utf-8", "surrogatepass"))
         except (ValueError, RecursionError):
@@ -31,9 +31,9 @@ class Event(NamedTuple):
 
 
 def is_stream(body: bytes, content_type: str) -> bool:
-    """Returns True if a body holds events.
+    """Returns True if a body contains events.
 
-    Some servers state the wrong content type, either way.
+    The body decides too, because some servers state a wrong content type.
     """
     if body.startswith(b"{"):
         return False
@@ -43,12 +43,12 @@ def is_stream(body: bytes, content_type: str) -> bool:
 
 
 def has_ended(body: bytes) -> bool:
-    """Returns True if the end of a stream holds the final event."""
+    """Returns True if a stream ends with its final event."""
     return _DONE_LINE.search(body) is not None
 
 
 def events(body: bytes) -> Iterator[Event]:
-    """Yields the events of a body. The last one need not end with an empty line."""
+    """Yields the events of a body. The last event need not end with an empty line."""
     name, lines = "", list[str]()
     for line in body.removeprefix(_BYTE_ORDER_MARK).splitlines():
         if not line:

@@ -1,6 +1,6 @@
-"""Media in the texts of a reply: data URIs, bare or in Markdown or HTML, and links.
+"""Finds media in the texts of a reply: links, and data URIs with or without markup.
 
-Code, in fenced blocks or between backticks, stays text.
+Markup is Markdown or HTML. Code in fenced blocks or between backticks remains text.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _NEXT_URI = re.compile(rf"(?:{_HEAD})+", re.IGNORECASE)
 """A data URI that directly follows another one."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/_%-]*={0,2}")
 _BLANK = re.compile(r"[ \t]{0,64}(?:\r?\n)?(?=[A-Za-z0-9+/_-]{16})")
-"""Blanks that some servers write between the comma and the base64."""
+"""Whitespace that some servers write between the comma and the base64."""
 _BROKEN_BASE64 = re.compile(r"[A-Za-z0-9+/_%=\s-]*")
 _WORD = re.compile(r"[^\s\"'<>)]*")
 _LONGEST_PLAIN = 100_000
 """Maximum length of a quoted data URI that is not base64, such as an SVG."""
 _BASE64_LINE = re.compile(r"\r?\n([A-Za-z0-9+/_-]+={0,2})(?=\r?\n|$)")
 _LEAST_LINE = 60
-"""Minimum length of the lines of base64 that is broken into lines, except the last."""
+"""Minimum length of all lines but the last, for base64 with line breaks."""
 _MARKDOWN = re.compile(r"!?\[[^\[\]]*\]\(\s{0,16}(<?)\Z")
 _MARKDOWN_END = re.compile(
     r"\s{0,16}>?\s{0,16}(?:\"[^\"]{0,500}\"|'[^']{0,500}'|\([^()]{0,500}\))?\s{0,16}\)"
@@ -51,8 +51,11 @@ _TICKS = re.compile(r"`+")
 
 
 class MediaReference(NamedTuple):
-    """A data URI or a link in a text. ``start`` and ``end`` include its markup.
-    ``shown`` is True if the markup shows a medium, not a link to follow."""
+    """A data URI or a link in a text.
+
+    The span from ``start`` to ``end`` includes its markup. ``shown`` is True if the
+    markup shows a medium, and False for a link to follow.
+    """
 
     kind: Literal["data", "link"]
     address: str
@@ -62,16 +65,18 @@ class MediaReference(NamedTuple):
 
 
 def may_refer(text: str) -> bool:
-    """Returns True if a text may hold a data URI.
+    """Returns True if a text may contain a data URI.
 
-    Cheap, because it runs for every answer.
+    This check is fast, because it runs for every answer.
     """
     return "ata:" in text or "ATA:" in text
 
 
 def references(text: str, *, links: bool = False) -> Iterator[MediaReference]:
-    """Yields the data URIs of a text and, with ``links``, its links: in order, outside of
-    code."""
+    """Yields the data URIs of a text and, with ``links``, its links, in order.
+
+    References inside code are left out.
+    """
     code = _CodeSpans(text)
     matches = list(_data_uris(text, code))
     if links:
@@ -127,8 +132,11 @@ def _links(text: str, code: _CodeSpans) -> Iterator[MediaReference]:
 def _in_markup(
     text: str, start: int, end: int, kind: Literal["data", "link"]
 ) -> MediaReference | None:
-    """Returns the reference of an address at ``start`` inside Markdown or HTML, or None without
-    markup. ``end`` is the end of its head; the markup must close after it."""
+    """Returns the reference with its markup for an address in Markdown or HTML.
+
+    The address begins at ``start``. ``end`` is the end of its head, and the markup must
+    close after it. Returns None without markup.
+    """
     before = text[max(0, start - WINDOW) : start]
     window_start = start - len(before)
     is_base64 = text[max(0, end - 8) : end].lower() == ";base64,"
@@ -150,7 +158,7 @@ def _in_markup(
             )
     tag = _TAG.match(before, max(0, before.rfind("<")))
     if tag is not None:
-        # without quotes, a blank ends the address
+        # without quotes, whitespace ends the address
         body = _BROKEN_BASE64 if tag[2] else _BASE64
         stop = _end_of(body if is_base64 else _WORD, text, end)
         if tag[2] and not is_base64:
@@ -179,10 +187,13 @@ def _end_of(
 
 
 def _end_of_base64(text: str, start: int) -> int:
-    """Returns the end of bare base64, which may continue over line breaks of equal lines."""
+    """Returns the end of bare base64, which may consist of several lines.
+
+    All lines but the last have the same length.
+    """
     start = _end_of(_BLANK, text, start)
     end = _end_of(_BASE64, text, start)
-    # the letters "data" of a URI that follows directly could be base64 too
+    # the letters "data" of a URI directly after it could also belong to the base64
     next_uri = end - len("data")
     if next_uri >= start and _NEXT_URI.match(text, next_uri):
         return next_uri
@@ -214,7 +225,10 @@ class _CodeSpans:
 
 
 def _fences(text: str) -> Iterator[tuple[int, int]]:
-    """Fenced blocks. An unclosed one extends to the end of the text."""
+    """Yields the spans of fenced blocks.
+
+    A block without an end extends to the end of the text.
+    """
     opening: re.Match[str] | None = None
     for match in _FENCE.finditer(text):
         if opening is None:
@@ -234,7 +248,10 @@ def _inline_code(
     text: str,
     fences: list[tuple[int, int]],
 ) -> list[tuple[int, int]]:
-    """Spans between equal runs of backticks in one paragraph, outside of fences."""
+    """Returns the spans between equal runs of backticks in one paragraph.
+
+    Fenced blocks are left out.
+    """
     behind = len(text) + 1
     fenced = iter([*fences, (behind, behind)])
     start, end = next(fenced)

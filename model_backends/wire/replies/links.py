@@ -1,4 +1,4 @@
-"""Links in replies. Only links to the hosts in ``fetch_links`` are fetched."""
+"""Handles links in replies. Only links to hosts in ``fetch_links`` are fetched."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _PORTS = {"http": 80, "https": 443}
 class Links:
     """The links of one reply.
 
-    The first decoding collects in ``missing`` what has to be fetched. The second finds
-    the media in ``fetched``, or the reason of a failure.
+    A reply is decoded twice. The first time, links to fetch are added to ``missing``.
+    The second time, ``fetched`` contains their media, or the reasons of failures.
     """
 
     hosts: Collection[str] = ()
-    """``host`` for its usual ports, ``host:port`` for another one."""
+    """Allowed hosts: ``host`` with its usual ports, or ``host:port``."""
     base_url: str = ""
     missing: dict[str, None] = field(default_factory=dict)
     fetched: dict[str, Media | str] = field(default_factory=dict)
@@ -33,14 +33,14 @@ class Links:
         return is_allowed(self.url(address), self.hosts)
 
     def url(self, address: str) -> str:
-        """Returns the absolute URL. A relative address is one of the server itself."""
+        """Returns the absolute URL. Relative addresses belong to the server itself."""
         return urljoin(self.base_url, address) if self.base_url else address
 
     def medium(self, address: str) -> Media | str:
-        """Returns the medium of a link, or the reason why there is none.
+        """Returns the medium at a link, or the reason why it could not be fetched.
 
-        A link that is not yet fetched is added to ``missing`` and returns an empty
-        reason.
+        If the link is not yet fetched, it is added to ``missing``, and the reason is
+        empty.
         """
         url = self.url(address)
         if url not in self.fetched:
@@ -67,8 +67,8 @@ def is_allowed(url: str, hosts: Collection[str]) -> bool:
 def link_error(address: str, reason: str = "") -> CallError:
     """Returns the error for a link in place of a medium.
 
-    A retry would cost again and return a link again, so the error is of a kind without
-    retries.
+    Calls with this kind of error are not retried, because a retry would cost again and
+    return a link again.
     """
     shown = shortened(address, _SHOWN_CHARS)
     if reason:
@@ -76,7 +76,7 @@ def link_error(address: str, reason: str = "") -> CallError:
     host = urlsplit(address).netloc.rpartition("@")[2] or "HOST"
     return CallError(
         "unsupported",
-        f"the answer holds a link ({shown!r}) instead of data, and links are not "
+        f"the answer contains a link ({shown!r}) instead of data, and links are not "
         f"fetched. Allow it with fetch_links={host}; with the backend openai, "
         "image_response_format=b64_json requests pictures as data",
     )

@@ -1,8 +1,8 @@
-"""Recognises errors with which a service refuses the content of a request.
+"""Recognises errors that mean that a service refuses the content of a request.
 
-Services report refusals in many ways: Azure and OpenAI by codes, OpenRouter by
-moderation reasons, others only in words. The same request is refused again, so a
-refusal is an answer, not a failed call.
+Services report refusals in many ways. Azure and OpenAI send codes, OpenRouter sends
+moderation reasons, and others only send a message. The same request would be refused
+again, so a refusal is an answer, not a failed call.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _CODES = frozenset(
         "sensitive",  # Zhipu
     )
 )
-"""Codes in lower case without separators, because servers spell them differently."""
+"""Codes in lowercase without separators, because servers spell them differently."""
 _INVALID_PROMPT = "invalidprompt"
-"""OpenAI uses this code also for a malformed prompt, so the message decides."""
+"""A code that OpenAI also uses for a malformed prompt, so the message decides."""
 _FLAGGED = re.compile(r"usage polic|flagged", re.IGNORECASE)
 _WORDS = re.compile(
     r"rejected (?:by|as a result of) (?:the|our) safety system"
@@ -34,7 +34,7 @@ _WORDS = re.compile(
     re.IGNORECASE,
 )
 _OTHER_MEANINGS = frozenset((401, 402, 408, 409, 429))
-"""Statuses about the key, the account or rate limits, whatever the message says."""
+"""Statuses that are always about the key, the account or rate limits."""
 _STATUSES_OF_WORDS = frozenset((200, 400, 403))
 _MAX_WORDS_CHARS = 10_000
 
@@ -45,7 +45,7 @@ def is_refusal(
     """Returns True if an error is a refusal.
 
     ``status`` is the HTTP status, or 200 for an error in a reply that states no status.
-    ``moderated`` is True if the error holds moderation reasons, as OpenRouter's do.
+    ``moderated`` is True if the error contains moderation reasons, as OpenRouter's do.
     """
     if status in _OTHER_MEANINGS:
         return False

@@ -1,4 +1,4 @@
-"""Reads a reply's JSON, usage, and names of the model and its configuration."""
+"""Reads the JSON of a reply, its usage, and the names of model and configuration."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from mmeval.system.wording import shortened
 
 _SHOWN_CHARS = 80
 _NAME_CHARS = 200
-"""Maximum length of the server's names of its model and configuration, which are
-recorded with each answer."""
+"""Maximum length of the server's names for its model and configuration.
+
+They are recorded with each answer.
+"""
 
 
 def json_object(body: bytes) -> dict[str, Any]:
-    """Returns the JSON object of a reply with a status of success.
+    """Returns the JSON object of a reply with a status in 200-299.
 
-    Raises CallError: ``bad_reply`` without an object, or the error that the reply
+    Raises CallError ``bad_reply`` without an object, or the error that the reply
     reports.
     """
     try:
@@ -31,7 +33,7 @@ def json_object(body: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         shown = body[:_SHOWN_CHARS].decode("utf-8", "replace")
         raise bad_reply(
-            f"the server's answer is not JSON: {shown!r} (is base_url right?)"
+            f"the server's answer is not JSON: {shown!r} (check base_url)"
         ) from None
     listed = error_in_list(data)
     if listed is not None:
@@ -47,13 +49,16 @@ def json_object(body: bytes) -> dict[str, Any]:
 
 
 def usage(data: dict[str, Any]) -> Usage:
-    """Returns the server's token counts, in either naming; 0 without a valid number."""
+    """Returns the server's token counts, with either of the usual names.
+
+    An invalid or missing number becomes 0.
+    """
     counted = data.get("usage")
     if not isinstance(counted, dict):
         return Usage()
     tokens_in: Any = counted.get("prompt_tokens") or counted.get("input_tokens")
     tokens_out: Any = counted.get("completion_tokens") or counted.get("output_tokens")
-    return Usage(tokens_in, tokens_out)  # Usage turns invalid numbers into 0
+    return Usage(tokens_in, tokens_out)  # Usage converts invalid numbers to 0
 
 
 def served(data: dict[str, Any]) -> str:
@@ -62,7 +67,10 @@ def served(data: dict[str, Any]) -> str:
 
 
 def fingerprint(data: dict[str, Any]) -> str:
-    """Returns the server's fingerprint of its configuration, or an empty string if not reported."""
+    """Returns the server's fingerprint of its configuration.
+
+    Returns an empty string if it is not reported.
+    """
     return _name(data.get("system_fingerprint"))
 
 

@@ -1,4 +1,4 @@
-"""Makes one WAV of sounds that arrive as raw samples or in pieces."""
+"""Converts sounds that arrive as raw samples or in pieces to one WAV."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mmeval.media import Media, base64_bytes, wav
 from mmeval.media.decode import audio, whole_wave
 
 ASSUMED_RATE = 24_000
-"""Sampling rate in Hz if none is stated: all providers send this one."""
+"""Sampling rate in Hz if the reply states none. All providers use this rate."""
 SAMPLES_TYPE = "audio/pcm"
 _SAMPLE_BYTES = 2
 _RIFF = "UklGR"
@@ -24,13 +24,16 @@ _PADDED = re.compile(r"[^=]+=*")
 
 
 def rate_of(mime: str) -> int:
-    """Returns the rate in a type such as ``audio/L16;codec=pcm;rate=24000``; 0 if missing."""
+    """Returns the sampling rate in a MIME type, or 0 if it is missing.
+
+    Such a type is ``audio/L16;codec=pcm;rate=24000``.
+    """
     match = _RATE.search(mime)
     return int(match[1]) if match else 0
 
 
 def is_samples_type(mime: str) -> bool:
-    """Returns True if a MIME type is one of raw samples without a header."""
+    """Returns True if a MIME type means raw samples without a header."""
     return _SAMPLES_TYPE.match(mime) is not None
 
 
@@ -39,7 +42,7 @@ def wav_of_samples(
     rate: int,
     channels: int = 1,
 ) -> bytes:
-    """Returns a WAV of 16-bit little-endian samples.
+    """Converts 16-bit little-endian samples to a WAV.
 
     An incomplete last sample is dropped.
     """
@@ -54,10 +57,10 @@ def wav_of_samples(
 
 
 def joined_base64(pieces: Sequence[str]) -> bytes:
-    """Returns the bytes of base64 that is cut into pieces at any place.
+    """Decodes base64 that is cut into pieces at any position.
 
-    Padding in the middle ends one base64 text and begins another. Damaged base64 ends
-    the sound.
+    After padding in the middle, another base64 text begins. Damaged base64 ends the
+    sound.
     """
     data = bytearray()
     whole_text = "".join("".join(pieces).split())
@@ -74,10 +77,10 @@ def joined_base64(pieces: Sequence[str]) -> bytes:
 def whole_sounds(pieces: Sequence[str]) -> list[str]:
     """Returns the sounds in the base64 pieces of a stream, as base64.
 
-    This is one sound, unless the pieces are files that cannot be joined.
+    The result is one sound, unless the pieces are files that cannot be joined.
     """
     if len(pieces) == 1:
-        return list(pieces)  # unchanged, in any variant of base64
+        return list(pieces)  # returned unchanged, because base64 has several variants
     beginnings = sum(piece.startswith(_RIFF) for piece in pieces)
     if beginnings < 2:
         return [base64_text(joined_base64(pieces))]
@@ -89,9 +92,9 @@ def whole_sounds(pieces: Sequence[str]) -> list[str]:
 
 
 def joined_files(files: Sequence[bytes]) -> bytes | None:
-    """Returns files of one sound, concatenated as one WAV.
+    """Joins the files of one sound to one WAV.
 
-    None if their rates or channels differ, or if a file cannot be decoded.
+    Returns None if their rates or channels differ, or if a file cannot be decoded.
     """
     joined = _joined_waves(files)
     if joined is not None:
@@ -110,12 +113,15 @@ def joined_files(files: Sequence[bytes]) -> bytes | None:
 
 
 def base64_text(data: bytes) -> str:
-    """Bytes in base64, as in a reply."""
+    """Encodes bytes as base64, as in a reply."""
     return base64.b64encode(data).decode("ascii")
 
 
 def _joined_waves(files: Sequence[bytes]) -> bytes | None:
-    """Joins WAVs of integer samples of one format without decoding. None otherwise."""
+    """Joins WAVs with integer samples of the same format, without decoding them.
+
+    Returns None for other files.
+    """
     formats: set[tuple[int, int, int]] = set()
     frames: list[bytes] = []
     for data in files:

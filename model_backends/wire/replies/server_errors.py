@@ -1,5 +1,7 @@
-"""Reads servers' errors in any form: the message, the kind, when to retry, and what the
-user can do."""
+"""Reads the errors of servers in any form.
+
+An error has a message, a kind, a time to wait before a retry, and a hint for the user.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ MAX_RETRY_AFTER = 86_400.0
 """Maximum wait in seconds: one day."""
 
 _QUOTA_OF_0 = "quota_of_0"
-"""Our code for a quota of Google that is 0."""
+"""Our own code for a quota of 0 at Google."""
 _QUOTA_CODES = frozenset(("insufficient_quota", "api_key_invalid", _QUOTA_OF_0))
 _LONG_CODES = frozenset(
     (
@@ -87,7 +89,7 @@ _STATUS_OF_CODE: Mapping[str, int] = {
     "server_error": 500,
     "unsupported_image_media_type": 400,
     "vector_store_timeout": 500,
-    # of Google
+    # statuses of Google
     "aborted": 409,
     "deadline_exceeded": 504,
     "failed_precondition": 400,
@@ -103,7 +105,7 @@ _KIND_BY_STATUS: Mapping[int, ErrorKind] = {
     402: "auth",
     403: "auth",
     408: "timeout",
-    # the server is still working on a call with the same idempotency key
+    # the server is still processing a call with the same idempotency key
     409: "rate_limit",
     413: "too_long",
     429: "rate_limit",
@@ -129,23 +131,23 @@ _HINTS: tuple[tuple[str, str], ...] = (
         r"|thinking is not (?:enabled|supported)",
         "set thoughts=false",
     ),
-    (r"image_?(?:config|size)|aspect_?ratio", "leave the options image.* out"),
+    (r"image_?(?:config|size)|aspect_?ratio", "leave out the options image.*"),
     (r"speech_?config|voice_?name", "name a voice of the model with voice=NAME"),
-    (r"response_?modalities", "name what the model gives with outputs"),
+    (r"response_?modalities", "declare the model's output kinds with outputs"),
     (
         r"response_format",
-        "leave image_response_format (of pictures) or response_format (of chats) out",
+        "leave out image_response_format (for pictures) or response_format (for chats)",
     ),
     (r"encrypted[_ ]content", "set extra_body={include: null}"),
-    (r"image_generation", "name what the model gives with outputs"),
+    (r"image_generation", "declare the model's output kinds with outputs"),
     (r"stream_options", "set extra_body={stream_options: null}"),
-    (r"modalit(?:y|ies)", "name what the model gives with outputs"),
+    (r"modalit(?:y|ies)", "declare the model's output kinds with outputs"),
 )
-"""Patterns of fields that a server refuses, with a hint. The first match counts."""
+"""Patterns for fields that a server refuses, with hints. The first match counts."""
 _ANSWER_FIELDS = frozenset(
     ("candidates", "choices", "data", "images", "output", "steps")
 )
-"""Fields of a reply with an answer, not an error."""
+"""Fields that only a reply with an answer has."""
 _NOT_STREAMED = re.compile(
     r"non[- ]?stream|only (?:supports? )?stream|stream(?:ing)? (?:mode )?only"
     r"|stream must be (?:set to )?true|must be streamed",
@@ -158,25 +160,30 @@ _FIELD_WORDS = re.compile(
     r"|invalid|extra|refus|must|should|cannot|deprecated|only",
     re.IGNORECASE,
 )
-"""Words near the name of a refused field. Required if the name is a common word."""
+"""Words near the name of a refused field.
+
+They are required if the name is a common word.
+"""
 
 
 @dataclass(slots=True)
 class ServerError:
-    """What a server states about an error: message, codes, the refused field, the
-    seconds to wait, and whether moderation is the cause."""
+    """An error as a server states it.
+
+    It has a message, codes, the refused field ``param``, and the ``delay`` in seconds
+    before a retry. ``moderated`` is True if moderation is the cause.
+    """
 
     message: str = ""
     codes: dict[str, None] = field(default_factory=dict)
-    """Codes in order, those of the outer error first."""
+    """The codes in order. Those of the outer error come first."""
     param: str = ""
     delay: float | None = None
     moderated: bool = False
 
     @property
     def status(self) -> int | None:
-        """The HTTP status that the codes stand for, for an error in a reply with status
-        200."""
+        """The HTTP status that the codes mean, for errors in a reply with status 200."""
         for code in self.codes:
             if _STATUS.fullmatch(code):
                 return int(code)
@@ -196,7 +203,7 @@ def http_error(
 ) -> CallError:
     """Returns the error of a reply with a status outside 200-299.
 
-    ``keyed`` is True if a key was sent; ``key_name`` is the variable of the key.
+    ``keyed`` is True if a key was sent. ``key_name`` is the variable with the key.
     """
     body = body[:MAX_DESCRIBED_BYTES]
     if is_stream(body, ""):
@@ -218,12 +225,12 @@ def http_error(
     if is_about_key and keyed:
         hint = f" (the server refuses the key of {key_name} or api_key_file)"
     elif is_about_key:
-        hint = f" (set {key_name} or give api_key_file=FILE)"
+        hint = f" (set {key_name} or api_key_file=FILE)"
     elif status in (404, 405):
         hint = " (check base_url and model)"
     elif 300 <= status < 400:
         location = headers.get("Location", "nowhere")
-        hint = f" (redirected to {location!r}; give the final address as base_url)"
+        hint = f" (redirected to {location!r}; set base_url to the final address)"
     return CallError(kind, text + hint, wait)
 
 
@@ -245,7 +252,10 @@ def _refused(text: str) -> CallError:
 
 
 def reported_error(data: Mapping[str, Any]) -> object:
-    """Returns the error that a JSON object with status 200 is or holds, or None for an answer."""
+    """Returns the error in a JSON object with status 200, or None for an answer.
+
+    The object may also be the error itself.
+    """
     if data.get("error"):
         return data["error"]
     if data.get("object") == "error" or data.get("type") == "error":
@@ -260,7 +270,7 @@ def reported_error(data: Mapping[str, Any]) -> object:
 def event_object(event: Event) -> dict[str, Any] | None:
     """Returns the JSON object of an event, or None if its data is not an object.
 
-    Raises CallError for an event with an error.
+    Raises CallError for an event that contains an error.
     """
     row = event.json()
     error = error_in_list(event.data) if row is None else reported_error(row)
@@ -281,7 +291,7 @@ def missing_end(content: str, cut_reason: str) -> CallError:
 
 
 def error_in_list(value: object) -> object:
-    """Returns the error in a list, or in the JSON text of a list, or None without an error."""
+    """Returns the error in a list or in the JSON of a list; None without an error."""
     if isinstance(value, str):
         value = _json_or_text(value)
     if not isinstance(value, list):
@@ -303,9 +313,9 @@ def _kind(
     if status in _LONG_STATUSES and is_long:
         return "too_long"
     if status == 429 and _has_no_credit(error):
-        return "auth"  # waiting does not help
+        return "auth"  # a retry does not help
     if status == 429:
-        # a request that is above the limit by itself can never pass
+        # a single request above the limit can never succeed
         numbers = _LIMIT.search(error.message)
         is_above_limit = False
         if numbers is not None:
@@ -323,7 +333,7 @@ def _kind(
 
 
 def _has_no_credit(error: ServerError) -> bool:
-    """Returns True if a quota is used up and will not be renewed soon."""
+    """Returns True if a quota is used up and is not renewed soon."""
     if error.codes.keys() & _QUOTA_CODES:
         return True
     if any(code.startswith("billing_") for code in error.codes):
@@ -336,7 +346,7 @@ def _hint(status: int, error: ServerError) -> str:
     """Returns a hint for a field of the request that the server refuses."""
     if status in (400, 404) and _LOST_ANSWER.search(f"{error.param} {error.message}"):
         return (
-            " (the server has not kept the earlier answer, or has deleted it: set "
+            " (the server did not keep the earlier answer, or has deleted it: set "
             "state=items, or start a new run with --run_id)"
         )
     if status not in (400, 422):
@@ -361,8 +371,10 @@ def retry_after(
     error: ServerError | None = None,
     now: datetime | None = None,
 ) -> float | None:
-    """Seconds to wait, as stated by the headers or by the error's message; None if
-    neither states it."""
+    """Returns the seconds to wait, or None if they are not stated.
+
+    The headers or the error's message may state them.
+    """
     seconds = _number(headers.get("retry-after-ms", ""), 0.001)
     if seconds is None:
         seconds = _seconds_or_date(headers.get("Retry-After", "").strip(), now)
@@ -403,9 +415,9 @@ def _seconds_or_date(text: str, now: datetime | None) -> float | None:
 
 
 def _longest_reset(headers: Mapping[str, str]) -> float | None:
-    """Seconds until the used-up limits are reset; None if no limit is used up.
+    """Returns the seconds until the used-up limits are reset, or None.
 
-    Replies state both limits, used up or not.
+    Replies always state both limits. None means that none of them is used up.
     """
     waits = []
     for name in ("requests", "tokens"):
@@ -418,7 +430,7 @@ def _longest_reset(headers: Mapping[str, str]) -> float | None:
 
 
 def _duration(text: str) -> float | None:
-    """Seconds of ``20ms``, ``1m2s`` or ``1.5``."""
+    """Converts a duration such as ``20ms``, ``1m2s`` or ``1.5`` to seconds."""
     pieces = _DURATION.findall(text)
     if not pieces:
         return _number(text)
@@ -432,7 +444,7 @@ def _duration(text: str) -> float | None:
 
 
 def read_error(value: object) -> ServerError:
-    """Reads an error that is an object, a text, or a list of these."""
+    """Reads an error that is an object, a string, or a list of these."""
     error = ServerError()
     messages = dict.fromkeys(_messages(value, error, 0))
     error.message = "; ".join(messages)
@@ -444,7 +456,7 @@ def _messages(
     error: ServerError,
     depth: int,
 ) -> Iterator[str]:
-    """Yields the messages in an error. Its codes are added to ``error``."""
+    """Yields the messages in an error, and adds its codes to ``error``."""
     if depth > 6:
         return
     if isinstance(value, str):
@@ -530,7 +542,10 @@ def _add_quotas(row: Mapping[str, Any], error: ServerError) -> None:
 
 
 def _path(location: object) -> str:
-    """Returns the path of a field, such as ``temperature`` for ``["body", "temperature"]``."""
+    """Returns the path of a field.
+
+    For ``["body", "temperature"]`` it is ``temperature``.
+    """
     if not isinstance(location, list):
         return str(location)
     names = [str(name) for name in location if name != "body"]
@@ -538,7 +553,7 @@ def _path(location: object) -> str:
 
 
 def _json_or_text(text: str) -> Any:
-    """Returns the value of a text that is JSON or a Python literal; else the text.
+    """Returns the value of a string that is JSON or a Python literal, else the string.
 
     Some gateways print their provider's error as a Python object.
     """

@@ -1,5 +1,8 @@
-"""Cuts values out of JSON byte for byte. Some servers need parts of an answer back
-exactly as they wrote them, so these are never encoded again."""
+"""Cuts values out of JSON byte for byte.
+
+Some servers require parts of an answer to be sent back exactly as they wrote them, so
+these parts are never encoded again.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,13 @@ from collections.abc import Sequence
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _value = json.JSONDecoder().raw_decode
-"""Decodes the value at an offset of a text; returns it with the offset of its end."""
+"""Decodes the value at an offset of a text, and returns it with its end offset."""
 
 
 def verbatim_value(text: str | bytes, path: Sequence[str | int]) -> bytes | None:
     """Returns the value at ``path``, such as ``("candidates", 0, "content")``.
 
-    None if there is none or ``text`` is not JSON.
+    Returns None if there is no such value, or ``text`` is not JSON.
     """
     try:
         whole = _decoded(text)
@@ -31,7 +34,7 @@ def verbatim_value(text: str | bytes, path: Sequence[str | int]) -> bytes | None
 def verbatim_items(text: str | bytes, path: Sequence[str | int]) -> list[bytes]:
     """Returns the items of the list at ``path``.
 
-    Empty if there is no list or ``text`` is not JSON.
+    Returns an empty list if there is no such list, or ``text`` is not JSON.
     """
     try:
         whole = _decoded(text)
@@ -43,12 +46,12 @@ def verbatim_items(text: str | bytes, path: Sequence[str | int]) -> list[bytes]:
 
 
 def json_list(items: Sequence[bytes]) -> bytes:
-    """Returns a JSON list of encoded items."""
+    """Joins encoded items to a JSON list."""
     return b"[" + b", ".join(items) + b"]"
 
 
 def _decoded(text: str | bytes) -> str:
-    # a broken tokenizer writes bytes that are not UTF-8; they must be sent back too
+    # a broken tokenizer writes bytes that are not UTF-8, and they must be sent back too
     return text if isinstance(text, str) else text.decode("utf-8", "surrogateescape")
 
 
@@ -72,8 +75,10 @@ def _inner_offset(
     offset: int,
     step: str | int,
 ) -> int | None:
-    """Returns the offset of a member or item of the object or list that begins at
-    ``offset``."""
+    """Returns the offset of a member or item.
+
+    Its object or list begins at ``offset``.
+    """
     if isinstance(step, int):
         spans = _spans(text, offset)
         return spans[step][0] if step < len(spans) else None
@@ -82,7 +87,7 @@ def _inner_offset(
         return None
     offset = _after_blanks(text, offset + 1)
     while text[offset] != "}":
-        # if a name occurs twice the last one counts, as in json.loads
+        # if a name occurs twice, the last one counts, as in json.loads
         name, offset = _value(text, offset)
         offset = _after_blanks(text, _after_blanks(text, offset) + 1)
         if name == step:
@@ -92,8 +97,7 @@ def _inner_offset(
 
 
 def _spans(text: str, offset: int) -> list[tuple[int, int]]:
-    """Returns the offsets of the items of a list, or an empty list if it is not a list.
-    """
+    """Returns the offsets of the items of a list, or an empty list for other values."""
     spans: list[tuple[int, int]] = []
     if text[offset] != "[":
         return spans
@@ -112,5 +116,5 @@ def _after_comma(text: str, offset: int) -> int:
 
 def _after_blanks(text: str, offset: int) -> int:
     match = _BLANK.match(text, offset)
-    assert match is not None  # the pattern also matches an empty text
+    assert match is not None  # the pattern also matches an empty string
     return match.end()
