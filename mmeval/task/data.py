@@ -154,14 +154,15 @@ class TaskData:
             folder = self.beside / Path(self.path).expanduser()
         except RuntimeError:  # ``~name`` without such a user
             raise self._missing(
-                f"there is no home folder {self.path!r}; correct it, or use --data_dir "
-                "FOLDER"
+                f"the home folder of {self.path!r} is unknown; correct the path, or "
+                "use --data_dir FOLDER"
             ) from None
         if folder.is_dir():
             return folder
         if is_absolute(self.path) or self.path.startswith((".", "~")):
             raise self._missing(
-                f"there is no folder {folder}; correct it, or use --data_dir FOLDER"
+                f"the folder {folder} does not exist; correct the path, or use "
+                "--data_dir FOLDER"
             )
         if self.path in FORMATS:
             raise self._missing(
@@ -170,8 +171,8 @@ class TaskData:
             )
         if not _HUB_NAME.fullmatch(self.path):
             raise self._missing(
-                f"there is no folder {self.path!r} beside the file, and it is not a "
-                "data set of the hub (owner/name); correct it, or use --data_dir FOLDER"
+                f"{self.path!r} is neither a folder next to the task file nor a data "
+                "set of the hub (owner/name); correct it, or use --data_dir FOLDER"
             )
         return None
 

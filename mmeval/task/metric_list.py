@@ -34,7 +34,7 @@ from mmeval.task.task import TaskMetric, TaskOverrides
 _FILTERS_ELSEWHERE = {
     "multi_choice_regex": "the metric 'choice' reads which option an answer names",
     "custom": "a task file runs no code; register a metric",
-    "decontaminate": "there is no decontamination",
+    "decontaminate": "mmeval does not decontaminate; remove the filter",
     "format_span": "register a metric that reads spans",
     "regex_pos": "register a metric that reads tags",
 }

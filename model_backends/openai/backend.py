@@ -1,5 +1,4 @@
-"""The backend: chooses a request's endpoint, and returns its answer or a typed
-error."""
+"""The backend, which chooses a request's endpoint and returns an answer or an error."""
 
 from __future__ import annotations
 
@@ -64,7 +63,7 @@ _ENDPOINT_FOR: Mapping[tuple[PartKind, ...], EndpointChoice] = {
     ("video",): "videos",
     ("3d",): "meshes",
 }
-"""The endpoint that ``auto`` chooses for requests of one kind; chat for all others."""
+"""The endpoint that ``auto`` chooses for requests of one kind, and chat for others."""
 
 log = logging.getLogger(__name__)
 
@@ -73,16 +72,16 @@ class OpenAIBackend(WireBackend):
     """A model behind a server with the OpenAI interface.
 
     :param model: the model's name at the server.
-    :param base_url: the server's address, such as ``http://localhost:8000/v1``; else
-        ``OPENAI_BASE_URL``, else the official one.
-    :param replicas: more addresses of the same model, separated by ``+``; a call
-        goes to the least busy one.
-    :param api_key_file: a file that holds the key; else ``OPENAI_API_KEY``. Local
-        servers may need no key.
-    :param revision: the weights that the server runs, if you know; only part of the
-        identity.
-    :param outputs: output kinds of the model, such as ``text+image``; empty: those
-        of the endpoint.
+    :param base_url: the server's address, such as ``http://localhost:8000/v1``. The
+        default is ``OPENAI_BASE_URL``, else the official address.
+    :param replicas: more addresses of the same model, separated by ``+``. A call goes
+        to the least busy address.
+    :param api_key_file: a file that contains the key. The default is the variable
+        ``OPENAI_API_KEY``. Local servers may need no key.
+    :param revision: the weights that the server runs, if you know them. They are not
+        sent, but are part of the identity.
+    :param outputs: output kinds of the model, such as ``text+image``. By default, they
+        are those of the endpoint.
     :param inputs: input kinds of the model; ``video`` is sent in vLLM's format.
     :param max_images: maximum number of pictures in a request; 0: any number.
     :param endpoint: ``chat``, ``responses`` (text and pictures of OpenAI's models in
@@ -95,38 +94,40 @@ class OpenAIBackend(WireBackend):
         pictures, videos and speech only if it is true.
     :param max_tokens_field: ``max_completion_tokens`` for reasoning models of the
         official server.
-    :param image_detail: ``auto``, ``low`` or ``high``: the detail in which a chat model
-        sees the pictures of a prompt, which changes their cost; None: the server's
-        default.
-    :param response_format: ``json_object`` for chat replies that are one JSON
-        object; a server may refuse it if the prompt does not mention JSON.
-    :param image_response_format: sent to the image endpoints if set; ``b64_json``
-        for servers that return links.
-    :param max_reply_bytes: larger replies are errors.
-    :param stream: request a stream; an unrequested stream is read too.
-    :param extra_body: fields that are merged into the body; null removes a field.
-    :param extra_headers_file: a JSON file of headers, whose values are secrets.
-    :param api_key_header: the header for the bare key, in place of ``Authorization``.
+    :param image_detail: ``auto``, ``low`` or ``high``: the resolution at which a chat
+        model reads the pictures of a prompt. It changes their cost. None means the
+        server's default.
+    :param response_format: ``json_object`` for chat replies that are one JSON object.
+        A server may refuse it if the prompt does not mention JSON.
+    :param image_response_format: the format that is requested from the image endpoints,
+        such as ``b64_json`` for servers that return links.
+    :param max_reply_bytes: maximum size of a reply. Larger replies are errors.
+    :param stream: request a stream. A stream that was not requested is read too.
+    :param extra_body: fields that are merged into the body. Null removes a field.
+    :param extra_headers_file: a JSON file of headers. Their values are secrets.
+    :param api_key_header: the header for the bare key, instead of ``Authorization``.
     :param query: added to every address, such as ``api-version=2025-04-01``.
-    :param image_formats: formats of pictures that are sent unchanged; others are
+    :param image_formats: formats of pictures that are sent unchanged. Others are
         converted to PNG.
-    :param audio_formats: the same for sounds, which are converted to WAV.
-    :param fetch_links: hosts, separated by ``+``, whose links in answers are fetched.
+    :param audio_formats: formats of sounds that are sent unchanged. Others are
+        converted to WAV.
+    :param fetch_links: hosts, separated by ``+``. Links to them in answers are fetched.
     :param image_tool: fields of the tool with which ``responses`` draws, such as
         ``{"model": "gpt-image-1.5", "quality": "high"}``.
-    :param state: how earlier answers are sent back to ``responses``: as ``items``, or
-        as ``previous``, the id under which the server keeps them.
-    :param poll_seconds: seconds between two polls of a video, or of an answer that is
-        made in the background.
-    :param images_dialect: ``openrouter`` for OpenRouter's requests of pictures.
-    :param videos_dialect: ``openrouter`` for OpenRouter's requests of videos.
-    :param videos_sync: request a video by one call, as vLLM-Omni does; else by a job
+    :param state: how earlier answers are sent back to ``responses``: ``items`` sends
+        them completely, and ``previous`` sends the id under which the server keeps
+        them.
+    :param poll_seconds: seconds between two polls of a video, or of an answer that the
+        server creates in the background.
+    :param images_dialect: ``openrouter`` for OpenRouter's format of picture requests.
+    :param videos_dialect: ``openrouter`` for OpenRouter's format of video requests.
+    :param videos_sync: request a video with one call (for vLLM-Omni), instead of a job
         that is polled.
-    :param batch: send chat requests to the server's Batch API: within a day, at half
-        the price.
+    :param batch: send chat requests to the server's Batch API, which answers within a
+        day at half the price.
 
     Raises UsageError for invalid arguments, MissingError without a key for a server
-    that is not local, MissingExtraError for batches without the package openai.
+    that is not local, and MissingExtraError for batches without the package openai.
     """
 
     takes_key: ClassVar[bool] = True
@@ -170,33 +171,33 @@ class OpenAIBackend(WireBackend):
         batch: bool = False,
     ) -> None:
         if not str(model).strip():
-            raise UsageError("the backend openai needs a model's name: model=NAME")
+            raise UsageError("the model's name is missing; set model=NAME")
         if videos_sync and videos_dialect == "openrouter":
             raise UsageError(
-                "videos_sync=true works with vLLM-Omni only: leave videos_dialect out",
+                "videos_sync=true works only with vLLM-Omni; leave out videos_dialect",
                 name="videos_sync",
             )
         if send_seed is not None and not isinstance(send_seed, bool):
-            raise UsageError(f"send_seed={send_seed!r} is neither true nor false")
+            raise UsageError(f"send_seed={send_seed!r} must be true or false")
         if batch and stream:
             raise UsageError(
-                "batch=true does not work with streams: leave stream out",
+                "batch=true does not work with streams; leave out stream",
                 name="stream",
             )
         if batch and fetch_links:
             raise UsageError(
-                "batch=true does not fetch links: leave fetch_links out",
+                "batch=true does not fetch links; leave out fetch_links",
                 name="fetch_links",
             )
         if batch and endpoint not in ("chat", "auto"):
             raise UsageError(
-                f"batch=true takes only chat requests, not endpoint={endpoint}",
+                f"batch=true works only for chat requests, not endpoint={endpoint}",
                 name="batch",
             )
         address, replica_urls = openai_url(str(base_url)), openai_replicas(replicas)
         if batch and replica_urls:
             raise UsageError(
-                "batch=true works with one server: leave replicas out",
+                "batch=true works with only one server; leave out replicas",
                 name="replicas",
             )
         chosen: EndpointChoice = checked_choice("endpoint", endpoint, EndpointChoice)
@@ -204,21 +205,21 @@ class OpenAIBackend(WireBackend):
         if chosen != "responses" and (image_tool or checked_state != "items"):
             name = "image_tool" if image_tool else "state"
             raise UsageError(
-                f"{name} works with endpoint=responses only, not with "
+                f"{name} works only with endpoint=responses, not with "
                 f"endpoint={chosen}",
                 name=name,
             )
         if checked_state == "previous" and replica_urls:
             raise UsageError(
-                "state=previous works with the one server that keeps the answers: "
-                "leave replicas out",
+                "state=previous works only with the server that keeps the answers; "
+                "leave out replicas",
                 name="replicas",
             )
         formats = Formats(
             tuple(checked_formats("image_formats", image_formats, PICTURES)),
             tuple(checked_formats("audio_formats", audio_formats, SOUNDS)),
         )
-        # OpenRouter takes more pictures besides the first frame
+        # OpenRouter accepts more pictures in addition to the first frame
         is_openrouter = chosen == "videos" and videos_dialect == "openrouter"
         if chosen in ("videos", "meshes") and not is_openrouter:
             max_images = 1
@@ -277,8 +278,8 @@ class OpenAIBackend(WireBackend):
         self._chat = ChatEndpoint(self._settings)
         self._endpoints = _endpoints(self._settings, self._chat)
         self.batches: ChatBatches | None = None
-        """Sends requests in batches (see ``mmeval.backend.contract.Batchable``); None
-        without ``batch``."""
+        """Sends requests in batches (see ``mmeval.backend.contract.Batchable``). It is
+        None without ``batch``."""
         if batch:
             is_chat = lambda request: self._endpoint(request) is self._chat  # noqa: E731
             self.batches = ChatBatches(
@@ -305,7 +306,7 @@ class OpenAIBackend(WireBackend):
 def _endpoints(
     settings: Settings, chat: ChatEndpoint
 ) -> Mapping[str, Endpoint | JobEndpoint]:
-    """Returns the endpoints by value of ``endpoint``."""
+    """Returns the endpoints by the value of ``endpoint`` that selects them."""
     responses: Endpoint | JobEndpoint = ResponsesEndpoint(settings)
     if settings.in_background:
         responses = BackgroundEndpoint(settings)

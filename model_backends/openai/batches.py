@@ -1,11 +1,10 @@
-"""Batches: chat requests in a file, which the server answers within a day at half the
-price.
+"""Sends chat requests in batches, which the server answers in a day at half the price.
 
 Each batch has a name. A *note* of that name in the run folder lists its requests. The
-note is written before anything is sent, the file is uploaded under the name, and the
-batch has the name in its metadata. So after a kill at any step the next process finds
-what exists, and neither sends nor pays twice. Another run of the same requests uses
-other names.
+note is written before anything is sent. The file is uploaded under the name, and the
+batch contains the name in its metadata. If the process is killed at any step, the next
+process therefore finds what exists, and does not send or pay twice. Another run of the
+same requests uses other names.
 """
 
 from __future__ import annotations
@@ -45,13 +44,13 @@ from mmeval.system import from_line, need, to_line, write_atomic
 T = TypeVar("T")
 
 MAX_ROWS, MAX_BYTES = 50_000, 200_000_000
-"""Limits of a file: https://platform.openai.com/docs/api-reference/batch/create"""
+"""The limits of a file: https://platform.openai.com/docs/api-reference/batch/create"""
 MAX_RESULT_BYTES = 2**34
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
-"""Seconds between two polls of a batch: the first pause, doubled up to the longest."""
+"""Seconds between two polls of a batch. The pause doubles up to the longest pause."""
 PATIENCE, RETRY_PAUSE = 3600.0, 10.0
-"""Seconds that the server may be unreachable while a batch continues, and seconds
-between two tries."""
+"""Seconds that the server may be unreachable during a batch, and seconds between two
+attempts."""
 
 _KEY, _PATH = "mmeval", "/v1/chat/completions"
 
@@ -59,11 +58,11 @@ log = logging.getLogger(__name__)
 
 
 class ChatBatches:
-    """Answers chat requests by the Batch API
-    (:class:`mmeval.backend.contract.ServerBatches`).
+    """Answers chat requests with the Batch API.
 
-    ``encode`` and ``decode`` are those of the plain backend. ``is_chat`` is True for
-    requests that the API takes. Raises MissingExtraError without the package openai.
+    It implements :class:`mmeval.backend.contract.ServerBatches`. ``encode`` and
+    ``decode`` are the methods of the plain backend. ``is_chat`` returns True for
+    requests that the API accepts. Raises MissingExtraError without the package openai.
     """
 
     max_rows = MAX_ROWS
@@ -81,8 +80,8 @@ class ChatBatches:
         self._decode = decode
         self._is_chat = is_chat
         self._warned = False
-        # without the lock, a note without a batch could belong to a call under way,
-        # not to a killed process
+        # without the lock, a note without a batch could belong to an active call
+        # instead of a killed process
         self._creating = asyncio.Lock()
 
     def takes(self, request: Request) -> bool:
@@ -90,8 +89,8 @@ class ChatBatches:
         if not is_taken and not self._warned:
             self._warned = True
             log.warning(
-                "batch=true: requests for a picture, a video or a sound are sent "
-                "individually, at the full price"
+                "batch=true only applies to chats: requests for a picture, a video or "
+                "a sound are sent individually, at the full price"
             )
         return is_taken
 
@@ -102,8 +101,10 @@ class ChatBatches:
         deliver: Callable[[int, Response], None],
         report: Callable[[str], None],
     ) -> None:
-        """Answer requests. Equal requests with equal seeds are sent once.
-        Raises KeyRefusedError, BackendDownError, StorageError."""
+        """Answers requests. Equal requests with equal seeds are sent once.
+
+        Raises KeyRefusedError, BackendDownError and StorageError.
+        """
         places: dict[str, list[int]] = {}
         for place, request in enumerate(requests):
             places.setdefault(f"{request.digest}-{request.seed}", []).append(place)
@@ -124,8 +125,8 @@ class ChatBatches:
             timeout=self._settings.timeout,
             default_headers=headers,
             default_query=dict(parse_qsl(self._settings.query)),
-            # no retries: a batch whose creation seems to have failed may exist, and
-            # must be searched for first
+            # no retries: after a failed creation, the batch may exist anyway, so it
+            # must be searched first
             max_retries=0,
         ) as client:
             batches: list[tuple[Any, Path, Mapping[str, Request]]] = []
@@ -135,8 +136,8 @@ class ChatBatches:
                         names = open_requests.keys() & from_line(note.read_bytes())
                     except (ValueError, TypeError) as error:
                         raise StorageError(
-                            f"{note} is damaged; remove it, and its requests are paid "
-                            "for again"
+                            f"{note} is damaged; remove it to send its requests again, "
+                            "at a new cost"
                         ) from error
                     if not names:
                         continue
@@ -148,7 +149,7 @@ class ChatBatches:
                         note.unlink()
                         continue
                     log.info(
-                        "batch %s holds %d of the requested answers",
+                        "batch %s contains %d of the requested answers",
                         batch.id,
                         len(names),
                     )
@@ -174,7 +175,7 @@ class ChatBatches:
                 self._fetch(client, *batch, deliver=deliver_all, report=report)
                 for batch in batches
             ]
-            # a batch that fails must not cancel the others
+            # a failed batch must not cancel the others
             results = await asyncio.gather(*fetches, return_exceptions=True)
         for result in results:
             if isinstance(result, BaseException):
@@ -193,7 +194,7 @@ class ChatBatches:
     ) -> Iterator[tuple[Sequence[str], bytes]]:
         """Yields the ids and the lines of each file.
 
-        Requests that cannot be encoded are answered with their errors.
+        Requests that cannot be encoded get their errors as answers.
         """
         names, lines = list[str](), bytearray()
         for name, request in requests.items():
@@ -222,9 +223,11 @@ class ChatBatches:
         deliver: Callable[[str, Response], None],
         report: Callable[[str], None],
     ) -> Sequence[str]:
-        """Waits until a batch has ended, and deliver each request's answer or the reason
-        why there is none. Returns the requests of a batch that is too large for the
-        account's queue."""
+        """Waits until a batch has ended, and delivers the answers.
+
+        A request without an answer gets the reason. Returns the requests of a batch
+        that is too large for the account's queue.
+        """
         pause = FIRST_PAUSE
         while batch.status not in ("completed", "expired", "cancelled", "failed"):
             report(progress_of(batch, len(requests)))
@@ -256,8 +259,8 @@ class ChatBatches:
                     unanswered.discard(name)
                     deliver(name, response)
         kind: ErrorKind = "server"
-        reason = f"batch {batch.id} ({batch.status}) holds no answer to this request"
-        # the user cancelled it on purpose: no retry at the full price
+        reason = f"batch {batch.id} ({batch.status}) has no answer to this request"
+        # the user cancelled the batch on purpose, so do not retry at the full price
         if batch.status == "cancelled":
             kind = "no_answer"
             reason = (
@@ -313,10 +316,11 @@ class ChatBatches:
         )
 
     async def _retried(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Returns the result of a call, repeated while the server is unreachable.
+        """Repeats a call while the server is unreachable, and returns its result.
 
-        So ``call`` must find what an earlier try has created. Raises KeyRefusedError,
-        and BackendDownError if the server refuses the call or stays unreachable.
+        Therefore ``call`` must find what an earlier attempt has created. Raises
+        KeyRefusedError, and BackendDownError if the server refuses the call or remains
+        unreachable.
         """
         loop, began = asyncio.get_running_loop(), None
         while True:
@@ -337,7 +341,7 @@ class ChatBatches:
                 )
             if isinstance(error, CallError):
                 kind, text = error.kind, error.text
-            # the client's HTTP library raises its own errors while a file is read
+            # while a file is read, the client's HTTP library raises its own errors
             is_http = type(error).__module__.startswith("http")
             if is_http or isinstance(error, self._openai.APIConnectionError):
                 kind = "connection"
@@ -355,14 +359,14 @@ class ChatBatches:
                 began = loop.time()
                 log.warning("%s; it is retried for up to an hour", text)
             if loop.time() - began > PATIENCE:
-                raise BackendDownError(text, "bring the server up")
+                raise BackendDownError(text, "start the server again")
             await asyncio.sleep(RETRY_PAUSE)
 
 
 def progress_of(batch: Any, total: int) -> str:
-    """Returns the progress of a batch.
+    """Returns the progress of a batch as text.
 
-    An invalid count of the server, which the client does not check, counts as 0.
+    The client does not check the server's counts. An invalid count becomes 0.
     """
     completed = getattr(batch.request_counts, "completed", 0)
     if type(completed) is not int or not 0 <= completed <= total:
@@ -375,8 +379,11 @@ async def _find_or_create(
     name: str,
     lines: bytes = b"",
 ) -> Any:
-    """Returns the batch of a name: an existing one, else a new one of the uploaded file, else
-    of ``lines``. None if there is nothing to create it from."""
+    """Finds the batch of a name, or creates it.
+
+    A new batch uses the file that was uploaded under the name, or ``lines``. Returns
+    None if there is neither a file nor lines.
+    """
     async for batch in client.batches.list(limit=100):
         if (batch.metadata or {}).get(_KEY) == name:
             return batch

@@ -1,4 +1,4 @@
-"""The endpoint ``chat/completions``: interleaved input; text, pictures, sound out."""
+"""The endpoint ``chat/completions``: interleaved input, and text, pictures or sound."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class ChatEndpoint:
         )
 
     def encode(self, request: Request) -> HttpRequest:
-        """Returns the request as sent.
+        """Encodes a request.
 
         Raises CallError for parts or options that the endpoint does not support.
         """
@@ -125,8 +125,8 @@ class ChatEndpoint:
         kinds = dict.fromkeys(request.wants)
         media = [kind for kind in kinds if kind in ("image", "audio")]
         if media and "text" in settings.capabilities.outputs:
-            # required by servers whose models write and also speak or draw, refused by
-            # servers whose models only draw
+            # servers require "text" for models that write and also speak or draw, but
+            # refuse it for models that only draw
             fields["modalities"] = ["text", *media]
         elif media:
             fields["modalities"] = media
@@ -143,9 +143,12 @@ class ChatEndpoint:
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """Returns the answer in a reply: the parts of all choices, because omni servers put the
-        pictures or the sound of an answer into a separate choice. Raises CallError
-        ``bad_reply`` without a choice."""
+        """Decodes the answer in a reply.
+
+        It contains the parts of all choices, because omni servers put the pictures or
+        the sound of an answer into a separate choice. Raises CallError ``bad_reply`` if
+        there is no choice.
+        """
         is_json = http_reply.body.startswith(b"{")
         if not is_json and is_stream(http_reply.body, http_reply.content_type):
             data = whole_reply(
@@ -174,7 +177,7 @@ class ChatEndpoint:
             if isinstance(message, dict):
                 reader.message(message, choice.get("audio_metadata"))
             else:
-                # the older completions interface has a text in place of a message
+                # the older completions interface has "text" instead of "message"
                 reader.items(choice.get("text") if message is None else message)
             reader.unknown_fields(choice, CHOICE_FIELDS)
         reader.unknown_fields(data, _REPLY_FIELDS)
@@ -202,7 +205,7 @@ class ChatEndpoint:
 def _finish_reason(choice: Mapping[str, Any]) -> FinishReason:
     """Returns the finish reason of a choice.
 
-    Raises CallError for one that ended with an error.
+    Raises CallError if the choice ended with an error.
     """
     if choice.get("error"):
         raise error_in_body(choice["error"])

@@ -1,4 +1,4 @@
-"""Joins the chunks of a streamed chat into the reply of an unstreamed one."""
+"""Joins the chunks of a streamed chat to the reply of a chat without a stream."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ UNREAD = "unread_bytes"
 """The field for the number of bytes in events that are not JSON."""
 _NAMES = ("model", "system_fingerprint", "id", "object", "created")
 _JOINED = ("reasoning_content", "reasoning", "refusal")
-"""Fields of a delta whose texts are joined."""
+"""Fields of a delta with texts that are joined."""
 _MAX_DEPTH = 3
 """Maximum number of objects around a text that arrives in pieces."""
 _RIFF = "UklGR"
 """The first characters of a WAV in base64."""
 _MEDIA = ("images", "image", "video")
-"""Fields of a delta with media, which keep their place in the stream."""
+"""Fields of a delta with media. The media keep their position in the stream."""
 _READ = frozenset(
     (
         *_JOINED,
@@ -69,13 +69,13 @@ CHOICE_FIELDS = frozenset(
 def whole_reply(
     body: bytes, cut_reason: str = "", secrets: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Returns the reply in a stream of chunks.
+    """Joins a stream of chunks to a reply.
 
-    ``cut_reason`` says why its end is missing. ``secrets`` are removed here, because a
-    chunk may end in the middle of an echoed one.
+    ``cut_reason`` explains why its end is missing. ``secrets`` are removed here,
+    because a chunk may end in the middle of an echoed secret.
 
-    Raises CallError for an error in the stream, and ``connection`` for a stream without
-    an end: half an answer is not an answer.
+    Raises CallError for an error in the stream. Raises CallError ``connection`` for a
+    stream without an end, because half an answer is not an answer.
     """
     chunks = _Chunks()
     for event in events(body):
@@ -98,12 +98,12 @@ class _Chunks:
     def __init__(self) -> None:
         self.is_complete = False
         self.unread = 0
-        """Bytes of events that are not JSON."""
+        """Number of bytes in events that are not JSON."""
         self._has_deltas = False
         self._names: dict[str, Any] = {}
         self._usage: Any = None
         self._content: list[Any] = []
-        """Items of content, and texts that may still be extended."""
+        """Items of content, and texts that later chunks may extend."""
         self._joined: dict[str, list[str]] = {}
         self._details: list[Any] = []
         self._calls: dict[object, dict[str, str]] = {}
@@ -113,13 +113,13 @@ class _Chunks:
         self._known_media: list[Any] = []
 
     def add(self, chunk: Mapping[str, Any]) -> None:
-        """Adds a chunk, or a whole reply in place of chunks."""
+        """Adds a chunk, or a complete reply in place of chunks."""
         for name in _NAMES:
             if chunk.get(name):
                 self._names[name] = chunk[name]
         usage = chunk.get("usage")
         if isinstance(usage, dict):
-            # keep the last usage with output tokens: chunks of sound count none
+            # the last usage with output tokens is kept: chunks of sound report none
             counted = usage.get("completion_tokens") or usage.get("output_tokens")
             if counted or self._usage is None:
                 self._usage = usage
@@ -132,7 +132,7 @@ class _Chunks:
                 self._add_choice(choice, chunk.get("modality"))
 
     def reply(self) -> dict[str, Any]:
-        """Returns the reply, as without a stream."""
+        """Returns the reply in the form of a reply without a stream."""
         message: dict[str, Any] = {"role": "assistant"}
         for name, texts in self._joined.items():
             message[name] = "".join(texts)
@@ -176,7 +176,7 @@ class _Chunks:
         if delta:
             self._has_deltas = True
         elif not self._has_deltas:
-            # a complete message; after deltas it would only repeat them
+            # a complete message: after deltas, it would only repeat them
             delta = choice.get("message")
         if not isinstance(delta, dict):
             return
@@ -207,7 +207,7 @@ class _Chunks:
         if modality == "audio" and isinstance(content, str):
             self._sound.add_file(content, choice)
         elif modality == "image" and isinstance(content, str):
-            # a sentence in place of a picture stays a sentence
+            # a sentence in place of a picture remains text
             if read_encoded(content, only_data=True) is None:
                 self._add_text(content, index)
             else:
@@ -227,7 +227,7 @@ class _Chunks:
             self._content.append(content)
 
     def _add_text(self, text: str, index: object) -> None:
-        """Extend the text of the same choice, unless a medium came after it."""
+        """Extends the text of the same choice, unless a medium came after it."""
         for item in reversed(self._content):
             if not isinstance(item, _StreamedText):
                 break
@@ -244,11 +244,11 @@ class _Chunks:
                 self._unknown.setdefault(name, []).append(value)
 
     def _add_media(self, delta: Mapping[str, Any]) -> None:
-        """Adds the media in other fields of a delta at this place."""
+        """Adds the media in other fields of a delta at this position."""
         for name in _MEDIA:
             media = delta.get(name)
             for medium in media if isinstance(media, list) else [media]:
-                # the last chunk of some servers repeats all media
+                # some servers repeat all media in the last chunk
                 if medium is None or medium in self._known_media:
                     continue
                 self._known_media.append(medium)
@@ -296,7 +296,7 @@ class _StreamedSound:
         audio: Mapping[str, Any],
         choice: Mapping[str, Any],
     ) -> None:
-        """Adds the sound of a delta."""
+        """Adds the sound in a delta."""
         self._note_metadata(choice)
         self._note_metadata(audio)
         self._rate = audio.get("sample_rate") or self._rate
@@ -306,7 +306,7 @@ class _StreamedSound:
             self._words.append(audio["transcript"])
 
     def add_file(self, text: str, choice: Mapping[str, Any]) -> None:
-        """Adds a file in base64. vLLM-Omni sends one in each chunk."""
+        """Adds a file in base64. vLLM-Omni sends a file in each chunk."""
         self._note_metadata(choice)
         encoded = read_encoded(text, only_data=True)
         if isinstance(encoded, Encoded):
@@ -318,7 +318,7 @@ class _StreamedSound:
             self._metadata = metadata
 
     def items(self) -> list[dict[str, Any]]:
-        """Returns the sounds, as in an unstreamed reply."""
+        """Returns the sounds in the form of a reply without a stream."""
         sounds = self._joined_files(self._files, self._metadata)
         if any(self._pieces):
             beginnings = [piece for piece in self._pieces if piece.startswith(_RIFF)]
@@ -355,9 +355,9 @@ def _samples(data: bytes, rate: object) -> dict[str, Any]:
 
 
 def _joined(values: list[Any], depth: int = 0) -> Any:
-    """Returns the values of a field in several chunks.
+    """Joins the values of a field in several chunks.
 
-    Texts are concatenated, also inside objects.
+    Strings are concatenated, also inside objects.
     """
     if all(isinstance(value, str) for value in values):
         return "".join(values)
@@ -371,7 +371,7 @@ def _joined(values: list[Any], depth: int = 0) -> Any:
 
 
 def _address(item: object) -> object:
-    """Returns the data URI or link of a picture, to recognise duplicates."""
+    """Returns the data URI or link of a picture, which identifies duplicates."""
     if isinstance(item, dict):
         inner = item.get("image_url") or item.get("url")
         return inner.get("url") if isinstance(inner, dict) else inner

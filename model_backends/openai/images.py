@@ -1,4 +1,4 @@
-"""``images/generations`` and ``images/edits``: a picture from text and pictures."""
+"""The endpoints ``images/generations`` and ``images/edits``."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class ImagesEndpoint:
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:
-        """Returns the request as sent.
+        """Encodes a request.
 
-        Raises CallError for input other than text and pictures.
+        Raises CallError if the input contains other kinds than text and pictures.
         """
         settings = self._settings
         prompt, images = prompt_of(request)
@@ -93,7 +93,7 @@ class ImagesEndpoint:
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """Returns the pictures of a reply.
+        """Decodes the pictures of a reply.
 
         Raises CallError ``bad_reply`` for a reply without a list of pictures.
         """
@@ -107,7 +107,7 @@ class ImagesEndpoint:
         if not isinstance(items, list):
             items = data.get("images")
         if not isinstance(items, list):
-            raise bad_reply("the server's answer has no pictures in data")
+            raise bad_reply("the server's answer has no list of pictures in data")
         if not items:
             reader.warn("the server returned no picture: its list is empty")
         for item in items:
@@ -125,7 +125,7 @@ class ImagesEndpoint:
 
 
 def _whole_reply(http_reply: HttpReply) -> dict[str, Any]:
-    """Returns the reply in a stream of pictures, without partial ones.
+    """Joins a stream of pictures to a reply, without partial pictures.
 
     Raises CallError for an error in the stream, and ``connection`` for a stream without
     an end.
@@ -139,7 +139,7 @@ def _whole_reply(http_reply: HttpReply) -> dict[str, Any]:
             break
         row = event_object(event) or {}
         kind = str(row.get("type") or event.name)
-        # vLLM-Omni sends its reasoning, then the pictures
+        # vLLM-Omni sends its reasoning before the pictures
         if kind == "ar_delta" or isinstance(row.get("delta"), str):
             thoughts.append(str(row.get("delta") or ""))
         elif isinstance(row.get("data"), list):
@@ -159,9 +159,10 @@ def _whole_reply(http_reply: HttpReply) -> dict[str, Any]:
 
 
 def prompt_of(request: Request, endpoint: str = "images") -> tuple[str, list[Media]]:
-    """Returns the prompt of a request (all messages in order) and its pictures.
+    """Returns the prompt of a request and its pictures.
 
-    Several pictures are named ``[image1]``, ``[image2]`` in the text.
+    The prompt contains all messages in order. If there are several pictures, the text
+    names them ``[image1]``, ``[image2]`` and so on.
 
     Raises CallError ``unsupported`` for other media.
     """
@@ -173,7 +174,7 @@ def prompt_of(request: Request, endpoint: str = "images") -> tuple[str, list[Med
             if part.kind != "image":
                 raise CallError(
                     "unsupported",
-                    f"the {endpoint} endpoint takes only text and pictures, not "
+                    f"the {endpoint} endpoint supports only text and pictures, not "
                     f"{part.kind}",
                 )
             images.append(part.media)
@@ -194,7 +195,7 @@ def references(
     images: Sequence[Media],
     formats: Formats,
 ) -> list[dict[str, Any]]:
-    """Pictures in OpenRouter's format."""
+    """Encodes pictures in OpenRouter's format."""
     items = []
     for image in images:
         uri = json.loads(data_uri(Part("image", media=image), formats))
@@ -203,9 +204,9 @@ def references(
 
 
 class FormFile(NamedTuple):
-    """A file of a form.
+    """A file in a form.
 
-    Its name must be neutral: a file name can hint at the answer.
+    Its name must be neutral, because a file name can be a hint to the answer.
     """
 
     field: str
@@ -220,10 +221,10 @@ def multipart(
     files: Sequence[FormFile],
     key: str = "",
 ) -> HttpRequest:
-    """Returns a form with files (RFC 7578).
+    """Encodes a form with files (RFC 7578).
 
-    With a ``key``, equal forms have equal bytes, because servers compare the calls of
-    one key. Raises CallError for an invalid MIME type.
+    With a ``key``, equal forms have equal bytes, because servers compare calls with the
+    same key. Raises CallError for an invalid MIME type.
     """
     boundary = key or secrets.token_hex(16)
     pieces: list[bytes] = []
@@ -236,7 +237,7 @@ def multipart(
     for file in files:
         if not file.mime.isprintable() or not file.mime.isascii():
             raise CallError(
-                "unsupported", f"a picture claims the MIME type {file.mime!r}"
+                "unsupported", f"the MIME type {file.mime!r} of a picture is invalid"
             )
         disposition = f'form-data; name="{file.field}"; filename="{file.name}"'
         head = (

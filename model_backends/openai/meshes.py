@@ -1,4 +1,4 @@
-"""``meshes``: a 3D model from a picture, by a job; the interface of SGLang."""
+"""The endpoint ``meshes`` of SGLang: a job creates a 3D model from a picture."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ class MeshesEndpoint(FileJobEndpoint):
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:
-        """Returns the request as sent.
+        """Encodes a request.
 
-        Raises CallError for any input but text with one picture.
+        Raises CallError if the input is not text with one picture.
         """
         settings = self._settings
         prompt, images = prompt_of(request, MESHES)
         if len(images) != 1:
             raise CallError(
-                "unsupported", f"a 3D model needs one picture, given: {len(images)}"
+                "unsupported",
+                f"a request for a 3D model must contain 1 picture, not {len(images)}",
             )
         part = Part("image", media=images[0])
         fields: dict[str, Any] = {
@@ -54,6 +55,6 @@ class MeshesEndpoint(FileJobEndpoint):
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """Returns the 3D model of a job. Raises CallError ``bad_reply`` without one."""
-        del links  # the result is the model itself
+        """Returns the 3D model of a job. Raises CallError ``bad_reply`` without it."""
+        del links  # unused, because the result is the model itself
         return answer_of(http_reply, "3d", request)

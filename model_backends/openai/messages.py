@@ -1,8 +1,8 @@
-"""Messages as JSON: text, media and files in the fields of the chat interface.
+"""Encodes messages as JSON: text, media and files in the fields of the chat interface.
 
-Media are inserted as base64 bytes that are encoded once and never pass a JSON encoder.
-They have neutral names, because a file name such as ``cat_wrong_answer.png`` would be a
-hint to the model.
+Media are inserted as base64 bytes, which are encoded once and never pass a JSON
+encoder. They have neutral names, because a file name such as ``cat_wrong_answer.png``
+would be a hint to the model.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mmeval.model_backends.wire.media import base64_of, data_uri, sendable, word
 from mmeval.records import Message
 
 _PICTURES = ("image/png", "image/jpeg")
-"""MIME types of documents that are pictures of a page."""
+"""MIME types of documents that are pictures of pages."""
 
 
 def encode_messages(
@@ -29,12 +29,12 @@ def encode_messages(
 ) -> bytes:
     """Returns the value of ``messages`` as JSON.
 
-    Pictures have the ``image_detail``, if given. Media in other formats than
-    ``formats`` are re-encoded.
+    Pictures get the ``image_detail`` if it is set. Media are re-encoded if their format
+    is not in ``formats``.
 
-    Only user messages may hold media. The media of other messages (earlier answers)
-    move to the front of the next user message, in order, each after its placeholder's
-    name. Raises CallError ``unsupported`` for a part without a field.
+    Only user messages may contain media. The media of other messages (earlier answers)
+    move to the beginning of the next user message, in order, each after the name of its
+    placeholder. Raises CallError ``unsupported`` for a part without a field.
     """
     encoder = ItemEncoder(inputs, image_detail, formats or Formats())
     rows: list[Sequence[bytes]] = []
@@ -54,7 +54,7 @@ def encode_messages(
 def joined(items: Iterable[Sequence[bytes]]) -> Iterator[bytes]:
     """Yields the pieces of items, with commas between items.
 
-    The caller joins them once, because each copy of large media takes time.
+    The caller must join them only once, because each copy of large media takes time.
     """
     for number, pieces in enumerate(items):
         if number:
@@ -63,8 +63,7 @@ def joined(items: Iterable[Sequence[bytes]]) -> Iterator[bytes]:
 
 
 def visible_text(content: Interleaved) -> str:
-    """Returns a message's text, with placeholders and code, without hidden reasoning.
-    """
+    """Returns a message's text with placeholders and code but no hidden reasoning."""
     text = ""
     for part in content.parts:
         text += words(part) if part.media is None else part.raw
@@ -74,7 +73,7 @@ def visible_text(content: Interleaved) -> str:
 def words(part: Part) -> str:
     """Returns the text of a part.
 
-    Empty for a medium; the placeholder for a missing medium.
+    It is empty for a medium. For a missing medium, it is the placeholder.
     """
     if part.kind == "reasoning" or part.media is not None:
         return ""
@@ -82,9 +81,9 @@ def words(part: Part) -> str:
 
 
 def shown_text(content: Interleaved) -> str:
-    """Returns the text of a message that cannot hold media.
+    """Returns the text of a message that cannot contain media.
 
-    If it has no text, the names of its media.
+    If the message has no text, the names of its media are returned.
     """
     names = [part.text or "" for part in announced(content)]
     return visible_text(content) or "".join(names)
@@ -103,8 +102,8 @@ def announced(content: Interleaved) -> Iterator[Part]:
 class ItemEncoder:
     """Encodes the parts of user messages as content items.
 
-    Files are numbered through the request. Each method encodes one type of item;
-    interfaces override them.
+    Files are numbered across the request. Each method encodes one type of item, and
+    interfaces override these methods.
     """
 
     def __init__(
@@ -150,8 +149,8 @@ class ItemEncoder:
         if part.kind not in self._inputs:
             raise CallError(
                 "unsupported",
-                f"this server is not declared to take {part.kind}; declare it with the "
-                "argument inputs",
+                f"{part.kind} is not a declared input of this model; declare it with "
+                "the argument inputs",
             )
         if part.kind == "audio":
             media = sendable(part, self._formats)
@@ -162,8 +161,8 @@ class ItemEncoder:
                 b'", "format": "%b"}}' % form,
             ]
         if part.kind == "document":
-            # Many servers take only PDF as a file, so a picture of a page is sent as a
-            # picture, and a text document as text.
+            # many servers accept only PDF as a file, so a picture of a page is sent as
+            # a picture, and a text document as text
             assert part.media is not None  # checked by the caller
             self._documents += 1
             name = f"document{self._documents}{suffix_for(part.media.mime)}"

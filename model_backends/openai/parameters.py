@@ -1,4 +1,4 @@
-"""Generation parameters and modality options as fields of the interface."""
+"""Converts generation parameters and modality options to fields of the interface."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from mmeval.model_backends.wire.failures import CallError
 from mmeval.records import GenerationParams
 
 AUDIO_FORMATS = ("wav", "mp3", "flac", "opus", "aac", "pcm", "pcm16")
-"""Formats of sounds. The last two are the same: samples without a header, which become
-a WAV."""
+"""Formats of sounds.
+
+The last two are equal. They mean samples without a header, which become a WAV.
+"""
 _SAMPLES = ("pcm", "pcm16")
 
 DEFAULT_VOICE = "alloy"
@@ -23,8 +25,8 @@ _SAMPLING = ("max_tokens", "temperature", "top_p", "top_k", "stop")
 def sampling(params: GenerationParams, settings: Settings) -> dict[str, Any]:
     """Returns the generation fields of a chat request.
 
-    None keeps the server's default. The seed is added separately, because it differs
-    for each request.
+    A parameter that is None keeps the server's default. The seed is added separately,
+    because it differs for each request.
     """
     fields: dict[str, Any] = {}
     if params.temperature is not None:
@@ -32,7 +34,7 @@ def sampling(params: GenerationParams, settings: Settings) -> dict[str, Any]:
     if params.top_p is not None:
         fields["top_p"] = params.top_p
     if params.top_k is not None:
-        # known to vLLM and similar servers, refused by others
+        # vLLM and similar servers support this field, and others refuse it
         fields["top_k"] = params.top_k
     if params.max_tokens is not None:
         fields[settings.max_tokens_field] = params.max_tokens
@@ -46,23 +48,23 @@ def voice(params: GenerationParams) -> str:
 
 
 def audio_format(params: GenerationParams) -> str:
-    """Returns the requested format, by its name in chats.
+    """Returns the requested format, under its name in chats.
 
-    Raises CallError for an unknown one.
+    Raises CallError for an unknown format.
     """
     form = str(params.options.get("audio.format", DEFAULT_AUDIO_FORMAT))
     if form not in AUDIO_FORMATS:
         raise CallError(
             "bad_request",
-            f"audio.format={form!r} is not one of {', '.join(AUDIO_FORMATS)}",
+            f"audio.format={form!r} must be one of {', '.join(AUDIO_FORMATS)}",
         )
     return "pcm16" if form in _SAMPLES else form
 
 
 def speech_format(params: GenerationParams) -> str:
-    """Returns the requested format, by its name in speech.
+    """Returns the requested format, under its name in speech requests.
 
-    Raises CallError for an unknown one.
+    Raises CallError for an unknown format.
     """
     form = audio_format(params)
     return "pcm" if form in _SAMPLES else form
@@ -75,10 +77,10 @@ def unsent(
     sampled: bool,
     options: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """Warnings for parameters without a field in this endpoint.
+    """Returns warnings for parameters without a field in this endpoint.
 
-    ``sampled`` is True if the endpoint takes sampling parameters. ``options`` are the
-    modality options without a field.
+    ``sampled`` is True if the endpoint supports sampling parameters. ``options`` are
+    the modality options without a field.
     """
     names = [name for name in params.options if name in options]
     if not sampled:

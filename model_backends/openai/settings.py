@@ -43,8 +43,10 @@ _ENDPOINT_PATHS = (
 )
 
 INPUT_KINDS = ("text", "code", "image", "audio", "document", "video")
-"""The kinds with a field in the interface. ``video`` is an extension of vLLM and
-similar servers."""
+"""The kinds with a field in the interface.
+
+``video`` is an extension of vLLM and similar servers.
+"""
 
 OPTIONS = (
     "image.size",
@@ -83,7 +85,7 @@ _OUTPUTS_OF: dict[str, tuple[PartKind, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(Connection):
-    """One server and its options."""
+    """The settings for one server."""
 
     revision: str
     endpoint: EndpointChoice
@@ -95,7 +97,7 @@ class Settings(Connection):
     organization: str
     project: str
     seed_all: bool = False
-    """True if a seed is also sent to the endpoints of pictures, videos and speech."""
+    """True if a seed is also sent to the endpoints for pictures, videos and speech."""
     stream: bool = False
     images_dialect: ImagesDialect = "openai"
     image_tool: Mapping[str, Any] = field(default_factory=dict)
@@ -109,7 +111,7 @@ class Settings(Connection):
 
     @property
     def in_background(self) -> bool:
-        """True if ``responses`` turns a request into a job."""
+        """True if ``responses`` runs requests as jobs."""
         return self.extra_body.get("background") is True
 
     @property
@@ -120,8 +122,11 @@ class Settings(Connection):
         }
 
     def identity(self) -> dict[str, Any]:
-        """Returns the settings that identify the model: answers of equal settings may be
-        reused. The key, the replicas and the timeout are not part of it."""
+        """Returns the settings that identify the model.
+
+        Answers of backends with equal identities may be reused. The key, the replicas
+        and the timeout are not part of the identity.
+        """
         identity: dict[str, Any] = {
             "backend": "openai",
             "model": self.model,
@@ -157,9 +162,10 @@ class Settings(Connection):
 
 
 def openai_url(url: str, argument: str = "base_url") -> str:
-    """Returns the server's address: the argument, OPENAI_BASE_URL, or the official one.
+    """Returns the server's address.
 
-    Raises UsageError as ``checked_base_url`` does.
+    It is ``url``, else OPENAI_BASE_URL, else the official address. Raises the errors of
+    ``checked_base_url``.
     """
     return checked_base_url(
         url or os.environ.get("OPENAI_BASE_URL", "") or OFFICIAL_URL,
@@ -170,9 +176,9 @@ def openai_url(url: str, argument: str = "base_url") -> str:
 
 
 def openai_replicas(value: str | Sequence[str]) -> tuple[str, ...]:
-    """More addresses of the same model.
+    """Returns the further addresses of the same model.
 
-    Raises UsageError as ``checked_base_url`` does.
+    Raises the errors of ``checked_base_url``.
     """
     urls = value.split("+") if isinstance(value, str) else value
     return tuple(openai_url(url, "replicas") for url in urls if url)
@@ -187,15 +193,15 @@ def capabilities_of(
 ) -> Capabilities:
     """Returns the capabilities of an endpoint.
 
-    Inputs are limited to those of the endpoint, and to ``max_images`` pictures (0: any
-    number). Without ``outputs``, the endpoint decides them. Raises UnknownNameError for
-    unsupported kinds.
+    Inputs are limited to the kinds that the endpoint supports, and to ``max_images``
+    pictures (0: any number). Without ``outputs``, the endpoint sets the outputs. Raises
+    UnknownNameError for unsupported kinds.
     """
     declared = kinds_in("inputs", inputs, INPUT_KINDS)
     input_kinds = [kind for kind in declared if kind in _INPUTS_OF[endpoint]]
     known = _OUTPUTS_OF[endpoint]
     default = "text" if "text" in known else known
-    hint = f"endpoint={endpoint} gives {', '.join(known)}."
+    hint = f"The output kinds of endpoint={endpoint} are: {', '.join(known)}."
     output_kinds = kinds_in("outputs", outputs or default, known, hint)
     return named_capabilities(
         input_kinds,

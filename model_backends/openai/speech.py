@@ -1,4 +1,4 @@
-"""``audio/speech`` reads a text aloud; ``audio/generate`` makes sounds and music."""
+"""The endpoints ``audio/speech``, which reads a text aloud, and ``audio/generate``."""
 
 from __future__ import annotations
 
@@ -41,8 +41,10 @@ class SpeechEndpoint:
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:
-        """Returns the encoded request: the text to read aloud, with the system messages as
-        instructions. Raises CallError for any input but text."""
+        """Encodes the text to read aloud, with the system messages as instructions.
+
+        Raises CallError if the input is not only text.
+        """
         return HttpRequest(self.path, json.dumps(self._fields(request)).encode())
 
     def _fields(self, request: Request) -> dict[str, Any]:
@@ -65,7 +67,7 @@ class SpeechEndpoint:
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """Returns the sound of a reply. Raises CallError ``bad_reply`` without one."""
+        """Decodes the sound of a reply. Raises CallError ``bad_reply`` without it."""
         data: dict[str, Any] = {}
         if is_stream(http_reply.body, http_reply.content_type):
             body, data = _whole_sound(http_reply)
@@ -76,7 +78,7 @@ class SpeechEndpoint:
         mime = http_reply.content_type
         form = self._settings.extra_body.get("response_format")
         form = form or parameters.speech_format(request.params)
-        # streams hold samples without a header too
+        # streams contain samples without a header too
         if not is_samples_type(mime) and (form == "pcm" or self._settings.stream):
             mime = SAMPLES_TYPE
         body_type = sniff_mime(body[:SNIFF_BYTES], size=len(body))
@@ -87,7 +89,7 @@ class SpeechEndpoint:
         is_sound = Media.from_bytes(body).kind == "audio"
         if not body or not (is_sound or (may_be_samples and not is_text)):
             raise bad_reply(
-                f"the server's answer is not a sound: {len(body)} bytes of {body_type}"
+                f"the server's answer is {len(body)} bytes of {body_type}, not a sound"
             )
         reader = AnswerReader(request.wants, links, mime)
         reader.sound(body, mime)
@@ -102,7 +104,8 @@ class SpeechEndpoint:
 
 
 class SoundsEndpoint(SpeechEndpoint):
-    """Requests and replies of ``audio/generate``, the interface of vLLM-Omni."""
+    """Requests and replies of ``audio/generate``, vLLM-Omni's endpoint for sounds and
+    music."""
 
     path = SOUNDS
 
@@ -146,7 +149,7 @@ def _text(request: Request, *, system: bool) -> str:
             if part.media is not None:
                 raise CallError(
                     "unsupported",
-                    f"the speech endpoint takes only text, not {part.kind}",
+                    f"the speech endpoint supports only text, not {part.kind}",
                 )
         texts.append("".join(map(words, message.content.parts)))
     return "\n\n".join(text for text in texts if text)

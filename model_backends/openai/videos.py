@@ -1,7 +1,7 @@
-"""``videos``: a video from text and a picture, by a job that takes minutes.
+"""The endpoint ``videos``, which creates a video from text and a picture in a job.
 
-OpenAI, SGLang and vLLM-Omni take a form, OpenRouter takes JSON. ``videos/sync`` of
-vLLM-Omni replies with the video itself.
+A job takes minutes. OpenAI, SGLang and vLLM-Omni accept a form, OpenRouter accepts
+JSON. ``videos/sync`` of vLLM-Omni replies with the video itself.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ _JOB_FIELDS = frozenset(
 
 
 class FileJobEndpoint(JobEndpoint):
-    """An endpoint whose jobs produce one file."""
+    """An endpoint with jobs that produce one file."""
 
     def result_location(self, job: Mapping[str, Any], path: str) -> str:
-        del job  # most servers keep the file at this path
+        del job  # unused, because most servers keep the file at this path
         return f"{path}/content"
 
     def completed(self, response: Response, job: Mapping[str, Any]) -> Response:
@@ -82,10 +82,10 @@ class VideosEndpoint(FileJobEndpoint):
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:
-        """Returns the request as sent.
+        """Encodes a request.
 
-        Raises CallError for input other than text and pictures, and for more pictures
-        than the server takes.
+        Raises CallError if the input contains other kinds than text and pictures, or
+        more pictures than the server accepts.
         """
         settings = self._settings
         if settings.videos_dialect != "openrouter":
@@ -95,7 +95,7 @@ class VideosEndpoint(FileJobEndpoint):
         fields: dict[str, Any] = {"model": settings.model, "prompt": prompt}
         if "video.seconds" in options:
             seconds = options["video.seconds"]
-            # an option of the command line may be a text
+            # an option of the command line may be a string
             text = str(seconds)
             fields["duration"] = int(text) if text.isdecimal() else seconds
         if "video.size" in options:
@@ -121,31 +121,31 @@ class VideosEndpoint(FileJobEndpoint):
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """Returns the video of a job. Raises CallError ``bad_reply`` without one."""
-        del links  # the result is the video itself
+        """Returns the video of a job. Raises CallError ``bad_reply`` without it."""
+        del links  # unused, because the result is the video itself
         has_fps = self._settings.videos_dialect != "openrouter"
         unsent = () if has_fps else ("video.fps",)
         return answer_of(http_reply, "video", request, unsent)
 
 
 class SyncVideosEndpoint:
-    """Requests and replies of ``videos/sync``, the interface of vLLM-Omni."""
+    """Requests and replies of ``videos/sync``, an endpoint of vLLM-Omni."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:
-        """Returns the request as sent.
+        """Encodes a request.
 
-        Raises CallError as ``VideosEndpoint.encode`` does.
+        Raises the errors of ``VideosEndpoint.encode``.
         """
         return _form_request(SYNC, request, self._settings)
 
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """Returns the video of a reply. Raises CallError ``bad_reply`` without one."""
-        del links  # the reply is the video itself
+        """Returns the video of a reply. Raises CallError ``bad_reply`` without it."""
+        del links  # unused, because the reply is the video itself
         return answer_of(http_reply, "video", request)
 
 
@@ -154,12 +154,12 @@ def _form_request(
     request: Request,
     settings: Settings,
 ) -> HttpRequest:
-    """Returns a request as a form, because vLLM-Omni takes nothing else."""
+    """Encodes a request as a form, because vLLM-Omni accepts only forms."""
     prompt, images = prompt_of(request, VIDEOS)
     if len(images) > 1:
         raise CallError(
             "unsupported",
-            f"a video begins with at most one picture, given: {len(images)}",
+            f"a request for a video may contain at most 1 picture, not {len(images)}",
         )
     fields: dict[str, Any] = {"model": settings.model, "prompt": prompt}
     for name in ("seconds", "size", "fps"):
@@ -182,7 +182,7 @@ def answer_of(
     request: Request,
     unsent: Collection[str] = (),
 ) -> Response:
-    """Returns the answer, whose reply is the bytes of a medium.
+    """Returns the answer in a reply that consists of the bytes of a medium.
 
     ``unsent`` are options without a field. Raises CallError for any other reply.
     """
@@ -192,7 +192,7 @@ def answer_of(
     media = Media.from_bytes(body)
     if media.kind != kind:
         raise bad_reply(
-            f"the server's answer is not {kind}: {len(body):,} bytes of {media.mime}"
+            f"the server's answer is {len(body):,} bytes of {media.mime}, not {kind}"
         )
     warnings = parameters.unsent(
         request.params, f"the endpoint for {kind}", sampled=False, options=unsent

@@ -117,7 +117,7 @@ def _cases(args: argparse.Namespace) -> Iterator[tuple[str, AgentCase]]:
 
     if args.cases is None:
         if args.prompt is None and not args.files:
-            raise UsageError("there is no input; add --prompt, FILE... or --cases")
+            raise UsageError("the input is missing; add --prompt, FILE... or --cases")
         model_args = arguments(args.model_args) if args.model_args else {}
         yield "", AgentCase(args.prompt or "", tuple(args.files), args=model_args)
         return

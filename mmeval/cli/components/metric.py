@@ -177,7 +177,7 @@ def _run_one(
     from mmeval.authoring.metric_cases import MetricCase, files_as_texts, ready_case
 
     if args.answer is None and not args.files:
-        raise UsageError("there is no answer; add FILE..., --answer or --cases")
+        raise UsageError("the answer is missing; add FILE..., --answer or --cases")
     case = MetricCase(
         files=tuple(args.files),
         answer=args.answer,

@@ -244,7 +244,7 @@ class QwenOmniAdapter(ChatAdapter):
         wants_text = "text" in wants or "code" in wants
         if stream.speech is None and not wants_text:
             return Response.failed(
-                "internal", f"there is no speech: {'; '.join(stream.notes)}"
+                "internal", f"the answer has no speech: {'; '.join(stream.notes)}"
             )
         parts = list(response.output.parts) if wants_text else []
         if stream.speech is not None:

@@ -1,2 +1,4 @@
-"""``responses``: the endpoint in which OpenAI's models give text and pictures in one
-answer, and the state of its conversations."""
+"""The endpoint ``responses``, and the state of its conversations.
+
+With this endpoint, OpenAI's models write text and pictures in one answer.
+"""

@@ -1,5 +1,7 @@
-"""Responses that the server makes in the background: jobs whose last poll returns the
-answer."""
+"""Responses that the server creates in the background.
+
+They are jobs. Their last poll returns the answer.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,13 @@ class BackgroundEndpoint(JobEndpoint):
     """Requests and jobs of ``responses``."""
 
     path = PATH
-    poll_timeout = 300.0  # the last reply holds the pictures
+    poll_timeout = 300.0  # the last reply is large, because it contains the pictures
 
     def __init__(self, settings: Settings) -> None:
         self._responses = ResponsesEndpoint(settings)
 
     def encode(self, request: Request) -> HttpRequest:
-        """Returns the request as sent. Raises CallError for unsupported parts."""
+        """Encodes a request. Raises CallError for unsupported parts."""
         return self._responses.encode(request)
 
     def job(self, http_reply: HttpReply) -> Mapping[str, Any]:
@@ -42,7 +44,7 @@ class BackgroundEndpoint(JobEndpoint):
         return super().job(http_reply)
 
     def has_ended(self, job: Mapping[str, Any]) -> bool:
-        # a failed response may hold a partial answer, so it is decoded like others
+        # a failed response may contain a partial answer, so it is decoded like others
         return is_response(job) and status_of(job) not in PENDING
 
     def decode(

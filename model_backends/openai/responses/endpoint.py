@@ -29,13 +29,13 @@ from mmeval.system.wording import shortened
 PATH = "responses"
 
 PENDING = frozenset(("queued", "in_progress"))
-"""The statuses of a response that is not ready."""
+"""The statuses of a response that is not ready yet."""
 _UNREADY = PENDING | {"cancelled", "failed"}
 _TOOL_OPTIONS = ("size", "quality", "background", "output_format")
 _NO_FIELD = ("top_k", "stop")
-"""Parameters without a field in this endpoint. It has no field for a seed either."""
+"""Parameters without a field in this endpoint, which has no field for a seed either."""
 _NAMED_CALLS = frozenset(("function_call", "custom_tool_call"))
-"""Calls of tools that are not answered here: the model waits for their results."""
+"""Calls of tools that mmeval does not answer, although the model waits for results."""
 _SHOWN_CHARS = 200
 _REPLY_FIELDS = frozenset(
     (
@@ -82,15 +82,14 @@ _CALL_FIELDS = frozenset(
 
 
 class ResponsesEndpoint:
-    """Requests and replies with text and pictures: the model calls a tool that draws.
-    """
+    """Requests and replies with text and pictures. The model draws with a tool."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._turns = Turns(settings)
 
     def encode(self, request: Request) -> HttpRequest:
-        """Returns the request as sent. Raises CallError for unsupported parts."""
+        """Encodes a request. Raises CallError for unsupported parts."""
         settings = self._settings
         items = ResponsesItems(settings)
         conversation = self._turns.conversation(request.messages, items)
@@ -110,8 +109,8 @@ class ResponsesEndpoint:
         fields |= self._drawing(request)
         fields["store"] = settings.in_background or settings.state == "previous"
         if settings.state != "previous":
-            # the server does not keep the answer, so its hidden reasoning is requested,
-            # to be sent back
+            # the server does not keep the answer, so its hidden reasoning is requested
+            # and sent back later
             fields["include"] = ["reasoning.encrypted_content"]
         if conversation.previous:
             fields["previous_response_id"] = conversation.previous
@@ -122,7 +121,10 @@ class ResponsesEndpoint:
         return HttpRequest(PATH, b'%b"input": %b}' % (opening, conversation.items))
 
     def _drawing(self, request: Request) -> dict[str, Any]:
-        """Returns the fields for the tool that draws, or an empty mapping if no picture is requested."""
+        """Returns the fields for the tool that draws.
+
+        Returns an empty mapping if no picture is requested.
+        """
         if "image" not in request.wants:
             return {}
         tool: dict[str, Any] = {"type": "image_generation"}
@@ -138,9 +140,9 @@ class ResponsesEndpoint:
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """Returns the answer in a reply: its items in order.
+        """Decodes the answer in a reply from its items, in order.
 
-        Raises CallError: ``bad_reply`` without an answer, or the error of a failed
+        Raises CallError ``bad_reply`` if there is no answer, or the error of a failed
         response.
         """
         try:
@@ -210,7 +212,7 @@ def is_response(fields: Mapping[str, Any]) -> bool:
 
 
 def status_of(fields: Mapping[str, Any]) -> str:
-    """Returns how far a response is; empty where it does not state it."""
+    """Returns the status of a response, or an empty string if it states no status."""
     status = fields.get("status")
     return status if isinstance(status, str) else ""
 
@@ -241,7 +243,7 @@ def _read_items(reader: AnswerReader, items: Iterable[Any]) -> bool:
             arguments = str(item.get("arguments") or item.get("input") or "")
             reader.warn(
                 f"left out of the answer: {kind} {name!r} "
-                f"({len(arguments.encode()):,} bytes), a call that is not answered"
+                f"({len(arguments.encode()):,} bytes), a call that mmeval cannot answer"
             )
         else:
             reader.items([item])
@@ -250,7 +252,7 @@ def _read_items(reader: AnswerReader, items: Iterable[Any]) -> bool:
 
 
 def _read_picture(reader: AnswerReader, item: Mapping[str, Any]) -> bool:
-    """Reads the picture of a call. Returns True if the service refused to draw it."""
+    """Reads the picture of a call. Returns True if the service refused to draw."""
     reader.unknown_fields(item, _CALL_FIELDS)
     if item.get("result"):
         reader.picture({"type": item["type"], "b64_json": item["result"]})
@@ -265,7 +267,7 @@ def _read_picture(reader: AnswerReader, item: Mapping[str, Any]) -> bool:
     status = item.get("status") or "missing"
     reason_text = f" ({reason})" if reason else ""
     reader.warn(
-        f"a call for a picture returned none; its status is {status}{reason_text}"
+        f"a call for a picture returned no picture; its status is {status}{reason_text}"
     )
     return False
 
@@ -283,7 +285,7 @@ def _failure(fields: Mapping[str, Any]) -> CallError | None:
             return CallError("refused", f"the service refused the request ({words})")
         return error_in_body(stated_error)
     if status in PENDING:
-        # a retry would create, and cost, another response
+        # a retry would create and cost another response
         return CallError(
             "bad_request",
             f"the answer is not ready (status {status!r}); set "

@@ -1,5 +1,7 @@
-"""The input of a request: messages as items, and earlier answers exactly as their
-server wrote them."""
+"""Encodes the input of a request: messages as items, and earlier answers unchanged.
+
+Earlier answers are sent back exactly as their server wrote them.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,11 @@ from mmeval.records import Message, Turn
 
 
 class ResponsesInput(NamedTuple):
-    """The content of a request: the leading system messages, the ``items`` of the input
-    as a JSON list, and the id of the ``previous`` answer."""
+    """The content of a request.
+
+    ``instructions`` are the leading system messages. ``items`` is the input as a JSON
+    list. ``previous`` is the id of the previous answer.
+    """
 
     instructions: str
     items: bytes
@@ -29,18 +34,19 @@ class ResponsesInput(NamedTuple):
 
 
 class Turns:
-    """Stores the answers of one model and sends them back: all of their items, or with
-    ``state=previous`` only their ids."""
+    """The stored answers of one model, which are sent back to it.
+
+    All of their items are sent back, or with ``state=previous`` only their ids.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._by_id = settings.state == "previous"
-        # only the same model can read its encrypted reasoning, and only the same server
-        # knows its ids
+        # only the same model can read the encrypted reasoning of an answer, and only
+        # the same server knows its id
         self._wire = f"responses {settings.state} {settings.base_url} {settings.model}"
 
     def turn(self, answer_id: object, items: Sequence[bytes]) -> Turn | None:
-        """Returns the stored turn of an answer with JSON ``items``, or None for an empty
-        answer."""
+        """Stores an answer with JSON ``items``. Returns None for an empty answer."""
         if self._by_id:
             if not isinstance(answer_id, str) or not answer_id:
                 return None
@@ -54,9 +60,9 @@ class Turns:
     ) -> ResponsesInput:
         """Returns the input for the messages of a request.
 
-        Only user messages may hold media. So the media of an earlier answer of another
-        server move to the front of the next user message. Raises CallError
-        ``unsupported`` for a part without an item.
+        Only user messages may contain media. If another server wrote an earlier answer,
+        its media therefore move to the beginning of the next user message. Raises
+        CallError ``unsupported`` for a part without an item.
         """
         carried: list[Part] = []
         instructions: list[str] = []
@@ -75,7 +81,7 @@ class Turns:
                 rows.append(_user_item(encoder, (*carried, *message.content.parts)))
                 carried = []
             elif turn is not None and is_own and not self._by_id:
-                # byte for byte, without the brackets of the list
+                # sent byte for byte, without the brackets of the list
                 rows.append([turn.items.read()[1:-1]])
             else:
                 text = json.dumps(shown_text(message.content))
@@ -89,8 +95,10 @@ class Turns:
         return ResponsesInput("\n\n".join(filter(None, instructions)), items, previous)
 
     def _previous(self, messages: Sequence[Message]) -> tuple[str, int]:
-        """Returns the id of the last answer that the server has kept, and the index of the
-        first message after it."""
+        """Returns the id of the last answer that the server has kept.
+
+        The second value is the index of the first message after it.
+        """
         if self._by_id:
             for index in reversed(range(len(messages))):
                 turn = messages[index].turn

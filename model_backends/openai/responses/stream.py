@@ -1,4 +1,4 @@
-"""Joins the events of a streamed response into the reply of an unstreamed one."""
+"""Joins the events of a streamed response to the reply of one without a stream."""
 
 from __future__ import annotations
 
@@ -43,14 +43,23 @@ _PARTS_OF_ITEMS = frozenset(
         "web_search_call",
     )
 )
-"""Names in ``response.NAME...`` of events about an item that follows complete later."""
+"""Names in ``response.NAME...`` of partial events.
+
+A later event contains the complete item.
+"""
 MOST_ITEMS = 100_000
-"""Maximum number of items in an answer. Items have numbers, which may be anything."""
+"""Maximum number of items in an answer.
+
+It is needed because a server may number its items with any numbers.
+"""
 
 
 class StreamedResponse(NamedTuple):
-    """A response: its fields, the items of its output byte for byte, the number of
-    bytes in events that are not JSON, and events of unknown types."""
+    """A response that was streamed.
+
+    ``items`` are the items of its output, byte for byte. ``unread_bytes`` is the number
+    of bytes in events that are not JSON. ``unknown`` contains events of unknown types.
+    """
 
     fields: Mapping[str, Any]
     items: list[bytes]
@@ -63,14 +72,14 @@ def streamed_reply(
     cut_reason: str = "",
     secrets: Collection[str] = (),
 ) -> StreamedResponse:
-    """Returns the reply in a stream of events.
+    """Joins a stream of events to a reply.
 
-    Its items are those reported as done, and those that only the last event holds.
-    Partial pictures are not items.
+    Its items are those that events report as done, and those that only the last event
+    contains. Partial pictures are not items.
 
-    ``cut_reason`` says why the end is missing. ``secrets`` are removed here, because an
-    event may end in the middle of an echoed one. Raises CallError ``connection`` for a
-    stream without an end.
+    ``cut_reason`` explains why the end is missing. ``secrets`` are removed here,
+    because an event may end in the middle of an echoed secret. Raises CallError
+    ``connection`` for a stream without an end.
     """
     stream = _read(body)
     if not stream.is_complete:
@@ -81,8 +90,8 @@ def streamed_reply(
 def streamed_state(body: bytes, cut_reason: str = "") -> Mapping[str, Any]:
     """Returns the response in the last event of a stream.
 
-    It is not ended if the stream is cut. Raises CallError for an error in its place,
-    ``connection`` if no event holds a response.
+    If the stream is cut, this response has not ended. Raises CallError if an event is
+    an error, and ``connection`` if no event contains a response.
     """
     stream = _read(body)
     if "id" in stream.fields:
@@ -130,7 +139,7 @@ class _ResponseStream:
             item = row["item"]
             index = _index_of(row, len(self._done))
             written = verbatim_value(event.data, ("item",))
-            assert written is not None  # the event was read
+            assert written is not None  # the event has been read
             self._done[index] = written
             if isinstance(item.get("id"), str):
                 self._ids.add(item["id"])
@@ -153,7 +162,7 @@ class _ResponseStream:
             self._unknown.setdefault(f"the event {kind}", []).append(row)
 
     def reply(self, secrets: Collection[str]) -> StreamedResponse:
-        """Returns the reply, as without a stream."""
+        """Returns the reply in the form of a reply without a stream."""
         items = dict(self._done)
         for index, item in enumerate(self._last_items):
             row = from_line(item)

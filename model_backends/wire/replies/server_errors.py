@@ -183,7 +183,7 @@ class ServerError:
 
     @property
     def status(self) -> int | None:
-        """The HTTP status that the codes mean, for errors in a reply with status 200."""
+        """The HTTP status of the codes, for an error in a reply with status 200."""
         for code in self.codes:
             if _STATUS.fullmatch(code):
                 return int(code)
