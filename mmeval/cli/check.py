@@ -1,7 +1,7 @@
 """Check whether tasks can run here, and list problems with their remedies.
 
     mmeval check                                   only the installation
-    mmeval check my_task --judge openai,model=m    takes the flags of run
+    mmeval check my_task --judge openai,model=m    with any flags of run
     mmeval check my_task.yaml --bounds             your own task
     mmeval check --dist .                          a package of tasks
 
@@ -44,7 +44,7 @@ from mmeval.settings import values
 from mmeval.settings.flags import FLAGS, Flag
 from mmeval.settings.resolve import Setting, config_file, exclude_each_other, resolve
 
-if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
+if TYPE_CHECKING:  # imported only when the verb runs, so that --help is fast
     from mmeval.authoring.task_checks import CheckTally
     from mmeval.backend.contract import AnyBackend
     from mmeval.run.options import BackendSpec

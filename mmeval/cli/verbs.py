@@ -34,7 +34,7 @@ VERBS: dict[str, str] = {
 ``configure(parser)`` and ``run(args) -> exit code``."""
 
 TRY = "try"
-"""The first word of verbs whose module is in ``mmeval.cli.components``."""
+"""The first word of verbs with modules in ``mmeval.cli.components``."""
 
 REFUSED_VERBS: dict[str, str] = {
     "validate": "'mmeval check TASK' checks task files",

@@ -28,10 +28,11 @@ Their file belongs to another tag, such as the texture of a mesh.
 
 
 def rows_of(dataset: Dataset) -> Iterator[Sample]:
-    """Yields each row of a data set as a sample; a bad row as a sample with a fault.
+    """Yields each row of a data set as a sample.
 
-    Without an id, a sample is called ``row N``, counted from 1. Raises the errors of
-    the loader. Raises TypeError for a row that is not a Sample or BadRow.
+    A bad row becomes a sample with a fault. Without an id, a sample is called
+    ``row N``, counted from 1. Raises the errors of the loader. Raises TypeError for a
+    row that is not a Sample or BadRow.
     """
     for number, row in enumerate(dataset, 1):
         if isinstance(row, Sample):
@@ -115,7 +116,7 @@ class BadSamples:
 
 
 def bad_sample(task: str, sample: Sample) -> Finding:
-    """Returns the finding that a sample of a task cannot be asked."""
+    """Returns the finding that a sample of a task cannot be sent to the model."""
     subject = Subject(task, sample=sample.id)
     fault = printable(sample.fault, limit=MAX_CHARS)
     return Finding("bad_sample", subject, cause=fault, severity="error")

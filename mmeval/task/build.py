@@ -78,7 +78,7 @@ def build(
             "profile",
             changes.profile,
             PROFILES,
-            f"--profile takes {' or '.join(PROFILES)}.",
+            f"--profile must be {' or '.join(PROFILES)}.",
         )
     faults = _faults(file, changes, roles)
     if faults:
@@ -174,7 +174,7 @@ def check_metric_names(metric_names: Collection[str], overrides: TaskOverrides) 
     for flag, name in flagged:
         if name not in metric_names:
             names = ", ".join(sorted(metric_names)) or "they have none"
-            hint = f"{flag} takes a metric of the chosen tasks: {names}."
+            hint = f"{flag} must name a metric of the chosen tasks: {names}."
             raise UnknownNameError("metric", name, metric_names, hint)
 
 
@@ -273,7 +273,7 @@ def _protocol_of_run(name: str) -> Callable[[Ask], Program[Interleaved]]:
     """
     protocols = plugins.names("mmeval.protocols")
     if name not in protocols:
-        hint = f"--protocol takes {', '.join(protocols)}."
+        hint = f"--protocol must be one of {', '.join(protocols)}."
         raise UnknownNameError("protocol", name, protocols, hint)
     function = plugins.load("mmeval.protocols", name)
     try:

@@ -44,7 +44,7 @@ _INNER: dict[str, type[BaseModel]] = {
     "filter_list": AnswerFilterKeys,
     "numbers": NumberKeys,
 }
-"""The schemas of keys that hold mappings."""
+"""The schemas of keys with mappings as values."""
 
 _EXPECTED = {
     "string_type": "must be text",

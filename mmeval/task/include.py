@@ -97,7 +97,7 @@ class TaskFiles:
             raise document.error(path, message)
         if not target.is_file():
             raise document.error(
-                path, f"the file {name!r} does not exist in the folder of {source.name}"
+                path, f"there is no file {name!r} in the folder of {source.name}"
             )
         # messages show the path without ``..`` only if it leads to the same file: with
         # a link to a folder in the path, it may lead to a different one

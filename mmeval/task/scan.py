@@ -47,7 +47,7 @@ def yaml_files(folder: Path) -> Iterator[Path]:
     """Yields every ``**/*.yaml`` below a folder, in a fixed order.
 
     Links are not followed. Folders without task files are skipped: hidden folders,
-    runs, environments, and build folders beside a project file.
+    runs, environments, and build folders next to a project file.
     """
     for parent, folders, files in os.walk(folder):
         if _MARKS.intersection(files) and parent != str(folder):

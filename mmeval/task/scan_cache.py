@@ -29,7 +29,7 @@ _Stamp = list[int] | None
 
 
 class ScanCache:
-    """The cached scans of a folder; empty if the cache is missing or damaged."""
+    """The cached scans of a folder. A missing or damaged cache counts as empty."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = os.path.realpath(folder)

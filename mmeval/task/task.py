@@ -59,7 +59,7 @@ class TaskMetric:
     aggregation: str = "mean"
     options: Mapping[str, Any] = field(default_factory=dict)
     lacks: tuple[Finding, ...] = ()
-    """What the metric and its pieces lack; empty if the metric is available."""
+    """What the metric and its pieces lack. Empty if the metric is available."""
     without: Mapping[str, Finding] = field(default_factory=dict)
     """The missing pieces of a derived metric and of its pieces, by name."""
 
@@ -69,7 +69,7 @@ class TaskMetric:
 
     @property
     def unavailable(self) -> str:
-        """Why it is unavailable; empty if it is available."""
+        """Why it is unavailable, or an empty string if it is available."""
         return causes(self.lacks)
 
 
@@ -88,13 +88,13 @@ class CombinedNumber:
     ``inapplicable``: combine them unless the part is unavailable. ``unknown``: the
     number has no value."""
     lacks: tuple[Finding, ...] = ()
-    """Why it is unavailable; empty if it is available."""
+    """Why the number is unavailable. Empty if it is available."""
     without: Mapping[str, Finding] = field(default_factory=dict)
     """The missing parts, and the missing pieces of its parts, by name."""
 
     @property
     def unavailable(self) -> str:
-        """Why it is unavailable; empty if it is available."""
+        """Why it is unavailable, or an empty string if it is available."""
         return causes(self.lacks)
 
 
@@ -158,7 +158,7 @@ class Task:
     roles: Mapping[str, GenerationParams] = field(default_factory=dict)
     """The generation parameters of other roles, such as the judge, by role."""
     input_modalities: tuple[PartKind, ...] = ()
-    """The kinds of part in the samples; empty if not stated."""
+    """The kinds of parts in the samples. Empty if the task file does not state them."""
     video_frames: int = 0
     """Number of evenly spaced frames that replace a video for a model without video
     input. If 0, samples with videos are unsupported."""

@@ -37,7 +37,7 @@ _PROCESSOR_FILES = (
 
 
 def read_kinds(files: ModelFiles) -> tuple[PartKind, ...]:
-    """Returns the kinds of media that the configuration and processor state."""
+    """Returns the media kinds that both the configuration and the processor state."""
     configs = [files.config, files.config.get("thinker_config", {})]
     processors = [files.json(name) for name in _PROCESSOR_FILES]
     kinds: list[PartKind] = []

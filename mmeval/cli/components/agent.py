@@ -39,7 +39,7 @@ from mmeval.settings.resolve import resolve
 from mmeval.settings.values import arguments
 from mmeval.system.wording import escaped
 
-if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
+if TYPE_CHECKING:  # imported only when the verb runs, so that --help is fast
     from mmeval.authoring.agent_bench import AgentCase, AgentResult
 
 _FLAGS = (BY_NAME["role"],)

@@ -35,7 +35,7 @@ from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import resolve
 from mmeval.system.wording import printable, split_names
 
-if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
+if TYPE_CHECKING:  # imported only when the verb runs, so that --help is fast
     from mmeval.backend.contract import BatchBackend
     from mmeval.media.parts import PartKind
 

@@ -45,7 +45,7 @@ from mmeval.settings.resolve import Setting, resolve
 from mmeval.settings.values import read_json
 from mmeval.system.wording import escaped
 
-if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
+if TYPE_CHECKING:  # imported only when the verb runs, so that --help is fast
     from mmeval.authoring.metric_bench import TrialScoring
     from mmeval.authoring.metric_cases import ReadyCase
     from mmeval.metric.contract import Metric

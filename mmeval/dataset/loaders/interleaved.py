@@ -24,7 +24,7 @@ A row:
 | `input`      | CONTENT (one user message), or a list of messages ``{"role": ..., "content": CONTENT}``       |
 | `messages`   | a list of messages in place of ``input``; a last message of the assistant is the reference    |
 | `references` | a list of CONTENT, each an accepted answer; or `reference`: one CONTENT; or neither           |
-| `candidates` | a list of CONTENT for metrics alone, such as wrong pictures beside the right one              |
+| `candidates` | a list of CONTENT for metrics only, such as wrong pictures next to the right one              |
 | `id`         | a text or a whole number; by default the row's number in the split, from 1                    |
 | `media`      | a mapping from labels to paths: media that any tag of this row may name                       |
 | all others   | labels: they become the sample's metadata and never go to the model                           |
@@ -42,7 +42,7 @@ these in ``images``, ``audios``, ``videos``, ``documents``. They become the row'
 names, such as ``image_ref``, can be listed in ``dataset_kwargs`` as ``media: {image_ref: images}``. In JSON, they
 contain paths. A medium of the row that no tag names is an error, because its position is unknown.
 
-Paths must stay inside the data folder. Rows are read one at a time; errors name the
+Paths must stay inside the data folder. Rows are read one at a time. Errors name the
 file and the row.
 """  # noqa: E501
 
@@ -100,7 +100,7 @@ def load(source: DataSource) -> InterleavedDataset:
     """
     source.check_options(
         OPTIONS,
-        'Write "loader: datasets" beside "columns".'
+        'To use "columns", also write "loader: datasets".'
         if "columns" in source.options
         else "",
     )
@@ -349,7 +349,7 @@ def doubtful_labels(sample: Sample) -> Iterator[tuple[str, str]]:
         if key and (key != "media" or isinstance(value, dict)):
             yield label, f'did you mean "{key}"?'
         elif isinstance(value, dict) and _nearest(label, ("metadata",)):
-            yield label, 'write labels beside "input", each under its name'
+            yield label, "write each label as its own key of the row"
 
 
 def _nearest(word: str, keys: Sequence[str]) -> str:

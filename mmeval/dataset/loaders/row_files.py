@@ -62,7 +62,8 @@ def row_files(source: DataSource) -> tuple[Path, ...]:
             raise MissingDataError(f"{file}: this is not a regular file")
         if file.suffix not in SUFFIXES:
             raise UsageError(
-                f"{file}: the suffix of a data file must be {' or '.join(SUFFIXES)}"
+                f"{file}: the suffix of a data file must be one of "
+                f"{', '.join(SUFFIXES)}"
             )
     return files
 

@@ -160,7 +160,7 @@ class ModelFiles:
     def components(self) -> frozenset[str]:
         """The folders of a pipeline's parts.
 
-        A repository may hold other folders too.
+        A repository may contain other folders too.
         """
         index = self.json(PIPELINE_INDEX)
         lists = [name for name, made_of in index.items() if isinstance(made_of, list)]

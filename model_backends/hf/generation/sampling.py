@@ -178,7 +178,7 @@ class RowSampler:
 
     @property
     def broken(self) -> list[bool]:
-        """A list with True for each row whose scores have contained NaN.
+        """A list with True for each row that has had NaN in its scores.
 
         Read it once, after the generation, because it waits for the device.
         """

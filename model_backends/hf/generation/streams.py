@@ -64,7 +64,7 @@ class GenerationSettings:
     ends: tuple[int, ...]
     pad: int
     context: int
-    """Number of tokens; 0 if unknown."""
+    """The context length in tokens, or 0 if it is unknown."""
     stop: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     """Unsupported settings, such as ``num_beams=4``."""

@@ -226,7 +226,7 @@ class AnswerReader:
             self._pieces += self._texts(self._item(item))
 
     def content(self, items: Sequence[object]) -> None:
-        """Reads items in order. Neighbouring texts are joined; parts stay unchanged."""
+        """Reads items in order. Neighbouring texts are joined, parts are unchanged."""
         pieces: list[str | Part] = []
         for item in items:
             pieces += [item] if isinstance(item, Part) else self._item(item)

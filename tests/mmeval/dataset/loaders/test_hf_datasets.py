@@ -278,7 +278,7 @@ def test_a_row_that_makes_no_sample_has_its_own_fault_and_paths_stay_inside(
         (
             {"input": "q", "reference": "anwser"},
             {"data_files": {"test": "long.csv"}},
-            "no column 'anwser'.*answer",
+            "unknown column 'anwser'.*answer",
         ),
         (
             {"input": "q"},

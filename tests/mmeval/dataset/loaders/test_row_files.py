@@ -46,7 +46,7 @@ def test_a_split_needs_its_files(tmp_path: Path) -> None:
     [
         (
             ["test-00000-of-00003.parquet", "test-00002-of-00003.parquet"],
-            "test-00001-of-00003 missing",
+            "missing: test-00001-of-00003",
         ),
         (["test-00-of-99.jsonl"], "test-10-of-99 and 88 more"),
     ],

@@ -89,8 +89,8 @@ def test_a_cell_may_have_tabs_and_lines_within_quotes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cell", "word"),
     [
-        ("404", "nor the index"),
-        ("../up.png", "nor the index"),
+        ("404", "the index of a row"),
+        ("../up.png", "the index of a row"),
         (f"{CODE}!", "damaged"),
         (f"['{CODE}' '{CODE}']", "comma"),
         ("2", "row without a picture"),
