@@ -41,6 +41,7 @@ def unpacked(archive: Path) -> Path:
     if folder.is_dir():
         return folder
     try:
+        # the folder appears only when complete, so readers never see a part of it
         with zipfile.ZipFile(path) as opened_zip, replaced(folder) as new:
             _check(opened_zip, archive, state.st_size, new)
             for entry in opened_zip.infolist():

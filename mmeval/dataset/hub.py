@@ -82,6 +82,7 @@ def listing(
         raise _explained(RuntimeError(), f"{repo} at {revision}", kind)
     with explaining(f"{repo} at {revision}", kind):
         api = hub.HfApi()
+        # the files are listed at the commit, since a branch may move between requests
         commit = str(api.repo_info(repo, revision=revision, repo_type=kind).sha)
         tree = api.list_repo_tree(repo, revision=commit, repo_type=kind, recursive=True)
         files: list[HubFile] = []

@@ -97,6 +97,7 @@ class Addresses:
         if address.down_until is not None:
             # only this call tries the address: other calls skip it until it answers
             address.down_until = now + AGAIN_SECONDS
+        # moved to the end: of equally busy addresses, min() returns the first
         self._all.remove(address)
         self._all.append(address)
         return address

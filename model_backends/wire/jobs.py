@@ -285,6 +285,7 @@ class _JobCall:
 
     async def answer(self) -> Response:
         lock = self._jobs.making.setdefault(self._name, asyncio.Lock())
+        # the lock keeps equal calls from starting (and paying for) two jobs
         async with lock:
             note = self._jobs.notes.get(self._name)
             key = self._request.key
@@ -326,6 +327,7 @@ class _JobCall:
                 raise self._jobs.transport.error(http_reply)
             job = self._endpoint.job(http_reply)
             note = _note_of(job, http_reply.base_url)
+            # saved before the first poll, so that a later process can continue the job
             self._jobs.notes.put(self._name, note)
             self.has_job = True
             has_ended = self._endpoint.has_ended(job)

@@ -166,6 +166,7 @@ class Transport:
                     "POST", address, request.path, body, headers
                 )
             except CallError as error:
+                # only an unreachable server has certainly not received the request
                 if error.kind != "unreachable" or not addresses.mark_down(
                     address, error.text
                 ):

@@ -6,7 +6,7 @@ from tests.support.cli import mmeval
 def test_a_word_where_a_number_is_due_is_refused_by_the_name_of_its_flag() -> None:
     ended = mmeval("compare", "a", "b", "--detect", "abc")
     assert ended.code == 2
-    assert ended.error.startswith("--detect: a number is expected, not 'abc'")
+    assert ended.error.startswith("--detect: must be a number, not 'abc'")
 
 
 @pytest.mark.parametrize(

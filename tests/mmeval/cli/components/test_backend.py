@@ -66,7 +66,7 @@ def test_every_check_names_a_section_that_there_is() -> None:
     [
         ("load fails", (), 4, "no room for the weights"),
         ("no-such-fault", ("--skip", "seed"), 2, 'did you mean "seeds"'),
-        ("none", ("--wants", "text+video"), 2, "the backend gives text, image, code"),
+        ("none", ("--wants", "text+video"), 2, "output kinds are text, image, code"),
     ],
 )
 def test_what_cannot_be_checked_is_an_error(

@@ -103,7 +103,7 @@ def test_a_text_file_is_a_text() -> None:
 
 
 def test_a_video_is_not_sent() -> None:
-    with pytest.raises(CallError, match="take video"):
+    with pytest.raises(CallError, match="video is not a declared input"):
         sent(user(medium(MP4)))
 
 
