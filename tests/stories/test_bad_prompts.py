@@ -47,7 +47,7 @@ BAD_ROWS: dict[str, tuple[Request, str, str]] = {
     "a document": (
         asked("Read", Part("document", media=Media.from_bytes(b"%PDF-1.4"))),
         "unsupported",
-        "does not take document",
+        "does not support document",
     ),
     "nothing": (asked(" \n"), "bad_request", "empty"),
     "no tokens": (asked("Hi", max_tokens=0), "bad_request", "max_tokens"),

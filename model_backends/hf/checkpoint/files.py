@@ -272,7 +272,7 @@ def find_files(
         snapshot = hub.snapshot(pretrained, revision, kind="model", only=SMALL_FILES)
     except MissingDataError as error:
         raise MissingDataError(
-            f"{sentence(error)} A folder of that name does not exist either"
+            f"{sentence(error)} There is no folder of that name either"
         ) from None
     files = ModelFiles(pretrained, snapshot, commit=snapshot.name)
     files.json(index, required=True)

@@ -246,8 +246,8 @@ def _how_to_fix(
     is_damaged = any(words in message for words in _DAMAGED)
     if is_out_of_memory(error):
         how_to_fix = (
-            "there is not enough memory: set dtype=bfloat16 or device_map=auto, or "
-            "use a smaller model"
+            "memory is insufficient: set dtype=bfloat16 or device_map=auto, or use a "
+            "smaller model"
         )
     elif isinstance(error, ImportError):
         error_type = MissingError

@@ -149,7 +149,7 @@ def test_options_fix_the_size_of_a_picture(
     [
         ({"image.ratio": "wide"}, "image.ratio"),
         ({"image.ratio": "999:1"}, "ratio 999:1"),
-        ({"image.area": 10**9}, "1000000000 pixels does not have 1 to 64"),
+        ({"image.area": 10**9}, "1000000000 pixels must consist of 1 to 64"),
     ],
     ids=str,
 )

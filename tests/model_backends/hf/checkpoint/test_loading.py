@@ -104,7 +104,7 @@ def test_missing_weights_are_not_filled_at_random(
             {"model_type": "of_tomorrow", "auto_map": {"AutoConfig": "own.Own"}},
             "trust_remote_code=true",
         ),
-        ({"model_type": "clap"}, "no such class for the type 'clap'"),
+        ({"model_type": "clap"}, "no suitable class for the type 'clap'"),
     ],
     ids=["unknown", "own code", "no chat model"],
 )
