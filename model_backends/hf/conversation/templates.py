@@ -292,7 +292,7 @@ def template_of(
             rf"\b{re.escape(name)}\b", source
         ):
             raise UsageError(
-                f"chat_template_args: the model's chat template does not use "
+                f"chat_template_args: the model's chat template does not read "
                 f"{name!r}; leave it out"
             )
 

@@ -64,7 +64,7 @@ def test_a_device_that_is_not_there_is_refused_before_anything_is_loaded(
         check_device("cuda:99")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     check_device("cuda:1")
-    with pytest.raises(UsageError, match=r"cuda:1; .* data_parallel_size=2 "):
+    with pytest.raises(UsageError, match=r"cuda:1; .* data_parallel_size to at most 2"):
         check_device("cuda:2")
 
 

@@ -198,7 +198,7 @@ def test_a_failure_is_one_message(
     tmp_path: Path, error: Exception, kind: type[MmevalError], word: str
 ) -> None:
     with (
-        pytest.raises(kind, match=f"^mine: its weights .*{word}"),
+        pytest.raises(kind, match=f"^mine: cannot load its weights .*{word}"),
         loading(files_of(tmp_path / "mine"), "its weights", settings_for(tmp_path)),
     ):
         raise error
