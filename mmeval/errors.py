@@ -36,6 +36,7 @@ MmevalError                   1   any other error; its message says what to do
 │   ├── KeyRefusedError       4   the server does not accept the key
 │   ├── StartFailedError          the model cannot be loaded; has the exit code of the
 │   │                             cause
+│   ├── UnreadableJudgeError  3   too many verdicts of a metric cannot be read
 │   └── BackendDownError      3   the backend stopped answering
 ├── BudgetSpentError          3   in mmeval.run.costs.budget: a budget is spent; all
 │                                 answers are kept
@@ -251,6 +252,18 @@ class KeyRefusedError(RoleLostError, MissingError):
     """The server does not accept the key, so no call of this run can succeed."""
 
     exit_code = EXIT_MISSING
+
+
+class UnreadableJudgeError(RoleLostError):
+    """Too many verdicts of a metric cannot be read.
+
+    Only this metric is stopped; other metrics and the model continue.
+    """
+
+    exit_code = EXIT_INCOMPLETE
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, "name another judge")
 
 
 class StartFailedError(RoleLostError):

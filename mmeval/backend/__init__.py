@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         TaskAhead,
         WholeAnswers,
     )
+    from mmeval.backend.probe import Probe, ReplyFormat
     from mmeval.backend.routes import (
         ROUTES,
         TO_DESCRIBE,
@@ -37,7 +38,9 @@ __all__ = [
     "ModelDiedError",
     "OutputMode",
     "Parallel",
+    "Probe",
     "ProgramBackend",
+    "ReplyFormat",
     "SampleBackend",
     "Startable",
     "TaskAhead",

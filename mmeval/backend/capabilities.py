@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from mmeval.backend.probe import ReplyFormat
 from mmeval.errors import UnknownNameError
 from mmeval.media.media import Media
 from mmeval.media.parts import PART_KINDS, PartKind
@@ -65,6 +66,14 @@ class Capabilities:
     """
     by_role: Mapping[PartKind, str] = field(default_factory=dict)
     """Output kinds that need a missing role, such as a tool of an agent."""
+    is_certain: bool = True
+    """False if a server may lack what is declared, so that a run asks it first (see
+    :mod:`mmeval.backend.handshake`)."""
+    reply_formats: tuple[ReplyFormat, ...] = ()
+    """Ways to ask for JSON that the backend can send, best first. After a handshake,
+    only the one that the server supports."""
+    denied: Mapping[PartKind, str] = field(default_factory=dict)
+    """Declared input kinds that the handshake found missing, with the evidence."""
 
     @classmethod
     def of(
@@ -87,7 +96,7 @@ class Capabilities:
         if self._is_simple_match(request):
             return []
         not_taken = request.kinds() - {"reasoning", *self.inputs}
-        gaps = [f"takes no {kind}" for kind in sorted(not_taken)]
+        gaps = [self._not_taken(kind) for kind in sorted(not_taken)]
         not_given = [kind for kind in request.wants if kind not in self.outputs]
         gaps += [f"gives no {kind}" for kind in not_given]
         # Code is sent as text, so the two count as one kind.
@@ -103,6 +112,12 @@ class Capabilities:
             gaps.append(gap)
         gaps += self._how_to_add(not_given)
         return gaps + self._exceeded(request)
+
+    def _not_taken(self, kind: PartKind) -> str:
+        evidence = self.denied.get(kind)
+        if evidence is None:
+            return f"takes no {kind}"
+        return f"does not read {kind} ({evidence})"
 
     def _how_to_add(self, kinds: Sequence[PartKind]) -> list[str]:
         """Returns how to add these output kinds: with a role or the argument

@@ -187,6 +187,17 @@ class Parallel(Protocol):
 
 
 @runtime_checkable
+class Watchable(Protocol):
+    """A backend whose raw exchanges can be shown.
+
+    If ``watch`` is set, it is called with the bytes of each call and of its reply. They
+    contain no key.
+    """
+
+    watch: Callable[[bytes, bytes], None] | None
+
+
+@runtime_checkable
 class ProgramBackend(Backend, Protocol):
     """An agent: a backend whose program calls other roles.
 

@@ -21,16 +21,18 @@ import logging
 import time
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from mmeval.backend.sendable import Sendable, route_mark, sendable
 from mmeval.broker.acceptance import checked, fault_of, with_warnings
 from mmeval.broker.runtime import BackendRuntime, FailedAttempts
 from mmeval.broker.scope import KeyedCall, Scope, Transcript
+from mmeval.broker.unread_media import unread_media
 from mmeval.errors import ReplayMismatchError, StorageError, sentence
 from mmeval.program.calls import Call, Program, Reply, next_calls, with_paths
 from mmeval.records.digests import call_seed, line_digest
-from mmeval.records.request import Request
+from mmeval.records.request import ReplySchema, Request
 from mmeval.records.response import ErrorInfo, Response
 from mmeval.store.call_context import NO_CONTEXT
 from mmeval.store.journal import Journal, JournalEntry
@@ -197,7 +199,7 @@ class Broker:
         flight = asyncio.get_running_loop().create_future()
         self._flights[key] = flight
         try:
-            entry = await self._ask(keyed_call)
+            entry = await self._ask_patiently(keyed_call)
             flight.set_result(entry)
             return entry
         except Exception as error:  # all calls that wait for the answer raise it
@@ -246,6 +248,20 @@ class Broker:
         )
         return None if fault else checked_entry._replace(earlier=entry.earlier)
 
+    async def _ask_patiently(self, keyed_call: KeyedCall) -> JournalEntry:
+        """Ask, unless too many verdicts of the metric cannot be read."""
+        patience = keyed_call.scope.patience
+        if patience is None or keyed_call.call.accept is None:
+            return await self._ask(keyed_call)
+        await patience.admit()
+        try:
+            entry = await self._ask(keyed_call)
+        except BaseException:
+            await patience.settle(None, has_reply=False)
+            raise
+        await patience.settle(entry.response.error)
+        return entry
+
     async def _ask(self, keyed_call: KeyedCall) -> JournalEntry:
         """Draws replies until one is acceptable, at most ``MAX_DRAWS``.
 
@@ -263,6 +279,8 @@ class Broker:
                     f"{call.role}=BACKEND",
                 ),
             )
+        if runtime.handshake is not None and not keyed_call.scope.is_handshake:
+            await runtime.handshake.cover(call, self)
         sent = await self._sendable(runtime, call)
         if sent.error is not None:
             return _error_entry(call.request, sent.error)
@@ -270,7 +288,8 @@ class Broker:
         unknown = runtime.capabilities.unknown_options(call.request.params)
         endpoint = runtime.endpoint(call.role)
         # answers from a sample cost nothing, and the calls of an agent are cached
-        cache = None if endpoint is None else self._cache
+        is_handshake = keyed_call.scope.is_handshake
+        cache = None if endpoint is None or is_handshake else self._cache
         # continue after the draws of earlier sessions, whose seeds gave bad replies
         first = self.journal.refusals(key)
         # the same sample always gives the same answer
@@ -279,12 +298,11 @@ class Broker:
             request = self._with_seed(keyed_call, sent.request, draw).without_options(
                 unknown
             )
+            request = _with_form(request, call, runtime)
 
             cached: Response | None = None
             if cache is not None:
-                identity = dict(runtime.identity)
-                if routes := route_mark(call, runtime.capabilities):
-                    identity["routes"] = routes
+                identity = _cache_identity(request, call, runtime)
                 cache_key = cache.key(identity, request.digest, request.seed)
                 cached = cache.get(cache_key)
                 if cached is not None and fault_of(call, cached):
@@ -297,6 +315,8 @@ class Broker:
                 response, failures = cached, 0
 
             response = with_warnings(response, sent.done)
+            if unread := unread_media(request, response):
+                response = replace(response, unread=unread)
             response, fault = checked(call, response, self._tags, unknown)
             entry = self.journal.append(
                 key,
@@ -356,6 +376,8 @@ class Broker:
             scope.draw,
             draw,
         )
+        if scope.is_handshake and request.seed:
+            seed = request.seed
         if not self._nonce:
             return request.with_seed(seed)
         failed = self.journal.failures(keyed_call.key)
@@ -446,3 +468,23 @@ def _error_entry(request: Request, error: ErrorInfo) -> JournalEntry:
     response = Response(error=error, finish_reason="error")
     line = to_line(response.to_json())
     return JournalEntry(request.digest, response, line, at=time.time())
+
+
+def _with_form(request: Request, call: Call, runtime: BackendRuntime) -> Request:
+    """The request with the schema of its reply, if the server enforces it."""
+    form = runtime.reply_format
+    if call.schema is None or form is None:
+        return request
+    return request.with_schema(ReplySchema(call.schema, form))
+
+
+def _cache_identity(
+    request: Request, call: Call, runtime: BackendRuntime
+) -> dict[str, Any]:
+    """The identity under which other runs find the answer to a request."""
+    identity = dict(runtime.identity)
+    if routes := route_mark(call, runtime.capabilities):
+        identity["routes"] = routes
+    if request.reply_schema is not None:
+        identity["reply_format"] = request.reply_schema.form
+    return identity

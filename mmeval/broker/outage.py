@@ -50,6 +50,9 @@ class Outage:
         self.turn = asyncio.Lock()
         self.backend = UNNAMED
         """The roles of the backend, as messages name them."""
+        self.start_seconds = START_SECONDS
+        """Seconds of an outage after which a backend that has never answered counts as
+        down."""
         self._answered = False
         self._began: float | None = None
         self._tests = 0
@@ -65,7 +68,7 @@ class Outage:
     @property
     def limit(self) -> float:
         """Maximum seconds of an outage."""
-        return OUTAGE_SECONDS if self._answered else START_SECONDS
+        return OUTAGE_SECONDS if self._answered else self.start_seconds
 
     @property
     def seconds(self) -> float:
@@ -97,8 +100,9 @@ class Outage:
                 self._began = None
                 self._on_change(False)
         elif error.kind == "unreachable" and not self.is_on:
-            warning = "%s; every call waits up to %.0f s until it can be reached"
-            log.warning(warning, self.with_backend(error.message), self.limit)
+            if self.limit > 0:
+                warning = "%s; every call waits up to %.0f s until it can be reached"
+                log.warning(warning, self.with_backend(error.message), self.limit)
             self._began, self._tests = asyncio.get_running_loop().time(), 0
             self._on_change(True)
 
@@ -115,6 +119,8 @@ class Outage:
     def reason(self, message: str) -> str:
         """Returns the reason why the backend counts as down."""
         message = self.with_backend(message)
+        if self.limit == 0:
+            return message
         if self._answered:
             return f"{message}; it has been unreachable for {self.seconds:.0f} s"
         return (

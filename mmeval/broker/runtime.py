@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mmeval.backend.batch_size import AUTO, BatchSize
 from mmeval.backend.capabilities import Capabilities
@@ -22,12 +22,14 @@ from mmeval.backend.contract import (
     WholeAnswers,
     model_name_of,
 )
+from mmeval.backend.probe import ReplyFormat
 from mmeval.broker.batcher import Answerer
 from mmeval.broker.breaker import Breaker
 from mmeval.broker.limiter import wait
 from mmeval.broker.loading import Loading
 from mmeval.broker.local_role import LocalRole, local_role
 from mmeval.broker.observer import RoleObserver
+from mmeval.broker.outage import START_SECONDS
 from mmeval.broker.server_role import ServerRole, server_role
 from mmeval.errors import MmevalError, StoppedError
 from mmeval.records.digests import digest
@@ -35,6 +37,9 @@ from mmeval.records.request import Request
 from mmeval.records.response import RETRYABLE, UNANSWERED, Response
 from mmeval.store.call_context import CallContext
 from mmeval.store.spending import ModelEndpoint
+
+if TYPE_CHECKING:  # it runs calls through the broker, which uses runtimes
+    from mmeval.broker.handshake import RoleHandshake
 
 Send: TypeAlias = Callable[[Request, CallContext], Awaitable[Response]]
 
@@ -76,6 +81,7 @@ class BackendRuntime:
     ``answerer`` answers the batches of a local model, by default in a thread of this
     process. ``notes`` is the folder in which a server's batches are recorded, so that a
     later session finds them. Without it, no batches are used.
+    ``patience`` is the number of seconds to wait for a backend that has never answered.
     """
 
     # The properties are read only once, since isinstance with a protocol is slow.
@@ -100,6 +106,11 @@ class BackendRuntime:
     send: Send | None
     """Sends one request in place of ``model.generate``; a budget wraps both."""
     observer: RoleObserver
+    handshake: RoleHandshake | None
+    """Asks the backend what it can do before the first calls that need it; None if its
+    declared capabilities count."""
+    reply_format: ReplyFormat | None
+    """How the backend is asked for JSON, once a handshake has found a way."""
     _retries: int
     _breaker: Breaker
     _loading: Loading
@@ -118,6 +129,7 @@ class BackendRuntime:
         first: Callable[[], object] | None = None,
         answerer: Answerer | None = None,
         notes: Path | None = None,
+        patience: float = START_SECONDS,
     ) -> None:
         self.backend = backend
         self.capabilities = backend.capabilities
@@ -138,8 +150,11 @@ class BackendRuntime:
             self.role = server_role(backend, live, limit, folder, self.observer)
         self.send = None if self.role.batcher is None else self.role.batcher.ask
 
+        self.handshake = None
+        self.reply_format = None
         self._retries = retries
         self._breaker = Breaker(self.observer)
+        self._breaker.outage.start_seconds = patience
         self._loading = Loading(
             self.model_name,
             self.observer,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from mmeval.broker.patience import JudgePatience
 from mmeval.program.calls import Call, Reply, reply_to
 from mmeval.records.request import GenerationParams
 from mmeval.records.sample import Sample
@@ -24,6 +25,10 @@ class Scope:
     an agent. It is the key of the call that the agent answers, so that both are shared
     and replayed together. ``draw`` distinguishes equal calls to an agent, so that the
     agent's own calls get new seeds too.
+
+    ``is_handshake`` is True for the questions of a handshake. They are sent without
+    another handshake, and they keep their own seeds. ``patience`` counts the verdicts
+    of a judged metric that cannot be read.
     """
 
     task: str
@@ -34,6 +39,8 @@ class Scope:
     within: str = ""
     draw: int = 0
     by_content: bool = False
+    is_handshake: bool = False
+    patience: JudgePatience | None = field(default=None, compare=False)
 
     @property
     def name(self) -> str:
@@ -69,6 +76,7 @@ class Scope:
             share=False,
             within=f"{key}~{draw}" if draw else key,
             draw=occurrence + (draw << 16),
+            is_handshake=self.is_handshake,
         )
 
 

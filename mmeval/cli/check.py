@@ -6,8 +6,11 @@
     mmeval check --dist .                          a package of tasks
 
 It checks plugins, packages, the named backends, and the files, rows, media, metrics and
-roles of tasks. TASK all is every task. It downloads nothing and calls no model, except
-a judge with --bounds. With --model it also estimates the calls and the cost of a run.
+roles of tasks. TASK all is every task. It downloads nothing. With --model it also
+estimates the calls and the cost of a run.
+
+A server, as --model or --judge, is asked what it can do: at most 12 calls, which cost
+as usual. --probe full also asks models of this machine, and --probe false asks none.
 
 --bounds scores references, references of other samples, and empty answers. --dist
 builds the wheel of a project, and checks its tasks as installed.
@@ -47,6 +50,7 @@ from mmeval.settings.resolve import Setting, config_file, exclude_each_other, re
 if TYPE_CHECKING:  # imported only when the verb runs, so that --help is fast
     from mmeval.authoring.task_checks import CheckTally
     from mmeval.backend.contract import AnyBackend
+    from mmeval.backend.probe import Probe
     from mmeval.run.options import BackendSpec
 
 ALL = "all"
@@ -156,6 +160,7 @@ class _Report:
         self.findings: list[Finding] = []
         self.tally: CheckTally = CheckTally()
         self.tables = ""
+        self.handshakes: dict[str, list[Probe]] = {}
 
     def of_tasks(self) -> int:
         from mmeval.environment import models
@@ -173,6 +178,7 @@ class _Report:
         self._environment(specs, backends)
         if self.names:
             self._tasks(specs, backends)
+        self._handshakes(specs, backends)
         models.close(backends)
         if self.settings["bounds"].value:
             self._bounds(specs)
@@ -274,6 +280,17 @@ class _Report:
         if probe is not None:
             self._add(probe.reachability, "hub")
 
+    def _handshakes(
+        self, specs: Mapping[str, BackendSpec], backends: Mapping[str, AnyBackend]
+    ) -> None:
+        from mmeval.environment.handshakes import probe_rows, shake_hands
+
+        probing = self.settings["probe"].value
+        self.handshakes, findings = shake_hands(specs, backends, probing)
+        self.findings += findings
+        for role, probes in self.handshakes.items():
+            self.facts += [(role, row) for row in probe_rows(probes)]
+
     def _add_facts(
         self,
         check: Callable[[], tuple[list[str], list[Finding]]],
@@ -341,6 +358,10 @@ class _Report:
                 "tasks": self.tally.tasks,
                 "can_run": self._able(),
                 "facts": [list(fact) for fact in self.facts],
+                "handshakes": {
+                    role: [probe.to_json() for probe in probes]
+                    for role, probes in self.handshakes.items()
+                },
                 "findings": [finding.to_json() for finding in self.findings],
                 "exit_code": code,
             }

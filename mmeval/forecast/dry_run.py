@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from mmeval.backend.contract import hosts_of, model_name_of
 from mmeval.backend.reencoding import ENCODED_AS, encoded_anew, encoding_fault
 from mmeval.backend.sendable import absent_packages, foreseen
-from mmeval.broker.broker import Broker
+from mmeval.broker.broker import MAX_DRAWS, Broker
 from mmeval.broker.cluster.ray_cluster import RayCluster
 from mmeval.broker.replay import known_reply
 from mmeval.broker.scope import Scope, Transcript
@@ -523,7 +523,8 @@ class _ProgramDriver:
         for error in absent_packages(call, runtime.capabilities):
             self.lacks[finding_of(error, subject)] = None
         ahead = foreseen(call, runtime.capabilities) if call.convert else request
-        load.merge(weigh(ahead))
+        most_draws = 1 if call.accept is None else MAX_DRAWS
+        load.merge(weigh(ahead, most_draws))
         for kind, media in encoded_anew(ahead, runtime.capabilities):
             fault = encoding_fault(kind, media)
             if fault:

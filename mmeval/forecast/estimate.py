@@ -108,6 +108,9 @@ class RoleLoad:
     disk_bytes: float = 0
     images: float = 0
     videos: float = 0
+    redraws: float = 0
+    """Maximum number of further calls, if replies cannot be read. The upper bounds of
+    tokens contain them; ``calls`` does not."""
     estimated: bool = False
 
     def merge(self, other: RoleLoad, factor: float = 1.0) -> None:
@@ -121,13 +124,15 @@ class RoleLoad:
         self.disk_bytes += other.disk_bytes * factor
         self.images += other.images * factor
         self.videos += other.videos * factor
+        self.redraws += other.redraws * factor
         self.estimated |= other.estimated or factor != 1.0
 
 
-def weigh(request: Request) -> RoleLoad:
+def weigh(request: Request, most_draws: int = 1) -> RoleLoad:
     """Estimates the load of one call.
 
-    Raises MissingDataError if the file of a medium is missing.
+    The call is sent up to ``most_draws`` times if its replies cannot be read. Raises
+    MissingDataError if the file of a medium is missing.
     """
     characters = 0
     low = high = 0.0
@@ -149,9 +154,11 @@ def weigh(request: Request) -> RoleLoad:
     text_bytes = 4.0 * (request.params.max_tokens or DEFAULT_OUTPUT_TOKENS)
     # a line of the journal and its media
     on_disk = 400 + sum(MADE_BYTES.get(kind, text_bytes) for kind in request.wants)
+    out = tokens_out(request)
     return RoleLoad(
-        tokens_in=TokenRange(low, high),
-        tokens_out=tokens_out(request),
+        tokens_in=TokenRange(low, high * most_draws),
+        tokens_out=TokenRange(out.low, out.high * most_draws),
+        redraws=most_draws - 1,
         media_bytes=sent,
         disk_bytes=on_disk,
         images=request.wants.count("image"),

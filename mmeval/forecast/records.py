@@ -157,7 +157,8 @@ class Forecast:
         tokens_out = load.tokens_out.times(price.output / MILLION)
         media_cost = price.per_image * load.images + price.per_video * load.videos
         fixed = media_cost + price.per_call * load.calls
-        return tokens_in + tokens_out + TokenRange(fixed, fixed)
+        most_fixed = fixed + price.per_call * load.redraws
+        return tokens_in + tokens_out + TokenRange(fixed, most_fixed)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the numbers of the table and the findings as JSON."""

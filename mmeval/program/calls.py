@@ -58,7 +58,8 @@ class Call:
     own routes. They convert media that the role's backend does not accept, or that it
     needs only in a shorter form. The response has a warning for each conversion. If
     there is a route, media that cannot be decoded cause an error of the kind
-    ``bad_media``. ``title`` is the name of the step in a trace.
+    ``bad_media``. ``title`` is the name of the step in a trace. ``schema`` is the
+    JSON schema of an acceptable reply. It is sent only if the server enforces it.
     """
 
     role: str
@@ -67,6 +68,7 @@ class Call:
     example: str = field(default="", compare=False, repr=False)
     convert: tuple[str | Route, ...] = ()
     title: str = field(default="", compare=False)
+    schema: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def fault_in(self, response: Response) -> str:
         """Returns the fault that ``accept`` finds in an answer.

@@ -6,7 +6,7 @@ from mmeval.doors import door
 
 if TYPE_CHECKING:
     from mmeval.records.digests import DIGEST_CHARS, content_digest, digest
-    from mmeval.records.request import GenerationParams, Request
+    from mmeval.records.request import GenerationParams, ReplySchema, Request
     from mmeval.records.response import (
         HOPELESS,
         ErrorInfo,
@@ -35,6 +35,7 @@ __all__ = [
     "FinishReason",
     "GenerationParams",
     "Message",
+    "ReplySchema",
     "Request",
     "Response",
     "Result",

@@ -135,6 +135,18 @@ def _within(
     return number
 
 
+@dataclass(frozen=True, slots=True)
+class ReplySchema:
+    """The JSON schema of a reply, and the field in which a server takes it.
+
+    ``form`` is one of :data:`mmeval.backend.probe.ReplyFormat`. JSON mode
+    (``json_object``) sends no schema.
+    """
+
+    schema: Mapping[str, Any]
+    form: str
+
+
 @dataclass(frozen=True)
 class Request:
     """One request to a backend.
@@ -143,6 +155,9 @@ class Request:
     parameters, requested kinds and media bytes. It does not cover the seed, file names
     or the task. The broker sets ``seed`` and ``key``. ``key`` identifies the call among
     the calls of all runs, so that a server recognises a retry. It may be empty.
+
+    ``reply_schema`` is not part of the digest: it only enforces the form of the reply
+    that the messages ask for.
     """
 
     messages: tuple[Message, ...]
@@ -150,6 +165,7 @@ class Request:
     wants: tuple[PartKind, ...] = ("text",)
     seed: int = 0
     key: str = ""
+    reply_schema: ReplySchema | None = field(default=None, compare=False)
 
     _digest: str = field(default="", init=False, compare=False, repr=False)
     """The digest is cached, because computing it may read media."""
@@ -164,13 +180,15 @@ class Request:
 
     def with_seed(self, seed: int, key: str = "") -> Request:
         """Returns the request with another seed, which is not part of the digest."""
-        request = Request(self.messages, self.params, self.wants, seed, key)
-        return request._under(self.digest)
+        return self._changed(seed=seed, key=key)
 
     def with_messages(self, messages: tuple[Message, ...]) -> Request:
         """Returns the request with converted media, under the original digest."""
-        request = Request(messages, self.params, self.wants, self.seed, self.key)
-        return request._under(self.digest)
+        return self._changed(messages=messages)
+
+    def with_schema(self, reply_schema: ReplySchema) -> Request:
+        """Returns the request with a schema for its reply, under the same digest."""
+        return self._changed(reply_schema=reply_schema)
 
     def without_options(self, names: Collection[str]) -> Request:
         """Returns the request without some options of modalities.
@@ -182,9 +200,7 @@ class Request:
         options = dict(self.params.options)
         for name in names:
             options.pop(name, None)
-        params = replace(self.params, options=options)
-        request = Request(self.messages, params, self.wants, self.seed, self.key)
-        return request._under(self.digest)
+        return self._changed(params=replace(self.params, options=options))
 
     def replied(self) -> Request:
         """Returns the request to send after a reply, with another key.
@@ -193,10 +209,12 @@ class Request:
         """
         return self.with_seed(self.seed, digest(self.key)) if self.key else self
 
-    def _under(self, original_digest: str) -> Request:
-        """Sets the digest of this new request to that of the original."""
-        object.__setattr__(self, "_digest", original_digest)
-        return self
+    def _changed(self, **changes: Any) -> Request:
+        """Returns a copy with some other fields, under the digest of this request."""
+        digest = self.digest
+        request = replace(self, **changes)
+        object.__setattr__(request, "_digest", digest)
+        return request
 
     def kinds(self) -> set[PartKind]:
         """Returns the kinds of part that a backend must be able to read."""

@@ -219,6 +219,7 @@ class Response:
     - ``fingerprint``: the server's name for the version of its software.
     - ``left_out``: the kinds of part that were not requested, for an answer that was
       generated outside mmeval.
+    - ``unread``: the kinds of media that were sent but added no prompt tokens.
     - ``trace``: the calls of an agent. Its usage and latency are the sums of the calls.
     - ``turn``: what the server expects back in a later request. It is ignored in
       comparisons.
@@ -233,6 +234,7 @@ class Response:
     warnings: tuple[str, ...] = ()
     fingerprint: str = ""
     left_out: tuple[PartKind, ...] = ()
+    unread: tuple[PartKind, ...] = ()
     trace: Trace | None = None
     turn: Turn | None = field(default=None, compare=False)
 
@@ -321,6 +323,8 @@ class Response:
             row["warnings"] = list(self.warnings)
         if self.left_out:
             row["left_out"] = list(self.left_out)
+        if self.unread:
+            row["unread"] = list(self.unread)
         if self.trace is not None:
             row["trace"] = self.trace.to_json()
         if self.turn is not None:
@@ -342,6 +346,7 @@ class Response:
             warnings=tuple(row.get("warnings", ())),
             fingerprint=row.get("fingerprint", ""),
             left_out=tuple(row.get("left_out", ())),
+            unread=tuple(row.get("unread", ())),
             trace=Trace.from_json(row["trace"]) if "trace" in row else None,
             turn=Turn.from_json(row["turn"], media_root) if "turn" in row else None,
         )

@@ -199,6 +199,10 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
         "spent": spent_json(outcome.bills),
         "metric_device": outcome.metric_device,
         "judges": judges,
+        "handshakes": {
+            role: [probe.to_json() for probe in probes]
+            for role, probes in outcome.handshakes.items()
+        },
         "score_sets": {name: path.name for name, path in outcome.score_sets.items()},
         "findings": [finding.to_json() for finding in (*lacks, *outcome.findings)],
         "exit_code": outcome.exit_code,

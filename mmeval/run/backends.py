@@ -24,11 +24,16 @@ from mmeval.backend.contract import (
     workers_of,
 )
 from mmeval.backend.create import check_members, create_backend
+from mmeval.backend.probe import Probing
 from mmeval.broker.cluster.engine import RayEngine
 from mmeval.broker.cluster.ray_cluster import RayCluster, check_installed
+from mmeval.broker.handshake import RoleHandshake
+from mmeval.broker.handshake_cache import HandshakeCache
+from mmeval.broker.outage import START_SECONDS
 from mmeval.broker.runtime import BackendRuntime, mark_of
-from mmeval.errors import UnknownNameError, UsageError, did_you_mean
+from mmeval.errors import StorageError, UnknownNameError, UsageError, did_you_mean
 from mmeval.findings.finding import Finding, Subject
+from mmeval.media.parts import PART_KINDS, PartKind
 from mmeval.program.calls import MODEL
 from mmeval.program.role_variants import check_variants
 from mmeval.records.digests import digest
@@ -36,6 +41,7 @@ from mmeval.records.request import GenerationParams
 from mmeval.run.options import BackendSpec
 from mmeval.store.journal import Journal
 from mmeval.store.writer_lock import WORKERS
+from mmeval.system.folders import own_cache
 from mmeval.system.wording import file_name
 from mmeval.task.task import Task
 
@@ -111,6 +117,11 @@ class Backends:
         return backend
 
     @property
+    def given_inputs(self) -> dict[str, frozenset[PartKind]]:
+        """The input kinds that the user declares, by role."""
+        return {role: _given_inputs(spec.args) for role, spec in self.specs.items()}
+
+    @property
     def besides_model(self) -> dict[str, BackendSpec]:
         """The specs of all roles except the model."""
         return {role: spec for role, spec in self.specs.items() if role != MODEL}
@@ -132,12 +143,16 @@ class Backends:
         batch_size: BatchSize = AUTO,
         journal: Journal | None = None,
         cluster: RayCluster | None = None,
+        probe: Probing = "off",
+        patience: float = START_SECONDS,
     ) -> dict[str, BackendRuntime]:
         """Creates the runtime of each role.
 
         Roles with the same backend share a runtime. Without the ``journal`` of a run
         folder, local models answer in this process and servers get no batches. With a
         ``cluster``, its actors run the local models.
+        ``probe`` states when backends are asked what they can do. ``patience`` is the
+        number of seconds to wait for a server that has never answered.
         """
         runtimes: dict[int, BackendRuntime] = {}
         roles_of_backend: dict[int, list[str]] = {}
@@ -164,7 +179,16 @@ class Backends:
                 first=None if cluster is None else cluster.connect,
                 answerer=answerer,
                 notes=notes,
+                patience=patience,
             )
+            # a batch of a server takes hours, too long for a question before the run
+            is_served = runtime.role.batcher is None
+            is_certain = backend.capabilities.is_certain
+            if probe != "off" and is_served and not is_certain:
+                given = _given_inputs(self.specs[role].args)
+                runtime.handshake = RoleHandshake(
+                    runtime, _handshake_cache(), given=given, full=probe == "full"
+                )
             # for the model, the run's identity covers the roles that it calls
             if role != MODEL:
                 runtime.mark = mark_of(identity)
@@ -231,6 +255,21 @@ class Backends:
             if isinstance(other, BatchBackend):
                 pools.add(id(other))
         return RayPool(job, role, cluster, journal, share=len(pools))
+
+
+def _given_inputs(args: Mapping[str, Any]) -> frozenset[PartKind]:
+    """The input kinds that the user declares for a role."""
+    value = args.get("inputs") or ()
+    names = value.split("+") if isinstance(value, str) else list(value)
+    return frozenset(kind for kind in PART_KINDS if kind in names)
+
+
+def _handshake_cache() -> HandshakeCache | None:
+    """The cache of handshakes; None for a user without a home folder."""
+    try:
+        return HandshakeCache(own_cache() / "handshakes")
+    except StorageError:
+        return None
 
 
 def _check_elsewhere(role: str, spec: BackendSpec) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from mmeval.broker.broker import Broker
+from mmeval.broker.patience import PATIENCE
 from mmeval.broker.replay import ReplayState, replay_state
 from mmeval.broker.scope import Scope, Transcript
 from mmeval.dataset.bad_sample import error_of
@@ -64,6 +65,7 @@ class Generation:
         progress: Progress,
         *,
         slots: Callable[[], int],
+        judge_patience: int = PATIENCE,
     ) -> None:
         self.tally = RunTally()
         self.stopping = False
@@ -78,7 +80,7 @@ class Generation:
         self._failure: Exception | None = None
         self._grace = asyncio.Timeout(None)
         self._leaving: asyncio.Task[None] | None = None
-        self._judging = Judging(broker, runs, progress.judged)
+        self._judging = Judging(broker, runs, progress.judged, patience=judge_patience)
         broker.roles[MODEL].observer.room = self._add_slots
 
     @property

@@ -10,6 +10,7 @@ from typing import Any
 
 from mmeval.backend.contract import model_name_of
 from mmeval.broker.broker import Broker
+from mmeval.broker.patience import PATIENCE, JudgePatience
 from mmeval.broker.scope import Scope, Transcript
 from mmeval.errors import (
     ReplayMismatchError,
@@ -41,6 +42,8 @@ class Judging:
     while other metrics and the model continue. ``on_judged`` is called for each scored
     answer. ``last`` is True if only judging remains. Then a lost judge is reported only
     at the end.
+    ``patience`` is the maximum number of unreadable first verdicts of a metric; 0 for
+    no maximum.
     """
 
     def __init__(
@@ -50,8 +53,11 @@ class Judging:
         on_judged: Callable[[], None] = lambda: None,
         *,
         last: bool = False,
+        patience: int = PATIENCE,
     ) -> None:
         self.suspension = Suspension()
+        self._first = patience
+        self._patience: dict[str, JudgePatience] = {}
         self._on_judged, self._last = on_judged, last
         self._broker = broker
         self._identities = {
@@ -207,6 +213,7 @@ class Judging:
             part,
             share=False,
             by_content=True,
+            patience=self._patience_with(bound),
         )
         transcript = Transcript()
         scores: dict[str, Score]
@@ -236,6 +243,13 @@ class Judging:
         )
         run.log_verdicts(lines)
         return scores
+
+    def _patience_with(self, bound: BoundMetric) -> JudgePatience | None:
+        if not self._first:
+            return None
+        if bound.name not in self._patience:
+            self._patience[bound.name] = JudgePatience(bound.name, self._first)
+        return self._patience[bound.name]
 
 
 def _max_concurrency(broker: Broker, runs: Iterable[TaskRun]) -> int:

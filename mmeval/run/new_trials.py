@@ -152,7 +152,12 @@ class NewTrials(TrialSource):
         # and answers, so further slots would only wait.
         model = run.broker.roles[MODEL].role
         generation = Generation(
-            run.tasks, run.broker, run.scorer, run.progress, slots=lambda: model.width
+            run.tasks,
+            run.broker,
+            run.scorer,
+            run.progress,
+            slots=lambda: model.width,
+            judge_patience=self._options.judge_patience,
         )
         before = _standing_before(run, self._jobs, generation)
         run.progress.start(before.total(), before["kept"])

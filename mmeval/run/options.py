@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.backend.agent.limits import MAX_CALLS, AnswerLimits
 from mmeval.backend.batch_size import AUTO, BatchSize
+from mmeval.backend.probe import Probe, Probing
 from mmeval.broker.cluster.engine import RayEngine
+from mmeval.broker.patience import PATIENCE
 from mmeval.dataset.sampling import Subset
 from mmeval.findings.finding import Finding
 from mmeval.metric.device import AUTO as AUTO_DEVICE
@@ -63,6 +65,9 @@ class ScoringOptions:
     """The cluster that runs local models and scoring; None for this machine."""
     metric_device: str = AUTO_DEVICE
     """The device of metrics' models."""
+    probe: Probing = "needed"
+    judge_patience: int = PATIENCE
+    """Number of first verdicts of a metric that may be unreadable; 0 for any number."""
     strict: bool = False
     max_unscored: float = 0.0
     bootstrap_iters: int = BOOTSTRAP_ITERS
@@ -211,6 +216,8 @@ class RunOutcome:
     """The metrics of the run that this scoring left out, by task."""
     metric_device: str = ""
     """The device of metrics' models; empty if no model was loaded."""
+    handshakes: Mapping[str, Sequence[Probe]] = field(default_factory=dict)
+    """By role, what its handshake found out."""
     findings: tuple[Finding, ...] = ()
     """The findings of the run."""
 

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from mmeval.dataset.bad_sample import BadSamples
 from mmeval.findings.finding import Finding, Kind, Subject
+from mmeval.media.parts import PartKind
 from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.trial import Exchange, warnings_of
 from mmeval.system.wording import shortened
@@ -37,6 +38,8 @@ class AnswerNotes:
     """Number of trials whose answer has only reasoning, although it was not cut off."""
     refused: int = 0
     """Number of trials with an answer that the model refused, in whole or in part."""
+    unread: Counter[PartKind] = field(default_factory=Counter)
+    """Number of trials with media that added no prompt tokens, by kind."""
     warned: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     """Number of trials by warning.
@@ -50,8 +53,10 @@ class AnswerNotes:
         self.answered += 1
         is_cut_off = is_only_reasoning = is_refused = False
         kept: list[Exchange] = []
+        unread: set[PartKind] = set()
         for exchange in exchanges:
             response = exchange.response
+            unread.update(response.unread)
             if not response.is_refused:
                 # warnings of a refusal would count it twice
                 kept.append(exchange)
@@ -62,6 +67,7 @@ class AnswerNotes:
             is_refused = is_refused or response.is_refused
         self.cut_off += is_cut_off
         self.only_reasoning += is_only_reasoning
+        self.unread.update(unread)
         self.refused += is_refused
         warnings = warnings_of(kept)
         if warnings:
@@ -91,6 +97,15 @@ class AnswerNotes:
                 yield Finding(
                     kind, subject, count, self.answered, cause, remedy, "note"
                 )
+        for part_kind, count in self.unread.most_common():
+            yield Finding(
+                "unsupported",
+                Subject(role="model"),
+                count,
+                self.answered,
+                cause=f"{part_kind} was sent, but added no prompt tokens by the "
+                "server's count, so that it was probably not read",
+            )
         for words, count in self.kinds.most_common(MAX_SHOWN):
             text = shortened(" ".join(words.split()), MAX_WARNING_CHARS)
             yield Finding(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from mmeval.backend.probe import Probe
 from mmeval.broker.cluster.ray_cluster import RayCluster
 from mmeval.errors import StorageError
 from mmeval.findings.exit_code import exit_code
@@ -22,6 +24,7 @@ from mmeval.run.availability import report_unavailable, task_words, with_data
 from mmeval.run.costs.bill import known_dollars
 from mmeval.run.costs.budget import Budget
 from mmeval.run.costs.prices import Bill, bills
+from mmeval.run.handshakes import handshake_findings, handshakes_of
 from mmeval.run.interrupt import interruptible
 from mmeval.run.losses import (
     comparability_findings,
@@ -45,7 +48,7 @@ from mmeval.run.source import OpenRun, TrialSource, TrialsRun
 from mmeval.run.task_run import TaskRun, scoring_plan
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
-from mmeval.store.run_folder import journal_findings
+from mmeval.store.run_folder import RunFolder, journal_findings
 from mmeval.system import collector
 from mmeval.task.task import Selection
 
@@ -141,6 +144,7 @@ class Runner:
                 batch_size=source.batch_size,
                 journal=journal,
                 cluster=cluster,
+                probe=options.probe,
             )
             for runtime in broker.roles.values():
                 runtime.observer.waiting = self.progress.waiting
@@ -150,9 +154,18 @@ class Runner:
             open_run = OpenRun(folder, broker, tasks, scorer, self.progress)
             trials = _run_trials(source, open_run, budget)
             spent = tuple(bills(journal.spending, prices))
+            handshakes = handshakes_of(broker)
+            if source.makes_trials and handshakes:
+                _record_handshakes(folder, handshakes)
             journal.close()  # frees the memory of its index for the numbers
             outcome = self._outcome(
-                source, open_run, trials, damage=damage, spent=spent, started=started
+                source,
+                open_run,
+                trials,
+                damage=damage,
+                spent=spent,
+                handshakes=handshakes,
+                started=started,
             )
             folder.check_present()
             return outcome
@@ -165,6 +178,7 @@ class Runner:
         *,
         damage: tuple[Finding, ...],
         spent: tuple[Bill, ...],
+        handshakes: Mapping[str, Sequence[Probe]],
         started: float,
     ) -> RunOutcome:
         tasks, tally, suspension = run.tasks, trials.tally, trials.suspension
@@ -206,6 +220,7 @@ class Runner:
             *unread_replies(tasks, chosen),
             *nothing_to_score(tasks, chosen, of_metrics),
             *version_findings(judges),
+            *handshake_findings(handshakes, source.backends.given_inputs),
             *conclusion.answer_notes,
         )
         outcome = RunOutcome(
@@ -228,12 +243,23 @@ class Runner:
             judges=judges,
             left_aside=conclusion.left_aside,
             metric_device=metric_device,
+            handshakes=handshakes,
             findings=findings,
         )
         tolerated = is_tolerated(counts, self.options.max_unscored)
         every = (*findings, *comparability_findings(outcome))
         findings = tuple(with_severities(every, counts, tolerated=tolerated))
         return replace(outcome, findings=findings, exit_code=exit_code(findings))
+
+
+def _record_handshakes(
+    folder: RunFolder, handshakes: Mapping[str, Sequence[Probe]]
+) -> None:
+    """Record in ``run.json`` what was found out; roles not asked keep their record."""
+    recorded: dict[str, Any] = dict(folder.record.get("handshakes", {}))
+    for role, probes in handshakes.items():
+        recorded[role] = [probe.to_json() for probe in probes]
+    folder.note(handshakes=recorded)
 
 
 def _run_trials(

@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.backend.agent.casting import with_called_roles
-from mmeval.errors import EXIT_MISSING, KeyRefusedError, RoleLostError, sentence
+from mmeval.errors import (
+    EXIT_MISSING,
+    KeyRefusedError,
+    RoleLostError,
+    UnreadableJudgeError,
+    sentence,
+)
 from mmeval.findings.finding import Finding, Kind, Subject
 from mmeval.metric.bound import BoundMetric
 from mmeval.metric.contract import TRUST
@@ -24,6 +30,8 @@ from mmeval.run.options import BackendSpec
 from mmeval.system.secrets import hidden_names, without_secrets
 from mmeval.task.task import Task
 
+ANOTHER_JUDGE = "--judge BACKEND,model=NAME"
+"""The flag that names another judge, for a command."""
 _PLAIN = re.compile(r"[A-Za-z_./~][\w./:@+~-]*")
 """Matches a value that needs no quotes among the arguments of a role."""
 _WORDS = ("true", "false", "null", "none")
@@ -37,6 +45,8 @@ class Suspension:
     """The names of suspended numbers, by task."""
     losses: list[RoleLostError] = field(default_factory=list)
     """The errors of lost roles, without duplicates."""
+    _losses_of: dict[tuple[str, str], list[RoleLostError]] = field(default_factory=dict)
+    """The errors by task and number."""
 
     def add(
         self,
@@ -50,7 +60,12 @@ class Suspension:
 
         Returns True for a new loss.
         """
-        self.outputs.setdefault(task, set()).update(bound.metric.outputs, with_it)
+        names = {*bound.metric.outputs, *with_it}
+        self.outputs.setdefault(task, set()).update(names)
+        for name in names:
+            own_losses = self._losses_of.setdefault((task, name), [])
+            if all(lost.reason != loss.reason for loss in own_losses):
+                own_losses.append(lost)
         if any(lost.reason == loss.reason for loss in self.losses):
             return False
         self.losses.append(lost)
@@ -67,9 +82,12 @@ class Suspension:
         for result in results:
             if not result.suspended or result.slice:
                 continue
-            for loss in self.losses:
+            for loss in self._losses_of.get((result.task, result.metric), ()):
                 reason = sentence(loss.reason)
                 kind: Kind = "suspended"
+                remedy = again
+                if isinstance(loss, UnreadableJudgeError):
+                    remedy = f"{again} {ANOTHER_JUDGE}"
                 if isinstance(loss, KeyRefusedError):
                     kind = "missing_key"
                 elif loss.exit_code == EXIT_MISSING:
@@ -80,7 +98,7 @@ class Suspension:
                     result.unscored,
                     result.n,
                     cause=f"scoring stopped: {reason} To continue, {loss.how_to_fix}",
-                    remedy=again,
+                    remedy=remedy,
                     severity="error",
                 )
 

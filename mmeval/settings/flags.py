@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.backend.agent.limits import MAX_CALLS
 from mmeval.backend.batch_size import AUTO
+from mmeval.broker.patience import PATIENCE
 from mmeval.metric.device import AUTO as AUTO_DEVICE
 from mmeval.metric.profiles import PROFILES
 from mmeval.records.score import REFUSALS
@@ -378,6 +379,27 @@ FLAGS: tuple[Flag, ...] = (
         "options.bootstrap_iters",
         "bootstrap resamples for results whose standard error has no formula, such as "
         "medians; 0 for none (1000)",
+        "N",
+    ),
+    Flag(
+        "probe",
+        "",
+        _SCORE,
+        values.probing,
+        "needed",
+        "options.probe",
+        "ask servers whether they read the media of the tasks and enforce JSON: true, "
+        "false, or full: also what they give, seeds and parameters (true)",
+        "BOOL|full",
+    ),
+    Flag(
+        "judge_patience",
+        "",
+        _SCORE,
+        values.integer(0),
+        PATIENCE,
+        "options.judge_patience",
+        f"stop a metric if its first N verdicts are unreadable; 0: never ({PATIENCE})",
         "N",
     ),
     Flag(

@@ -15,6 +15,7 @@ from typing import Any
 
 from mmeval.aggregate.statistics import FEWEST_DRAWS
 from mmeval.backend.batch_size import BatchSize
+from mmeval.backend.probe import Probing
 from mmeval.broker.cluster.engine import LOCAL, RAY, RayEngine
 from mmeval.errors import MissingDataError, UsageError, did_you_mean
 from mmeval.metric.device import device_fault
@@ -68,6 +69,13 @@ def scalar(text: str) -> Any:
         if len(text) > 1 and text.startswith(quote) and text.endswith(quote):
             return text[1:-1]
     return text
+
+
+def probing(value: Any) -> Probing:
+    """When backends are asked what they can do: a switch, or ``full``."""
+    if isinstance(value, str) and value.strip().lower() == "full":
+        return "full"
+    return "needed" if switch(value) else "off"
 
 
 def _in_brackets(text: str) -> Any:

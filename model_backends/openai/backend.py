@@ -27,6 +27,7 @@ from mmeval.model_backends.openai.settings import (
     capabilities_of,
     openai_replicas,
     openai_url,
+    with_reply_formats,
 )
 from mmeval.model_backends.openai.speech import SoundsEndpoint, SpeechEndpoint
 from mmeval.model_backends.openai.videos import SyncVideosEndpoint, VideosEndpoint
@@ -219,6 +220,7 @@ class OpenAIBackend(WireBackend):
             tuple(checked_formats("image_formats", image_formats, PICTURES)),
             tuple(checked_formats("audio_formats", audio_formats, SOUNDS)),
         )
+        fields = checked_extra_body(extra_body)
         # OpenRouter accepts more pictures in addition to the first frame
         is_openrouter = chosen == "videos" and videos_dialect == "openrouter"
         if chosen in ("videos", "meshes") and not is_openrouter:
@@ -229,7 +231,11 @@ class OpenAIBackend(WireBackend):
             replicas=replica_urls,
             revision=str(revision),
             endpoint=chosen,
-            capabilities=capabilities_of(chosen, inputs, outputs, max_images, formats),
+            capabilities=with_reply_formats(
+                capabilities_of(chosen, inputs, outputs, max_images, formats),
+                chosen,
+                given=(*fields, *(["response_format"] if response_format else [])),
+            ),
             timeout=checked_positive("timeout", timeout),
             send_seed=send_seed is not False,
             seed_all=send_seed is True,
@@ -251,7 +257,7 @@ class OpenAIBackend(WireBackend):
             else "",
             key_name=KEY_NAME,
             stream=bool(stream),
-            extra_body=checked_extra_body(extra_body),
+            extra_body=fields,
             extra_headers=read_headers(str(extra_headers_file)),
             api_key_header=checked_key_header(str(api_key_header)),
             query=checked_query(str(query), KEY_NAME),

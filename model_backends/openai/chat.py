@@ -28,7 +28,13 @@ from mmeval.model_backends.wire.replies.samples import SAMPLES_TYPE
 from mmeval.model_backends.wire.replies.server_errors import error_in_body
 from mmeval.model_backends.wire.transport import HttpReply, HttpRequest
 from mmeval.model_backends.wire.user_fields import merged, opened_json
-from mmeval.records import FinishReason, GenerationParams, Request, Response
+from mmeval.records import (
+    FinishReason,
+    GenerationParams,
+    ReplySchema,
+    Request,
+    Response,
+)
 
 PATH = "chat/completions"
 
@@ -80,9 +86,10 @@ class ChatEndpoint:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._opening: tuple[GenerationParams, tuple[PartKind, ...], bytes] | None = (
-            None
-        )
+        self._opening: (
+            tuple[GenerationParams, tuple[PartKind, ...], ReplySchema | None, bytes]
+            | None
+        ) = None
 
     def encode(self, request: Request) -> HttpRequest:
         """Encodes a request.
@@ -109,8 +116,9 @@ class ChatEndpoint:
         """
         last = self._opening
         if last is not None:
-            params, wants, opening = last
-            if params is request.params and wants == request.wants:
+            params, wants, schema, opening = last
+            is_same = params is request.params and wants == request.wants
+            if is_same and schema == request.reply_schema:
                 return opening
         settings = self._settings
         fields: dict[str, Any] = {
@@ -119,6 +127,8 @@ class ChatEndpoint:
         }
         if settings.response_format:
             fields["response_format"] = {"type": settings.response_format}
+        elif request.reply_schema is not None:
+            fields |= parameters.reply_format(request.reply_schema)
         if settings.stream:
             fields["stream"] = True
             fields["stream_options"] = {"include_usage": True}
@@ -137,7 +147,7 @@ class ChatEndpoint:
             }
         fields = merged(fields, settings.extra_body)
         opening = opened_json(fields)
-        self._opening = (request.params, request.wants, opening)
+        self._opening = (request.params, request.wants, request.reply_schema, opening)
         return opening
 
     def decode(

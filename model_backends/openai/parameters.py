@@ -7,7 +7,7 @@ from typing import Any
 
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.wire.failures import CallError
-from mmeval.records import GenerationParams
+from mmeval.records import GenerationParams, ReplySchema
 
 AUDIO_FORMATS = ("wav", "mp3", "flac", "opus", "aac", "pcm", "pcm16")
 """Formats of sounds.
@@ -41,6 +41,17 @@ def sampling(params: GenerationParams, settings: Settings) -> dict[str, Any]:
     if params.stop:
         fields["stop"] = params.stop
     return fields
+
+
+def reply_format(reply_schema: ReplySchema) -> dict[str, Any]:
+    """The field that makes a server enforce the form of a reply."""
+    if reply_schema.form == "json_object":
+        return {"response_format": {"type": "json_object"}}
+    schema = dict(reply_schema.schema)
+    if reply_schema.form == "json_schema":
+        named = {"name": "reply", "strict": True, "schema": schema}
+        return {"response_format": {"type": "json_schema", "json_schema": named}}
+    return {reply_schema.form: schema}
 
 
 def voice(params: GenerationParams) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
 
-from mmeval.backend import Capabilities
+from mmeval.backend import Capabilities, ReplyFormat
 from mmeval.media import PartKind
 from mmeval.model_backends.wire.capabilities import kinds_in, named_capabilities
 from mmeval.model_backends.wire.connection import Connection, checked_base_url
@@ -211,3 +211,17 @@ def capabilities_of(
         formats=formats or DEFAULT_FORMATS,
         max_images=max_images,
     )
+
+
+def with_reply_formats(
+    capabilities: Capabilities, endpoint: EndpointChoice, given: Collection[str]
+) -> Capabilities:
+    """The capabilities with the ways in which chats can be asked for JSON.
+
+    There are none if the user gives one of their fields.
+    """
+    formats: tuple[ReplyFormat, ...] = get_args(ReplyFormat)
+    own_fields = {"response_format", "guided_json", "format"}
+    if endpoint not in ("chat", "auto") or not own_fields.isdisjoint(given):
+        return capabilities
+    return replace(capabilities, reply_formats=formats)

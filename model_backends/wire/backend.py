@@ -7,7 +7,7 @@ import contextlib
 import importlib.metadata
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -66,6 +66,9 @@ class WireBackend(ABC):
         """The start time of each active call, oldest first."""
         self._wait_timer: asyncio.TimerHandle | None = None
         self._has_waited = False
+        self.watch: Callable[[bytes, bytes], None] | None = None
+        """Called with the body of each call and that of its reply, for
+        ``mmeval try backend``."""
 
     @abstractmethod
     def _endpoint(self, request: Request) -> Endpoint | JobEndpoint:
@@ -145,6 +148,8 @@ class WireBackend(ABC):
             encoded = await self._encoded(request)
             http_reply = await self._transport.post(encoded, request.key)
             latency = http_reply.latency
+            if self.watch is not None:
+                self.watch(encoded.body, http_reply.body)
             try:
                 if not 200 <= http_reply.status < 300:
                     raise self._transport.error(http_reply)

@@ -61,4 +61,5 @@ def named_capabilities(
         inputs=limits,
         declarable=frozenset(declarable),
         options=frozenset(options),
+        is_certain=False,
     )

@@ -89,6 +89,7 @@ def environment(**more: str) -> dict[str, str]:
         **kept,
         "OPENAI_API_KEY": KEY,
         "HF_HUB_OFFLINE": "1",
+        "MMEVAL_PROBE": "false",
         "NO_COLOR": "1",
         **more,
     }

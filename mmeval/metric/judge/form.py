@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from mmeval.errors import UsageError
 from mmeval.metric.judge.json_reply import ReplyError, read_object
@@ -16,6 +17,8 @@ NOT_SURE = "not sure"
 """The reply of a judge that cannot decide, if the form allows it."""
 MAX_TEXT_CHARS = 2000
 """The maximum number of characters of a judge's text in the evidence."""
+MAX_LISTED = 20
+"""A schema lists the values of a whole number if its range is at most this wide."""
 _OUT_OF = re.compile(r"/|(?<=\s)out of(?=\s)", re.IGNORECASE)
 Vote: TypeAlias = Mapping[str, Any]
 """The values of one reply by field. None means that the judge is not sure. Optional
@@ -41,6 +44,14 @@ class Field(Protocol):
         """Returns the typed value. Raises ReplyError with the expected format."""
 
 
+@runtime_checkable
+class SchemaField(Protocol):
+    """A field whose value has a JSON schema."""
+
+    def schema(self) -> dict[str, Any]:
+        """The schema of the value, without ``not sure``."""
+
+
 @dataclass(frozen=True)
 class Number:
     """A number from ``low`` to ``high``, by default a whole number.
@@ -58,6 +69,13 @@ class Number:
     def asked(self) -> str:
         kind = "whole number" if self.whole else "number"
         return f"a {kind} from {self.low:g} to {self.high:g}"
+
+    def schema(self) -> dict[str, Any]:
+        if self.whole and self.high - self.low <= MAX_LISTED:
+            # servers enforce a list of values, but not all of them enforce bounds
+            return {"enum": list(range(math.ceil(self.low), int(self.high) + 1))}
+        kind = "integer" if self.whole else "number"
+        return {"type": kind, "minimum": self.low, "maximum": self.high}
 
     def read(self, value: Any) -> float:
         number = value
@@ -100,6 +118,9 @@ class Choice:
     def asked(self) -> str:
         return "one of " + ", ".join(f'"{option}"' for option in self.options)
 
+    def schema(self) -> dict[str, Any]:
+        return {"enum": list(self.options)}
+
     def read(self, value: Any) -> str:
         written = _plain(value) if isinstance(value, str) else None
         for option in self.options:
@@ -118,6 +139,9 @@ class YesNo:
 
     def asked(self) -> str:
         return '"yes" or "no"'
+
+    def schema(self) -> dict[str, Any]:
+        return {"enum": ["yes", "no"]}
 
     def read(self, value: Any) -> bool:
         if isinstance(value, bool):
@@ -139,6 +163,9 @@ class Text:
 
     def asked(self) -> str:
         return self.asked_for
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string"}
 
     def read(self, value: Any) -> str:
         if not isinstance(value, str):
@@ -180,6 +207,31 @@ class ReplyForm:
                 f'"{reply_field.name}": <{reply_field.asked()}{unsure}>'
             )
         return "{" + ", ".join(descriptions) + "}"
+
+    @property
+    def schema(self) -> Mapping[str, Any] | None:
+        """The JSON schema of the reply: all fields, in this order.
+
+        None for a form with its own reader, whose replies need not be JSON, and for a
+        field without a schema.
+        """
+        if type(self).read is not ReplyForm.read:
+            return None
+        properties: dict[str, Any] = {}
+        for reply_field in self.fields:
+            if not isinstance(reply_field, SchemaField):
+                return None
+            value = reply_field.schema()
+            if reply_field.unsure:
+                value = {"anyOf": [value, {"enum": [NOT_SURE]}]}
+            properties[reply_field.name] = value
+        return {
+            "type": "object",
+            "properties": properties,
+            # strict servers refuse a schema with optional keys
+            "required": list(properties),
+            "additionalProperties": False,
+        }
 
     def read(self, text: str) -> Vote:
         """Returns the values of a reply.

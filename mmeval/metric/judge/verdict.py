@@ -69,7 +69,7 @@ class Question:
         values = {**self.values, "form": self.form.asked}
         messages = PromptFile.of(self.prompt).messages(values)
         call = self.role.send(messages, accept=self.form.fault)
-        return replace(call, example=self.form.example)
+        return replace(call, example=self.form.example, schema=self.form.schema)
 
 
 @dataclass(frozen=True)

@@ -59,11 +59,24 @@ def notes(run: StoredRun) -> list[str]:
     informed = list(run.ours.get("uses_reference", ()))
     if informed:
         all_notes.append(f"Prompts contain reference information: {_listed(informed)}.")
+    all_notes += _handshakes(run)
     all_notes += in_words(findings)
     if run.other_tasks:
         others = _listed(run.other_tasks)
         all_notes.append(f"Also in the folder, from earlier commands: {others}.")
     return all_notes
+
+
+def _handshakes(run: StoredRun) -> Iterator[str]:
+    """What each role was found to do before its first media were sent."""
+    for role, probes in run.record.get("handshakes", {}).items():
+        facts = []
+        for probe in probes:
+            fact = f"{probe['capability']}: {probe['verdict']}"
+            if probe["evidence"]:
+                fact += f" ({probe['evidence']})"
+            facts.append(fact)
+        yield f"Handshake with the {role}: {'; '.join(facts)}."
 
 
 def in_words(findings: Iterable[Finding], place: Place = NOWHERE) -> Iterator[str]:

@@ -138,7 +138,13 @@ class RecordedTrialsRun:
         self._selection = selection
         self._options = options
         self._record = record
-        self._judging = Judging(run.broker, run.tasks, run.progress.judged, last=True)
+        self._judging = Judging(
+            run.broker,
+            run.tasks,
+            run.progress.judged,
+            last=True,
+            patience=options.judge_patience,
+        )
         self._is_stopped = False
         self._recorded: Counter[str] = Counter()
         """The number of recorded trials, by task."""

@@ -1,0 +1,271 @@
+"""Questions that find out which kinds of media a model reads.
+
+Each question shows a medium with random content and asks what it shows. A model that
+does not read it has less than one chance in 1,000. If a reply is wrong, the prompt
+tokens with and without the medium decide: a medium that adds no tokens was dropped.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from mmeval.backend.handshake import media
+from mmeval.backend.probe import Probe, Verdict
+from mmeval.errors import MissingExtraError
+from mmeval.media.media import Media
+from mmeval.media.parts import PartKind
+from mmeval.program.calls import Program, Reply, Role, ask_one, excerpt
+from mmeval.records.response import HOPELESS
+from mmeval.system.wording import shortened
+
+MIN_TOKENS = 8
+"""Prompt tokens that a medium adds at least. A placeholder in the text adds fewer."""
+MANY_PICTURES = 8
+_ERROR_CHARS = 200
+TAKES: Mapping[PartKind, str] = {
+    "image": "sees pictures",
+    "audio": "hears",
+    "video": "watches films",
+    "document": "reads documents",
+}
+"""The capability of each kind of medium, as people read it."""
+ORDER, AT_ONCE = "tells two pictures apart", "several pictures at once"
+
+_PICTURES = (
+    "Each picture shows colours side by side and a word in capital letters. For each "
+    "picture, in the order in which you received them, write its word, then its "
+    f"colours from left to right. The only colours are {', '.join(media.COLOURS)}."
+)
+_BEEPS = (
+    "The sound has four groups of short beeps, with a pause after each group. How many "
+    f"beeps has each group? A group has at most {media.MOST_BEEPS}. Answer with four "
+    "numbers, separated by spaces."
+)
+_PAGE = "Write the word that is on the page, and nothing else."
+_FILM = (
+    "The film shows one colour after another. Write the colours in their order. The "
+    f"only colours are {', '.join(media.COLOURS)}."
+)
+_MANY = (
+    "Each picture has one colour. Write the colours of all pictures, in the order in "
+    f"which you received them. The only colours are {', '.join(media.COLOURS)}."
+)
+WITHOUT_MEDIA = (
+    "This message has no attachment: no picture, no sound, no film and no document. "
+    "Answer with the word ready, and nothing else. The same question with an "
+    "attachment has about as many words as this one, so that the server's counts of "
+    "prompt tokens can be compared. Nothing else is asked of you here."
+)
+"""The question without a medium. It is as long as the longest of the others."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What the reply to a question about media shows, before tokens are compared."""
+
+    kind: PartKind
+    outcome: Literal["right", "wrong", "refused", "failed"]
+    """``refused``: the server does not take such media. ``failed``: another error."""
+    evidence: str
+    tokens: int = 0
+    """Prompt tokens as the server counts them; 0 if it does not."""
+    media: int = 1
+    others: tuple[Probe, ...] = ()
+    """Probes of further capabilities that the reply shows."""
+
+
+def compared(observation: Observation, tokens_without: int) -> Probe:
+    """The probe of a kind. ``tokens_without`` are the prompt tokens of
+    :data:`WITHOUT_MEDIA`; 0 if the server does not count them."""
+    verdict: Verdict = "yes"
+    evidence = observation.evidence
+    if observation.outcome == "refused":
+        verdict = "no"
+    elif observation.outcome == "failed":
+        verdict = "unknown"
+    elif observation.outcome == "wrong":
+        verdict, evidence = _wrong(observation, tokens_without)
+    return Probe(TAKES[observation.kind], verdict, evidence, declared=True)
+
+
+def _wrong(observation: Observation, tokens_without: int) -> tuple[Verdict, str]:
+    tokens, evidence = observation.tokens, observation.evidence
+    if tokens and tokens_without:
+        added = tokens - tokens_without
+        if added < MIN_TOKENS * observation.media:
+            counts = f"{tokens} with it, {tokens_without} without"
+            return "no", f"{evidence}; prompt tokens: {counts}"
+        return "doubtful", f"{evidence}; it added {added} prompt tokens"
+    # small models often read pictures and pages, but seldom count beeps
+    is_easy = observation.kind in ("image", "document")
+    return ("no" if is_easy else "doubtful"), evidence
+
+
+def pictures(role: Role, draw: random.Random, most: int | None) -> Program[Observation]:
+    """Ask about two pictures, or about one if a request may have at most ``most``."""
+    if most is None or most > 1:
+        shown = [_Picture.drawn(draw, 2), _Picture.drawn(draw, 2)]
+        observation = yield from _ask_about(role, shown)
+        if observation.outcome != "refused":
+            return observation
+        refusal = observation.evidence
+        alone = yield from _ask_about(role, [_Picture.drawn(draw, 4)])
+        if alone.outcome != "right":
+            return alone
+        only_one = Probe(AT_ONCE, "no", refusal, declared=True)
+        return Observation("image", "right", alone.evidence, others=(only_one,))
+    return (yield from _ask_about(role, [_Picture.drawn(draw, 4)]))
+
+
+@dataclass(frozen=True)
+class _Picture:
+    word: str
+    colours: tuple[str, ...]
+
+    @classmethod
+    def drawn(cls, draw: random.Random, stripes: int) -> _Picture:
+        return cls(media.word(draw), tuple(media.colours(draw, stripes)))
+
+    @property
+    def medium(self) -> Media:
+        return media.picture(self.colours, self.word)
+
+
+def _ask_about(role: Role, shown: Sequence[_Picture]) -> Program[Observation]:
+    reply = yield from ask_one(
+        role.ask(*(picture.medium for picture in shown), _PICTURES, title="handshake")
+    )
+    text = reply.text
+    words = [picture.word for picture in shown]
+    flat = [colour for picture in shown for colour in picture.colours]
+    turned = [colour for picture in shown[::-1] for colour in picture.colours]
+    is_right = _in_order(words, text) or colours_in(text) == flat
+    is_turned = _in_order(words[::-1], text) or colours_in(text) == turned
+    named = [name for name in words if name in _letters(text)]
+    others: tuple[Probe, ...] = ()
+    if len(shown) > 1 and is_right:
+        others = (Probe(ORDER, "yes", "it named both in their order"),)
+    elif len(shown) > 1 and is_turned:
+        evidence = "it named both, but the second one first"
+        others = (Probe(ORDER, "no", evidence),)
+    elif len(shown) > 1 and named:
+        others = (Probe(AT_ONCE, "no", f"of two pictures it named {len(named)}"),)
+    is_seen = is_right or is_turned or bool(named)
+    right = (
+        f"it named {_and_all(named)} and the colours"
+        if named
+        else "it named the colours"
+    )
+    return observed(reply, "image", is_seen, right, media=len(shown), others=others)
+
+
+def _and_all(words: Sequence[str]) -> str:
+    return " and ".join(words)
+
+
+def beeps(role: Role, draw: random.Random) -> Program[Observation]:
+    """Ask for the numbers of beeps in four groups."""
+    groups = [draw.randint(1, media.MOST_BEEPS) for _ in range(4)]
+    reply = yield from ask_one(role.ask(media.beeps(groups), _BEEPS, title="handshake"))
+    numbers = [int(number) for number in re.findall(r"\d{1,3}", reply.text)]
+    right = f"it counted {' '.join(map(str, groups))} beeps"
+    return observed(reply, "audio", numbers == groups, right)
+
+
+def page(role: Role, draw: random.Random) -> Program[Observation]:
+    """Ask for the word on a page."""
+    written = media.word(draw)
+    reply = yield from ask_one(role.ask(media.page(written), _PAGE, title="handshake"))
+    is_right = written in _letters(reply.text)
+    return observed(reply, "document", is_right, f"it read {written}")
+
+
+def film(role: Role, draw: random.Random) -> Program[Observation]:
+    """Ask for the colours of a film, in their order."""
+    shown = media.colours(draw, 4)
+    try:
+        medium = media.film(shown)
+    except MissingExtraError as error:
+        return Observation("video", "failed", f"not asked: {error}")
+    reply = yield from ask_one(role.ask(medium, _FILM, title="handshake"))
+    is_right = colours_in(reply.text) == shown
+    return observed(reply, "video", is_right, f"it named {', '.join(shown)}")
+
+
+QUESTIONS: Mapping[PartKind, Callable[[Role, random.Random], Program[Observation]]] = {
+    "audio": beeps,
+    "document": page,
+    "video": film,
+}
+"""The questions about one medium, by its kind. Pictures have :func:`pictures`."""
+
+
+def many_pictures(role: Role, draw: random.Random) -> Program[list[Probe]]:
+    """Find out whether a request may have several pictures."""
+    shown = media.colours(draw, MANY_PICTURES)
+    pictures_shown = [media.picture([name]) for name in shown]
+    reply = yield from ask_one(role.ask(*pictures_shown, _MANY, title="handshake"))
+    named = colours_in(reply.text)
+    verdict: Verdict
+    if named == shown:
+        verdict, evidence = "yes", f"it named {MANY_PICTURES} in their order"
+    elif reply.ok:
+        verdict, evidence = "doubtful", f"of {MANY_PICTURES} it named {len(named)}"
+    else:
+        verdict, evidence = failure(reply)
+    return [Probe(AT_ONCE, verdict, evidence)]
+
+
+def observed(
+    reply: Reply,
+    kind: PartKind,
+    is_right: bool,
+    right: str,
+    *,
+    media: int = 1,
+    others: tuple[Probe, ...] = (),
+) -> Observation:
+    """The observation in a reply; ``right`` is the evidence for a right one."""
+    if not reply.ok:
+        verdict, evidence = failure(reply)
+        return Observation(kind, "refused" if verdict == "no" else "failed", evidence)
+    tokens = reply.response.usage.input_tokens
+    if is_right:
+        return Observation(kind, "right", right, tokens, media, others)
+    evidence = f"asked what it shows, it answered {excerpt(reply.response)!r:.120}"
+    return Observation(kind, "wrong", evidence, tokens, media)
+
+
+def failure(reply: Reply) -> tuple[Verdict, str]:
+    """The verdict of a reply without an answer: a request that can never succeed is a
+    ``no``."""
+    error = reply.response.error
+    assert error is not None
+    is_no = error.kind in HOPELESS and error.kind not in ("refused", "over_limit")
+    evidence = f"{error.kind}: {shortened(error.message, _ERROR_CHARS)}"
+    return ("no" if is_no else "unknown"), evidence
+
+
+def colours_in(text: str) -> list[str]:
+    """The names of colours in a text, in their order."""
+    return re.findall("|".join(media.COLOURS), text.lower())
+
+
+def _letters(text: str) -> str:
+    """A text in capital letters, without separators: models may spell a word."""
+    return re.sub(r"[^A-Z]", "", text.upper())
+
+
+def _in_order(words: Sequence[str], text: str) -> bool:
+    """True if all words are in a text, in this order."""
+    letters, end = _letters(text), 0
+    for word in words:
+        start = letters.find(word, end)
+        if start < 0:
+            return False
+        end = start + len(word)
+    return True

@@ -1,0 +1,60 @@
+"""What a handshake reports: one record for each capability of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+Verdict = Literal["yes", "no", "doubtful", "unknown"]
+"""``yes``: the reply shows the capability. ``no``: it shows that the capability is
+missing. ``doubtful``: the reply is wrong, but the model may have read its input.
+``unknown``: the question was not asked, or it failed for another reason."""
+_VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+Probing = Literal["off", "needed", "full"]
+"""When a backend is asked what it can do: never, before the first calls that need it,
+or completely."""
+
+ReplyFormat = Literal["json_schema", "guided_json", "format", "json_object"]
+"""How a server is asked for JSON.
+
+- ``json_schema``: the field ``response_format`` with a schema (OpenAI, llama.cpp)
+- ``guided_json``: the field of that name with a schema (vLLM)
+- ``format``: the field of that name with a schema (Ollama)
+- ``json_object``: JSON mode, without a schema
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What a handshake found out about one capability.
+
+    ``capability`` is a name such as ``takes image`` or ``seed``. ``declared`` states
+    whether the backend declares it; None if it declares nothing about it.
+    """
+
+    capability: str
+    verdict: Verdict
+    evidence: str = ""
+    declared: bool | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "capability": self.capability,
+            "verdict": self.verdict,
+            "evidence": self.evidence,
+            "declared": self.declared,
+        }
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Probe:
+        """Raises KeyError or ValueError for a row that is not a probe."""
+        if row["verdict"] not in _VERDICTS:
+            raise ValueError(f"{row['verdict']!r} is not a verdict")
+        return cls(
+            str(row["capability"]),
+            row["verdict"],
+            str(row.get("evidence", "")),
+            row.get("declared"),
+        )

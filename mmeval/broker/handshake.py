@@ -1,0 +1,122 @@
+"""The handshake of a role: asks its backend before the first calls that need it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from mmeval.backend.handshake.handshake import (
+    Extent,
+    found_format,
+    handshake,
+    narrowed,
+)
+from mmeval.backend.handshake.inputs import TAKES
+from mmeval.backend.handshake.outputs import JSON
+from mmeval.backend.probe import Probe
+from mmeval.broker.handshake_cache import HandshakeCache
+from mmeval.broker.scope import Scope
+from mmeval.media.parts import PartKind
+from mmeval.program.calls import Call, Role
+from mmeval.records.sample import Sample
+
+if TYPE_CHECKING:  # they run the calls of a handshake
+    from mmeval.broker.broker import Broker
+    from mmeval.broker.runtime import BackendRuntime
+
+SAMPLE = Sample("handshake", ())
+"""The sample under which the journal records the calls."""
+
+log = logging.getLogger(__name__)
+
+
+class RoleHandshake:
+    """Asks the backend of a role what it can do, once for each kind of media.
+
+    ``given`` are the input kinds that the user declares; they are checked, but stay
+    declared. With ``full`` the first call brings all questions.
+    """
+
+    def __init__(
+        self,
+        runtime: BackendRuntime,
+        cache: HandshakeCache | None = None,
+        *,
+        given: Collection[PartKind] = (),
+        full: bool = False,
+    ) -> None:
+        self.probes: list[Probe] = []
+        """What was found out so far."""
+        self._runtime = runtime
+        self._declared = runtime.capabilities
+        self._cache = cache
+        self._given = given
+        self._full = full
+        self._lock = asyncio.Lock()
+        self._covered = Extent()
+
+    async def cover(self, call: Call, broker: Broker) -> None:
+        """Ask what this call needs, unless it is known. Calls that need it wait.
+
+        Raises the errors of a role that is lost, and StoppedError.
+        """
+        kinds = call.request.kinds() & TAKES.keys() & self._declared.inputs.keys()
+        wants_format = call.schema is not None and bool(self._declared.reply_formats)
+        needed = Extent(frozenset(kinds), wants_format)
+        if self._full:
+            needed = Extent.whole(self._declared)
+        if self._is_covered(needed):
+            return
+        async with self._lock:
+            if not self._is_covered(needed):
+                await self.ask(call.role, needed, broker)
+
+    async def ask(self, role: str, needed: Extent, broker: Broker) -> None:
+        """Ask what is not known yet, and narrow the capabilities of the role."""
+        probes: list[Probe] = []
+        if self._cache is not None and not needed.full:
+            probes = self._cache.get(self._runtime.identity)
+        known = {probe.capability for probe in probes}
+        kinds = needed.kinds - self._covered.kinds
+        missing = Extent(
+            frozenset(kind for kind in kinds if TAKES[kind] not in known),
+            needed.reply_format
+            and not self._covered.reply_format
+            and JSON not in known,
+            needed.full,
+        )
+        if missing != Extent():
+            # other content in each session, so that a mended server is asked anew
+            draw = random.Random(f"{self._runtime.mark} {time.time_ns()}")
+            program = handshake(Role(role), self._declared, missing, draw)
+            scope = Scope(
+                "handshake", SAMPLE, share=False, by_content=True, is_handshake=True
+            )
+            probes += await broker.run(program, scope)
+            if self._cache is not None:
+                self._cache.put(self._runtime.identity, [*self.probes, *probes])
+        self._covered = Extent(
+            self._covered.kinds | needed.kinds,
+            self._covered.reply_format or needed.reply_format,
+            self._covered.full or needed.full,
+        )
+        self._add(probes)
+
+    def _is_covered(self, needed: Extent) -> bool:
+        covered = self._covered
+        return (
+            needed.kinds <= covered.kinds
+            and (covered.reply_format or not needed.reply_format)
+            and (covered.full or not needed.full)
+        )
+
+    def _add(self, probes: Collection[Probe]) -> None:
+        known = {probe.capability for probe in self.probes}
+        self.probes += [probe for probe in probes if probe.capability not in known]
+        runtime = self._runtime
+        runtime.capabilities = narrowed(self._declared, self.probes, self._given)
+        runtime.reply_format = found_format(self.probes, self._declared.reply_formats)

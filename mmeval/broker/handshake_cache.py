@@ -1,0 +1,62 @@
+"""Results of handshakes, kept for later runs with the same backend."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mmeval.backend.handshake.outputs import JSON
+from mmeval.backend.probe import Probe
+from mmeval.errors import StorageError
+from mmeval.records.digests import digest
+from mmeval.system.folders import write_atomic
+
+MAX_AGE = 30 * 24 * 3600.0
+"""Seconds after which a backend is asked again: its server may run another model."""
+QUESTIONS = 1
+"""The version of the questions. Another version asks again."""
+
+log = logging.getLogger(__name__)
+
+
+class HandshakeCache:
+    """The probes of each identity of a backend, in one file each.
+
+    A handshake that denies something is not kept: the server may be mended before the
+    next run. A file that cannot be read or written is ignored.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def get(self, identity: Mapping[str, Any]) -> list[Probe]:
+        """The probes of an identity that are not too old."""
+        try:
+            row = json.loads(self._file(identity).read_bytes())
+            if time.time() - float(row["at"]) > MAX_AGE:
+                return []
+            return [Probe.from_json(probe) for probe in row["probes"]]
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return []
+
+    def put(self, identity: Mapping[str, Any], probes: Sequence[Probe]) -> None:
+        """Keep the probes of an identity, unless one of them is not a ``yes``. A server
+        without JSON replies is kept too."""
+        for probe in probes:
+            if probe.verdict != "yes" and probe.capability != JSON:
+                return
+        rows = [probe.to_json() for probe in probes]
+        content = json.dumps({"at": time.time(), "probes": rows}, ensure_ascii=False)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            write_atomic(self._file(identity), content.encode())
+        except (OSError, StorageError) as error:
+            log.debug("the handshake cannot be kept", exc_info=error)
+
+    def _file(self, identity: Mapping[str, Any]) -> Path:
+        name = digest([QUESTIONS, identity])[:32]
+        return self._folder / f"{name}.json"

@@ -1,0 +1,80 @@
+"""Checks backends by asking them what they can do, and states it in rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from mmeval.backend.contract import AnyBackend
+from mmeval.backend.handshake.handshake import ANSWERS
+from mmeval.backend.handshake.inputs import TAKES
+from mmeval.backend.probe import Probe, Probing
+from mmeval.errors import BackendDownError, MmevalError, sentence
+from mmeval.findings.finding import Finding, Kind, Subject
+from mmeval.findings.from_error import finding_of
+from mmeval.run.backends import Backends
+from mmeval.run.handshakes import complete_handshakes, handshake_findings
+from mmeval.run.options import BackendSpec
+
+_NAME, _DECLARED, _VERDICT = 30, 10, 10
+"""Widths of the columns."""
+
+
+def shake_hands(
+    specs: Mapping[str, BackendSpec],
+    backends: Mapping[str, AnyBackend],
+    probing: Probing,
+) -> tuple[dict[str, list[Probe]], list[Finding]]:
+    """What each role can do, and findings about what it cannot.
+
+    Servers are asked unless ``probing`` is ``off``, all other models only with
+    ``full``: their weights would have to be loaded.
+    """
+    roles: list[str] = []
+    instances: dict[str, BackendSpec] = {}
+    for role, backend in backends.items():
+        spec = specs[role]
+        instances[role] = BackendSpec(spec.name, spec.args, backend)
+        is_served = not backend.capabilities.is_certain
+        if probing == "full" or (is_served and probing == "needed"):
+            roles.append(role)
+    if not roles:
+        return {}, []
+    found: dict[str, list[Probe]] = {}
+    findings: list[Finding] = []
+    all_backends = Backends(instances)
+    for role, outcome in complete_handshakes(all_backends, roles).items():
+        if isinstance(outcome, MmevalError):
+            findings.append(_failed(role, outcome))
+            continue
+        found[role] = outcome
+        findings += _without_answer(role, outcome)
+    # without samples, nothing else reports a kind that is denied
+    findings += handshake_findings(found, dict.fromkeys(found, TAKES.keys()))
+    return found, findings
+
+
+def probe_rows(probes: Sequence[Probe]) -> Iterator[str]:
+    """A row for each capability: its name, whether it is declared, the verdict and the
+    evidence."""
+    for probe in probes:
+        declared = "declared" if probe.declared else ""
+        yield (
+            f"{probe.capability:{_NAME}}{declared:{_DECLARED}}"
+            f"{probe.verdict:{_VERDICT}}{probe.evidence}"
+        ).rstrip()
+
+
+def _failed(role: str, error: MmevalError) -> Finding:
+    if isinstance(error, BackendDownError):
+        cause = f"{sentence(error.reason)} Start the server, or correct base_url"
+        return Finding("machine", Subject(role=role), cause=cause, severity="error")
+    return finding_of(error, Subject(role=role))
+
+
+def _without_answer(role: str, probes: Sequence[Probe]) -> Iterator[Finding]:
+    """A finding for a model that does not answer at all."""
+    for probe in probes:
+        if probe.capability == ANSWERS and probe.verdict != "yes":
+            kind: Kind = "setting" if probe.verdict == "no" else "failed"
+            cause = f"the model does not answer: {probe.evidence}"
+            yield Finding(kind, Subject(role=role), cause=cause, severity="error")
