@@ -59,8 +59,7 @@ class StoredShard(NamedTuple):
         return keys
 
     def definition(self, task: str) -> dict[str, Any]:
-        """Returns the definition of the shard's score rows for a task; empty without
-        rows.
+        """Returns the definition of a task's score rows; empty if it has no rows.
 
         Raises UsageError for a damaged record.
         """
