@@ -31,7 +31,7 @@ from mmeval.report.publish import Publication
 from mmeval.run import interrupt
 from mmeval.run.runner import run
 from mmeval.settings.flags import FLAGS, REFUSED
-from mmeval.settings.plan import Invocation, make_plan
+from mmeval.settings.plan import RunPlan, make_plan
 from mmeval.settings.resolve import Setting, config_file, resolve
 from mmeval.task.selection import INLINE, select
 
@@ -274,7 +274,7 @@ def _evaluate(
 
 def _plan(
     model: str | AnyBackend, tasks: Sequence[str], flags: Mapping[str, Any]
-) -> Invocation:
+) -> RunPlan:
     values = {"tasks": tasks or None, **flags}
     if isinstance(model, str):
         return make_plan(_settings({**values, "model": model or None}))

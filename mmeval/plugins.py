@@ -65,7 +65,7 @@ SCRIPT = "script"
 """The distribution name of plugins that this process has registered."""
 
 
-class _Registered(EntryPoint):
+class _RegisteredPlugin(EntryPoint):
     """A plugin that needs no loading."""
 
     def __init__(
@@ -85,7 +85,9 @@ class _Registered(EntryPoint):
         return vars(self)["plugin"]
 
 
-_of_script: dict[PluginGroup, dict[str, _Registered]] = {group: {} for group in GROUPS}
+_of_script: dict[PluginGroup, dict[str, _RegisteredPlugin]] = {
+    group: {} for group in GROUPS
+}
 
 
 def register(
@@ -97,7 +99,7 @@ def register(
 
     The same definition again (as in a notebook's cell) replaces the earlier one. Raises
     UsageError if another plugin of this process has the name."""
-    entry = _Registered(group, name, plugin)
+    entry = _RegisteredPlugin(group, name, plugin)
     before = _of_script[group].get(name)
     if before is not None and before.value != entry.value:
         message = (
@@ -156,7 +158,7 @@ def _registered(
 def distribution_of(entry: EntryPoint) -> str:
     """Returns the distribution that registers an entry point, normalised as the package
     index does."""
-    if isinstance(entry, _Registered):
+    if isinstance(entry, _RegisteredPlugin):
         return SCRIPT
     return "unknown" if entry.dist is None else _name_of(entry.dist)
 

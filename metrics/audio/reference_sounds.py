@@ -107,7 +107,7 @@ def class_embeddings(
     name = class_name(label)
     if name not in clips_by_class:
         raise UnknownNameError("class of the reference sounds", label, clips_by_class)
-    return _vectors_once(tuple(clips_by_class[name]), _Hashed(model))
+    return _vectors_once(tuple(clips_by_class[name]), _HashedModel(model))
 
 
 @lru_cache(maxsize=8)
@@ -115,20 +115,20 @@ def _classes_once(folder: str, _fingerprint: str) -> Mapping[str, Sequence[Path]
     return classes(Path(folder))
 
 
-class _Hashed(dict[str, Any]):
+class _HashedModel(dict[str, Any]):
     """A model's value as a cache key. Two values are equal if their files are equal."""
 
     def __hash__(self) -> int:  # type: ignore[override]  # a dict has none
         return hash(self["fingerprint"])
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Hashed):
+        if not isinstance(other, _HashedModel):
             return False
         return bool(other["fingerprint"] == self["fingerprint"])
 
 
 @lru_cache(maxsize=256)
-def _vectors_once(paths: tuple[Path, ...], model: _Hashed) -> Vectors:
+def _vectors_once(paths: tuple[Path, ...], model: _HashedModel) -> Vectors:
     sounds = list(map(Media.from_path, paths))
     digests = [sound.sha256 for sound in sounds]
     key = digest([_RECIPE, model["fingerprint"], digests])

@@ -12,7 +12,7 @@ from mmeval.metric import metric
 from mmeval.metrics.image.networks.clip import (
     CLIP,
     CLIP_L14,
-    Shown,
+    PictureToEmbed,
     clip_needs,
     cosines,
     embedder,
@@ -63,14 +63,14 @@ def clip_image_similarity(
     """
     embed = embedder(model, vectors)
     pairs_of_trials = [pairs_of(trial) for trial in trials]
-    inputs: list[Shown] = []
+    inputs: list[PictureToEmbed] = []
     for pairs in pairs_of_trials:
         if not isinstance(pairs, Score):
             for answer, reference in pairs:
                 if size == "smaller":
                     inputs += _resized(answer, reference)
                 else:
-                    inputs += [Shown.of(answer), Shown.of(reference)]
+                    inputs += [PictureToEmbed.of(answer), PictureToEmbed.of(reference)]
     vectors_of_inputs = iter(embed.pictures(inputs))
     scores: list[Score] = []
     for pairs in pairs_of_trials:
@@ -122,7 +122,7 @@ def clip_text_similarity(
     """
     embed = embedder(model, vectors)
     requests = [_pictures_and_text(trial, text_key) for trial in trials]
-    inputs: list[Shown] = []
+    inputs: list[PictureToEmbed] = []
     texts: list[str] = []
     for trial, pair in zip(trials, requests, strict=True):
         if not isinstance(pair, Score):
@@ -134,7 +134,7 @@ def clip_text_similarity(
                     _resized(answer, reference)[0] for answer, reference in pairs
                 ]
             else:
-                inputs += map(Shown.of, pictures)
+                inputs += map(PictureToEmbed.of, pictures)
     picture_vectors = iter(embed.pictures(inputs))
     text_vectors = iter(embed.texts(texts))
     scores: list[Score] = []
@@ -184,14 +184,14 @@ def _pictures_and_text(trial: Trial, key: str) -> tuple[Sequence[Media], str] | 
     return pictures, text_of(trial.sample, key)
 
 
-def _resized(answer: Media, reference: Media) -> list[Shown]:
+def _resized(answer: Media, reference: Media) -> list[PictureToEmbed]:
     """Resizes both pictures to the smaller height and width, if their sizes differ."""
     try:
         answer_pixels, reference_pixels = rgb(answer), rgb(reference)
     except ContentError:  # reported when the pictures are embedded
-        return [Shown.of(answer), Shown.of(reference)]
+        return [PictureToEmbed.of(answer), PictureToEmbed.of(reference)]
     if answer_pixels.shape == reference_pixels.shape:
-        return [Shown.of(answer), Shown.of(reference)]
+        return [PictureToEmbed.of(answer), PictureToEmbed.of(reference)]
     size = smaller_size(answer_pixels, reference_pixels)
 
     def pixels(side: int) -> Pixels:
@@ -199,8 +199,8 @@ def _resized(answer: Media, reference: Media) -> list[Shown]:
         return (sides[side] * 255).astype("uint8")
 
     return [
-        Shown(answer, size, partial(pixels, 0)),
-        Shown(reference, size, partial(pixels, 1)),
+        PictureToEmbed(answer, size, partial(pixels, 0)),
+        PictureToEmbed(reference, size, partial(pixels, 1)),
     ]
 
 

@@ -29,7 +29,7 @@ from mmeval.errors import (
     written_instead,
 )
 from mmeval.findings.finding import Finding, Severity, Subject
-from mmeval.media.decode.check import MediaLook
+from mmeval.media.decode.check import MediaCheck
 from mmeval.media.decode.template import literal
 from mmeval.media.embedded import medium_inside
 from mmeval.media.parts import Interleaved, PartKind, text_part
@@ -59,7 +59,7 @@ class SampleChecks:
     file: TaskFile
     task: Task
     rows: int | None
-    look: MediaLook = field(default_factory=MediaLook)
+    look: MediaCheck = field(default_factory=MediaCheck)
     ids: set[str] = field(default_factory=set)
     labels: set[str] = field(default_factory=set)
     odd_texts: set[str] = field(default_factory=set)

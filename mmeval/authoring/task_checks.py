@@ -22,7 +22,7 @@ from mmeval.errors import (
 )
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import finding_of
-from mmeval.media.decode.check import MediaLook
+from mmeval.media.decode.check import MediaCheck
 from mmeval.plugins import package_folder
 from mmeval.prepare.sources import TaskWithFile, pin_findings
 from mmeval.program.calls import MODEL
@@ -65,7 +65,7 @@ class CheckTally:
     """Tasks without their data."""
     bundled: list[str] = field(default_factory=list)
     """Tasks without their data that have bundled samples."""
-    look: MediaLook = field(default_factory=MediaLook)
+    look: MediaCheck = field(default_factory=MediaCheck)
 
 
 _NEEDED_TO_RUN = (

@@ -40,7 +40,7 @@ from mmeval.errors import MissingError, MmevalError, PluginError, UsageError
 from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import finding_of
-from mmeval.findings.render import Place, terminal_lines
+from mmeval.findings.render import RemedyTarget, terminal_lines
 from mmeval.report.log import begin_log
 from mmeval.report.terminal import columns, print_text
 from mmeval.settings import values
@@ -377,7 +377,7 @@ class _Report:
                     break_on_hyphens=False,
                 )
             settings = {name: setting.value for name, setting in self.settings.items()}
-            place = Place(words_for({**settings, "tasks": self.names}, ()))
+            place = RemedyTarget(words_for({**settings, "tasks": self.names}, ()))
             lines += terminal_lines(self.findings, place, columns())
             for line in lines:
                 print_text(f"{line}\n")

@@ -14,8 +14,8 @@ from mmeval.errors import Interrupted, MmevalError, UsageError
 from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding
 from mmeval.findings.group import SHOWN
-from mmeval.findings.render import Place, terminal_lines
-from mmeval.media.decode.check import MediaLook
+from mmeval.findings.render import RemedyTarget, terminal_lines
+from mmeval.media.decode.check import MediaCheck
 from mmeval.prepare.checks import damage_findings
 from mmeval.prepare.groups import check_groups
 from mmeval.prepare.ready import DataCheck, check_data, fetch_findings, hub_findings
@@ -100,7 +100,7 @@ def _run(args: argparse.Namespace) -> int:
     words = words_for({"tasks": names, "include_path": include_path}, ())
     if data_dir is not None:
         words += f" --data_dir {quote(str(data_dir))}"
-    place = Place(words)
+    place = RemedyTarget(words)
     chosen = choose(names, TaskIndex(include_path))
     tasks = build_tasks(chosen, TaskOverrides(data_dir=data_dir))
     needed = sources(tasks, weights=args.weights)
@@ -120,7 +120,7 @@ def _run(args: argparse.Namespace) -> int:
     for source, state in states.items():
         if isinstance(state, Download):
             states[source] = _fetched(state)
-    look = MediaLook()
+    look = MediaCheck()
     checks = list(check_data(tasks, states, weights=args.weights, look=look))
     for check in checks:
         _print([_shown(check)])
@@ -137,7 +137,7 @@ def _run(args: argparse.Namespace) -> int:
     return _end(findings, place)
 
 
-def _end(findings: Sequence[Finding], place: Place) -> int:
+def _end(findings: Sequence[Finding], place: RemedyTarget) -> int:
     for line in terminal_lines(findings, place, columns()):
         print_text(f"{line}\n")
     return exit_code(findings)

@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError, did_you_mean
-from mmeval.findings.render import Place, markdown_lines, terminal_lines
+from mmeval.findings.render import RemedyTarget, markdown_lines, terminal_lines
 from mmeval.report.markdown import cell
 from mmeval.report.table_formats import TABLES
 from mmeval.report.table_formats.layouts import ENDINGS, RENDERED
@@ -174,7 +174,7 @@ def _findings_below(runs: Sequence[StoredRun], names: Sequence[str]) -> str:
     for run, name in zip(runs, names, strict=True):
         settings = run.ours.get("settings", {})
         tasks = words_for(settings, run.ours.get("metrics", {}))
-        place = Place(tasks, shlex.quote(str(run.folder)))
+        place = RemedyTarget(tasks, shlex.quote(str(run.folder)))
         finding_lines = markdown_lines(run.findings, place)
         if finding_lines and len(runs) > 1:
             lines += ["", f"{cell(name)}:"]

@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from mmeval.comparison.changes import Changes, changes_between
 from mmeval.comparison.gates import Gate, Margins, gate_of
 from mmeval.comparison.named_runs import NamedRuns, named_runs
-from mmeval.comparison.number import Number, Verdict
+from mmeval.comparison.number import ComparedNumber, Verdict
 from mmeval.comparison.ranking import Place, Ranking, key_of, rankings_of
 from mmeval.comparison.run_pair import ComparedRun, PairResult, RunPair
 from mmeval.comparison.statistics import (
@@ -66,7 +66,7 @@ class Comparison:
     runs: tuple[StoredRun, ...]
     names: tuple[str, ...]
     changes: Changes
-    numbers: tuple[Number, ...]
+    numbers: tuple[ComparedNumber, ...]
     rankings: tuple[Ranking, ...]
     gate: Gate | None
     exit_code: int
@@ -271,7 +271,7 @@ def _compare(models: Sequence[NamedRuns], options: ComparisonOptions) -> Compari
     # slices are a separate family of tests
     family = CorrectedTests.of(wholes, options)
     slice_family = CorrectedTests.of(slices, options)
-    numbers: list[Number] = []
+    numbers: list[ComparedNumber] = []
     for row in rows:
         key = key_of(row)
         for j, name in enumerate(names[1:], 1):
@@ -308,7 +308,7 @@ def _compare(models: Sequence[NamedRuns], options: ComparisonOptions) -> Compari
     )
 
 
-def _exit_code(gate: Gate | None, numbers: Sequence[Number]) -> int:
+def _exit_code(gate: Gate | None, numbers: Sequence[ComparedNumber]) -> int:
     if gate is not None and not gate.passed:
         return EXIT_WORSE
     has_untested = any(number.verdict in _UNTESTED for number in numbers)
@@ -393,11 +393,11 @@ def _number(
     *,
     run: str,
     options: ComparisonOptions,
-) -> Number:
+) -> ComparedNumber:
     refused_by_a, refused_by_b = result.refused
     lacking_a, lacking_b = result.missing
     test = result.test
-    number = Number(
+    number = ComparedNumber(
         task=row.task,
         metric=row.metric,
         slice=place[0].slice,
@@ -469,7 +469,7 @@ def _number(
 
 
 def _of_zero(
-    number: Number,
+    number: ComparedNumber,
     alpha: float,
     *,
     is_significant: bool,
@@ -494,7 +494,7 @@ def _of_zero(
 
 
 def _remarks(
-    number: Number, test: PairedTest, alpha: float, *, is_significant: bool
+    number: ComparedNumber, test: PairedTest, alpha: float, *, is_significant: bool
 ) -> Iterator[str]:
     """Yields remarks that a reader needs before using the difference."""
     yield from _of_zero(number, alpha, is_significant=is_significant)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from scipy import special
 
 from mmeval.aggregate.statistics import Interval
-from mmeval.comparison.number import Number
+from mmeval.comparison.number import ComparedNumber
 from mmeval.comparison.statistics import LEVEL, Correction, PairedTest, corrected
 from mmeval.errors import UsageError
 
@@ -56,7 +56,7 @@ class Margins:
     def is_set(self) -> bool:
         return any(margin is not None for margin in astuple(self))
 
-    def is_within(self, number: Number) -> bool:
+    def is_within(self, number: ComparedNumber) -> bool:
         """Returns whether the whole printed interval of a number is within the margin,
         and the test rules out rare differences that no sample shows. Simultaneous
         intervals are wider."""
@@ -87,7 +87,10 @@ class Gate:
 
 
 def gate_of(
-    margins: Margins, numbers: Sequence[Number], correction: Correction, alpha: float
+    margins: Margins,
+    numbers: Sequence[ComparedNumber],
+    correction: Correction,
+    alpha: float,
 ) -> Gate | None:
     """Returns the result of the requested gate over all compared numbers, or None if no
     gate is set."""
@@ -127,7 +130,7 @@ def gate_of(
     return Gate(name, margin, passed, tested, tuple(failed), tuple(too_weak))
 
 
-def _why_not_within(number: Number, margin: float) -> Reason | None:
+def _why_not_within(number: ComparedNumber, margin: float) -> Reason | None:
     """Returns why a number may be worse by more than the margin, or None if it is
     not."""
     if number.test is None:
@@ -144,7 +147,7 @@ def _why_not_within(number: Number, margin: float) -> Reason | None:
     return None if is_within else "lost"
 
 
-def _why_not_equal(number: Number, margin: float) -> Reason | None:
+def _why_not_equal(number: ComparedNumber, margin: float) -> Reason | None:
     """Returns why a number is not shown to be equal within the margin, or None if it
     is."""
     if number.test is None:
@@ -160,7 +163,7 @@ def _why_not_equal(number: Number, margin: float) -> Reason | None:
     return None if is_equal else "lost"
 
 
-def _why_untested(number: Number) -> Reason | None:
+def _why_untested(number: ComparedNumber) -> Reason | None:
     """Returns None for a number that the reference does not have: it cannot be
     worse."""
     return None if number.is_extra else "untested"
@@ -197,7 +200,10 @@ def _is_inside(interval: Interval | None, margin: float) -> bool:
 
 
 def _why_worse(
-    numbers: Sequence[Number], margin: float, correction: Correction, alpha: float
+    numbers: Sequence[ComparedNumber],
+    margin: float,
+    correction: Correction,
+    alpha: float,
 ) -> list[Reason | None]:
     """Returns why each number is significantly worse by more than the margin, or None
     if it is not.
@@ -242,7 +248,7 @@ def _why_worse(
 
 
 def _corrected_by_run(
-    numbers: Sequence[Number], values: Sequence[float], correction: Correction
+    numbers: Sequence[ComparedNumber], values: Sequence[float], correction: Correction
 ) -> list[float]:
     places: dict[tuple[str, bool], list[int]] = {}
     for place, number in enumerate(numbers):
@@ -271,7 +277,7 @@ def _p_of_worse(
     return test.p_beyond(limit, above=is_higher_better) if is_beyond else 1.0
 
 
-def _place(number: Number) -> dict[str, Any]:
+def _place(number: ComparedNumber) -> dict[str, Any]:
     return {
         "task": number.task,
         "metric": number.metric,

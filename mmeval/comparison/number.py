@@ -12,7 +12,7 @@ Verdict = Literal["better", "worse", "within", "not_seen", "unlike", "no_pairs"]
 
 
 @dataclass(frozen=True)
-class Number:
+class ComparedNumber:
     """A number of ``run`` compared with the number of the reference. The fields are
     those of the JSON.
 

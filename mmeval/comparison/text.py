@@ -11,7 +11,7 @@ from string import ascii_lowercase
 from mmeval.comparison.changes import Change
 from mmeval.comparison.compare import Comparison, ComparisonOptions
 from mmeval.comparison.gates import Gate
-from mmeval.comparison.number import Number
+from mmeval.comparison.number import ComparedNumber
 from mmeval.comparison.pairing import ASKED_OTHERWISE, NOT_ASKED
 from mmeval.comparison.ranking import ALPHA, Ranking
 from mmeval.comparison.run_pair import ONE_SIDED, TASKS
@@ -222,7 +222,7 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         yield from _of_gate(comparison.gate, several=len(comparison.runs) > 2)
 
 
-def _needed(number: Number) -> str:
+def _needed(number: ComparedNumber) -> str:
     if number.samples_needed is not None:
         return f"{number.samples_needed:,}"
     if number.stderr == 0:
@@ -261,12 +261,12 @@ def _places(names: Sequence[str]) -> str:
     return listed([printable(name, limit=100) for name in names], _MOST_NAMED)
 
 
-def _number_name(number: Number) -> str:
+def _number_name(number: ComparedNumber) -> str:
     name = f"{number.slice or number.alias}, {number.metric}, {number.run}"
     return printable(name, limit=200)
 
 
-def _of_number(number: Number, reference: str) -> Iterator[str]:
+def _of_number(number: ComparedNumber, reference: str) -> Iterator[str]:
     if number.left_out and not number.slice:
         yield "no pair: " + ", ".join(_missing(number, reference))
         both = (number.difference, number.difference)
@@ -295,7 +295,7 @@ def _of_number(number: Number, reference: str) -> Iterator[str]:
         yield words
 
 
-def _missing(number: Number, reference: str) -> Iterator[str]:
+def _missing(number: ComparedNumber, reference: str) -> Iterator[str]:
     """Yields why trials are in no pair, by reason and by run."""
     sides = (
         (number.lacking["a"], reference, number.run),
@@ -465,7 +465,7 @@ def tables_of_comparison(comparison: Comparison) -> list[Table]:
     return tables
 
 
-def _row(number: Number) -> tuple[Cell, ...]:
+def _row(number: ComparedNumber) -> tuple[Cell, ...]:
     name = f"{number.task}, {number.metric}"
     if number.slice:
         name += f", {number.slice}"

@@ -12,7 +12,7 @@ SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Group:
+class FindingGroup:
     """Findings that differ only in subject, count and example."""
 
     findings: tuple[Finding, ...]
@@ -68,7 +68,7 @@ class Group:
         return tuple(dict.fromkeys(places))
 
 
-def grouped(findings: Iterable[Finding]) -> tuple[Group, ...]:
+def grouped(findings: Iterable[Finding]) -> tuple[FindingGroup, ...]:
     """Groups findings and sorts the groups by severity, then by kind.
 
     A repeated finding counts once.
@@ -77,7 +77,7 @@ def grouped(findings: Iterable[Finding]) -> tuple[Group, ...]:
     for finding in findings:
         key = (finding.kind, finding.cause, finding.remedy)
         by_key.setdefault(key, {})[finding] = None
-    groups = [Group(tuple(members)) for members in by_key.values()]
+    groups = [FindingGroup(tuple(members)) for members in by_key.values()]
     # two stable sorts: the second one keeps the order of kinds within a severity
     groups.sort(key=lambda group: KINDS.index(group.kind))
     groups.sort(key=lambda group: SEVERITIES.index(group.severity))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mmeval.findings.finding import Finding, Kind
-from mmeval.findings.group import SHOWN, Group, grouped
+from mmeval.findings.group import SHOWN, FindingGroup, grouped
 from mmeval.findings.words import LABELS
 from mmeval.system.wording import listed, printable, shortened
 
@@ -25,7 +25,7 @@ _MARKDOWN_CHARS = re.compile(r"([\\`*<|\[\]])")
 
 
 @dataclass(frozen=True)
-class Place:
+class RemedyTarget:
     """The words for ``{TASK}`` and ``{RUN}`` in remedies, as typed in a shell."""
 
     tasks: str = "TASK"
@@ -35,11 +35,11 @@ class Place:
         return remedy.replace("{TASK}", self.tasks).replace("{RUN}", self.run)
 
 
-NOWHERE = Place()
+NOWHERE = RemedyTarget()
 
 
 def terminal_lines(
-    findings: Iterable[Finding], place: Place = NOWHERE, width: int = WIDTH
+    findings: Iterable[Finding], place: RemedyTarget = NOWHERE, width: int = WIDTH
 ) -> list[str]:
     """Returns a line for each group, and below it the remedy.
 
@@ -116,7 +116,7 @@ def _shell_words(command: str) -> list[str]:
 
 
 def page_rows(
-    findings: Iterable[Finding], place: Place = NOWHERE
+    findings: Iterable[Finding], place: RemedyTarget = NOWHERE
 ) -> list[dict[str, str]]:
     """Returns the groups as rows for the template of the report page."""
     rows = []
@@ -125,7 +125,9 @@ def page_rows(
     return rows
 
 
-def markdown_lines(findings: Iterable[Finding], place: Place = NOWHERE) -> list[str]:
+def markdown_lines(
+    findings: Iterable[Finding], place: RemedyTarget = NOWHERE
+) -> list[str]:
     """Returns a Markdown list with one item per group and its remedy as code."""
     lines = []
     for label, text, remedy in _rows(grouped(findings), place):
@@ -137,8 +139,8 @@ def markdown_lines(findings: Iterable[Finding], place: Place = NOWHERE) -> list[
 
 
 def _rows(
-    groups: Sequence[Group],
-    place: Place,
+    groups: Sequence[FindingGroup],
+    place: RemedyTarget,
 ) -> Iterator[tuple[str, str, str]]:
     """Yields label, text and remedy of each group, then the number of hidden groups.
 
@@ -158,7 +160,7 @@ def _rows(
         yield LABELS[kind], f"and {count:,} more like these", ""
 
 
-def group_text(group: Group) -> str:
+def group_text(group: FindingGroup) -> str:
     """Returns the subject, counts, cause and one example, separated by two spaces."""
     parts = [subject_text(group)]
     if group.of:
@@ -172,7 +174,7 @@ def group_text(group: Group) -> str:
     return _GAP.join(part for part in parts if part)
 
 
-def cause_text(group: Group) -> str:
+def cause_text(group: FindingGroup) -> str:
     """Returns the cause.
 
     For missing weights, the names of the models precede it, since the subject of such a
@@ -189,7 +191,7 @@ def causes(findings: Iterable[Finding]) -> str:
     return "; ".join(cause_text(group) for group in grouped(findings))
 
 
-def subject_text(group: Group) -> str:
+def subject_text(group: FindingGroup) -> str:
     """Returns the most specific names of the subjects, and their tasks."""
     tasks = group.names("task")
     names = group.places

@@ -34,7 +34,7 @@ from mmeval.errors import (
 )
 from mmeval.findings.finding import Finding, Severity, Subject
 from mmeval.findings.from_error import finding_of
-from mmeval.findings.render import Place
+from mmeval.findings.render import RemedyTarget
 from mmeval.forecast.estimate import RoleLoad, stand_in, weigh
 from mmeval.forecast.records import (
     FirstRequest,
@@ -106,10 +106,12 @@ AFTER_STAND_IN = "after a stand-in for an answer"
 def forecast(selection: Selection, options: RunOptions) -> Forecast:
     """Forecasts a run. Raises the same errors as the start of the run."""
     words = task_words(options.settings, selection)
-    selection = with_data(selection, strict=options.strict, place=Place(words))
+    selection = with_data(selection, strict=options.strict, place=RemedyTarget(words))
     scoring = not options.predict_only
     if options.strict:
-        report_unavailable(selection, strict=True, place=Place(words), scoring=scoring)
+        report_unavailable(
+            selection, strict=True, place=RemedyTarget(words), scoring=scoring
+        )
     path = run_path(options)
     media = MediaStore(path / "media")
     backends, jobs, data_findings = prepare_run(selection, options, media)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mmeval.findings.render import Place, terminal_lines
+from mmeval.findings.render import RemedyTarget, terminal_lines
 from mmeval.forecast.estimate import RoleLoad, TokenRange
 from mmeval.forecast.records import Forecast, dollar_words
 from mmeval.records.request import Request
@@ -50,7 +50,7 @@ def forecast_text(forecast: Forecast) -> str:
     equal = sum(load.equal for load in forecast.by_role().values())
     if equal:
         lines.append(f"calls that reuse the answer to an equal call: {equal:,.0f}")
-    lines += terminal_lines(forecast.findings, Place(forecast.words))
+    lines += terminal_lines(forecast.findings, RemedyTarget(forecast.words))
     first = forecast.first
     if first is not None:
         model = _shortened(forecast.hosts[first.role].model)

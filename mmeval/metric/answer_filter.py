@@ -20,7 +20,7 @@ from typing import Annotated, Any, TypeAlias
 
 from mmeval.media.parts import Interleaved, text_part
 from mmeval.records.trial import Trial
-from mmeval.system.arguments import Checked, OneOrMore, regex_fault
+from mmeval.system.arguments import Condition, OneOrMore, regex_fault
 
 FILTERS = "filter_list"
 """The switch of a metric that records its pipelines."""
@@ -32,7 +32,7 @@ INVALID = "[invalid]"
 """The result of a step that finds nothing in an answer."""
 
 
-Pattern: TypeAlias = Annotated[str, Checked(regex_fault)]
+Pattern: TypeAlias = Annotated[str, Condition(regex_fault)]
 
 
 def regex(

@@ -37,7 +37,7 @@ from mmeval.metric.model_files import (
     weights_dir_fault,
 )
 from mmeval.metric.model_files_error import WeightsError
-from mmeval.system.arguments import Checked, FilePath
+from mmeval.system.arguments import Condition, FilePath
 from mmeval.system.time_limit import paused
 
 __all__ = [
@@ -55,7 +55,7 @@ _LOADED: dict[Hashable, object] = {}
 _UNUSABLE: dict[Hashable, WeightsError] = {}
 
 
-class HubModel(FilePath, Checked):
+class HubModel(FilePath, Condition):
     """A mark for a switch that names a model, with the files that the metric opens.
 
     ``files`` are paths in the model's folder, so that missing files are found without

@@ -18,7 +18,7 @@ from mmeval.dataset.readable import LoaderFailure, readable
 from mmeval.errors import MmevalError
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import PREPARE_DATA
-from mmeval.media.decode.check import MediaLook, medium_problem
+from mmeval.media.decode.check import MediaCheck, medium_problem
 from mmeval.media.media import Media, path_inside
 from mmeval.media.parts import Part
 from mmeval.records.digests import digest
@@ -63,7 +63,7 @@ def count(
     dataset: Dataset,
     tasks: Sequence[Task],
     place: str = "",
-    look: MediaLook | None = None,
+    look: MediaCheck | None = None,
     totals: Collection[str] = (),
 ) -> DataCounts:
     """Counts a data set, reading every row once for all tasks that share it.
@@ -75,7 +75,7 @@ def count(
     counts = DataCounts()
     counts.samples = dict.fromkeys(names, 0)
     counts.totals = dict.fromkeys(totals, 0)
-    look = MediaLook() if look is None else look
+    look = MediaCheck() if look is None else look
     bad = BadSamples()
     candidates = _Candidates()
     for sample in readable(rows_of(dataset)):
@@ -250,7 +250,7 @@ def damage_findings(files: Iterable[HubFile], folder: Path) -> Iterator[Finding]
 def medium_fault(
     part: Part,
     media: Media,
-    look: MediaLook,
+    look: MediaCheck,
 ) -> str:
     """Returns the fault of a medium, or an empty string.
 
@@ -267,7 +267,7 @@ def _count_medium(
     part: Part,
     media: Media,
     counts: DataCounts,
-    look: MediaLook,
+    look: MediaCheck,
 ) -> str:
     """Counts a medium unless it is missing.
 

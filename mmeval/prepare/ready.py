@@ -12,7 +12,7 @@ from mmeval.errors import EXIT_OK, MissingDataError, MmevalError
 from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding, Severity, Subject
 from mmeval.findings.from_error import PREPARE_DATA, finding_of
-from mmeval.media.decode.check import MediaLook
+from mmeval.media.decode.check import MediaCheck
 from mmeval.media.media import path_inside
 from mmeval.metric.bound import PREPARE_WEIGHTS
 from mmeval.prepare.checks import DataCounts, count, count_findings, wrong_files
@@ -55,7 +55,7 @@ def check_data(
     states: DownloadStates,
     *,
     weights: bool,
-    look: MediaLook | None = None,
+    look: MediaCheck | None = None,
 ) -> Iterator[DataCheck]:
     """Checks each task.
 

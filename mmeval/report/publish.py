@@ -13,7 +13,7 @@ from typing import Any
 
 from mmeval.errors import Interrupted
 from mmeval.findings.finding import Finding
-from mmeval.findings.render import Place
+from mmeval.findings.render import RemedyTarget
 from mmeval.report.baseline import Baseline, ShownBaseline, read_baseline
 from mmeval.report.loggers.contract import Logger, create_loggers, log_results
 from mmeval.report.results_file import PublishedResults, file_time, write_results
@@ -163,7 +163,7 @@ def publish(
 def _log_findings(
     title: str, findings: Sequence[Finding], run: Path, level: int = logging.WARNING
 ) -> None:
-    place = Place(run=shlex.quote(str(run)))
+    place = RemedyTarget(run=shlex.quote(str(run)))
     log_findings(title, findings, place, width=columns(), level=level)
 
 

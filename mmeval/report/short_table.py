@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from mmeval.findings.render import Place, terminal_lines
+from mmeval.findings.render import RemedyTarget, terminal_lines
 from mmeval.records.score import Key, Result
 from mmeval.report.baseline import BaselineColumn
 from mmeval.report.headline import headline_rows
@@ -80,7 +80,7 @@ def short_table(
     notes = _wrapped(" ".join(words), width)
     for note in _notes(shown, outcome):
         notes += _wrapped(note, width, indent="   ")
-    place = Place(run=shlex.quote(str(outcome.folder)))
+    place = RemedyTarget(run=shlex.quote(str(outcome.folder)))
     notes += terminal_lines(outcome.table_findings, place, width)
     return "\n".join([table, *notes, ""]) if notes else table
 

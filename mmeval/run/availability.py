@@ -23,7 +23,7 @@ from mmeval.dataset.readable import LoaderFailure, readable
 from mmeval.errors import MissingDataError, MissingError
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import finding_of
-from mmeval.findings.render import NOWHERE, WIDTH, Place, terminal_lines
+from mmeval.findings.render import NOWHERE, WIDTH, RemedyTarget, terminal_lines
 from mmeval.media.media import MEDIA_KINDS
 from mmeval.media.parts import PartKind
 from mmeval.program.role_variants import variant
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 def with_data(
-    selection: Selection, *, strict: bool, place: Place = NOWHERE
+    selection: Selection, *, strict: bool, place: RemedyTarget = NOWHERE
 ) -> Selection:
     """Returns the selection without group members whose data are missing.
 
@@ -132,7 +132,7 @@ def _partial(without: Mapping[str, Finding]) -> Iterator[Finding]:
 
 
 def report_unavailable(
-    selection: Selection, *, strict: bool, place: Place, scoring: bool = True
+    selection: Selection, *, strict: bool, place: RemedyTarget, scoring: bool = True
 ) -> None:
     """Logs what cannot be computed, with remedies.
 
@@ -152,7 +152,7 @@ def report_unavailable(
 def log_findings(
     title: str,
     findings: Iterable[Finding],
-    place: Place = NOWHERE,
+    place: RemedyTarget = NOWHERE,
     *,
     width: int = WIDTH,
     level: int = logging.WARNING,

@@ -11,7 +11,7 @@ from mmeval import plugins
 from mmeval.broker.broker import Broker
 from mmeval.broker.replay import ReplayState
 from mmeval.findings.finding import Finding, Subject
-from mmeval.findings.render import Place
+from mmeval.findings.render import RemedyTarget
 from mmeval.metric.scoring.trial_rows import ScoringPlan
 from mmeval.program.calls import MODEL
 from mmeval.run.availability import log_findings
@@ -64,7 +64,7 @@ class NewTrials(TrialSource):
         selection: Selection,
         options: RunOptions,
         progress: Progress,
-        place: Place,
+        place: RemedyTarget,
         media: MediaStore,
     ) -> None:
         self._selection = selection

@@ -16,7 +16,7 @@ from mmeval.broker.cluster.ray_cluster import RayCluster
 from mmeval.errors import StorageError
 from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding
-from mmeval.findings.render import Place
+from mmeval.findings.render import RemedyTarget
 from mmeval.metric.scoring.scorer import Scorer
 from mmeval.metric.scoring.verdict_log import version_findings
 from mmeval.results.task_results import group_results
@@ -69,7 +69,7 @@ def run(
     """
     path = run_path(options)
     words = task_words(options.settings, selection)
-    place = Place(words, shlex.quote(str(path)))
+    place = RemedyTarget(words, shlex.quote(str(path)))
     selection = with_data(selection, strict=options.strict, place=place)
     scoring = not options.predict_only
     report_unavailable(selection, strict=options.strict, place=place, scoring=scoring)

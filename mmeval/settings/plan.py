@@ -21,7 +21,7 @@ from mmeval.task.task import TaskOverrides
 
 
 @dataclass(frozen=True)
-class Invocation:
+class RunPlan:
     """The typed settings of a run."""
 
     options: RunOptions
@@ -44,7 +44,7 @@ class Invocation:
     """The form of the printed table: short, full or none."""
 
 
-def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Invocation:
+def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> RunPlan:
     """Makes the plan of a run.
 
     Raises UsageError for conflicting settings or a missing model.
@@ -89,7 +89,7 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Invocati
         folder=output_path.parent if into_file else None,
         settings=config,
     )
-    return Invocation(
+    return RunPlan(
         options=options,
         overrides=TaskOverrides(**_fields_of("overrides", values)),
         tasks=values["tasks"],

@@ -8,7 +8,7 @@ from mmeval.doors import door
 if TYPE_CHECKING:
     from mmeval.system.arguments import (
         AboveZero,
-        Checked,
+        Condition,
         OneOrMore,
         OptionalShare,
         PathOrName,
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
         ZeroOrMore,
         regex_fault,
     )
+    from mmeval.system.child_program import ChildProgram, empty_folder
     from mmeval.system.extras import need
     from mmeval.system.folders import own_cache, write_atomic
     from mmeval.system.json_lines import from_line, to_line
-    from mmeval.system.leash import Leash, empty_folder
     from mmeval.system.plain_file import open_plain
     from mmeval.system.processes import FreshContext, ending, last_lines
     from mmeval.system.threads import OwnThread
 
 __all__ = [
     "AboveZero",
-    "Checked",
+    "ChildProgram",
+    "Condition",
     "FreshContext",
-    "Leash",
     "OneOrMore",
     "OptionalShare",
     "OwnThread",

@@ -54,7 +54,7 @@ class FilePath:
 PathOrName: TypeAlias = Annotated[str, FilePath()]
 
 
-class Checked:
+class Condition:
     """Marks a value with a condition beyond its type.
 
     ``fault(value)`` describes the expected value; it is empty if the value is valid.
@@ -78,17 +78,17 @@ def _share_fault(value: float | None) -> str:
     return "" if value is None or 0 <= value <= 1 else "a number from 0 to 1"
 
 
-Share: TypeAlias = Annotated[float, Checked(_share_fault)]
+Share: TypeAlias = Annotated[float, Condition(_share_fault)]
 """A number from 0 to 1, including both ends."""
-OptionalShare: TypeAlias = Annotated[float | None, Checked(_share_fault)]
+OptionalShare: TypeAlias = Annotated[float | None, Condition(_share_fault)]
 OneOrMore: TypeAlias = Annotated[
-    int, Checked(lambda value: "" if value >= 1 else "1 or more")
+    int, Condition(lambda value: "" if value >= 1 else "1 or more")
 ]
 ZeroOrMore: TypeAlias = Annotated[
-    int, Checked(lambda value: "" if value >= 0 else "0 or more")
+    int, Condition(lambda value: "" if value >= 0 else "0 or more")
 ]
 AboveZero: TypeAlias = Annotated[
-    float, Checked(lambda value: "" if value > 0 else "above 0")
+    float, Condition(lambda value: "" if value > 0 else "above 0")
 ]
 
 
@@ -137,7 +137,7 @@ def fault_of(value: Any, hint: Hint) -> str:
     Types that YAML cannot express are not checked.
     """
     if _fits(value, hint):
-        for mark in marks_of(hint, Checked):
+        for mark in marks_of(hint, Condition):
             if fault := mark.fault(value):
                 return f"must be {fault}, not {value!r:.80}"
         return ""

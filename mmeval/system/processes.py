@@ -36,7 +36,7 @@ _OWN_LOG = " [mmeval."
 _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl
 
 
-class _Spawned(SpawnProcess):
+class _SpawnedProcess(SpawnProcess):
     @staticmethod
     def _Popen(process_obj: BaseProcess) -> Any:  # noqa: N802  the name in multiprocessing
         # if it started later, the tracker would unblock the signals again
@@ -51,7 +51,7 @@ class _Spawned(SpawnProcess):
                 sys.modules["__main__"] = script
 
 
-class _Forked(ForkProcess):
+class _ForkedProcess(ForkProcess):
     @staticmethod
     def _Popen(process_obj: BaseProcess) -> Any:  # noqa: N802
         with _signals_blocked():
@@ -61,14 +61,14 @@ class _Forked(ForkProcess):
 class FreshContext(SpawnContext):
     """multiprocessing's ``spawn`` context without the user's script."""
 
-    Process = _Spawned
+    Process = _SpawnedProcess
 
 
 class CopyContext(ForkContext):
     """multiprocessing's ``fork`` context. Its processes copy the state of this
     process."""
 
-    Process = _Forked
+    Process = _ForkedProcess
 
 
 _one_at_a_time = threading.Lock()

@@ -11,7 +11,7 @@ from mmeval.errors import UsageError, is_out_of_memory
 from mmeval.media import Interleaved, media_part
 from mmeval.model_backends.diffusers.kinds import has_own_code, pipeline_class
 from mmeval.model_backends.diffusers.pipeline import GeneratedPicture, Pipeline, Prompt
-from mmeval.model_backends.diffusers.settings import OPTIONS, Settings, drawing
+from mmeval.model_backends.diffusers.settings import OPTIONS, DiffusersSettings, drawing
 from mmeval.model_backends.hf.checkpoint.devices import check_device, release_memory
 from mmeval.model_backends.hf.checkpoint.files import PIPELINE_INDEX, find_files
 from mmeval.model_backends.hf.failures import RowError, in_a_line
@@ -71,7 +71,7 @@ class DiffusersBackend:
             defaults = drawing(given_options)
         except ValueError as error:
             raise UsageError(str(error).removeprefix("image.")) from None
-        self.settings = Settings(
+        self.settings = DiffusersSettings(
             pretrained=pretrained,
             revision=revision or "main",
             dtype=checked_dtype(dtype),

@@ -20,7 +20,7 @@ from mmeval.errors import (
 )
 from mmeval.model_backends.diffusers.kinds import call_parameters
 from mmeval.model_backends.diffusers.networks import networks
-from mmeval.model_backends.diffusers.settings import Settings
+from mmeval.model_backends.diffusers.settings import DiffusersSettings
 from mmeval.model_backends.hf.checkpoint.loading import quietly
 from mmeval.model_backends.hf.conversation.literals import Literals
 from mmeval.model_backends.hf.failures import in_a_line
@@ -55,7 +55,12 @@ class Pipeline:
     """A pipeline that is loaded on its device."""
 
     def __init__(
-        self, folder: Path, settings: Settings, class_name: str, *, has_own_code: bool
+        self,
+        folder: Path,
+        settings: DiffusersSettings,
+        class_name: str,
+        *,
+        has_own_code: bool,
     ) -> None:
         """Loads the pipeline.
 
@@ -176,7 +181,7 @@ class Pipeline:
 
     @staticmethod
     def _refuse_unknown(
-        parameters: Mapping[str, Any], settings: Settings, class_name: str
+        parameters: Mapping[str, Any], settings: DiffusersSettings, class_name: str
     ) -> None:
         unknown = sorted(settings.drawing.keys() - parameters.keys())
         if unknown:
@@ -206,7 +211,7 @@ def _without_messages() -> Iterator[None]:
 def _load(
     diffusers: Any,
     folder: Path,
-    settings: Settings,
+    settings: DiffusersSettings,
 ) -> Any:
     import torch
 
@@ -236,7 +241,7 @@ def _load(
         ) from error
 
 
-def _on_device(pipe: Any, settings: Settings) -> Any:
+def _on_device(pipe: Any, settings: DiffusersSettings) -> Any:
     import torch
 
     device = settings.device

@@ -14,7 +14,7 @@ MAX_STEPS = 1000
 
 
 @dataclass(frozen=True)
-class Settings:
+class DiffusersSettings:
     """The settings for loading a pipeline, and its default arguments.
 
     ``device`` is empty for the machine's best device. ``drawing`` contains arguments of

@@ -15,7 +15,7 @@ from mmeval.model_backends.gemini.settings import (
     PICTURES,
     SOUNDS,
     Api,
-    Settings,
+    GeminiSettings,
     capabilities_of,
     checked_version,
     gemini_replicas,
@@ -109,7 +109,7 @@ class GeminiBackend(WireBackend):
         chosen: Api = checked_choice("api", api, Api)
         pictures = checked_formats("image_formats", image_formats, KNOWN_PICTURES)
         formats = Formats(tuple(pictures), SOUNDS)
-        self._settings = Settings(
+        self._settings = GeminiSettings(
             model=name,
             base_url=address,
             replicas=replica_urls,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from mmeval.media import Part
-from mmeval.model_backends.gemini.settings import Settings
+from mmeval.model_backends.gemini.settings import GeminiSettings
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.model_backends.wire.media import base64_of, sendable, words_of
 from mmeval.records import Message
@@ -56,7 +56,7 @@ class GeminiInput(NamedTuple):
 
 
 def conversation(
-    messages: Sequence[Message], settings: Settings, message_format: MessageFormat
+    messages: Sequence[Message], settings: GeminiSettings, message_format: MessageFormat
 ) -> GeminiInput:
     """Returns the input for the messages of a request.
 
@@ -85,7 +85,10 @@ def conversation(
 
 
 def _row(
-    role: str, parts: Sequence[Part], settings: Settings, message_format: MessageFormat
+    role: str,
+    parts: Sequence[Part],
+    settings: GeminiSettings,
+    message_format: MessageFormat,
 ) -> bytes:
     items: list[bytes] = []
     text = ""
@@ -112,7 +115,7 @@ def _json_list(items: Sequence[bytes]) -> bytes:
 
 def _medium(
     part: Part,
-    settings: Settings,
+    settings: GeminiSettings,
     message_format: MessageFormat,
 ) -> bytes | str:
     """Returns a medium as JSON, or a document as text."""

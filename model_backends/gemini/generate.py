@@ -19,7 +19,7 @@ from mmeval.model_backends.gemini.candidates import (
 )
 from mmeval.model_backends.gemini.contents import GENERATE, conversation
 from mmeval.model_backends.gemini.reasons import ending, plain, worst
-from mmeval.model_backends.gemini.settings import Settings
+from mmeval.model_backends.gemini.settings import GeminiSettings
 from mmeval.model_backends.wire.failures import bad_reply
 from mmeval.model_backends.wire.replies.answer import AnswerReader
 from mmeval.model_backends.wire.replies.links import Links
@@ -84,7 +84,7 @@ _REPLY_FIELDS = frozenset(
 class GenerateEndpoint:
     """Requests and replies of ``generateContent``."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: GeminiSettings) -> None:
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:

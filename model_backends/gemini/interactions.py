@@ -10,7 +10,7 @@ from mmeval.media import Media
 from mmeval.model_backends.gemini import parameters
 from mmeval.model_backends.gemini.contents import INTERACTIONS, conversation
 from mmeval.model_backends.gemini.reasons import ending
-from mmeval.model_backends.gemini.settings import Settings
+from mmeval.model_backends.gemini.settings import GeminiSettings
 from mmeval.model_backends.gemini.steps import (
     OPEN,
     UNREAD,
@@ -75,7 +75,7 @@ _INTERACTION_FIELDS = frozenset(
 class InteractionsEndpoint:
     """Requests and replies of ``interactions``."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: GeminiSettings) -> None:
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:

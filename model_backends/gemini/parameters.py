@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from mmeval.model_backends.gemini.settings import Settings
+from mmeval.model_backends.gemini.settings import GeminiSettings
 from mmeval.records import GenerationParams, Request
 
 _RATIOS = ("1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9")
@@ -17,7 +17,7 @@ _NAMED_SIZE = re.compile(r"512|[1248]K", re.IGNORECASE)
 
 
 def sampling(
-    request: Request, settings: Settings, names: Mapping[str, str]
+    request: Request, settings: GeminiSettings, names: Mapping[str, str]
 ) -> dict[str, Any]:
     """Returns the generation fields.
 
@@ -39,7 +39,7 @@ def sampling(
     return fields
 
 
-def modalities(request: Request, settings: Settings) -> list[str]:
+def modalities(request: Request, settings: GeminiSettings) -> list[str]:
     """Returns the modalities to request, or an empty list if only text is wanted.
 
     If the model can write, text is always requested too, because some models refuse to
@@ -52,7 +52,7 @@ def modalities(request: Request, settings: Settings) -> list[str]:
     return media
 
 
-def voice(params: GenerationParams, settings: Settings) -> str:
+def voice(params: GenerationParams, settings: GeminiSettings) -> str:
     return str(params.options.get("audio.voice") or settings.voice)
 
 

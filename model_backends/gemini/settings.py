@@ -35,7 +35,7 @@ DEFAULT_VOICE = "Kore"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(Connection):
+class GeminiSettings(Connection):
     """One model and its options."""
 
     api: Api

@@ -7,6 +7,6 @@ No module here imports torch before the first request is sent (see
 from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.backend import HFBackend
 from mmeval.model_backends.hf.checkpoint.files import ModelFiles
-from mmeval.model_backends.hf.settings import Settings
+from mmeval.model_backends.hf.settings import HFSettings
 
-__all__ = ["Adapter", "HFBackend", "ModelFiles", "Settings"]
+__all__ = ["Adapter", "HFBackend", "HFSettings", "ModelFiles"]

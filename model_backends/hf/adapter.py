@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from mmeval.backend import Capabilities
 from mmeval.model_backends.hf.checkpoint.files import ModelFiles
-from mmeval.model_backends.hf.settings import Settings
+from mmeval.model_backends.hf.settings import HFSettings
 from mmeval.records import Request, Response
 
 
@@ -24,7 +24,7 @@ class Adapter(ABC):
 
     verified: ClassVar[bool] = True
 
-    def __init__(self, files: ModelFiles, settings: Settings) -> None:
+    def __init__(self, files: ModelFiles, settings: HFSettings) -> None:
         self.files, self.settings = files, settings
 
     @property

@@ -33,7 +33,7 @@ from mmeval.model_backends.hf.embedded.builder import ADAPTER_KEY
 from mmeval.model_backends.hf.failures import in_a_line
 from mmeval.model_backends.hf.settings import (
     DEFAULT_MODEL,
-    Settings,
+    HFSettings,
     accelerated,
     checked_device,
     checked_dtype,
@@ -96,7 +96,7 @@ class HFBackend:
         for package in ("torch", "transformers"):  # checked before the download
             if importlib.util.find_spec(package) is None:
                 raise MissingExtraError(package, "hf")
-        self.settings = Settings(
+        self.settings = HFSettings(
             pretrained=pretrained or DEFAULT_MODEL,
             revision=revision or "main",
             adapter=adapter,

@@ -10,7 +10,7 @@ from mmeval.backend import Capabilities
 from mmeval.errors import UnknownNameError, UsageError
 from mmeval.media import PART_KINDS, PartKind
 from mmeval.model_backends.hf.checkpoint.files import ModelFiles
-from mmeval.model_backends.hf.settings import Settings
+from mmeval.model_backends.hf.settings import HFSettings
 
 _MEDIA: tuple[PartKind, ...] = ("image", "audio", "video")
 _IN_CONFIG: Mapping[PartKind, tuple[str, ...]] = {
@@ -88,7 +88,7 @@ def input_mismatch(kinds: Iterable[str], model: object) -> str:
     )
 
 
-def overridden(capabilities: Capabilities, settings: Settings) -> Capabilities:
+def overridden(capabilities: Capabilities, settings: HFSettings) -> Capabilities:
     """Returns the capabilities with the user's ``inputs`` and ``outputs``, if given.
 
     Inputs may be any kinds. Outputs must be among the adapter's outputs or its

@@ -34,7 +34,7 @@ _DTYPE_ALIASES = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class HFSettings:
     """The settings for loading and running a model.
 
     ``device`` is empty if ``device_map`` distributes the model. ``max_length`` is the

@@ -20,8 +20,8 @@ from mmeval.model_backends.openai.settings import (
     ImageDetail,
     ImagesDialect,
     MaxTokensField,
+    OpenAISettings,
     ResponseFormat,
-    Settings,
     State,
     VideosDialect,
     capabilities_of,
@@ -225,7 +225,7 @@ class OpenAIBackend(WireBackend):
         is_openrouter = chosen == "videos" and videos_dialect == "openrouter"
         if chosen in ("videos", "meshes") and not is_openrouter:
             max_images = 1
-        self._settings = Settings(
+        self._settings = OpenAISettings(
             model=str(model),
             base_url=address,
             replicas=replica_urls,
@@ -310,7 +310,7 @@ class OpenAIBackend(WireBackend):
 
 
 def _endpoints(
-    settings: Settings, chat: ChatEndpoint
+    settings: OpenAISettings, chat: ChatEndpoint
 ) -> Mapping[str, Endpoint | JobEndpoint]:
     """Returns the endpoints by the value of ``endpoint`` that selects them."""
     responses: Endpoint | JobEndpoint = ResponsesEndpoint(settings)

@@ -27,7 +27,7 @@ from mmeval.errors import (
     MmevalError,
     StorageError,
 )
-from mmeval.model_backends.openai.settings import Settings
+from mmeval.model_backends.openai.settings import OpenAISettings
 from mmeval.model_backends.wire.failures import (
     CallError,
     bad_reply,
@@ -69,7 +69,7 @@ class ChatBatches:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: OpenAISettings,
         encode: Callable[[Request], HttpRequest],
         decode: Callable[[HttpReply, Request], Response],
         is_chat: Callable[[Request], bool],

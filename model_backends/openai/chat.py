@@ -13,7 +13,7 @@ from mmeval.model_backends.openai.chunks import (
     whole_reply,
 )
 from mmeval.model_backends.openai.messages import encode_messages
-from mmeval.model_backends.openai.settings import Settings
+from mmeval.model_backends.openai.settings import OpenAISettings
 from mmeval.model_backends.wire.failures import CallError, bad_reply
 from mmeval.model_backends.wire.replies.answer import AnswerReader
 from mmeval.model_backends.wire.replies.events import is_stream
@@ -84,7 +84,7 @@ _REPLY_FIELDS = frozenset(
 class ChatEndpoint:
     """Requests and replies of ``chat/completions``."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: OpenAISettings) -> None:
         self._settings = settings
         self._opening: (
             tuple[GenerationParams, tuple[PartKind, ...], ReplySchema | None, bytes]

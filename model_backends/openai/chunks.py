@@ -8,7 +8,7 @@ from typing import Any
 
 from mmeval.model_backends.wire.failures import json_without_secrets
 from mmeval.model_backends.wire.replies.encoded import (
-    Encoded,
+    EncodedBytes,
     known_mime,
     read_encoded,
 )
@@ -309,7 +309,7 @@ class _StreamedSound:
         """Adds a file in base64. vLLM-Omni sends a file in each chunk."""
         self._note_metadata(choice)
         encoded = read_encoded(text, only_data=True)
-        if isinstance(encoded, Encoded):
+        if isinstance(encoded, EncodedBytes):
             self._files.append(encoded.data)
 
     def _note_metadata(self, row: Mapping[str, Any]) -> None:

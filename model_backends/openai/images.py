@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from mmeval.media import Media, Part, suffix_for
 from mmeval.model_backends.openai import parameters
 from mmeval.model_backends.openai.messages import words
-from mmeval.model_backends.openai.settings import Settings
+from mmeval.model_backends.openai.settings import OpenAISettings
 from mmeval.model_backends.wire.failures import CallError, bad_reply
 from mmeval.model_backends.wire.formats import Formats
 from mmeval.model_backends.wire.media import data_uri, sendable
@@ -54,7 +54,7 @@ class ImagesEndpoint:
     field.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: OpenAISettings) -> None:
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:

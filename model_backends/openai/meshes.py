@@ -7,7 +7,7 @@ from typing import Any
 
 from mmeval.media import Part
 from mmeval.model_backends.openai.images import prompt_of
-from mmeval.model_backends.openai.settings import Settings
+from mmeval.model_backends.openai.settings import OpenAISettings
 from mmeval.model_backends.openai.videos import FileJobEndpoint, answer_of
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.model_backends.wire.media import data_uri
@@ -24,7 +24,7 @@ class MeshesEndpoint(FileJobEndpoint):
 
     path = MESHES
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: OpenAISettings) -> None:
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:

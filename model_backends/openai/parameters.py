@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from mmeval.model_backends.openai.settings import Settings
+from mmeval.model_backends.openai.settings import OpenAISettings
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.records import GenerationParams, ReplySchema
 
@@ -22,7 +22,7 @@ DEFAULT_AUDIO_FORMAT = "wav"
 _SAMPLING = ("max_tokens", "temperature", "top_p", "top_k", "stop")
 
 
-def sampling(params: GenerationParams, settings: Settings) -> dict[str, Any]:
+def sampling(params: GenerationParams, settings: OpenAISettings) -> dict[str, Any]:
     """Returns the generation fields of a chat request.
 
     A parameter that is None keeps the server's default. The seed is added separately,

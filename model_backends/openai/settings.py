@@ -84,7 +84,7 @@ _OUTPUTS_OF: dict[str, tuple[PartKind, ...]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(Connection):
+class OpenAISettings(Connection):
     """The settings for one server."""
 
     revision: str

@@ -8,7 +8,7 @@ from typing import Any
 from mmeval.media import SNIFF_BYTES, Media, sniff_mime
 from mmeval.model_backends.openai import parameters
 from mmeval.model_backends.openai.messages import words
-from mmeval.model_backends.openai.settings import Settings
+from mmeval.model_backends.openai.settings import OpenAISettings
 from mmeval.model_backends.wire.failures import CallError, bad_reply
 from mmeval.model_backends.wire.replies.answer import AnswerReader
 from mmeval.model_backends.wire.replies.events import DONE, events, is_stream
@@ -37,7 +37,7 @@ class SpeechEndpoint:
 
     path = SPEECH
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: OpenAISettings) -> None:
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:

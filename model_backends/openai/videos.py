@@ -19,7 +19,7 @@ from mmeval.model_backends.openai.images import (
     prompt_of,
     references,
 )
-from mmeval.model_backends.openai.settings import Settings
+from mmeval.model_backends.openai.settings import OpenAISettings
 from mmeval.model_backends.wire.failures import CallError, bad_reply
 from mmeval.model_backends.wire.jobs import JobEndpoint
 from mmeval.model_backends.wire.media import sendable
@@ -78,7 +78,7 @@ class VideosEndpoint(FileJobEndpoint):
 
     path = VIDEOS
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: OpenAISettings) -> None:
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:
@@ -131,7 +131,7 @@ class VideosEndpoint(FileJobEndpoint):
 class SyncVideosEndpoint:
     """Requests and replies of ``videos/sync``, an endpoint of vLLM-Omni."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: OpenAISettings) -> None:
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:
@@ -152,7 +152,7 @@ class SyncVideosEndpoint:
 def _form_request(
     path: str,
     request: Request,
-    settings: Settings,
+    settings: OpenAISettings,
 ) -> HttpRequest:
     """Encodes a request as a form, because vLLM-Omni accepts only forms."""
     prompt, images = prompt_of(request, VIDEOS)

@@ -21,7 +21,7 @@ from mmeval.model_backends.process.messages import (
 from mmeval.model_backends.process.program import WorkerProgram
 from mmeval.model_backends.process.settings import (
     MediaTravel,
-    Settings,
+    ProcessSettings,
     TimeSetting,
     check_program,
     code_digests,
@@ -78,7 +78,7 @@ class ProcessBackend:
         mode: str = "",
     ) -> None:
         variables = env or {}
-        self._settings = Settings(
+        self._settings = ProcessSettings(
             command=words_of(command),
             cwd=Path(cwd).expanduser().absolute(),
             env={name: str(variables[name]) for name in variables},

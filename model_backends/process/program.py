@@ -22,8 +22,8 @@ from mmeval.model_backends.process.messages import (
     read_line,
     shown,
 )
-from mmeval.model_backends.process.settings import Settings, TimeSetting
-from mmeval.system import Leash, ending, last_lines, to_line
+from mmeval.model_backends.process.settings import ProcessSettings, TimeSetting
+from mmeval.system import ChildProgram, ending, last_lines, to_line
 from mmeval.system.secrets import text_without_values
 from mmeval.system.wording import printable
 
@@ -58,7 +58,7 @@ class WorkerProgram:
     was silent for too long or wrote invalid messages.
     """
 
-    def __init__(self, settings: Settings, device: str = "") -> None:
+    def __init__(self, settings: ProcessSettings, device: str = "") -> None:
         # In a copy's process, the worker's errors go to standard error, which is the
         # log of the copy. Otherwise they go to a temporary file.
         self._errors: IO[bytes] | int = 2
@@ -80,7 +80,7 @@ class WorkerProgram:
             SharedFolder(scratch / "in"), SharedFolder(scratch / "out")
         )
         try:
-            self._leash = Leash(
+            self._leash = ChildProgram(
                 settings.command,
                 errors=self._errors,
                 cwd=settings.cwd,

@@ -35,7 +35,7 @@ class TimeSetting(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Settings:
+class ProcessSettings:
     """The settings for starting and calling the worker.
 
     Raises UsageError for a time limit that is not above 0.
@@ -88,7 +88,7 @@ def words_of(command: str | Sequence[str]) -> tuple[str, ...]:
     return words
 
 
-def check_program(settings: Settings) -> None:
+def check_program(settings: ProcessSettings) -> None:
     """Raises MissingDataError for a missing folder or program."""
     if not _is_kind(Path.is_dir, settings.cwd):
         raise MissingDataError(
@@ -126,7 +126,7 @@ def devices_of(devices: str, copies: int | None) -> tuple[str, ...]:
     return device_sets or ("",) * count
 
 
-def code_digests(settings: Settings, code: Sequence[str]) -> dict[str, str]:
+def code_digests(settings: ProcessSettings, code: Sequence[str]) -> dict[str, str]:
     """Computes the digests of the files in the command and in ``code``, by name.
 
     A folder stands for its Python files. Raises MissingDataError for a missing file in

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from mmeval.errors import MmevalError
 from mmeval.model_backends.servers.programs import HOST
-from mmeval.system import Leash, ending, last_lines
+from mmeval.system import ChildProgram, ending, last_lines
 from mmeval.system.wording import printable
 
 CHECK_SECONDS, ANSWER_SECONDS = 0.2, 10.0
@@ -68,7 +68,7 @@ class Server:
         environment = dict(os.environ)
         environment.pop("VLLM_API_KEY", None)
         stdout_to_stderr = ("/bin/sh", "-c", 'exec "$@" >&2', "sh")
-        self._leash = Leash(
+        self._leash = ChildProgram(
             [*stdout_to_stderr, *words(self.port)], errors=self._log, env=environment
         )
 

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from mmeval.findings.finding import Finding, Kind
-from mmeval.findings.render import Place
+from mmeval.findings.render import RemedyTarget
 from tests.support.cli import Ended, environment, mmeval, results, run_folder
 from tests.support.readers import Report
 from tests.support.servers import (
@@ -220,7 +220,7 @@ class Scene:
 
     def apply(self, remedy: str) -> Ended:
         """Do what a remedy says: run a command, or the run with more flags."""
-        place = Place(self.fault.tasks, str(self.run_folder))
+        place = RemedyTarget(self.fault.tasks, str(self.run_folder))
         words = [filled(word) for word in shlex.split(place.command(remedy))]
         if words[0] == "mmeval":
             return self.command(*words[1:])

@@ -35,7 +35,7 @@ from mmeval.model_backends.hf.backend import HFBackend
 from mmeval.model_backends.hf.checkpoint.files import ModelFiles
 from mmeval.model_backends.hf.embedded import builder
 from mmeval.model_backends.hf.embedded.tiny import tiny_model as embedded_model
-from mmeval.model_backends.hf.settings import Settings
+from mmeval.model_backends.hf.settings import HFSettings
 from mmeval.records import GenerationParams, Message, Request, Response, message
 from tests.support.sounds import class_folder, tone
 from tests.support.tiny_media import picture
@@ -123,8 +123,8 @@ def files_of(folder: Path) -> ModelFiles:
     return ModelFiles(folder.name, folder)
 
 
-def settings_for(folder: Path, **arguments: Any) -> Settings:
-    return Settings(pretrained=str(folder), **arguments)
+def settings_for(folder: Path, **arguments: Any) -> HFSettings:
+    return HFSettings(pretrained=str(folder), **arguments)
 
 
 def copied(name: str, into: Path) -> Path:

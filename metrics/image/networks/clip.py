@@ -46,7 +46,7 @@ def clip_needs(switches: Mapping[str, Any]) -> tuple[str, ...]:
     return ("torch:hf", "transformers:hf")
 
 
-class Shown(NamedTuple):
+class PictureToEmbed(NamedTuple):
     """A picture to embed: its medium, its form after resizing, and its pixels.
 
     ``pixels`` is called only if the pixels are needed. It raises the errors of
@@ -58,7 +58,7 @@ class Shown(NamedTuple):
     pixels: Callable[[], Pixels]
 
     @classmethod
-    def of(cls, media: Media) -> Shown:
+    def of(cls, media: Media) -> PictureToEmbed:
         return cls(media, (), lambda: rgb(media))
 
 
@@ -68,7 +68,7 @@ class Embedder(Protocol):
     Their length is arbitrary. ``cosines`` compares them.
     """
 
-    def pictures(self, shown: Sequence[Shown]) -> list[Vector | ContentError]:
+    def pictures(self, shown: Sequence[PictureToEmbed]) -> list[Vector | ContentError]:
         """Returns the embedding of each picture, or the error if it is undecodable."""
 
     def texts(self, texts: Sequence[str]) -> list[Vector]:
@@ -112,7 +112,7 @@ class _NetworkEmbedder:
     def __init__(self, model: Mapping[str, Any]) -> None:
         self._model = model
 
-    def pictures(self, inputs: Sequence[Shown]) -> list[Vector | ContentError]:
+    def pictures(self, inputs: Sequence[PictureToEmbed]) -> list[Vector | ContentError]:
         fingerprint = self._model["fingerprint"]
         keys = [
             (fingerprint, picture_input.media.sha256, picture_input.form)
@@ -142,7 +142,9 @@ class _NetworkEmbedder:
 
         return embedded_once(keys, embed_texts)
 
-    def _embedded(self, inputs: Sequence[Shown]) -> list[Vector | ContentError]:
+    def _embedded(
+        self, inputs: Sequence[PictureToEmbed]
+    ) -> list[Vector | ContentError]:
         failed: dict[int, ContentError] = {}
         prepared: list[Numbers] = []
         for place, picture_input in enumerate(inputs):
@@ -240,7 +242,7 @@ class _FileEmbedder:
                     '{"sha256" or "text", "vector"}'
                 ) from None
 
-    def pictures(self, inputs: Sequence[Shown]) -> list[Vector | ContentError]:
+    def pictures(self, inputs: Sequence[PictureToEmbed]) -> list[Vector | ContentError]:
         vectors: list[Vector | ContentError] = []
         for picture_input in inputs:
             digest = picture_input.media.sha256

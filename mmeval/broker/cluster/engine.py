@@ -7,16 +7,16 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal
 
 from mmeval.errors import UnknownNameError, UsageError
-from mmeval.system.arguments import Checked, Hint, ZeroOrMore, fault_of
+from mmeval.system.arguments import Condition, Hint, ZeroOrMore, fault_of
 
 LOCAL, RAY = "local", "ray"
 _Amount = Annotated[
-    float, Checked(lambda value: "" if value >= 0 else "a number of 0 or more")
+    float, Condition(lambda value: "" if value >= 0 else "a number of 0 or more")
 ]
 _ARGUMENTS: Mapping[str, Hint] = {
     "address": Annotated[
         str,
-        Checked(
+        Condition(
             lambda value: (
                 "HOST:PORT of the head, for a run on a machine of the cluster"
                 if value.startswith("ray://")
@@ -26,7 +26,7 @@ _ARGUMENTS: Mapping[str, Hint] = {
     ],
     "workers": Annotated[
         int | Literal["auto"],
-        Checked(
+        Condition(
             lambda value: (
                 ""
                 if value == "auto" or value >= 1

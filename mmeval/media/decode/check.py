@@ -34,7 +34,7 @@ _DECODERS: Mapping[MediaKind, Callable[[Media], Any]] = {
 
 
 @dataclass
-class MediaLook:
+class MediaCheck:
     """Decodes media until the time is over.
 
     Pictures, sounds and meshes are decoded completely. For videos and PDFs, only the

@@ -7,7 +7,7 @@ from typing import Any
 
 from mmeval.findings.finding import Finding
 from mmeval.findings.group import grouped
-from mmeval.findings.render import Place, cause_text, page_rows
+from mmeval.findings.render import RemedyTarget, cause_text, page_rows
 from mmeval.records.score import Result
 from mmeval.report.page.tables import link
 from mmeval.results.compare import metrics_of
@@ -39,7 +39,7 @@ def not_computed(
             by_finding.setdefault(finding, []).append(row)
     ours = documents[0].get("mmeval", {})
     tasks_of_run = words_for(ours.get("settings", {}), ours.get("metrics", {}))
-    place = Place(tasks_of_run, run)
+    place = RemedyTarget(tasks_of_run, run)
     shown = []
     for group in grouped(by_finding):
         rows_of_group: dict[int, NumberRow] = {}

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mmeval.findings.finding import Finding
-from mmeval.findings.render import NOWHERE, Place, page_rows
+from mmeval.findings.render import NOWHERE, RemedyTarget, page_rows
 from mmeval.report.page.index import SampleCounts
 from mmeval.results.compare import judges_in
 from mmeval.results.numbers import number_rows
@@ -79,7 +79,9 @@ def _handshakes(run: StoredRun) -> Iterator[str]:
         yield f"Handshake with the {role}: {'; '.join(facts)}."
 
 
-def in_words(findings: Iterable[Finding], place: Place = NOWHERE) -> Iterator[str]:
+def in_words(
+    findings: Iterable[Finding], place: RemedyTarget = NOWHERE
+) -> Iterator[str]:
     """Yields findings as notes of a page."""
     for row in page_rows(findings, place):
         remedy = f": {row['remedy']}" if row["remedy"] else ""

@@ -16,7 +16,7 @@ from typing import Any
 from mmeval._version import __version__
 from mmeval.errors import StorageError, UsageError
 from mmeval.findings.finding import Finding
-from mmeval.findings.render import Place
+from mmeval.findings.render import RemedyTarget
 from mmeval.report.baseline import Baseline, ShownBaseline, baseline_of_run
 from mmeval.report.charts import Chart, charts_of
 from mmeval.report.charts.chosen import ranges_of
@@ -311,7 +311,7 @@ class PageWriter:
             notes = summary.notes(run)
             summaries.append({"name": name, "lead": words, "notes": notes})
         findings = self._findings(charts, runs)
-        place = Place(run=shlex.join(str(run.folder) for run in runs))
+        place = RemedyTarget(run=shlex.join(str(run.folder) for run in runs))
         notes = [*shown_baseline.notes, *of_layouts.notes]
         notes += summary.in_words(findings, place)
         gauges = headline_gauges(

@@ -15,7 +15,7 @@ from mmeval.broker.broker import Broker
 from mmeval.dataset.sampling import Subset
 from mmeval.errors import MissingError, UsageError, sentence
 from mmeval.findings.finding import Finding, Subject
-from mmeval.findings.render import Place
+from mmeval.findings.render import RemedyTarget
 from mmeval.metric.scoring.scorer import left_to_models
 from mmeval.metric.scoring.stored_trials import stored_exchanges, stored_trial
 from mmeval.metric.scoring.trial_rows import ScoringPlan, trial_line
@@ -64,7 +64,7 @@ def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
     if options.metrics:
         check_any_available(selection, options.metrics)
     words = task_words(record.get("settings", {}), selection)
-    place = Place(words, shlex.quote(str(options.folder)))
+    place = RemedyTarget(words, shlex.quote(str(options.folder)))
     report_unavailable(selection, strict=options.strict, place=place)
     model = record["options"]["model_name"]
     runner = Runner(options.folder, model, selection, options, progress)
@@ -92,7 +92,9 @@ class RecordedTrials(TrialSource):
         self.roles = self.backends.besides_model
         self.backends.check_engine(options.engine)
         findings = check_backends(self.backends, selection.tasks)
-        log_findings(BEFORE, findings, Place(run=shlex.quote(str(options.folder))))
+        log_findings(
+            BEFORE, findings, RemedyTarget(run=shlex.quote(str(options.folder)))
+        )
 
     def claim(self) -> RunFolder:
         return RunFolder(self._options.folder)

@@ -20,7 +20,7 @@ from mmeval.model_backends.agents.isg.execution import Execution, Problem
 from mmeval.model_backends.agents.isg.layout import found_layout, stated_layout
 from mmeval.model_backends.agents.isg.plan import PlanStep
 from mmeval.model_backends.agents.isg.profiles import Profile
-from mmeval.model_backends.agents.isg.smoothing import Smoothed, smoothed
+from mmeval.model_backends.agents.isg.smoothing import SmoothedAnswer, smoothed
 from mmeval.program import Call, CallFailed, Program, Role, ask_one
 from mmeval.records import ErrorInfo, GenerationParams, Request
 from mmeval.system import OneOrMore, ZeroOrMore
@@ -113,7 +113,7 @@ class AnswerHistory:
     problems: Sequence[Problem] = ()
     """The problems of the last plan."""
     exhausted: bool = False
-    smoothing: Smoothed | None = None
+    smoothing: SmoothedAnswer | None = None
     answer: Interleaved = field(default_factory=Interleaved)
 
     def evidence(self) -> dict[str, Any]:

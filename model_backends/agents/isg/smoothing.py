@@ -17,7 +17,7 @@ MARK = "<boi><eoi>"
 _TRIES = 3
 
 
-class Smoothed(NamedTuple):
+class SmoothedAnswer(NamedTuple):
     """An answer after smoothing.
 
     ``reason`` is why the original was kept; it is empty for a smoothed answer.
@@ -36,7 +36,7 @@ class Smoothed(NamedTuple):
         }
 
 
-def smoothed(context: AgentContext, answer: Interleaved) -> Program[Smoothed]:
+def smoothed(context: AgentContext, answer: Interleaved) -> Program[SmoothedAnswer]:
     """Smooths the texts of an answer, if their number and positions do not change.
 
     If a reply has another number of pictures, it is requested again. If its texts are
@@ -69,8 +69,8 @@ def smoothed(context: AgentContext, answer: Interleaved) -> Program[Smoothed]:
                     parts.append(text_part(text.strip()))
                 parts += pictures[number : number + 1]
             if [part.kind for part in parts] == kinds:
-                return Smoothed(Interleaved(tuple(parts)), "", retried)
+                return SmoothedAnswer(Interleaved(tuple(parts)), "", retried)
             reason = "texts stand in other places"
             break
         reason = f"it has {len(texts) - 1} of {len(pictures)} pictures"
-    return Smoothed(answer, reason, retried)
+    return SmoothedAnswer(answer, reason, retried)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mmeval.errors import UsageError
-from mmeval.model_backends.hf.settings import Settings, accelerated
+from mmeval.model_backends.hf.settings import HFSettings, accelerated
 from mmeval.system import need
 
 _KINDS = frozenset(("cpu", "cuda", "xpu", "npu", "mlu", "musa"))
@@ -23,7 +23,7 @@ _NUMBERED = re.compile(r"(cuda|xpu|npu|mlu|musa):([0-9]+)")
 
 
 def placed_copies(
-    settings: Settings, count: int, commit: str = ""
+    settings: HFSettings, count: int, commit: str = ""
 ) -> tuple[Mapping[str, Any], ...]:
     """Returns the arguments of ``count`` copies of a model, each on its own device.
 

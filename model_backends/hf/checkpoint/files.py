@@ -17,7 +17,7 @@ from typing import Any
 
 from mmeval.dataset import hub
 from mmeval.errors import MissingDataError, UsageError, sentence
-from mmeval.model_backends.hf.settings import DEFAULT_MODEL, Settings
+from mmeval.model_backends.hf.settings import DEFAULT_MODEL, HFSettings
 from mmeval.records import DIGEST_CHARS
 
 TINY = "tiny"
@@ -217,7 +217,7 @@ class ModelFiles:
         return ""
 
 
-def find_model(settings: Settings) -> ModelFiles:
+def find_model(settings: HFSettings) -> ModelFiles:
     """Finds the model of the settings: ``tiny``, a folder or a hub model.
 
     Raises the same errors as ``find_files``.

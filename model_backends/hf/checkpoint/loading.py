@@ -19,7 +19,7 @@ from mmeval.metric import damaged_files, gaps
 from mmeval.model_backends.hf.checkpoint.files import ModelFiles
 from mmeval.model_backends.hf.checkpoint.videoless import processor_without_video
 from mmeval.model_backends.hf.failures import in_a_line
-from mmeval.model_backends.hf.settings import Settings
+from mmeval.model_backends.hf.settings import HFSettings
 from mmeval.system import need
 
 TORCHVISION = "torchvision"
@@ -30,7 +30,7 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def load_processor(files: ModelFiles, settings: Settings) -> Any:
+def load_processor(files: ModelFiles, settings: HFSettings) -> Any:
     """Loads the model's processor, or a text model's tokenizer.
 
     Padding is on the left, and there is a padding token. Without torchvision, a
@@ -69,7 +69,7 @@ def load_processor(files: ModelFiles, settings: Settings) -> Any:
 
 def load_weights(
     files: ModelFiles,
-    settings: Settings,
+    settings: HFSettings,
     model_class: Any = None,
 ) -> Any:
     """Loads the model on its device, in its dtype and in evaluation mode.
@@ -134,7 +134,7 @@ def without_torchvision() -> bool:
     return importlib.util.find_spec(TORCHVISION) is None
 
 
-def general_class(files: ModelFiles, settings: Settings) -> Any:
+def general_class(files: ModelFiles, settings: HFSettings) -> Any:
     """Returns the library's automatic class for this type of model.
 
     Multimodal classes come first. Some models with sound input (Audio Flamingo 3) are
@@ -174,7 +174,7 @@ def use_deterministic_algorithms() -> None:
 def loading(
     files: ModelFiles,
     what: str,
-    settings: Settings,
+    settings: HFSettings,
 ) -> Iterator[None]:
     """Converts any error while the library loads to one message with a fix."""
     try:
@@ -206,7 +206,7 @@ def quietly() -> Iterator[None]:
 def _processor(
     transformers: Any,
     files: ModelFiles,
-    settings: Settings,
+    settings: HFSettings,
 ) -> Any:
     options = {
         "trust_remote_code": settings.trust_remote_code,
@@ -235,7 +235,7 @@ _DAMAGED = (
 
 
 def _how_to_fix(
-    files: ModelFiles, settings: Settings, error: BaseException
+    files: ModelFiles, settings: HFSettings, error: BaseException
 ) -> tuple[type[MmevalError], str]:
     """Returns the error type for a failure of the library, and how to fix it."""
     message = f"{type(error).__name__}: {error}".lower()

@@ -16,7 +16,7 @@ from mmeval.model_backends.openai.responses.endpoint import (
     status_of,
 )
 from mmeval.model_backends.openai.responses.stream import streamed_state
-from mmeval.model_backends.openai.settings import Settings
+from mmeval.model_backends.openai.settings import OpenAISettings
 from mmeval.model_backends.wire.jobs import JobEndpoint
 from mmeval.model_backends.wire.replies.events import is_stream
 from mmeval.model_backends.wire.replies.links import Links
@@ -30,7 +30,7 @@ class BackgroundEndpoint(JobEndpoint):
     path = PATH
     poll_timeout = 300.0  # the last reply is large, because it contains the pictures
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: OpenAISettings) -> None:
         self._responses = ResponsesEndpoint(settings)
 
     def encode(self, request: Request) -> HttpRequest:

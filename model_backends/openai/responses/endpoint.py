@@ -11,7 +11,7 @@ from mmeval.model_backends.openai.responses.stream import (
     StreamedResponse,
     streamed_reply,
 )
-from mmeval.model_backends.openai.settings import Settings
+from mmeval.model_backends.openai.settings import OpenAISettings
 from mmeval.model_backends.wire.failures import CallError, bad_reply
 from mmeval.model_backends.wire.replies.answer import AnswerReader
 from mmeval.model_backends.wire.replies.events import is_stream
@@ -84,7 +84,7 @@ _CALL_FIELDS = frozenset(
 class ResponsesEndpoint:
     """Requests and replies with text and pictures. The model draws with a tool."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: OpenAISettings) -> None:
         self._settings = settings
         self._turns = Turns(settings)
 

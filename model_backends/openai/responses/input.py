@@ -17,7 +17,7 @@ from mmeval.model_backends.openai.messages import (
     shown_text,
     visible_text,
 )
-from mmeval.model_backends.openai.settings import Settings
+from mmeval.model_backends.openai.settings import OpenAISettings
 from mmeval.records import Message, Turn
 
 
@@ -39,7 +39,7 @@ class Turns:
     All of their items are sent back, or with ``state=previous`` only their ids.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: OpenAISettings) -> None:
         self._by_id = settings.state == "previous"
         # only the same model can read the encrypted reasoning of an answer, and only
         # the same server knows its id
@@ -115,7 +115,7 @@ def _user_item(encoder: ItemEncoder, parts: Sequence[Part]) -> Sequence[bytes]:
 class ResponsesItems(ItemEncoder):
     """Content items in the format of this endpoint."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: OpenAISettings) -> None:
         super().__init__(
             settings.capabilities.inputs, settings.image_detail, settings.formats
         )

@@ -14,7 +14,7 @@ from mmeval.model_backends.wire.failures import bad_reply
 from mmeval.model_backends.wire.replies.encoded import (
     LEAST_LETTERS,
     Amount,
-    Encoded,
+    EncodedBytes,
     Link,
     encoded_amount,
     known_mime,
@@ -339,7 +339,7 @@ class AnswerReader:
             # other data and addresses may be anything
             source = _medium_source(item)
             encoded = None if source is None else read_encoded(source.text)
-            if isinstance(encoded, Encoded) and known_mime(encoded.data):
+            if isinstance(encoded, EncodedBytes) and known_mime(encoded.data):
                 pieces += self._medium(item, "")
             else:
                 self.warn_left_out(kind, _size_of(item))
@@ -447,7 +447,7 @@ class AnswerReader:
 
     def _part_of_data_uri(self, uri: str) -> Part | None:
         encoded = read_encoded(uri)
-        if isinstance(encoded, Encoded):
+        if isinstance(encoded, EncodedBytes):
             is_sound = encoded.mime.lower().startswith("audio/")
             if is_sound or known_mime(encoded.data):
                 source = _MediumSource("", True, encoded.mime)

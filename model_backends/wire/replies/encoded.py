@@ -22,7 +22,7 @@ _LEAST_DIFFERENT = 4
 """Minimum number of distinct characters in base64. Other text is filler."""
 
 
-class Encoded(NamedTuple):
+class EncodedBytes(NamedTuple):
     """Bytes that a reply contains as text, and their declared MIME type."""
 
     data: bytes
@@ -35,7 +35,7 @@ class Link(NamedTuple):
     address: str
 
 
-def read_encoded(text: str, *, only_data: bool = False) -> Encoded | Link | None:
+def read_encoded(text: str, *, only_data: bool = False) -> EncodedBytes | Link | None:
     """Reads a field for a medium. Returns None if it is neither bytes nor an address.
 
     Base64 without the prefix of a data URI counts if it decodes to a known file type,
@@ -46,22 +46,22 @@ def read_encoded(text: str, *, only_data: bool = False) -> Encoded | Link | None
         body = text[head.end :]
         if head.is_base64:
             data = _base64_or_none(body)
-            return Encoded(data, head.mime) if data else None
+            return EncodedBytes(data, head.mime) if data else None
         plain = unquote_to_bytes(body)
         if not known_mime(plain):
             # some servers omit ";base64" before base64
             data = _base64_or_none(body)
             if data and known_mime(data):
-                return Encoded(data, head.mime)
-        return Encoded(plain, head.mime) if plain else None
+                return EncodedBytes(data, head.mime)
+        return EncodedBytes(plain, head.mime) if plain else None
     data = _base64_or_none(text)
     if data and known_mime(data):
-        return Encoded(data)
+        return EncodedBytes(data)
     address = text.strip()
     is_path = address.startswith(_RELATIVE) and len(address) < _LONGEST_PATH
     if _ADDRESS.match(address) or is_path:
         return Link(address)
-    return Encoded(data) if data and only_data else None
+    return EncodedBytes(data) if data and only_data else None
 
 
 def known_mime(data: bytes) -> str:
@@ -92,7 +92,7 @@ def encoded_amount(text: str) -> Amount:
     """
     if _whole_head(text) is not None:
         encoded = read_encoded(text)
-        if isinstance(encoded, Encoded):
+        if isinstance(encoded, EncodedBytes):
             return Amount(len(encoded.data), len(text))
     count = letters = 0
     for run in _RUN.findall(text.replace("\n", "")):

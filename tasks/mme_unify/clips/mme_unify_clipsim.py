@@ -11,7 +11,7 @@ from mmeval.media import Media
 from mmeval.metric import metric
 from mmeval.metrics.image.networks.clip import (
     CLIP_L14,
-    Shown,
+    PictureToEmbed,
     clip_needs,
     cosines,
     embedder,
@@ -73,10 +73,14 @@ def mme_unify_clipsim(
         pictures = []
         if vectors:
             # The file has the vectors of all frames in one entry, that of the clip.
-            pictures.append(Shown(clip, (), lambda: pixels_of(key_frames(clip)[0])))
+            pictures.append(
+                PictureToEmbed(clip, (), lambda: pixels_of(key_frames(clip)[0]))
+            )
         else:
             for number, frame in enumerate(key_frames(clip)):
-                pictures.append(Shown(clip, ("key", number), partial(pixels_of, frame)))
+                pictures.append(
+                    PictureToEmbed(clip, ("key", number), partial(pixels_of, frame))
+                )
         embed = embedder(model, vectors)
         words = embed.texts([shortened(trial.sample.metadata[text_key])])[0]
         similarities = []

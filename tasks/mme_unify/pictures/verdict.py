@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from mmeval.errors import ContentError, CorruptMediaError
 from mmeval.media import Media, Part
-from mmeval.metrics.image.networks.clip import CLIP, Embedder, Shown, cosines
+from mmeval.metrics.image.networks.clip import CLIP, Embedder, PictureToEmbed, cosines
 from mmeval.records import Sample
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ def embedded_together(
     embed: Embedder, groups: Sequence[Sequence[Media]]
 ) -> list[list[VectorOrError]]:
     """Computes the embeddings of several groups of pictures together."""
-    shown: list[Shown] = []
+    shown: list[PictureToEmbed] = []
     for group in groups:
-        shown += map(Shown.of, group)
+        shown += map(PictureToEmbed.of, group)
     embeddings = iter(embed.pictures(shown))
     return [list(islice(embeddings, len(group))) for group in groups]
 

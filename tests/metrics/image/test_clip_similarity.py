@@ -11,7 +11,7 @@ from mmeval.metrics.image.clip_similarity import (
     clip_image_similarity,
     clip_text_similarity,
 )
-from mmeval.metrics.image.networks.clip import CLIP, Shown, cosines, embedder
+from mmeval.metrics.image.networks.clip import CLIP, PictureToEmbed, cosines, embedder
 from mmeval.metrics.image.smaller import at_smaller_size
 from mmeval.records import Sample, Score, Trial, user
 from tests.support.models import tiny
@@ -31,7 +31,7 @@ def asked(text: str, *answer: Any, **labels: Any) -> Trial:
 
 
 def vector(pixels: Any) -> Any:
-    return embedder(model()).pictures([Shown.of(medium(pixels))])[0]
+    return embedder(model()).pictures([PictureToEmbed.of(medium(pixels))])[0]
 
 
 def scored(metric: Metric, trial: Trial, **switches: Any) -> Score:

@@ -204,7 +204,7 @@ def test_copies_that_other_processes_cannot_make_are_refused(
     with pytest.raises(UsageError) as caught:
         run_toy(tmp_path, task(), model=BackendSpec("toy_parallel", instance=made))
     assert caught.value.name == "model"
-    mine = plugins._Registered("mmeval.model_backends", "mine", ToyParallel)
+    mine = plugins._RegisteredPlugin("mmeval.model_backends", "mine", ToyParallel)
     monkeypatch.setitem(plugins._of_script["mmeval.model_backends"], "mine", mine)
     with pytest.raises(UsageError) as caught:
         run_toy(

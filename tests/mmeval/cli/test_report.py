@@ -4,7 +4,7 @@ import pytest
 
 from mmeval.__main__ import main
 from mmeval.findings.finding import Finding
-from mmeval.findings.render import Place, markdown_lines
+from mmeval.findings.render import RemedyTarget, markdown_lines
 from mmeval.report.charts.chosen import MOST_BARS
 from mmeval.report.page.writer import MOST_CHARTS
 from tests.support.cli import restored_log
@@ -51,7 +51,7 @@ def test_findings_stand_below_the_markdown_table_with_commands_of_the_run(
     other = write_run(Path("other"), [], results=results)
     assert mmeval(sliced(Path("run"), ""), other, "--format", "markdown") == 0
     table, below = capsys.readouterr().out.split("\n\n", 1)
-    place = Place(run=str(other))
+    place = RemedyTarget(run=str(other))
     assert below.splitlines()[2:] == markdown_lines([lost], place)
     assert table.startswith("|")
 

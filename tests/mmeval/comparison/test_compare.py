@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from mmeval.comparison.changes import Change
 from mmeval.comparison.compare import Comparison, compare
-from mmeval.comparison.number import Number
+from mmeval.comparison.number import ComparedNumber
 from mmeval.comparison.text import comparison_text
 from mmeval.errors import MissingDataError, UsageError
 from tests.support.stored_runs import Json, Told, rewritten, text, write_run
@@ -73,14 +73,14 @@ def two(
     return run(folder / "a", a, **ours), run(folder / "b", b, **ours)
 
 
-def one(found: Comparison) -> Number:
+def one(found: Comparison) -> ComparedNumber:
     (number,) = found.numbers
     return number
 
 
 def compared(
     folder: Path, a: Sequence[Told], b: Sequence[Told], **options: Any
-) -> Number:
+) -> ComparedNumber:
     return one(compare(*two(folder, a, b), **options))
 
 

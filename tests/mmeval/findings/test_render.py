@@ -4,7 +4,7 @@ import subprocess
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.render import (
     MOST,
-    Place,
+    RemedyTarget,
     markdown_lines,
     page_rows,
     terminal_lines,
@@ -19,7 +19,7 @@ UNSCORED = [
 
 
 def test_a_line_has_kind_subject_count_and_cause_and_below_it_the_remedy() -> None:
-    assert terminal_lines(UNSCORED, Place(tasks="a b")) == [
+    assert terminal_lines(UNSCORED, RemedyTarget(tasks="a b")) == [
         "unscored  clip_score in 2 tasks  8 of 54  openai/clip is not here",
         "          mmeval prepare a b --weights",
     ]
@@ -92,7 +92,7 @@ def test_a_single_one_that_is_left_is_shown_and_not_counted() -> None:
 
 
 def test_markdown_is_a_list_with_remedies_as_code() -> None:
-    assert markdown_lines(UNSCORED, Place(tasks="a b")) == [
+    assert markdown_lines(UNSCORED, RemedyTarget(tasks="a b")) == [
         "- **unscored** clip_score in 2 tasks, 8 of 54, openai/clip is not here",
         "",
         "  ```",
@@ -108,7 +108,7 @@ def test_what_data_write_is_no_markup_in_markdown() -> None:
 
 
 def test_a_template_gets_the_same_words() -> None:
-    assert page_rows(UNSCORED, Place(tasks="a b")) == [
+    assert page_rows(UNSCORED, RemedyTarget(tasks="a b")) == [
         {
             "label": "unscored",
             "text": "clip_score in 2 tasks  8 of 54  openai/clip is not here",
@@ -119,7 +119,7 @@ def test_a_template_gets_the_same_words() -> None:
 
 def test_words_of_the_user_in_a_remedy_stay_as_they_are() -> None:
     finding = Finding("failed", remedy="mmeval --tasks TASK --run_id RUN-1")
-    lines = terminal_lines([finding], Place(tasks="a", run="runs/a"))
+    lines = terminal_lines([finding], RemedyTarget(tasks="a", run="runs/a"))
     assert lines[-1].strip() == finding.remedy
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mmeval.findings.finding import Finding, Subject
-from mmeval.findings.render import Place, terminal_lines
+from mmeval.findings.render import RemedyTarget, terminal_lines
 from mmeval.records.score import Key, Result
 from mmeval.report.baseline import BaselineColumn
 from mmeval.report.results_file import results_document
@@ -170,7 +170,7 @@ def test_findings_about_the_numbers_stand_below_them_with_commands_of_the_run() 
     part = Finding("subset", Subject("a"), 3, 10, "by --limit", remedy, "note")
     lost = Finding("failed", Subject("a"), 1, 10, "no answer", severity="error")
     lines = shown(result("a"), tasks=(A,), findings=(part, lost))
-    assert lines[3:] == terminal_lines([part], Place(run="runs/m"))
+    assert lines[3:] == terminal_lines([part], RemedyTarget(run="runs/m"))
 
 
 def test_a_baseline_is_a_column_with_a_verdict_beyond_chance() -> None:

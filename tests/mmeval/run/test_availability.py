@@ -6,7 +6,7 @@ import pytest
 
 from mmeval.dataset.contract import Dataset
 from mmeval.errors import MissingDataError, MissingError, NotFetchedError, UsageError
-from mmeval.findings.render import Place
+from mmeval.findings.render import RemedyTarget
 from mmeval.metric.bound import missing_role
 from mmeval.records.sample import Sample, user
 from mmeval.results.numbers import NO_DATA
@@ -91,7 +91,9 @@ def test_the_remedy_for_a_group_without_data_is_the_command_for_all_of_it() -> N
 
     tasks = [replace(task(name, 1), dataset=absent) for name in GROUP.members]
     with pytest.raises(MissingDataError) as caught:
-        with_data(Selection(tuple(tasks), (GROUP,)), strict=False, place=Place("g"))
+        with_data(
+            Selection(tuple(tasks), (GROUP,)), strict=False, place=RemedyTarget("g")
+        )
     _, finding, remedy = str(caught.value).splitlines()
     assert "me/absent in 3 tasks" in finding
     assert remedy.strip() == "mmeval prepare g"
@@ -176,7 +178,7 @@ def test_what_metrics_of_all_tasks_lack_is_found_with_the_task() -> None:
 def test_one_record_of_the_log_warns_of_all_that_is_missing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    report_unavailable(TWO, strict=False, place=Place("a b"))
+    report_unavailable(TWO, strict=False, place=RemedyTarget("a b"))
     (record,) = caplog.records
     assert record.levelname == "WARNING"
     assert record.getMessage().splitlines()[1:] == [
@@ -189,7 +191,7 @@ def test_one_record_of_the_log_warns_of_all_that_is_missing(
 
 def test_strict_makes_what_is_missing_an_error() -> None:
     with pytest.raises(MissingError, match="painter"):
-        report_unavailable(TWO, strict=True, place=Place())
+        report_unavailable(TWO, strict=True, place=RemedyTarget())
 
 
 def test_a_piece_that_the_user_has_skipped_is_not_an_error_when_strict(
@@ -198,5 +200,5 @@ def test_a_piece_that_the_user_has_skipped_is_not_an_error_when_strict(
     toy = task("a")
     partial = replace(toy.metrics[0], without={"x": skipped_piece("x", "exact_match")})
     selection = Selection((replace(toy, metrics=(partial,)),))
-    report_unavailable(selection, strict=True, place=Place("a", "runs/m"))
+    report_unavailable(selection, strict=True, place=RemedyTarget("a", "runs/m"))
     assert "mmeval score runs/m --metrics exact_match" in caplog.text

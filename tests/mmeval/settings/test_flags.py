@@ -10,11 +10,11 @@ from typing import Any
 from mmeval.cli.run import read_settings
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.settings.flags import FLAGS, HARMLESS, REFUSED
-from mmeval.settings.plan import Invocation, make_plan
+from mmeval.settings.plan import RunPlan, make_plan
 from mmeval.task.task import TaskOverrides
 
 
-def plan_of(flags: dict[str, Any], environ: dict[str, str]) -> Invocation:
+def plan_of(flags: dict[str, Any], environ: dict[str, str]) -> RunPlan:
     return make_plan(read_settings({"model": "reference", **flags}, environ))
 
 

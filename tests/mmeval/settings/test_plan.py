@@ -2,10 +2,10 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.cli.run import read_settings
-from mmeval.settings.plan import Invocation, as_config, make_plan
+from mmeval.settings.plan import RunPlan, as_config, make_plan
 
 
-def plan(**flags: Any) -> Invocation:
+def plan(**flags: Any) -> RunPlan:
     return make_plan(read_settings({"model": "reference", **flags}, {}))
 
 

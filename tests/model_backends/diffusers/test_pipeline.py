@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.model_backends.diffusers.networks import networks
 from mmeval.model_backends.diffusers.pipeline import Pipeline, Prompt, saved_dtype
-from mmeval.model_backends.diffusers.settings import Settings
+from mmeval.model_backends.diffusers.settings import DiffusersSettings
 from tests.support.models import tiny_model
 
 CLASS = "StableDiffusionPipeline"
@@ -22,7 +22,7 @@ CLASS = "StableDiffusionPipeline"
 
 def loaded(folder: Path, **settings: Any) -> Pipeline:
     return Pipeline(
-        folder, Settings(str(folder), **settings), CLASS, has_own_code=False
+        folder, DiffusersSettings(str(folder), **settings), CLASS, has_own_code=False
     )
 
 
@@ -101,7 +101,7 @@ def test_arguments_and_classes_that_are_not_known_end_the_loading(
         with pytest.raises(UsageError, match=rf" {name}\. "):
             Pipeline(
                 tiny_model("sd"),
-                Settings(str(tiny_model("sd"))),
+                DiffusersSettings(str(tiny_model("sd"))),
                 name,
                 has_own_code=False,
             )
@@ -221,6 +221,9 @@ def test_code_of_a_pipeline_runs_where_that_is_allowed(
         f"from diffusers import {CLASS}\n\n\nclass Mine({CLASS}):\n    pass\n"
     )
     made = Pipeline(
-        folder, Settings(str(folder), trust_remote_code=True), "Mine", has_own_code=True
+        folder,
+        DiffusersSettings(str(folder), trust_remote_code=True),
+        "Mine",
+        has_own_code=True,
     )
     assert type(made._pipe).__name__ == "Mine"

@@ -13,7 +13,7 @@ from mmeval.model_backends.hf.capabilities import (
     overridden,
     read_kinds,
 )
-from mmeval.model_backends.hf.settings import Settings
+from mmeval.model_backends.hf.settings import HFSettings
 from tests.support.models import files_of
 
 OWN = Capabilities.of(["text", "image"], ["text"], "single")
@@ -74,17 +74,17 @@ def test_a_class_may_declare_a_name_several_or_none_and_is_doubted_where_these_a
 def test_the_user_has_the_last_word_on_inputs_and_may_want_fewer_outputs_and_no_others() -> (
     None
 ):
-    assert {*overridden(OWN, Settings(inputs="text+audio")).inputs} == {
+    assert {*overridden(OWN, HFSettings(inputs="text+audio")).inputs} == {
         "text",
         "code",
         "audio",
     }
-    assert overridden(OWN, Settings()) is OWN
+    assert overridden(OWN, HFSettings()) is OWN
     both = Capabilities.of(["text"], ["text", "image"])
-    assert {*overridden(both, Settings(outputs="image")).outputs} == {"image"}
+    assert {*overridden(both, HFSettings(outputs="image")).outputs} == {"image"}
     with pytest.raises(UsageError, match="never audio"):
-        overridden(OWN, Settings(outputs="text+audio"))
-    for settings in (Settings(inputs="text+imgae"), Settings(outputs="text+imgae")):
+        overridden(OWN, HFSettings(outputs="text+audio"))
+    for settings in (HFSettings(inputs="text+imgae"), HFSettings(outputs="text+imgae")):
         with pytest.raises(UnknownNameError) as caught:
             overridden(OWN, settings)
         assert caught.value.name == "imgae"

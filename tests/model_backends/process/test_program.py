@@ -18,7 +18,7 @@ from mmeval.errors import EXIT_MISSING, EXIT_UNEXPECTED, EXIT_USAGE, MmevalError
 from mmeval.model_backends.process import ProcessBackend, program
 from mmeval.model_backends.process.messages import MAX_BATCH
 from mmeval.records import Response
-from mmeval.system.leash import Leash
+from mmeval.system.child_program import ChildProgram
 from tests.support.backend_runs import bad_worker, noted
 from tests.support.cli import DEADLINE, gone
 from tests.support.toy import request
@@ -260,14 +260,14 @@ def test_a_worker_that_does_not_end_is_ended(
     notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ends: list[tuple[float, int]] = []
-    end = Leash.end
+    end = ChildProgram.end
 
-    def noted_end(leash: Leash, seconds: float) -> int:
+    def noted_end(leash: ChildProgram, seconds: float) -> int:
         status = end(leash, seconds)
         ends.append((seconds, status))
         return status
 
-    monkeypatch.setattr(Leash, "end", noted_end)
+    monkeypatch.setattr(ChildProgram, "end", noted_end)
     monkeypatch.setattr("mmeval.model_backends.process.program.END_SECONDS", 0.5)
     assert Asked(bad_worker("ignores end", notes, copies=0)).right() == [*range(8)]
     assert ends == [(0.5, -signal.SIGKILL)]

@@ -12,7 +12,7 @@ MAY = {
     "mmeval/media/decode/apart.py": "starts a process of ours that decodes",
     "mmeval/environment/devices.py": "asks torch for its devices in another process",
     "mmeval/report/results_file.py": "asks git for the commit",
-    "mmeval/system/leash.py": "starts the program that the user names for a model",
+    "mmeval/system/child_program.py": "starts the program that the user names for a model",
     "model_backends/sandbox/bubblewrap.py": "starts the sandbox",
     "model_backends/sandbox/front.py": "becomes the program, inside the sandbox",
     "model_backends/sandbox/interpreter.py": "asks an interpreter where it is",

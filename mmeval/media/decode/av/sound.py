@@ -83,7 +83,7 @@ def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
 
     blocks = _blocks(media, limits, whole=True)
     clock = Clock(media, limits)
-    joined = _Joined()
+    joined = _GrowingSamples()
     rate = 0
     with decoding(media, "sound"), quiet():
         for block in blocks:
@@ -177,7 +177,7 @@ def _blocks(
     raise not_read(media, ["audio", "video"], "which is not decoded as sound")
 
 
-class _Joined:
+class _GrowingSamples:
     """Samples that grow in place, because joining blocks would need twice the
     memory."""
 

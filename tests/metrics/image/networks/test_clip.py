@@ -14,7 +14,7 @@ from mmeval.errors import ContentError, UsageError
 from mmeval.media.media import Media
 from mmeval.metrics.image.networks import clip as module
 from mmeval.metrics.image.networks import vector_memory
-from mmeval.metrics.image.networks.clip import CLIP, Shown, cosines, embedder
+from mmeval.metrics.image.networks.clip import CLIP, PictureToEmbed, cosines, embedder
 from tests.support.models import tiny, tiny_model
 from tests.support.pictures import DAMAGED, even, medium, noise
 
@@ -32,9 +32,10 @@ def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_memory, "_KEPT", type(vector_memory._KEPT)())
 
 
-def shown(*pictures: Any) -> list[Shown]:
+def shown(*pictures: Any) -> list[PictureToEmbed]:
     return [
-        Shown.of(one if isinstance(one, Media) else medium(one)) for one in pictures
+        PictureToEmbed.of(one if isinstance(one, Media) else medium(one))
+        for one in pictures
     ]
 
 

@@ -3,7 +3,7 @@ import pytest
 from mmeval.errors import MissingExtraError
 from mmeval.installation import install_command
 from mmeval.media.decode import check
-from mmeval.media.decode.check import MediaLook, medium_problem
+from mmeval.media.decode.check import MediaCheck, medium_problem
 from mmeval.media.media import Media
 from mmeval.media.parts import Part, PartKind
 from tests.support import tiny_media as tiny
@@ -13,12 +13,12 @@ from tests.support.unread_media import UNREAD
 def test_a_medium_that_is_cut_short_has_a_fault_and_when_the_seconds_are_over_the_rest_is_counted() -> (
     None
 ):
-    look = MediaLook()
+    look = MediaCheck()
     complete = (tiny.picture(), tiny.wav(), tiny.pdf(), b"words")
     assert [look.fault(Media.from_bytes(data)) for data in complete] == [""] * 4
     assert "cut short" in look.fault(Media.from_bytes(tiny.wav()[:-10], "cut.wav"))
     assert (look.looked_at, look.passed_over, [*look.findings()]) == (5, 0, [])
-    look = MediaLook(seconds=1e-9)
+    look = MediaCheck(seconds=1e-9)
     media = [
         Media.from_bytes(tiny.picture()),
         Media.from_bytes(b"\x89PNG\r\n\x1a\n broken"),
@@ -30,7 +30,7 @@ def test_a_medium_that_is_cut_short_has_a_fault_and_when_the_seconds_are_over_th
 
 
 def test_a_medium_that_is_not_read_here_is_noted_without_being_a_fault() -> None:
-    look = MediaLook()
+    look = MediaCheck()
     names = ("heic", "amr", "pdf with a password")
     assert [look.fault(UNREAD[name].media) for name in names] == [""] * 3
     (warning,) = look.findings()
@@ -60,7 +60,7 @@ def test_a_package_that_is_not_installed_is_named_once(
         raise MissingExtraError("av", "video")
 
     monkeypatch.setattr(check, "_DECODERS", {"image": absent, "audio": absent})
-    look = MediaLook()
+    look = MediaCheck()
     assert [
         look.fault(Media.from_bytes(data)) for data in (tiny.picture(), tiny.wav())
     ] == ["", ""]

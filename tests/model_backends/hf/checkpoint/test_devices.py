@@ -12,7 +12,7 @@ from mmeval.model_backends.hf.checkpoint.devices import (
     placed_copies,
     release_memory,
 )
-from mmeval.model_backends.hf.settings import Settings
+from mmeval.model_backends.hf.settings import HFSettings
 from tests.support.models import tiny_model
 
 
@@ -28,9 +28,9 @@ def test_each_copy_has_its_device(
     device: str, usual: str, placed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(devices, "_usual_device", lambda: usual)
-    assert placed_copies(Settings(device=device), 1) == ()
+    assert placed_copies(HFSettings(device=device), 1) == ()
     assert [
-        dict(copy) for copy in placed_copies(Settings(device=device), 2, "0123abc")
+        dict(copy) for copy in placed_copies(HFSettings(device=device), 2, "0123abc")
     ] == [
         {"device": one, "data_parallel_size": 1, "revision": "0123abc"}
         for one in placed
@@ -52,7 +52,7 @@ def test_too_few_devices(
 ) -> None:
     monkeypatch.setattr(devices, "_usual_device", lambda: usual)
     with pytest.raises(UsageError, match=word):
-        placed_copies(Settings(**given), 2)
+        placed_copies(HFSettings(**given), 2)
 
 
 def test_a_device_that_is_not_there_is_refused_before_anything_is_loaded(

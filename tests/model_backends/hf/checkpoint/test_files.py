@@ -15,7 +15,7 @@ from mmeval.model_backends.hf.checkpoint.files import (
     find_model,
     unneeded,
 )
-from mmeval.model_backends.hf.settings import Settings
+from mmeval.model_backends.hf.settings import HFSettings
 
 COMMIT = "c" * 40
 
@@ -134,7 +134,7 @@ def test_a_name_that_the_hub_lacks_is_no_folder_and_there_is_an_offline_way(
     with pytest.raises(MissingDataError, match=r"such model\. .*either"):
         find_files("me/toy", "main")
     with pytest.raises(MissingDataError, match=r"=FOLDER.*pretrained=tiny"):
-        find_model(Settings())
+        find_model(HFSettings())
 
 
 TWICE = [

@@ -3,7 +3,7 @@ import base64
 import pytest
 
 from mmeval.model_backends.wire.replies.encoded import (
-    Encoded,
+    EncodedBytes,
     Link,
     encoded_amount,
     read_encoded,
@@ -37,7 +37,7 @@ HABITS = {
 )
 def test_bytes_are_read_in_every_habit_of_base64(text: str) -> None:
     encoded = read_encoded(text)
-    assert isinstance(encoded, Encoded)
+    assert isinstance(encoded, EncodedBytes)
     assert encoded.data == PNG
 
 
@@ -45,7 +45,7 @@ def test_bytes_are_read_in_every_habit_of_base64(text: str) -> None:
 def test_lines_and_letters_of_addresses_are_read(encode: object) -> None:
     data = bytes(range(256)) * 3
     text = encode(data).decode()  # type: ignore[operator]
-    assert read_encoded(text, only_data=True) == Encoded(data)
+    assert read_encoded(text, only_data=True) == EncodedBytes(data)
 
 
 @pytest.mark.parametrize(
@@ -65,14 +65,14 @@ def test_what_is_neither_bytes_nor_an_address_is_nothing(text: str) -> None:
 
 
 def test_a_drawing_in_an_address_is_read() -> None:
-    assert read_encoded("data:image/svg+xml,%3Csvg/%3E") == Encoded(
+    assert read_encoded("data:image/svg+xml,%3Csvg/%3E") == EncodedBytes(
         b"<svg/>", "image/svg+xml"
     )
 
 
 def test_the_type_with_its_parameters_is_kept() -> None:
     encoded = read_encoded("data:audio/L16;rate=16000;base64,AAAA")
-    assert encoded == Encoded(b"\0\0\0", "audio/L16;rate=16000")
+    assert encoded == EncodedBytes(b"\0\0\0", "audio/L16;rate=16000")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from mmeval.media import Interleaved, Media, media_part
 from mmeval.metric import bind
 from mmeval.metrics.image.networks.clip import CLIP as MARK
-from mmeval.metrics.image.networks.clip import Shown, cosines, embedder
+from mmeval.metrics.image.networks.clip import PictureToEmbed, cosines, embedder
 from mmeval.records import Sample, Score, Trial
 from mmeval.tasks.mme_unify.clips.frames import key_frames, pixels_of
 from mmeval.tasks.mme_unify.clips.mme_unify_clipsim import mme_unify_clipsim
@@ -46,7 +46,7 @@ def test_it_is_the_mean_cosine_of_the_key_frames_and_the_text(
 ) -> None:
     embed = embedder(model)
     frames = embed.pictures(
-        [Shown.of(medium(pixels_of(one))) for one in key_frames(CLIP)]
+        [PictureToEmbed.of(medium(pixels_of(one))) for one in key_frames(CLIP)]
     )
     expected = cosines(embed.texts(["a door"])[0], frames)  # type: ignore[arg-type]
     score = scored(asked(CLIP))

@@ -9,7 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.system.leash import Leash, _HidingPipe, _passed_on, empty_folder
+from mmeval.system.child_program import (
+    ChildProgram,
+    _HidingPipe,
+    _passed_on,
+    empty_folder,
+)
 from tests.support.cli import gone, wait_for
 
 FAMILY = "sleep 1000 & own=$!; (setsid sleep 1000 & echo $$ $own $!); wait"
@@ -17,31 +22,31 @@ FAMILY = "sleep 1000 & own=$!; (setsid sleep 1000 & echo $$ $own $!); wait"
 HOLDER = f"""
 import os, sys
 from pathlib import Path
-from mmeval.system.leash import Leash
+from mmeval.system.child_program import ChildProgram
 
-leash = Leash(["sh", "-c", {FAMILY!r}], errors=2, env=os.environ, scratch=Path(sys.argv[1]))
-print(leash.stdout.readline().decode(), end="", flush=True)
+child = ChildProgram(["sh", "-c", {FAMILY!r}], errors=2, env=os.environ, scratch=Path(sys.argv[1]))
+print(child.stdout.readline().decode(), end="", flush=True)
 sys.stdin.read()
 """
 
 
-def held(command: str) -> Leash:
-    return Leash(["sh", "-c", command], errors=2, env=os.environ)
+def held(command: str) -> ChildProgram:
+    return ChildProgram(["sh", "-c", command], errors=2, env=os.environ)
 
 
 def test_a_program_is_spoken_with_and_ends_with_its_status(tmp_path: Path) -> None:
-    leash = Leash(
+    child = ChildProgram(
         ["sh", "-c", "pwd; cat; exit $CODE"],
         errors=2,
         cwd=tmp_path,
         env={**os.environ, "CODE": "3"},
     )
-    leash.stdin.write(b"hello\n")
-    assert [leash.stdout.readline() for _ in range(2)] == [
+    child.stdin.write(b"hello\n")
+    assert [child.stdout.readline() for _ in range(2)] == [
         os.fsencode(tmp_path.resolve()) + b"\n",
         b"hello\n",
     ]
-    assert (leash.has_ended, leash.end(10), leash.has_ended, leash.end(10)) == (
+    assert (child.has_ended, child.end(10), child.has_ended, child.end(10)) == (
         False,
         3,
         True,
@@ -50,9 +55,9 @@ def test_a_program_is_spoken_with_and_ends_with_its_status(tmp_path: Path) -> No
 
 
 def test_a_program_that_does_not_end_is_killed_with_its_children() -> None:
-    leash = held(FAMILY)
-    family = {int(word) for word in leash.stdout.readline().split()}
-    assert (leash.end(0.1), gone(family)) == (-signal.SIGKILL, True)
+    child = held(FAMILY)
+    family = {int(word) for word in child.stdout.readline().split()}
+    assert (child.end(0.1), gone(family)) == (-signal.SIGKILL, True)
 
 
 def test_the_keeper_imports_little() -> None:
@@ -63,7 +68,7 @@ def test_the_keeper_imports_little() -> None:
             exec(file.read(), {"__name__": "keeper"})
         print(*sys.modules)
     """
-    words = [sys.executable, "-I", "-S", "-c", script, inspect.getfile(Leash)]
+    words = [sys.executable, "-I", "-S", "-c", script, inspect.getfile(ChildProgram)]
     modules = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     slow = {"json", "pathlib", "re", "shutil", "socket", "typing"}
     assert slow.isdisjoint(modules.split())
@@ -71,40 +76,40 @@ def test_the_keeper_imports_little() -> None:
 
 @pytest.mark.parametrize("session", ["", "setsid "])
 def test_the_children_that_a_program_leaves_behind_are_ended(session: str) -> None:
-    leash = held(f"({session}sleep 1000 & echo $!); exit 4")
-    child = int(leash.stdout.readline())
-    assert (leash.end(10), gone({child})) == (4, True)
+    child = held(f"({session}sleep 1000 & echo $!); exit 4")
+    child = int(child.stdout.readline())
+    assert (child.end(10), gone({child})) == (4, True)
 
 
 def test_a_program_has_no_child_that_it_does_not_know() -> None:
-    leash = Leash(
+    child = ChildProgram(
         [sys.executable, "-c", "import os; os.waitpid(-1, 0)"],
         errors=subprocess.DEVNULL,
         env=os.environ,
     )
-    assert leash.end(10) == 1  # there is none to wait for
+    assert child.end(10) == 1  # there is none to wait for
 
 
 def test_a_program_ends_with_its_keeper() -> None:
-    leash = held("echo $$; exec sleep 1000")
-    program = int(leash.stdout.readline())
-    leash._process.kill()
-    assert (gone({program}), leash.kill()) == (True, -signal.SIGKILL)
+    child = held("echo $$; exec sleep 1000")
+    program = int(child.stdout.readline())
+    child._process.kill()
+    assert (gone({program}), child.kill()) == (True, -signal.SIGKILL)
 
 
 def test_the_children_of_a_program_whose_keeper_is_killed_are_ended() -> None:
-    leash = held(FAMILY)
-    program, child, escaped = map(int, leash.stdout.readline().split())
-    leash._process.kill()
-    status = leash.kill()
+    child = held(FAMILY)
+    program, child, escaped = map(int, child.stdout.readline().split())
+    child._process.kill()
+    status = child.kill()
     os.kill(escaped, signal.SIGKILL)  # it has left the group, so nothing finds it
     assert (gone({program, child}), status) == (True, -signal.SIGKILL)
 
 
 def test_a_signal_that_a_program_sends_to_its_group_does_not_end_the_keeper() -> None:
-    leash = held(f"{FAMILY.replace('wait', 'kill -TERM 0')}; wait")
-    family = {int(word) for word in leash.stdout.readline().split()}
-    assert (leash.end(60), gone(family)) == (-signal.SIGTERM, True)
+    child = held(f"{FAMILY.replace('wait', 'kill -TERM 0')}; wait")
+    family = {int(word) for word in child.stdout.readline().split()}
+    assert (child.end(60), gone(family)) == (-signal.SIGTERM, True)
 
 
 @pytest.mark.parametrize("number", [signal.SIGPIPE, signal.SIGXFSZ])
@@ -113,9 +118,9 @@ def test_a_signal_that_python_ignores_ends_the_program(number: signal.Signals) -
 
 
 def test_a_signal_reaches_the_program() -> None:
-    leash = held("trap 'exit 5' TERM; echo ready; sleep 1000 & wait")
-    leash.stdout.readline()
-    assert leash.end(60, signal.SIGTERM) == 5
+    child = held("trap 'exit 5' TERM; echo ready; sleep 1000 & wait")
+    child.stdout.readline()
+    assert child.end(60, signal.SIGTERM) == 5
 
 
 @pytest.mark.parametrize("refusal", [ProcessLookupError, PermissionError])
@@ -148,7 +153,7 @@ def test_a_hidden_text_that_arrives_in_pieces_is_hidden(
 def test_hidden_texts_do_not_reach_the_error_stream() -> None:
     words = "printf 'key sk-12345678, sk-' >&2"
     with tempfile.TemporaryFile() as errors:
-        Leash(
+        ChildProgram(
             ["sh", "-c", words], errors=errors, env=os.environ, hidden=["sk-12345678"]
         ).end(60)
         assert os.pread(errors.fileno(), 100, 0) == b"key ***, sk-"
@@ -162,7 +167,7 @@ def test_of_a_scratch_folder_that_a_link_has_replaced_nothing_else_is_removed(
         folder.mkdir()
         (folder / "file").touch()
     words = f"mv {scratch} {tmp_path}/moved && ln -s {precious} {scratch}"
-    Leash(["sh", "-c", words], errors=2, env=os.environ, scratch=scratch).end(60)
+    ChildProgram(["sh", "-c", words], errors=2, env=os.environ, scratch=scratch).end(60)
     assert (precious / "file").exists()
     assert not (tmp_path / "moved" / "file").exists()
 
@@ -184,7 +189,10 @@ def test_what_is_nested_or_a_link_in_an_emptied_folder_is_removed_alone(
 
 def test_what_cannot_be_started_says_so_on_its_error_stream() -> None:
     with tempfile.TemporaryFile() as errors:
-        assert Leash(["no-such-program"], errors=errors, env=os.environ).end(10) == 127
+        assert (
+            ChildProgram(["no-such-program"], errors=errors, env=os.environ).end(10)
+            == 127
+        )
         assert (
             os.pread(errors.fileno(), 100, 0)
             == b"no-such-program: No such file or directory\n"
@@ -210,7 +218,7 @@ def test_a_program_and_its_children_end_with_the_process_that_holds_them(
 
 
 def test_a_program_that_another_thread_has_waited_for_has_ended() -> None:
-    leash = held("exit 3")
-    os.waitpid(leash._process.pid, 0)
-    assert leash.has_ended
-    leash.kill()
+    child = held("exit 3")
+    os.waitpid(child._process.pid, 0)
+    assert child.has_ended
+    child.kill()

@@ -58,7 +58,7 @@ _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHUNK = 1 << 16
 
 
-class Leash:
+class ChildProgram:
     """A running program with pipes to its standard input and output.
 
     Ctrl-C does not reach it. ``errors`` is the file of its error stream, in which the
