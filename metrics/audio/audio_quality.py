@@ -27,7 +27,7 @@ from mmeval.metrics.quality.items import (
     quality_of_media,
 )
 from mmeval.records import Score, Trial
-from mmeval.system import Checked
+from mmeval.system import Condition
 
 WIDEST_MARGIN = 1000.0
 """The widest margin for the separation of music. A wider margin leaves no harmonic or
@@ -75,9 +75,9 @@ def audio_quality(
     trial: Trial,
     *,
     combination: Combination = "released",
-    hpss_margin: Annotated[float | None, Checked(_margin_fault)] = 3.0,
+    hpss_margin: Annotated[float | None, Condition(_margin_fault)] = 3.0,
     apply_b_per: bool = True,
-    final_power: Annotated[float | None, Checked(_power_fault)] = None,
+    final_power: Annotated[float | None, Condition(_power_fault)] = None,
     rounding: Rounding = "none",
     unreadable: Unreadable = "zero",
 ) -> Score:

@@ -12,7 +12,7 @@ from mmeval.metrics.image.pictures import the_only
 from mmeval.metrics.image.ssim import SMALLEST, ssim_of
 from mmeval.metrics.produced import wrong
 from mmeval.records import Sample, Score, Trial
-from mmeval.system import Checked
+from mmeval.system import Condition
 
 if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 _SOURCE = "MMMG, Region Fill and Border Fill; official: image evaluators 6c7142e8"
 
 
-def _shares_fault(count: int) -> Checked:
+def _shares_fault(count: int) -> Condition:
     def fault(values: Any) -> str:
         is_rising = len(values) == count and sorted(values) == list(values)
         if is_rising and all(0 < value < 1 for value in values):
             return ""
         return f"{count} rising shares between 0 and 1"
 
-    return Checked(fault)
+    return Condition(fault)
 
 
 Share = Annotated[
-    float, Checked(lambda value: "" if 0 < value < 1 else "a share between 0 and 1")
+    float, Condition(lambda value: "" if 0 < value < 1 else "a share between 0 and 1")
 ]
 Two = Annotated[Sequence[float], _shares_fault(2)]
 Three = Annotated[Sequence[float], _shares_fault(3)]
@@ -115,7 +115,7 @@ def border_fill(
     colors: Mapping[str, Color] = COLORS,
     border: Annotated[
         float,
-        Checked(lambda value: "" if 0 < value < 0.5 else "a share between 0 and 0.5"),
+        Condition(lambda value: "" if 0 < value < 0.5 else "a share between 0 and 0.5"),
     ] = 0.1,
     black_white_distance: float = 38.4,
     hue_low: float = 0.15,

@@ -14,7 +14,7 @@ from mmeval.metrics.image.smaller import at_smaller_size
 from mmeval.metrics.image.ssim import FILTER
 from mmeval.metrics.produced import wrong
 from mmeval.records import Score, Trial
-from mmeval.system import Checked
+from mmeval.system import Condition
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,7 +28,7 @@ Sizes = Literal["reference", "smaller"]
 """The size of both pictures: the reference's, or the smaller height and width."""
 Window = Annotated[
     int,
-    Checked(
+    Condition(
         lambda value: "" if value >= 3 and value % 2 else "an odd number, 3 or more"
     ),
 ]

@@ -10,7 +10,7 @@ from mmeval.metric.judge import Choice, Question, Repeats, ReplyForm, Text, ask_
 from mmeval.metrics.judged.material import NAMES, material
 from mmeval.program import JudgePrompt, Program, PromptValue, Role
 from mmeval.records import Score, Trial
-from mmeval.system import Checked
+from mmeval.system import Condition
 
 
 def _values_fault(values: Mapping[str, Any] | None) -> str:
@@ -30,7 +30,7 @@ def judge_choice(
     options_key: str = "",
     wanted: str = "",
     wanted_key: str = "",
-    values: Annotated[Mapping[str, Any] | None, Checked(_values_fault)] = None,
+    values: Annotated[Mapping[str, Any] | None, Condition(_values_fault)] = None,
     show_input: bool = True,
     show_references: bool = False,
     media: bool = True,

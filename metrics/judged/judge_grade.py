@@ -19,7 +19,7 @@ from mmeval.metric.judge import (
 from mmeval.metrics.judged.material import NAMES, material
 from mmeval.program import JudgePrompt, Program, PromptValue, Role
 from mmeval.records import Score, Trial
-from mmeval.system import Checked
+from mmeval.system import Condition
 
 LEVELS = (
     "does not do what was asked",
@@ -50,7 +50,7 @@ def judge_grade(
     judge: Role,
     *,
     levels: Annotated[
-        Sequence[str] | Mapping[str, str], Checked(_levels_fault)
+        Sequence[str] | Mapping[str, str], Condition(_levels_fault)
     ] = LEVELS,
     criterion: str = "How well does the answer do what was asked?",
     show_input: bool = True,

@@ -8,7 +8,7 @@ from typing import Annotated
 from mmeval.metric import Range, metric
 from mmeval.metrics.structure.overall import combined
 from mmeval.records import Score
-from mmeval.system import Checked, Share
+from mmeval.system import Condition, Share
 
 ETA = 0.7
 """The weight in the paper, which also tests 0.6 and 0.8."""
@@ -24,7 +24,7 @@ def _pair_fault(of: Sequence[str]) -> str:
 def sqcs(
     scores: Mapping[str, Score],
     *,
-    of: Annotated[Sequence[str], Checked(_pair_fault)] = (
+    of: Annotated[Sequence[str], Condition(_pair_fault)] = (
         "semantic_correctness",
         "unim_gq",
     ),

@@ -16,7 +16,7 @@ from mmeval.metric.judge import strict_json
 from mmeval.metrics.produced import media_of
 from mmeval.metrics.structure.part_order import official_text
 from mmeval.records import Sample, Score, Trial
-from mmeval.system import Checked
+from mmeval.system import Condition
 
 Statements = Literal["standard", "official"]
 """How a statement is read: in the published form without its defects, or like the
@@ -37,7 +37,7 @@ def _letters_fault(value: str) -> str:
     return "different lowercase letters"
 
 
-Letters = Annotated[str, Checked(_letters_fault)]
+Letters = Annotated[str, Condition(_letters_fault)]
 
 
 def statement_fault(sample: Sample, switches: Mapping[str, Any]) -> str:

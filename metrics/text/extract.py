@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeAlias
 
 from mmeval.metrics.text.numbers import last_number
-from mmeval.system import Checked, regex_fault
+from mmeval.system import Condition, regex_fault
 
 _BRACES = re.compile(r"(?P<box>\\(?:boxed|fbox)\s*\{)|\\.|[{}]", re.DOTALL)
 _FORMS = (
@@ -37,10 +37,10 @@ def _extract_fault(extract: Any) -> str:
     return regex_fault(extract)
 
 
-Extract: TypeAlias = Annotated[str | Mapping[str, str], Checked(_extract_fault)]
+Extract: TypeAlias = Annotated[str | Mapping[str, str], Condition(_extract_fault)]
 """Where the answer is in a text: ``last_number``, ``boxed``, ``{after: MARK}`` or a
 regular expression. If it is empty, the whole text is the answer."""
-Regexes: TypeAlias = Annotated[Sequence[str], Checked(_regexes_fault)]
+Regexes: TypeAlias = Annotated[Sequence[str], Condition(_regexes_fault)]
 """Regular expressions."""
 
 

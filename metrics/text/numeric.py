@@ -11,10 +11,10 @@ from mmeval.metrics.sides import sides_of
 from mmeval.metrics.text.extract import Extract, extracted
 from mmeval.metrics.text.numbers import last_number
 from mmeval.records import Sample, Score, Trial
-from mmeval.system import Checked
+from mmeval.system import Condition
 
 _Tolerance: TypeAlias = Annotated[
-    float, Checked(lambda value: "" if 0 <= value < float("inf") else "0 or more")
+    float, Condition(lambda value: "" if 0 <= value < float("inf") else "0 or more")
 ]
 
 

@@ -15,6 +15,7 @@ _VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 Probing = Literal["off", "needed", "full"]
 """When a backend is asked what it can do: never, before the first calls that need it,
 or completely."""
+PROBINGS: tuple[Probing, ...] = get_args(Probing)
 
 ReplyFormat = Literal["json_schema", "guided_json", "format", "json_object"]
 """How a server is asked for JSON.

@@ -15,7 +15,7 @@ from typing import Any
 
 from mmeval.aggregate.statistics import FEWEST_DRAWS
 from mmeval.backend.batch_size import BatchSize
-from mmeval.backend.probe import Probing
+from mmeval.backend.probe import PROBINGS, Probing
 from mmeval.broker.cluster.engine import LOCAL, RAY, RayEngine
 from mmeval.errors import MissingDataError, UsageError, did_you_mean
 from mmeval.metric.device import device_fault
@@ -72,9 +72,11 @@ def scalar(text: str) -> Any:
 
 
 def probing(value: Any) -> Probing:
-    """When backends are asked what they can do: a switch, or ``full``."""
-    if isinstance(value, str) and value.strip().lower() == "full":
-        return "full"
+    """Reads when backends are asked what they can do: a switch, or ``full``."""
+    for known in PROBINGS:
+        # a recorded setting has one of these words
+        if str(value).strip().lower() == known:
+            return known
     return "needed" if switch(value) else "off"
 
 

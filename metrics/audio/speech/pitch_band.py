@@ -34,12 +34,12 @@ from mmeval.metrics.audio.speech.voices import (
 from mmeval.metrics.models import bound
 from mmeval.metrics.produced import wrong
 from mmeval.records import Sample, Score, Trial
-from mmeval.system import AboveZero, Checked, OneOrMore
+from mmeval.system import AboveZero, Condition, OneOrMore
 
 GENDER_MODEL = HubModel(VOICE.files, unless="gender")
 
 
-Edges = Annotated[int, Checked(lambda value: "" if value >= 2 else "2 or more")]
+Edges = Annotated[int, Condition(lambda value: "" if value >= 2 else "2 or more")]
 
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
