@@ -158,7 +158,7 @@ def test_an_answer_is_bounded_in_tokens_and_ends_before_a_stop_word(
     assert says(loaded("llm"), begun).text == whole
     kind, text = fault(says(loaded("llm"), asked("Go on", stop=("END", ""))))
     assert kind == "bad_request"
-    assert "empty text" in text
+    assert "empty string" in text
 
 
 GENERATION: Mapping[str, Mapping[str, Any]] = {

@@ -163,4 +163,4 @@ def test_a_prompt_that_leaves_no_room_for_a_picture_is_too_long_and_harms_no_nei
     assert picture(short) == picture(says(janus(), drawing("a hare")))
     kind, text = fault(long)
     assert kind == "too_long"
-    assert "may have 44" in text
+    assert "picture is 44" in text
