@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from mmeval.backend.contract import AnyBackend
+from mmeval.backend.contract import AnyBackend, Startable
 from mmeval.backend.handshake.handshake import ANSWERS
 from mmeval.backend.handshake.inputs import TAKES
 from mmeval.backend.probe import Probe, Probing
@@ -26,15 +26,16 @@ def shake_hands(
 ) -> tuple[dict[str, list[Probe]], list[Finding]]:
     """What each role can do, and findings about what it cannot.
 
-    Servers are asked unless ``probing`` is ``off``, all other models only with
-    ``full``: their weights would have to be loaded.
+    Servers are asked unless ``probing`` is ``off``. All other models, and servers that
+    mmeval starts, are asked only with ``full``: their weights would have to be loaded.
     """
     roles: list[str] = []
     instances: dict[str, BackendSpec] = {}
     for role, backend in backends.items():
         spec = specs[role]
         instances[role] = BackendSpec(spec.name, spec.args, backend)
-        is_served = not backend.capabilities.is_certain
+        is_uncertain = not backend.capabilities.is_certain
+        is_served = is_uncertain and not isinstance(backend, Startable)
         if probing == "full" or (is_served and probing == "needed"):
             roles.append(role)
     if not roles:
