@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 from mmeval import plugins
 from mmeval.backend.capabilities import Capabilities
+from mmeval.backend.probe import Probing
 from mmeval.findings.finding import Finding, Severity, Subject
 from mmeval.media.parts import PART_KINDS, Interleaved
 from mmeval.metric.scoring.score_set import finished_rows
@@ -195,7 +196,11 @@ def judge_calls(
 
 
 def measure(
-    tasks: Sequence[Task], roles: Mapping[str, BackendSpec], *, limit: int = LIMIT
+    tasks: Sequence[Task],
+    roles: Mapping[str, BackendSpec],
+    *,
+    limit: int = LIMIT,
+    probe: Probing = "needed",
 ) -> list[Bounds]:
     """Measures the bounds of every number of tasks, in order. Unavailable numbers have
     a reason.
@@ -220,7 +225,9 @@ def measure(
         results_by_kind: dict[Which, list[Result]] = {}
         lost: dict[tuple[str, str], dict[Which, str]] = {}
         for which, model in models.items():
-            options = RunOptions(model, folder, run_id=which, roles=roles, limit=limit)
+            options = RunOptions(
+                model, folder, run_id=which, roles=roles, limit=limit, probe=probe
+            )
             with _hushed():
                 outcome = run(
                     Selection(single_tasks), options, progress=LoggedProgress()

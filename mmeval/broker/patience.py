@@ -66,7 +66,7 @@ class JudgePatience:
         lost = sum(self._recent)
         if not self._has_read and self._lost >= self._first:
             count = f"the first {self._lost}"
-        elif lost >= MAX_RECENT_LOST:
+        elif self._has_read and lost >= MAX_RECENT_LOST:
             count = f"{lost} of the last {len(self._recent)}"
         else:
             return

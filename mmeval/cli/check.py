@@ -343,7 +343,9 @@ class _Report:
         roles = {role: spec for role, spec in specs.items() if role != MODEL}
         for role, count in bounds.judge_calls(tasks, roles, limit).items():
             _log.info("bounds: up to %d calls of the %s", 3 * count, role)
-        measured = bounds.measure(tasks, roles, limit=limit)
+        measured = bounds.measure(
+            tasks, roles, limit=limit, probe=self.settings["probe"].value
+        )
         self.tables = bounds_table(measured) + bounds_means(measured)
         for task in measured:
             self.findings += task.doubts()

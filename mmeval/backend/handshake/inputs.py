@@ -214,7 +214,8 @@ def many_pictures(role: Role, draw: random.Random) -> Program[list[Probe]]:
     if named == shown:
         verdict, evidence = "yes", f"it named {MANY_PICTURES} in their order"
     elif reply.ok:
-        verdict, evidence = "doubtful", f"of {MANY_PICTURES} it named {len(named)}"
+        verdict = "doubtful"
+        evidence = f"of {MANY_PICTURES} it named {len(named)}, not in their order"
     else:
         verdict, evidence = failure(reply)
     return [Probe(AT_ONCE, verdict, evidence)]
