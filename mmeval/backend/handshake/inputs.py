@@ -33,7 +33,11 @@ TAKES: Mapping[PartKind, str] = {
     "document": "reads documents",
 }
 """The capability of each kind of medium, as people read it."""
-ORDER, AT_ONCE = "tells two pictures apart", "several pictures at once"
+ORDER, AT_ONCE, MANY = (
+    "tells two pictures apart",
+    "takes several pictures at once",
+    "takes eight pictures at once",
+)
 
 _PICTURES = (
     "Each picture shows colours side by side and a word in capital letters. For each "
@@ -108,7 +112,7 @@ def _wrong(observation: Observation, tokens_without: int) -> tuple[Verdict, str]
 def pictures(role: Role, draw: random.Random, most: int | None) -> Program[Observation]:
     """Ask about two pictures, or about one if a request may have at most ``most``."""
     if most is None or most > 1:
-        shown = [_Picture.drawn(draw, 2), _Picture.drawn(draw, 2)]
+        shown = _two_pictures(draw)
         observation = yield from _ask_about(role, shown)
         if observation.outcome != "refused":
             return observation
@@ -133,6 +137,14 @@ class _Picture:
     @property
     def medium(self) -> Media:
         return media.picture(self.colours, self.word)
+
+
+def _two_pictures(draw: random.Random) -> list[_Picture]:
+    """Two pictures with other colours, so that colours alone show their order."""
+    first = second = _Picture.drawn(draw, 2)
+    while second.colours == first.colours:
+        second = _Picture.drawn(draw, 2)
+    return [first, second]
 
 
 def _ask_about(role: Role, shown: Sequence[_Picture]) -> Program[Observation]:
@@ -205,7 +217,7 @@ QUESTIONS: Mapping[PartKind, Callable[[Role, random.Random], Program[Observation
 
 
 def many_pictures(role: Role, draw: random.Random) -> Program[list[Probe]]:
-    """Find out whether a request may have several pictures."""
+    """Find out whether a request may have more than two pictures."""
     shown = media.colours(draw, MANY_PICTURES)
     pictures_shown = [media.picture([name]) for name in shown]
     reply = yield from ask_one(role.ask(*pictures_shown, _MANY, title="handshake"))
@@ -218,7 +230,7 @@ def many_pictures(role: Role, draw: random.Random) -> Program[list[Probe]]:
         evidence = f"of {MANY_PICTURES} it named {len(named)}, not in their order"
     else:
         verdict, evidence = failure(reply)
-    return [Probe(AT_ONCE, verdict, evidence)]
+    return [Probe(MANY, verdict, evidence)]
 
 
 def observed(
@@ -253,7 +265,9 @@ def failure(reply: Reply) -> tuple[Verdict, str]:
 
 def colours_in(text: str) -> list[str]:
     """The names of colours in a text, in their order."""
-    return re.findall("|".join(media.COLOURS), text.lower())
+    # "colored" and "rendered" contain no name of a colour
+    names = "|".join(media.COLOURS)
+    return re.findall(f"(?<![a-z])(?:{names})(?![a-z])", text.lower())
 
 
 def _letters(text: str) -> str:
