@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 
 from mmeval.backend.sendable import Sendable, route_mark, sendable
 from mmeval.broker.acceptance import checked, fault_of, with_warnings
+from mmeval.broker.patience import JudgePatience
 from mmeval.broker.runtime import BackendRuntime, FailedAttempts
 from mmeval.broker.scope import KeyedCall, Scope, Transcript
 from mmeval.broker.unread_media import unread_media
@@ -199,7 +200,10 @@ class Broker:
         flight = asyncio.get_running_loop().create_future()
         self._flights[key] = flight
         try:
-            entry = await self._ask_patiently(keyed_call)
+            if keyed_call.scope.patience is None:
+                entry = await self._ask(keyed_call)
+            else:
+                entry = await self._ask_patiently(keyed_call.scope.patience, keyed_call)
             flight.set_result(entry)
             return entry
         except Exception as error:  # all calls that wait for the answer raise it
@@ -248,10 +252,11 @@ class Broker:
         )
         return None if fault else checked_entry._replace(earlier=entry.earlier)
 
-    async def _ask_patiently(self, keyed_call: KeyedCall) -> JournalEntry:
+    async def _ask_patiently(
+        self, patience: JudgePatience, keyed_call: KeyedCall
+    ) -> JournalEntry:
         """Ask, unless too many verdicts of the metric cannot be read."""
-        patience = keyed_call.scope.patience
-        if patience is None or keyed_call.call.accept is None:
+        if keyed_call.call.accept is None:
             return await self._ask(keyed_call)
         await patience.admit()
         try:
