@@ -140,14 +140,14 @@ class AbleServer(LocalServer):
         able, words = self.abilities, list[str]()
         pictures = asked.media("image_url") if able.sees else []
         for medium in pictures[::-1] if able.swaps_pictures else pictures:
-            words += _stripes(medium)
+            words += stripe_colours(medium)
         for medium in asked.media("input_audio") if able.hears else []:
-            words += [str(count) for count in _beeps(medium)]
+            words += [str(count) for count in beep_counts(medium)]
         for medium in asked.media("file") if able.reads_pages else []:
             word = re.search(rb"\((\w+)\) Tj", medium.read())
             words += [word[1].decode()] if word else []
         for medium in asked.media("video_url") if able.watches else []:
-            words += _film(medium)
+            words += film_colours(medium)
         return ", ".join(words)
 
     def _password(self, asked: "_Asked") -> str:
@@ -267,7 +267,7 @@ def _name(pixel: Sequence[int]) -> str:
     return min(distances, key=lambda name: distances[name])
 
 
-def _stripes(medium: Media) -> list[str]:
+def stripe_colours(medium: Media) -> list[str]:
     names: list[str] = []
     for pixel in np.asarray(decode.image(medium).convert("RGB"))[2]:
         name = _name(pixel)
@@ -276,7 +276,7 @@ def _stripes(medium: Media) -> list[str]:
     return names
 
 
-def _film(medium: Media) -> list[str]:
+def film_colours(medium: Media) -> list[str]:
     names: list[str] = []
     for frame in decode.frames_at(medium, range(4, 32, 8)):
         name = _name(frame.rgb[8, 8])
@@ -285,7 +285,7 @@ def _film(medium: Media) -> list[str]:
     return names
 
 
-def _beeps(medium: Media) -> list[int]:
+def beep_counts(medium: Media) -> list[int]:
     with wave.open(io.BytesIO(medium.read())) as file:
         samples = np.frombuffer(file.readframes(file.getnframes()), "<i2")
         rate = file.getframerate()
