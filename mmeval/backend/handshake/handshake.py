@@ -75,7 +75,9 @@ def _questions(
         ]
     )
     probes = [probe for group in groups for probe in group]
-    further = [outputs.gives(role, capabilities), outputs.seeds(role, draw)]
+    # media that are given come before seeds: the last calls may exceed the limit
+    probes += yield from outputs.gives(role, capabilities)
+    further = [outputs.seeds(role, draw)]
     known = {probe.capability: probe.verdict for probe in probes}
     if known.get(TAKES["image"]) == "yes" and AT_ONCE not in known:
         limit = capabilities.inputs["image"].max_items
