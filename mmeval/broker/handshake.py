@@ -7,7 +7,6 @@ import logging
 import random
 import time
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from mmeval.backend.handshake.handshake import (
     Extent,
@@ -19,14 +18,11 @@ from mmeval.backend.handshake.inputs import TAKES
 from mmeval.backend.handshake.outputs import JSON
 from mmeval.backend.probe import Probe
 from mmeval.broker.handshake_cache import HandshakeCache
+from mmeval.broker.runtime import BackendRuntime, ProgramRunner
 from mmeval.broker.scope import Scope
 from mmeval.media.parts import PartKind
 from mmeval.program.calls import Call, Role
 from mmeval.records.sample import Sample
-
-if TYPE_CHECKING:  # they run the calls of a handshake
-    from mmeval.broker.broker import Broker
-    from mmeval.broker.runtime import BackendRuntime
 
 SAMPLE = Sample("handshake", ())
 """The sample under which the journal records the calls."""
@@ -59,7 +55,7 @@ class RoleHandshake:
         self._lock = asyncio.Lock()
         self._covered = Extent()
 
-    async def cover(self, call: Call, broker: Broker) -> None:
+    async def cover(self, call: Call, runner: ProgramRunner) -> None:
         """Ask what this call needs, unless it is known. Calls that need it wait.
 
         Raises the errors of a role that is lost, and StoppedError.
@@ -73,9 +69,9 @@ class RoleHandshake:
             return
         async with self._lock:
             if not self._is_covered(needed):
-                await self.ask(call.role, needed, broker)
+                await self.ask(call.role, needed, runner)
 
-    async def ask(self, role: str, needed: Extent, broker: Broker) -> None:
+    async def ask(self, role: str, needed: Extent, runner: ProgramRunner) -> None:
         """Ask what is not known yet, and narrow the capabilities of the role."""
         probes: list[Probe] = []
         if self._cache is not None and not needed.full:
@@ -96,7 +92,7 @@ class RoleHandshake:
             scope = Scope(
                 "handshake", SAMPLE, share=False, by_content=True, is_handshake=True
             )
-            probes += await broker.run(program, scope)
+            probes += await runner.run(program, scope)
             if self._cache is not None:
                 self._cache.put(self._runtime.identity, [*self.probes, *probes])
         self._covered = Extent(

@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from mmeval.backend.batch_size import AUTO, BatchSize
 from mmeval.backend.capabilities import Capabilities
@@ -22,7 +22,7 @@ from mmeval.backend.contract import (
     WholeAnswers,
     model_name_of,
 )
-from mmeval.backend.probe import ReplyFormat
+from mmeval.backend.probe import Probe, ReplyFormat
 from mmeval.broker.batcher import Answerer
 from mmeval.broker.breaker import Breaker
 from mmeval.broker.limiter import wait
@@ -30,17 +30,17 @@ from mmeval.broker.loading import Loading
 from mmeval.broker.local_role import LocalRole, local_role
 from mmeval.broker.observer import RoleObserver
 from mmeval.broker.outage import START_SECONDS
+from mmeval.broker.scope import Scope
 from mmeval.broker.server_role import ServerRole, server_role
 from mmeval.errors import MmevalError, StoppedError
+from mmeval.program.calls import Call, Program
 from mmeval.records.digests import digest
 from mmeval.records.request import Request
 from mmeval.records.response import RETRYABLE, UNANSWERED, Response
 from mmeval.store.call_context import CallContext
 from mmeval.store.spending import ModelEndpoint
 
-if TYPE_CHECKING:  # it runs calls through the broker, which uses runtimes
-    from mmeval.broker.handshake import RoleHandshake
-
+T = TypeVar("T")
 Send: TypeAlias = Callable[[Request, CallContext], Awaitable[Response]]
 
 MAX_RATE_LIMIT_ERRORS = 100
@@ -71,6 +71,20 @@ class FailedAttempts:
 def mark_of(identity: Mapping[str, Any]) -> str:
     """Returns the short digest of an identity, which journal keys contain."""
     return digest(identity)[:8]
+
+
+class ProgramRunner(Protocol):
+    """Sends the calls of programs: the broker."""
+
+    async def run(self, program: Program[T], scope: Scope) -> T: ...
+
+
+class Handshake(Protocol):
+    """Asks a backend what it can do (:mod:`mmeval.broker.handshake`)."""
+
+    probes: list[Probe]
+
+    async def cover(self, call: Call, runner: ProgramRunner) -> None: ...
 
 
 class BackendRuntime:
@@ -106,7 +120,7 @@ class BackendRuntime:
     send: Send | None
     """Sends one request in place of ``model.generate``; a budget wraps both."""
     observer: RoleObserver
-    handshake: RoleHandshake | None
+    handshake: Handshake | None
     """Asks the backend what it can do before the first calls that need it; None if its
     declared capabilities count."""
     reply_format: ReplyFormat | None
