@@ -76,5 +76,6 @@ def test_what_cannot_be_checked_is_an_error(
     assert (ended.code, words in ended.error) == (code, True), ended.err
 
 
-def test_a_backend_that_takes_no_batches_is_refused() -> None:
-    assert "one request at a time" in mmeval("try", "backend", "empty").error
+@pytest.mark.parametrize("flag", [("--wants", "text"), ("--skip", "seeds")], ids=str)
+def test_flags_of_batches_are_refused_for_other_backends(flag: tuple[str, str]) -> None:
+    assert mmeval("try", "backend", "empty", *flag).code == 2
