@@ -107,3 +107,61 @@ def test_options_that_a_reply_could_not_distinguish_are_refused() -> None:
         with pytest.raises(UsageError):
             Choice("x", options, unsure=True)
     Choice("x", ("a", "not sure"))
+
+
+@pytest.mark.parametrize(
+    ("field", "schema"),
+    [
+        (Number("x", 1, 5), {"enum": [1, 2, 3, 4, 5]}),
+        (Number("x", 0, 100), {"type": "integer", "minimum": 0, "maximum": 100}),
+        (
+            Number("x", 0, 1, whole=False),
+            {"type": "number", "minimum": 0, "maximum": 1},
+        ),
+        (Choice("x", ("a", "b")), {"enum": ["a", "b"]}),
+        (YesNo("x"), {"enum": ["yes", "no"]}),
+        (
+            YesNo("x", unsure=True),
+            {"anyOf": [{"enum": ["yes", "no"]}, {"enum": ["not sure"]}]},
+        ),
+        (Text("x"), {"type": "string"}),
+    ],
+    ids=str,
+)
+def test_the_schema_of_a_field_allows_its_values(
+    field: Any, schema: dict[str, Any]
+) -> None:
+    form = ReplyForm((field,)).schema
+
+    assert form is not None
+    assert form["properties"] == {"x": schema}
+
+
+def test_the_schema_of_a_form_requires_all_fields_in_their_order() -> None:
+    form = ReplyForm((Text("why"), YesNo("met"))).schema
+
+    assert form is not None
+    assert list(form["properties"]) == form["required"] == ["why", "met"]
+    assert form["additionalProperties"] is False
+
+
+def test_a_form_with_its_own_reader_has_no_schema() -> None:
+    class Spoken(ReplyForm):
+        def read(self, text: str) -> dict[str, Any]:
+            return {"met": text}
+
+    assert Spoken((YesNo("met"),)).schema is None
+
+
+def test_a_field_without_a_schema_leaves_the_form_without_one() -> None:
+    class Unknown:
+        name = "x"
+        optional = False
+        unsure = False
+        example = "1"
+        asked = "anything"
+
+        def read(self, value: Any) -> Any:
+            return value
+
+    assert ReplyForm((YesNo("met"), Unknown())).schema is None
