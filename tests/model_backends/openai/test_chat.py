@@ -8,7 +8,7 @@ from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.chat import ChatEndpoint
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.model_backends.wire.transport import HttpReply
-from mmeval.records import Request, Response, Usage
+from mmeval.records import ReplySchema, Request, Response, Usage
 from tests.support.gemini import shape
 from tests.support.openai_calls import PNG, WAV, data_uri, medium, request
 
@@ -221,3 +221,75 @@ def test_media_are_asked_for_in_the_order_of_the_task() -> None:
     asked = request("q", wants=("audio", "image"))
     body = sent(asked, outputs="text+image+audio")
     assert body["modalities"] == ["text", "audio", "image"]
+
+
+SCHEMA = {"type": "object", "properties": {"met": {"enum": ["yes", "no"]}}}
+
+
+@pytest.mark.parametrize(
+    ("form", "fields"),
+    [
+        (
+            "json_schema",
+            {
+                "response_format": {
+                    "type": "json_schema",
+                    "json_schema": {"name": "reply", "strict": True, "schema": SCHEMA},
+                }
+            },
+        ),
+        ("guided_json", {"guided_json": SCHEMA}),
+        ("format", {"format": SCHEMA}),
+        ("json_object", {"response_format": {"type": "json_object"}}),
+    ],
+)
+def test_a_schema_is_sent_in_the_field_of_its_server(
+    form: str, fields: dict[str, Any]
+) -> None:
+    body = sent(request("q").with_schema(ReplySchema(SCHEMA, form)))
+
+    plain = sent(request("q"))
+    assert body == {**plain, **fields}
+
+
+def test_a_format_of_the_user_is_sent_in_place_of_a_schema() -> None:
+    asked = request("q").with_schema(ReplySchema(SCHEMA, "json_schema"))
+
+    body = sent(asked, response_format="json_object")
+
+    assert body["response_format"] == {"type": "json_object"}
+
+
+def test_a_request_without_a_schema_follows_one_with_it() -> None:
+    chat = endpoint()
+    plain = request("q")
+    chat.encode(plain.with_schema(ReplySchema(SCHEMA, "format")))
+
+    body = json.loads(chat.encode(plain).body)
+
+    assert "format" not in body
+
+
+def test_a_schema_is_not_part_of_the_digest() -> None:
+    plain = request("q")
+
+    assert plain.with_schema(ReplySchema(SCHEMA, "format")).digest == plain.digest
+
+
+@pytest.mark.parametrize(
+    ("arguments", "count"),
+    [
+        ({}, 4),
+        ({"response_format": "json_object"}, 0),
+        ({"extra_body": {"guided_json": SCHEMA}}, 0),
+        ({"endpoint": "images"}, 0),
+    ],
+    ids=str,
+)
+def test_chats_without_a_format_of_the_user_can_be_asked_for_json(
+    arguments: dict[str, Any], count: int
+) -> None:
+    backend = OpenAIBackend(model="m", base_url="http://localhost/v1", **arguments)
+
+    assert len(backend.capabilities.reply_formats) == count
+    assert not backend.capabilities.is_certain
