@@ -167,7 +167,7 @@ class AbleServer(LocalServer):
             return '{"weather": "mild"}'
         if not form or form not in self.abilities.schema_fields:
             return None
-        schema = body.get(form)
+        schema = body.get(form, {})
         if form == "json_schema":
             schema = body["response_format"]["json_schema"]["schema"]
         return json.dumps(

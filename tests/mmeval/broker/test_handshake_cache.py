@@ -1,3 +1,4 @@
+import time
 from pathlib import Path
 
 import pytest
@@ -48,8 +49,8 @@ def test_old_probes_are_asked_again(
     cache: HandshakeCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache.put(IDENTITY, [SEES])
-    now = handshake_cache.time.time()
-    monkeypatch.setattr(handshake_cache.time, "time", lambda: now + MAX_AGE + 1)
+    later = time.time() + MAX_AGE + 1
+    monkeypatch.setattr(time, "time", lambda: later)
 
     assert cache.get(IDENTITY) == []
 

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from mmeval.backend.handshake import inputs
+from mmeval.backend.handshake import inputs, media
 from mmeval.backend.handshake.inputs import (
     AT_ONCE,
     MANY,
@@ -196,7 +196,7 @@ def test_a_model_that_counts_the_beeps_hears(draw: random.Random) -> None:
 
 
 def test_a_model_that_reads_the_word_reads_documents() -> None:
-    word = inputs.media.word(random.Random(7))
+    word = media.word(random.Random(7))
     program = inputs.page(MODEL, random.Random(7))
 
     observation, _ = outcome(program, in_turn(reply(f"The word is {word}.")))
