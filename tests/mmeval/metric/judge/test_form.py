@@ -158,8 +158,9 @@ def test_a_field_without_a_schema_leaves_the_form_without_one() -> None:
         name = "x"
         optional = False
         unsure = False
-        example = "1"
-        asked = "anything"
+
+        def asked(self) -> str:
+            return "anything"
 
         def read(self, value: Any) -> Any:
             return value
