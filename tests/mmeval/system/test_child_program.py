@@ -24,8 +24,8 @@ import os, sys
 from pathlib import Path
 from mmeval.system.child_program import ChildProgram
 
-child = ChildProgram(["sh", "-c", {FAMILY!r}], errors=2, env=os.environ, scratch=Path(sys.argv[1]))
-print(child.stdout.readline().decode(), end="", flush=True)
+running = ChildProgram(["sh", "-c", {FAMILY!r}], errors=2, env=os.environ, scratch=Path(sys.argv[1]))
+print(running.stdout.readline().decode(), end="", flush=True)
 sys.stdin.read()
 """
 
@@ -35,18 +35,18 @@ def held(command: str) -> ChildProgram:
 
 
 def test_a_program_is_spoken_with_and_ends_with_its_status(tmp_path: Path) -> None:
-    child = ChildProgram(
+    running = ChildProgram(
         ["sh", "-c", "pwd; cat; exit $CODE"],
         errors=2,
         cwd=tmp_path,
         env={**os.environ, "CODE": "3"},
     )
-    child.stdin.write(b"hello\n")
-    assert [child.stdout.readline() for _ in range(2)] == [
+    running.stdin.write(b"hello\n")
+    assert [running.stdout.readline() for _ in range(2)] == [
         os.fsencode(tmp_path.resolve()) + b"\n",
         b"hello\n",
     ]
-    assert (child.has_ended, child.end(10), child.has_ended, child.end(10)) == (
+    assert (running.has_ended, running.end(10), running.has_ended, running.end(10)) == (
         False,
         3,
         True,
@@ -55,9 +55,9 @@ def test_a_program_is_spoken_with_and_ends_with_its_status(tmp_path: Path) -> No
 
 
 def test_a_program_that_does_not_end_is_killed_with_its_children() -> None:
-    child = held(FAMILY)
-    family = {int(word) for word in child.stdout.readline().split()}
-    assert (child.end(0.1), gone(family)) == (-signal.SIGKILL, True)
+    running = held(FAMILY)
+    family = {int(word) for word in running.stdout.readline().split()}
+    assert (running.end(0.1), gone(family)) == (-signal.SIGKILL, True)
 
 
 def test_the_keeper_imports_little() -> None:
@@ -76,40 +76,40 @@ def test_the_keeper_imports_little() -> None:
 
 @pytest.mark.parametrize("session", ["", "setsid "])
 def test_the_children_that_a_program_leaves_behind_are_ended(session: str) -> None:
-    child = held(f"({session}sleep 1000 & echo $!); exit 4")
-    child = int(child.stdout.readline())
-    assert (child.end(10), gone({child})) == (4, True)
+    running = held(f"({session}sleep 1000 & echo $!); exit 4")
+    child = int(running.stdout.readline())
+    assert (running.end(10), gone({child})) == (4, True)
 
 
 def test_a_program_has_no_child_that_it_does_not_know() -> None:
-    child = ChildProgram(
+    running = ChildProgram(
         [sys.executable, "-c", "import os; os.waitpid(-1, 0)"],
         errors=subprocess.DEVNULL,
         env=os.environ,
     )
-    assert child.end(10) == 1  # there is none to wait for
+    assert running.end(10) == 1  # there is none to wait for
 
 
 def test_a_program_ends_with_its_keeper() -> None:
-    child = held("echo $$; exec sleep 1000")
-    program = int(child.stdout.readline())
-    child._process.kill()
-    assert (gone({program}), child.kill()) == (True, -signal.SIGKILL)
+    running = held("echo $$; exec sleep 1000")
+    program = int(running.stdout.readline())
+    running._process.kill()
+    assert (gone({program}), running.kill()) == (True, -signal.SIGKILL)
 
 
 def test_the_children_of_a_program_whose_keeper_is_killed_are_ended() -> None:
-    child = held(FAMILY)
-    program, child, escaped = map(int, child.stdout.readline().split())
-    child._process.kill()
-    status = child.kill()
+    running = held(FAMILY)
+    program, child, escaped = map(int, running.stdout.readline().split())
+    running._process.kill()
+    status = running.kill()
     os.kill(escaped, signal.SIGKILL)  # it has left the group, so nothing finds it
     assert (gone({program, child}), status) == (True, -signal.SIGKILL)
 
 
 def test_a_signal_that_a_program_sends_to_its_group_does_not_end_the_keeper() -> None:
-    child = held(f"{FAMILY.replace('wait', 'kill -TERM 0')}; wait")
-    family = {int(word) for word in child.stdout.readline().split()}
-    assert (child.end(60), gone(family)) == (-signal.SIGTERM, True)
+    running = held(f"{FAMILY.replace('wait', 'kill -TERM 0')}; wait")
+    family = {int(word) for word in running.stdout.readline().split()}
+    assert (running.end(60), gone(family)) == (-signal.SIGTERM, True)
 
 
 @pytest.mark.parametrize("number", [signal.SIGPIPE, signal.SIGXFSZ])
@@ -118,9 +118,9 @@ def test_a_signal_that_python_ignores_ends_the_program(number: signal.Signals) -
 
 
 def test_a_signal_reaches_the_program() -> None:
-    child = held("trap 'exit 5' TERM; echo ready; sleep 1000 & wait")
-    child.stdout.readline()
-    assert child.end(60, signal.SIGTERM) == 5
+    running = held("trap 'exit 5' TERM; echo ready; sleep 1000 & wait")
+    running.stdout.readline()
+    assert running.end(60, signal.SIGTERM) == 5
 
 
 @pytest.mark.parametrize("refusal", [ProcessLookupError, PermissionError])
@@ -218,7 +218,7 @@ def test_a_program_and_its_children_end_with_the_process_that_holds_them(
 
 
 def test_a_program_that_another_thread_has_waited_for_has_ended() -> None:
-    child = held("exit 3")
-    os.waitpid(child._process.pid, 0)
-    assert child.has_ended
-    child.kill()
+    running = held("exit 3")
+    os.waitpid(running._process.pid, 0)
+    assert running.has_ended
+    running.kill()
