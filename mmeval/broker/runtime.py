@@ -80,7 +80,7 @@ class ProgramRunner(Protocol):
 
 
 class Handshake(Protocol):
-    """Asks a backend what it can do (:mod:`mmeval.broker.handshake`)."""
+    """Asks a backend what it can do (:mod:`mmeval.broker.checks.handshake`)."""
 
     probes: list[Probe]
 

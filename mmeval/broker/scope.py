@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from mmeval.broker.patience import JudgePatience
+from mmeval.broker.checks.patience import JudgePatience
 from mmeval.program.calls import Call, Reply, reply_to
 from mmeval.records.request import GenerationParams
 from mmeval.records.sample import Sample

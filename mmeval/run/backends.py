@@ -25,10 +25,10 @@ from mmeval.backend.contract import (
 )
 from mmeval.backend.create import check_members, create_backend
 from mmeval.backend.probe import Probing
+from mmeval.broker.checks.handshake import RoleHandshake
+from mmeval.broker.checks.handshake_cache import HandshakeCache
 from mmeval.broker.cluster.engine import RayEngine
 from mmeval.broker.cluster.ray_cluster import RayCluster, check_installed
-from mmeval.broker.handshake import RoleHandshake
-from mmeval.broker.handshake_cache import HandshakeCache
 from mmeval.broker.outage import START_SECONDS
 from mmeval.broker.runtime import BackendRuntime, mark_of
 from mmeval.errors import StorageError, UnknownNameError, UsageError, did_you_mean

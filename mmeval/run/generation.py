@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from mmeval.broker.broker import Broker
-from mmeval.broker.patience import PATIENCE
+from mmeval.broker.checks.patience import PATIENCE
 from mmeval.broker.replay import ReplayState, replay_state
 from mmeval.broker.scope import Scope, Transcript
 from mmeval.dataset.bad_sample import error_of

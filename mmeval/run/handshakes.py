@@ -13,7 +13,7 @@ from mmeval.backend.handshake.inputs import TAKES
 from mmeval.backend.handshake.outputs import JSON
 from mmeval.backend.probe import Probe
 from mmeval.broker.broker import Broker
-from mmeval.broker.handshake import RoleHandshake
+from mmeval.broker.checks.handshake import RoleHandshake
 from mmeval.errors import MmevalError
 from mmeval.findings.finding import Finding, Subject
 from mmeval.run.backends import Backends

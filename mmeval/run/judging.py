@@ -10,7 +10,7 @@ from typing import Any
 
 from mmeval.backend.contract import model_name_of
 from mmeval.broker.broker import Broker
-from mmeval.broker.patience import PATIENCE, JudgePatience
+from mmeval.broker.checks.patience import PATIENCE, JudgePatience
 from mmeval.broker.scope import Scope, Transcript
 from mmeval.errors import (
     ReplayMismatchError,

@@ -11,8 +11,8 @@ from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.backend.agent.limits import MAX_CALLS, AnswerLimits
 from mmeval.backend.batch_size import AUTO, BatchSize
 from mmeval.backend.probe import Probe, Probing
+from mmeval.broker.checks.patience import PATIENCE
 from mmeval.broker.cluster.engine import RayEngine
-from mmeval.broker.patience import PATIENCE
 from mmeval.dataset.sampling import Subset
 from mmeval.findings.finding import Finding
 from mmeval.metric.device import AUTO as AUTO_DEVICE

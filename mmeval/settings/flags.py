@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.backend.agent.limits import MAX_CALLS
 from mmeval.backend.batch_size import AUTO
-from mmeval.broker.patience import PATIENCE
+from mmeval.broker.checks.patience import PATIENCE
 from mmeval.metric.device import AUTO as AUTO_DEVICE
 from mmeval.metric.profiles import PROFILES
 from mmeval.records.score import REFUSALS

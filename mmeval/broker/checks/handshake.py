@@ -17,7 +17,7 @@ from mmeval.backend.handshake.handshake import (
 from mmeval.backend.handshake.inputs import TAKES
 from mmeval.backend.handshake.outputs import JSON
 from mmeval.backend.probe import Probe
-from mmeval.broker.handshake_cache import HandshakeCache
+from mmeval.broker.checks.handshake_cache import HandshakeCache
 from mmeval.broker.runtime import BackendRuntime, ProgramRunner
 from mmeval.broker.scope import Scope
 from mmeval.media.parts import PartKind

@@ -6,8 +6,8 @@ import pytest
 from mmeval.backend.handshake.inputs import TAKES
 from mmeval.backend.handshake.outputs import JSON
 from mmeval.backend.probe import Probe, Verdict
-from mmeval.broker import handshake_cache
-from mmeval.broker.handshake_cache import MAX_AGE, HandshakeCache
+from mmeval.broker.checks import handshake_cache
+from mmeval.broker.checks.handshake_cache import MAX_AGE, HandshakeCache
 
 IDENTITY = {"backend": "openai", "model": "m"}
 OTHER = {"backend": "openai", "model": "n"}

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from mmeval.broker.patience import JudgePatience
+from mmeval.broker.checks.patience import JudgePatience
 from mmeval.errors import UnreadableJudgeError
 from mmeval.records.response import ErrorInfo
 

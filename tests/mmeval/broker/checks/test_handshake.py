@@ -9,8 +9,8 @@ import pytest
 from mmeval.backend.handshake import media
 from mmeval.backend.handshake.inputs import TAKES, WITHOUT_MEDIA
 from mmeval.broker.broker import Broker
-from mmeval.broker.handshake import RoleHandshake
-from mmeval.broker.handshake_cache import HandshakeCache
+from mmeval.broker.checks.handshake import RoleHandshake
+from mmeval.broker.checks.handshake_cache import HandshakeCache
 from mmeval.broker.scope import Scope
 from mmeval.media.media import Media
 from mmeval.media.parts import PartKind

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from mmeval.backend.handshake import media
-from mmeval.broker.unread_media import MAX_CHARS, unread_media
+from mmeval.broker.checks.unread_media import MAX_CHARS, unread_media
 from mmeval.media.media import Media
 from mmeval.media.parts import PartKind
 from mmeval.records.request import Request

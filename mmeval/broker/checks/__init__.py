@@ -1,0 +1,1 @@
+"""Checks what backends can do, and whether their replies can be relied on."""
