@@ -200,7 +200,7 @@ def measure(
     roles: Mapping[str, BackendSpec],
     *,
     limit: int = LIMIT,
-    probe: Probing = "needed",
+    probe: Probing = "auto",
 ) -> list[Bounds]:
     """Measures the bounds of every number of tasks, in order. Unavailable numbers have
     a reason.

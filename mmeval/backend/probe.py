@@ -12,9 +12,16 @@ missing. ``doubtful``: the reply is wrong, but the model may have read its input
 ``unknown``: the question was not asked, or it failed for another reason."""
 _VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
-Probing = Literal["off", "needed", "full"]
-"""When a backend is asked what it can do: never, before the first calls that need it,
-or completely."""
+Probing = Literal["off", "auto", "needed", "full"]
+"""When a backend is asked what it can do.
+
+- ``off``: never
+- ``needed``: before the first calls that need it
+- ``auto``: as ``needed``, but not in a run of fewer than ``FEWEST_TRIALS`` trials
+- ``full``: completely
+"""
+FEWEST_TRIALS = 3
+"""In a smaller run the questions would cost more than the answers they protect."""
 PROBINGS: tuple[Probing, ...] = get_args(Probing)
 
 ReplyFormat = Literal["json_schema", "guided_json", "format", "json_object"]

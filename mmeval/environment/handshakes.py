@@ -36,7 +36,7 @@ def shake_hands(
         instances[role] = BackendSpec(spec.name, spec.args, backend)
         is_uncertain = not backend.capabilities.is_certain
         is_served = is_uncertain and not isinstance(backend, Startable)
-        if probing == "full" or (is_served and probing == "needed"):
+        if probing == "full" or (is_served and probing != "off"):
             roles.append(role)
     if not roles:
         return {}, []

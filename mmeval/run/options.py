@@ -65,7 +65,7 @@ class ScoringOptions:
     """The cluster that runs local models and scoring; None for this machine."""
     metric_device: str = AUTO_DEVICE
     """The device of metrics' models."""
-    probe: Probing = "needed"
+    probe: Probing = "auto"
     judge_patience: int = PATIENCE
     """Number of first verdicts of a metric that may be unreadable; 0 for any number."""
     strict: bool = False

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mmeval.backend.probe import Probe
+from mmeval.backend.probe import Probe, Probing
 from mmeval.broker.cluster.ray_cluster import RayCluster
 from mmeval.errors import StorageError
 from mmeval.findings.exit_code import exit_code
@@ -144,7 +144,7 @@ class Runner:
                 batch_size=source.batch_size,
                 journal=journal,
                 cluster=cluster,
-                probe=options.probe,
+                probe=_probing(options.probe, source),
             )
             for runtime in broker.roles.values():
                 runtime.observer.waiting = self.progress.waiting
@@ -250,6 +250,13 @@ class Runner:
         every = (*findings, *comparability_findings(outcome))
         findings = tuple(with_severities(every, counts, tolerated=tolerated))
         return replace(outcome, findings=findings, exit_code=exit_code(findings))
+
+
+def _probing(probing: Probing, source: TrialSource) -> Probing:
+    """Returns when backends are asked what they can do, without ``auto``."""
+    if probing != "auto":
+        return probing
+    return "off" if source.has_few_trials else "needed"
 
 
 def _record_handshakes(

@@ -101,6 +101,8 @@ class TrialSource(Protocol):
     others: Sequence[Path]
     """Other run folders whose answers are reused."""
     makes_trials: bool
+    has_few_trials: bool
+    """True if fewer trials are made than a handshake is worth."""
     batch_size: BatchSize
 
     def claim(self) -> RunFolder:

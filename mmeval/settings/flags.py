@@ -386,11 +386,12 @@ FLAGS: tuple[Flag, ...] = (
         "",
         _SCORE,
         values.probing,
-        "needed",
+        "auto",
         "options.probe",
         "ask servers whether they read the media of the tasks and enforce JSON: true, "
-        "false, or full: also what they give, seeds and parameters (true)",
-        "BOOL|full",
+        "false, full (also what they give, seeds and parameters), or auto: true from 3 "
+        "trials (auto)",
+        "WORD",
     ),
     Flag(
         "judge_patience",

@@ -177,6 +177,7 @@ class ShardTrials(TrialSource):
     """The source of trials that shards have made and scored. No call is sent."""
 
     makes_trials = False
+    has_few_trials = False
     batch_size = AUTO
     others = ()
 

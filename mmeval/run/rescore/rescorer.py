@@ -78,6 +78,7 @@ class RecordedTrials(TrialSource):
     """
 
     makes_trials = False
+    has_few_trials = False
     batch_size = AUTO
     others = ()
 
