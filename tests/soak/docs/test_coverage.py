@@ -209,7 +209,7 @@ def test_the_design_shows_every_package_on_its_level() -> None:
     }
     contracts = ConfigParser()
     contracts.read(ROOT / ".importlinter")
-    layers = contracts["importlinter:contract:storeys"]["layers"].split("\n")[:0:-1]
+    layers = contracts["importlinter:contract:levels"]["layers"].split("\n")[:0:-1]
     assert shown == {
         name.strip(): n
         for n, layer in enumerate(layers, 1)
