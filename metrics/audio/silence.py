@@ -20,7 +20,7 @@ FRAME, HOP = 2048, 512
 TRIM_DB, SPLIT_DB = 60.0, 40.0
 """Decibels below the loudest frame that count as silence: at both ends, in pauses."""
 _FAINTEST_POWER = 1e-10
-"""The lowest mean square. Digital silence has no level in decibels without it."""
+"""The lowest mean square. It gives digital silence a level in decibels."""
 _AT_ONCE = 1024
 """Number of frames in one step. Overlapping frames take several times the memory of
 their clip."""

@@ -159,7 +159,7 @@ def _corrected(
     corrections = read_weights(path)
     names = [name for name in corrections if ".lora_A." in name]
     if not names:
-        raise ValueError(f"{folder.name} does not contain any corrections")
+        raise ValueError(f"{folder.name} does not contain any LoRA weights")
     corrected = [dict(transformer.weights) for transformer in transformers]
     for name in names:
         transformer, layer = _corrected_layer(name)

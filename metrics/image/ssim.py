@@ -131,7 +131,10 @@ def _sevens(
     *,
     axis: int,
 ) -> Numbers:
-    """Sums every seven numbers that are ``step`` apart, via sums of two and of four."""
+    """Computes the sum of each seven successive numbers that are ``step`` apart.
+
+    It is built from sums of two and of four numbers.
+    """
 
     def part(
         array: Numbers,

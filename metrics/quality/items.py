@@ -27,8 +27,8 @@ UNSEEN = "the answer names it, but its file is missing"
 Rounding: TypeAlias = Literal["none", "released"]
 """The rounding of a quality: exact, or as :func:`in_released_digits` does."""
 Unreadable: TypeAlias = Literal["zero", "unscored"]
-"""The switch ``unreadable`` of each quality metric. A missing or damaged item counts 0,
-or leaves its answer unscored as in the released scripts."""
+"""The switch ``unreadable`` of each quality metric. A missing or damaged item counts as
+0, or leaves its answer unscored as in the released scripts."""
 
 
 class AnswerItem(NamedTuple):

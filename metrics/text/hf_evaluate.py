@@ -137,7 +137,7 @@ def _computed(
 def _checked(name: str, *, trust_remote_code: bool) -> str:
     """Checks the name to load.
 
-    Raises UsageError without a name or for untrusted code.
+    Raises UsageError if the name is missing or the code is not trusted.
     """
     if not name:
         raise UsageError('name the metric, such as {"name": "rouge"}')

@@ -1,26 +1,27 @@
 """Quality of 3D items without a reference: topology T, geometry G and sampling S.
 
 Each term is a weighted sum of measures from 0 to 1. The weights are in parentheses. The
-variation of numbers is 1 minus e to the power of minus interquartile range / median.
+variation of numbers is ``1 - exp(-IQR / median)``; IQR is the interquartile range.
 
 Mesh:
 
-- T: watertight (0.35), no edges of more than two faces (0.25), no faces that cut others
-  (0.2), few parts (0.2; it is 1 for one part and 0 from four on).
-- G: little variation of the angles between neighbouring faces (0.4), few angles above
-  60 degrees (0.3), triangles close to equilateral (0.3).
-- S: little variation of areas (0.4), of vertex valences (0.25), and of the spacing of
-  5000 random points (0.2), few outliers in this spacing (0.15).
+- T is high if the mesh is watertight (0.35), no edge has more than two faces (0.25), no
+  faces cut others (0.2), and there are few parts (0.2; 1 for one part, 0 from four on).
+- G is high if the angles between neighbouring faces vary little (0.4), few of them are
+  above 60 degrees (0.3), and triangles are close to equilateral (0.3).
+- S is high if face areas (0.4), vertex valences (0.25) and the spacing of 5000 random
+  points (0.2) vary little, and few spacings are outliers (0.15).
 
 Cloud:
 
-- T, 0 below 8 points: similarity to a surface, by the dimension of 20 neighbours
-  (0.45), no isolated points (0.35; about 0.95 by construction), agreement of normals
-  (0.2).
-- G, 0 below 32 points: flat neighbourhoods (0.45), similar normals through 16 and
-  through 64 points (0.35), agreement of normals (0.2).
-- S, 0 below 16 points: little variation of the spacing (0.5), few outliers (0.25),
-  similarity to a surface (0.25).
+- T is high if the points resemble a surface, judged by the dimension of each point's 20
+  neighbours (0.45), no points are isolated (0.35; about 0.95 by construction), and the
+  normals of neighbours agree (0.2). T is 0 for fewer than 8 points.
+- G is high if neighbourhoods are flat (0.45), few points have normals that differ
+  between 16 and 64 points (0.35), and the normals of neighbours agree (0.2). G is 0 for
+  fewer than 32 points.
+- S is high if the spacing varies little (0.5) and has few outliers (0.25), and the
+  points resemble a surface (0.25). S is 0 for fewer than 16 points.
 """
 
 from __future__ import annotations

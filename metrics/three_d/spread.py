@@ -30,9 +30,9 @@ class Terms:
 def variation(numbers: Numbers) -> float:
     """Returns the variation of numbers, from 0 (all are equal) to 1.
 
-    It is 1 minus e to the power of minus the interquartile range divided by the
-    absolute median. If the median is zero, the mean absolute value replaces it. Numbers
-    that are not finite are left out. The variation of fewer than four numbers is 0.
+    It is ``1 - exp(-IQR / abs(median))``, where IQR is the interquartile range. If the
+    median is zero, the mean absolute value replaces it. Numbers that are not finite are
+    left out. The variation of fewer than four numbers is 0.
     """
     import numpy as np
 

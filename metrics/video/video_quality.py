@@ -104,7 +104,7 @@ def video_quality(
 
 
 class _DoverNetwork(NamedTuple):
-    """A module of torch, which is untyped here, with its folder and device."""
+    """A torch module (torch is untyped here), with its folder and device."""
 
     module: Any
     folder: Path

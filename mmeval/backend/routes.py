@@ -152,7 +152,7 @@ def even_frames(
     times = [(number + 0.5) * length / count for number in range(count)]
     frames = {frame.time: frame for frame in video(media, times=times, limits=limits)}
     if not frames:
-        raise CorruptMediaError(f"{media.label}: no frame of it can be decoded")
+        raise CorruptMediaError(f"{media.label}: none of its frames can be decoded")
     return [frames[moment] for moment in sorted(frames)]
 
 
@@ -216,7 +216,7 @@ def _first_frame(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
 
     for frame in video(media, times=[0.0], limits=limits):
         return [media_part(png(Image.fromarray(frame.rgb)))], "its first frame"
-    raise CorruptMediaError(f"{media.label}: no frame of it can be decoded")
+    raise CorruptMediaError(f"{media.label}: none of its frames can be decoded")
 
 
 def _frames(

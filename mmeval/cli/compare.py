@@ -266,8 +266,8 @@ def _write_page(
 ) -> None:
     """Writes the page.
 
-    After a text, its path is printed. For other formats it is logged, because programs
-    read the output.
+    If the output is text, the page's path is printed after it. For other formats the
+    path is logged, because programs read the output.
     """
     from mmeval.comparison.page import write_comparison
 

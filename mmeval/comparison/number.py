@@ -20,7 +20,7 @@ class ComparedNumber:
     ``b`` are the values over the pairs. ``bounds`` are the bounds of the difference.
     ``ci95`` is the interval of this number alone, or a simultaneous interval.
     ``p_adjusted`` and ``smallest_seen`` are corrected for all tests of the family.
-    ``left_out`` counts the trials in no pair by reason. ``lacking`` counts the trials
+    ``left_out`` counts the unpaired trials by reason. ``lacking`` counts the trials
     that each run lacks. ``refused`` counts the answers that the model refused in each
     run, of its ``trials``. ``samples_needed`` is only present with ``--detect``, and
     ``equivalence_p`` is only present with a margin of equality.

@@ -27,8 +27,8 @@ TrialName = tuple[str, int]
 """The name of a sample, and the number of the repeat."""
 
 NOT_ASKED, ASKED_OTHERWISE, DAMAGED = "not_asked", "asked_otherwise", "damaged"
-"""Reasons why a trial is in no pair, in addition to the statuses of its scores: one run
-did not ask it, its prompts differ, or its record is damaged in one run."""
+"""Reasons why a trial is not in a pair, in addition to the statuses of its scores: one
+run did not ask it, its prompts differ, or its record is damaged in one run."""
 PROMPTS = "prompts"
 """With ``--across prompts``, trials with different prompts are paired."""
 _REASONS = ("failed", "unscored", "unsupported", "unavailable", "inapplicable")
@@ -64,8 +64,8 @@ class TaskScores:
 
     Slices are formed by the values of ``label``, which are in ``levels``. ``offsets``
     are the first repeats of the ``parts``. ``worst`` is the score of a failed answer by
-    number; without it, a failed answer has no score. ``damaged`` counts damaged records
-    of samples and of scores.
+    number; if it is absent, a failed answer has no score. ``damaged`` counts damaged
+    records of samples and of scores.
     """
 
     def __init__(
@@ -291,9 +291,9 @@ def _missing(
 
 class Pairs(NamedTuple):
     """The paired scores of one number, in the same order in both runs. ``left_out``
-    counts the trials in no pair by reason. ``missing_a`` and ``missing_b`` count the
-    trials that each run lacks. ``lost`` trials are in no pair, but might have had a
-    score in both runs."""
+    counts the unpaired trials by reason. ``missing_a`` and ``missing_b`` count the
+    trials that each run lacks. ``lost`` trials are unpaired, but might have had a score
+    in both runs."""
 
     a: Scores
     b: Scores

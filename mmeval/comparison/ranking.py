@@ -1,7 +1,7 @@
 """Ranks runs, with intervals of their ranks and groups of indistinguishable runs.
 
-Intervals and groups follow from one rule: a run is surely better than another if their
-corrected difference is beyond chance.
+Intervals and groups follow from one rule: a run counts as better than another
+if their corrected difference is beyond chance.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mmeval.results.numbers import NumberRow
 Place = tuple[Key, int, int]
 """A number, and the positions of two runs; the first is the reference."""
 Order = tuple[int, int]
-"""The positions of two runs; the first is surely better than the second."""
+"""The positions of two runs; the first counts as better than the second."""
 
 ALPHA = 0.05
 """The level of the intervals of ranks, which hold all together in 95 % of cases. They

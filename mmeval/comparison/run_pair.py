@@ -56,7 +56,7 @@ _BY_MEANS = (mean, weighted_mean, macro_mean)
 _OF_OTHER_WORDS = frozenset((ASKED_OTHERWISE, NOT_ASKED))
 ONE_SIDED = "one of the two runs does not have this number"
 TASKS = "tasks"
-"""The key of ``left_out`` for tasks of a group that are in no pair."""
+"""The key of ``left_out`` for unpaired tasks of a group."""
 
 
 class Piece(NamedTuple):
@@ -106,9 +106,9 @@ class PairResult:
     """The result of comparing one number of two runs. Without a ``test``, ``why`` is
     the reason.
 
-    ``left_out`` counts the trials in no pair by reason. ``missing`` counts the trials
+    ``left_out`` counts the unpaired trials by reason. ``missing`` counts the trials
     that each run lacks. ``refused`` counts the answers that the model refused in each
-    run. ``is_incomplete`` is True if trials that might have a score are in no pair.
+    run. ``is_incomplete`` is True if trials that might have a score are unpaired.
     ``worst`` is the test with lost trials at their worst for the second run, or None if
     it is unknown. ``is_extra`` is True if the first run does not have the number.
     ``shift`` is the judge's share of the difference, as JSON.

@@ -54,9 +54,9 @@ _FEW_OF_ALL = 8.0
 """The spread is due to few clusters if they are fewer than six, and less than an eighth
 of all clusters."""
 _FAR = 0.3
-"""If all clusters are closer to the whole difference than this share of the range, rare
-distant clusters may be missing. If one is farther away, the spread is so large that a
-few more distant clusters do not move the interval."""
+"""If all clusters are closer to the overall difference than this share of the range,
+rare distant clusters may be missing. If one is farther away, the spread is so large
+that a few more distant clusters do not move the interval."""
 
 
 @dataclass(frozen=True)

@@ -296,7 +296,7 @@ def _of_number(number: ComparedNumber, reference: str) -> Iterator[str]:
 
 
 def _missing(number: ComparedNumber, reference: str) -> Iterator[str]:
-    """Yields why trials are in no pair, by reason and by run."""
+    """Yields why trials are not in a pair, by reason and by run."""
     sides = (
         (number.lacking["a"], reference, number.run),
         (number.lacking["b"], number.run, reference),

@@ -26,7 +26,7 @@ MANIFEST = "mmeval.json"
 
 
 class AnswerPlace(NamedTuple):
-    """The place of an answer: its file or task, and its number in it, from 0."""
+    """Where an answer is: its file or task, and its index there, from 0."""
 
     group: str
     number: int

@@ -1,8 +1,8 @@
 """Finds the files of a metric's model on this machine, and computes their fingerprint.
 
-A model of the hub is first searched in the folder ``MMEVAL_WEIGHTS_DIR``, as
-``OWNER/NAME/FILE``. Then it is searched in the cache of the hub, at the given revision
-or at ``main`` as of the last download.
+mmeval first looks for a model of the hub in the folder ``MMEVAL_WEIGHTS_DIR``, as
+``OWNER/NAME/FILE``. Then it looks in the cache of the hub, at the given revision or at
+``main`` as of the last download.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ class Score:
     def inapplicable(cls, reason: str) -> Score:
         """Returns a score for an answer that has nothing for the metric.
 
-        The trial counts in no mean and no bounds.
+        The trial does not enter any mean or bounds.
         """
         return cls(status="inapplicable", reason=reason)
 
@@ -220,7 +220,7 @@ class Result:
 
     @property
     def is_refused_whole(self) -> bool:
-        """True if there is no value because all trials are unscored by refusals."""
+        """True if there is no value because each trial is unscored due to a refusal."""
         by_refusals = self.refused_unscored + self.refused_verdicts
         has_others = self.scored or self.failed or self.suspended
         return by_refusals > 0 and by_refusals == self.unscored and not has_others

@@ -89,7 +89,7 @@ def finish_reason(trial: Trial) -> str | None:
 
 
 def is_refused(trial: Trial) -> bool:
-    """Returns True if the model refused the answer, in whole or in part."""
+    """Returns True if the model refused to answer, in whole or in part."""
     return trial.error is None and finish_reason(trial) == "refused"
 
 

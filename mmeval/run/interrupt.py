@@ -110,7 +110,9 @@ async def interruptible(
     if not task.cancelled():
         task.result()
     if signals:
-        raise Interrupted("stopped; all answers are saved. The same command continues")
+        raise Interrupted(
+            "stopped; all answers are saved. Run the same command to continue"
+        )
 
 
 @contextmanager

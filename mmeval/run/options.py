@@ -93,7 +93,7 @@ class RunOptions(ScoringOptions):
     run_id: str = ""
     """Name of the run folder; empty for ``default``.
 
-    The same command continues that run.
+    The same command continues this run.
     """
     model_tag: str = ""
     fresh: bool = False

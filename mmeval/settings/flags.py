@@ -698,7 +698,7 @@ FLAGS: tuple[Flag, ...] = (
         values.text,
         "",
         "options.model",
-        "device of a local model, as in cuda:0 or cpu; its argument device",
+        "device of a local model, such as cuda:0 or cpu; same as its argument device",
         "DEVICE",
     ),
     Flag(

@@ -52,8 +52,8 @@ def lines_of(
     ``most`` the maximum number of bytes of a line (0: MAX_LINE_BYTES).
 
     Raises UsageError with file and line for an invalid line, and MissingDataError for a
-    file that cannot be read. With ``faults``, a line that is too long, too deeply
-    nested or has too long a number has a LineFault as its value instead.
+    file that cannot be read. With ``faults``, a line that is too long, is too
+    deeply nested or contains too long a number yields a LineFault instead of a value.
     """
     import jsonlines  # most commands do not need it
 
@@ -104,8 +104,8 @@ def line_at(file: Path, offset: int) -> dict[str, Any]:
 def list_of(file: Path) -> list[Any]:
     """Returns the items of a JSON file that contains one list.
 
-    An item that is too deeply nested or has too long a number is a LineFault. Raises
-    the errors of ``document_of``, and UsageError for any other value.
+    An item that is too deeply nested or contains too long a number becomes a
+    LineFault. Raises the errors of ``document_of``, and UsageError for any other value.
     """
     document = document_of(file)
     if not isinstance(document, list):
@@ -184,8 +184,8 @@ class _BoundedLines:
     def decoded(self, line: str | bytes) -> Any:
         """Returns the value of a line.
 
-        Raises LineFault if it is too long, too deeply nested or has too long a number,
-        and ValueError if it is not JSON.
+        Raises LineFault if it is too long, is too deeply nested or contains too long a
+        number, and ValueError if it is not JSON.
         """
         if self._long:
             raise LineFault(f"the line is longer than {self._most >> 20} MiB")
@@ -214,7 +214,10 @@ def _integer(text: str) -> int | LineFault:
 
 
 def _fault_of(row: Any) -> LineFault | None:
-    """Returns the fault of a row that is too deeply nested or has too long a number."""
+    """Returns the fault of a row, or None.
+
+    A row has a fault if it is too deeply nested or contains too long a number.
+    """
     level = [row]
     for _ in range(MAX_DEPTH + 1):
         containers = [item for item in level if isinstance(item, (dict, list))]

@@ -120,7 +120,7 @@ class ChosenTasks:
     def add_path(self, path: Path) -> list[str]:
         """Adds a task file or folder. Returns the names of the added tasks and groups.
 
-        The members of a group are searched next to its file, then in the index.
+        The members of a group are looked up next to its file, then in the index.
         """
         index = self._index
         is_folder = path.is_dir()

@@ -69,7 +69,7 @@ class HFBackend:
     ``data_parallel_size`` is the number of copies, each on its own device.
     ``deterministic`` makes the library use algorithms with reproducible results.
 
-    Raises MissingExtraError without torch or transformers, MissingDataError for a
+    Raises MissingExtraError if torch or transformers is missing, MissingDataError for a
     missing model, and UsageError or UnknownNameError for invalid arguments.
     """
 

@@ -62,7 +62,8 @@ class ChatBatches:
 
     It implements :class:`mmeval.backend.contract.ServerBatches`. ``encode`` and
     ``decode`` are the methods of the plain backend. ``is_chat`` returns True for
-    requests that the API accepts. Raises MissingExtraError without the package openai.
+    requests that the API accepts. Raises MissingExtraError if the package
+    openai is missing.
     """
 
     max_rows = MAX_ROWS

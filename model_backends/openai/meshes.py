@@ -55,6 +55,9 @@ class MeshesEndpoint(FileJobEndpoint):
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """Returns the 3D model of a job. Raises CallError ``bad_reply`` without it."""
+        """Returns the 3D model of a job.
+
+        Raises CallError ``bad_reply`` if there is no 3D model.
+        """
         del links  # unused, because the result is the model itself
         return answer_of(http_reply, "3d", request)

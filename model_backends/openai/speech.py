@@ -67,7 +67,10 @@ class SpeechEndpoint:
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """Decodes the sound of a reply. Raises CallError ``bad_reply`` without it."""
+        """Decodes the sound of a reply.
+
+        Raises CallError ``bad_reply`` if there is no sound.
+        """
         data: dict[str, Any] = {}
         if is_stream(http_reply.body, http_reply.content_type):
             body, data = _whole_sound(http_reply)

@@ -121,7 +121,10 @@ class VideosEndpoint(FileJobEndpoint):
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """Returns the video of a job. Raises CallError ``bad_reply`` without it."""
+        """Returns the video of a job.
+
+        Raises CallError ``bad_reply`` if there is no video.
+        """
         del links  # unused, because the result is the video itself
         has_fps = self._settings.videos_dialect != "openrouter"
         unsent = () if has_fps else ("video.fps",)
@@ -144,7 +147,10 @@ class SyncVideosEndpoint:
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """Returns the video of a reply. Raises CallError ``bad_reply`` without it."""
+        """Returns the video of a reply.
+
+        Raises CallError ``bad_reply`` if there is no video.
+        """
         del links  # unused, because the reply is the video itself
         return answer_of(http_reply, "video", request)
 

@@ -38,7 +38,7 @@ class ResourceUse(NamedTuple):
 def received_descriptors(line: socket.socket) -> list[int]:
     """Returns the descriptors that the front program has sent.
 
-    Empty if the program has ended before.
+    The list is empty if the program ended before sending them.
     """
     descriptors = array("i")
     with contextlib.suppress(OSError):

@@ -48,8 +48,8 @@ def judged(scored: ScoredTrial, line: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the line of a judged answer, as the released judge script writes it.
 
     A lost verdict is null, and an empty answer has no result. In the official profile
-    the result is an error if the script fails at this sample, and ``image`` is null if
-    it fails at the pictures.
+    the result is an error if the script fails on this sample, and ``image`` is null if
+    it fails on the pictures.
     """
     if _is_empty(scored):
         return dict(line)

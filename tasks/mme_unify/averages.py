@@ -28,7 +28,7 @@ class PartAverages(TypedDict):
 def roll_up(scores: Mapping[str, float | None]) -> PartAverages:
     """Averages the scores of tasks, in the unit of the scores.
 
-    A missing score counts 0. All tasks of a part have the same weight, and all parts
+    A missing score counts as 0. All tasks of a part have the same weight, and all parts
     have the same weight. Raises UnknownNameError for an unknown task.
 
     >>> roll_up({"SIPU": 58.5, "MITIU": 43.53, "VPU": 36.02})["mme_u"]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SCORE, PLUS = "mme_unify_score", "mme_unify_plus"
 UNSUPPORTED = "-"
-"""The cell of an unsupported task, as in the paper. Such a task counts 0."""
+"""The cell of an unsupported task, as in the paper. Such a task counts as 0."""
 UNIFY_COLUMNS: Mapping[str, Sequence[str]] = {
     "Text, action": ("mme_unify_explanation", "mme_unify_choice", "mme_unify_action"),
     "Location": ("mme_unify_location",),

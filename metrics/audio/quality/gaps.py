@@ -48,7 +48,10 @@ class Gaps(NamedTuple):
 
 
 def gaps_of(samples: Samples) -> Gaps:
-    """Measures the gaps of a recording. A recording too short for a middle has none."""
+    """Measures the gaps of a recording.
+
+    A recording that is too short to have a middle section has no gaps.
+    """
     import numpy
 
     # The recording keeps this much silence at both ends, which are not gaps.

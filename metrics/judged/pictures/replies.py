@@ -296,7 +296,7 @@ def plain_letter(text: str, letters: Sequence[str]) -> str:
 def plain_texts(text: str) -> str:
     """Returns the texts of a reply's list, in any quotes.
 
-    Raises ReplyError without a list.
+    Raises ReplyError if there is no list.
     """
     start, end = text.find("["), text.rfind("]")
     if not 0 <= start < end:
@@ -313,7 +313,7 @@ def plain_characters(text: str) -> str:
     characters = _bare(text)
     has_other_text = han(characters) != "".join(characters.split())
     if not characters or "\n" in characters or has_other_text:
-        raise ReplyError("the reply is not only the characters that were read")
+        raise ReplyError("the reply contains other text than the characters read")
     return characters
 
 

@@ -116,7 +116,7 @@ def page(text: str) -> Media:
 def film(names: Sequence[str]) -> Media:
     """A film (MP4) that shows these colours one after the other, a second each.
 
-    Raises MissingExtraError without the package av.
+    Raises MissingExtraError if the package av is missing.
     """
     import io
 

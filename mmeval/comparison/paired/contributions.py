@@ -74,14 +74,17 @@ class Contributions(NamedTuple):
 
     @property
     def farthest(self) -> float:
-        """The largest distance of a cluster's mean from the whole difference."""
+        """The largest distance of a cluster's mean from the overall difference."""
         means = self.added / self.shares
         return float(np.abs(means - self.added.sum()).max())
 
     @property
     def carriers(self) -> float:
-        """The number of clusters that cause the spread. It is the number of all
-        clusters if their means are equally far from the whole difference."""
+        """The number of clusters that cause the spread.
+
+        It equals the number of all clusters if all their means are equally far from the
+        overall difference.
+        """
         apart = self.added / self.shares - float(self.added.sum())
         squares = apart**2
         fourth = float(squares @ squares)

@@ -96,7 +96,8 @@ _MOST_FOLDERS = 1000
 def load(source: DataSource) -> InterleavedDataset:
     """Loads rows of the documented schema from parquet, JSON or JSONL files.
 
-    Raises MissingDataError without row files, UnknownNameError for an unknown option.
+    Raises MissingDataError if there are no row files, and UnknownNameError for an
+    unknown option.
     """
     source.check_options(
         OPTIONS,

@@ -58,8 +58,8 @@ _IMAGE, _IMAGE_PATH, _INDEX = "image", "image_path", "index"
 def load(source: DataSource) -> TsvDataset:
     """Loads rows of TSV files in the layout of VLMEvalKit.
 
-    Raises MissingDataError without files, UnknownNameError for an unknown option, and
-    UsageError for invalid columns.
+    Raises MissingDataError if there are no files, UnknownNameError for an unknown
+    option, and UsageError for invalid columns.
     """
     source.check_options(OPTIONS)
     return TsvDataset(source)

@@ -84,8 +84,8 @@ def steps_apart(
     Each step is made when it is requested.
 
     ``decoder`` is ``module:function`` below ``mmeval.media.decode``. The function takes
-    (media, limits, **options), imports what it needs (without a limit) and returns a
-    generator of steps.
+    (media, limits, **options), imports what it needs and returns a generator of steps.
+    The limits do not apply to these imports.
 
     Raises the ContentError that the decoder raises. Raises MediaLimitError if a step
     exceeds ``limits`` or the library crashes, and UnsupportedMediaError if the decoder

@@ -260,7 +260,7 @@ def _wave(data: bytes) -> int:
 
 
 def _wave64(data: bytes) -> int:
-    """Returns the declared size of Sony's WAV with 64-bit sizes.
+    """Returns the declared size of a Wave64 file (Sony's WAV with 64-bit sizes).
 
     The result is 0 if the writer left the size open.
     """

@@ -102,9 +102,9 @@ def _prices_of(
     )
     lines = "\n  ".join(map(line_to_add, roles))
     raise UsageError(
-        f"--budget_usd: the price of {models} is unknown. Write it into a file below "
-        "models:, in dollars per million tokens (0 where nothing is charged), and give "
-        f"the file with --model_cost_config:\n  {lines}",
+        f"--budget_usd: the price of {models} is unknown. Put it in a file, under the "
+        "key models:, in dollars per million tokens (0 where nothing is charged), and "
+        f"pass the file with --model_cost_config:\n  {lines}",
         name=", ".join(roles),
     )
 

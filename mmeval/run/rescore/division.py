@@ -157,7 +157,7 @@ def division_of(
     if not partial:
         raise UsageError(
             f"{run}: {'; '.join(newest.problems)}. Run these shards, or give --partial "
-            "for results without them"
+            "to leave them out"
         )
     return newest
 

@@ -131,7 +131,7 @@ def merge(
             if check.problems and not partial:
                 raise UsageError(
                     f"{run}: {listed(check.problems, 3)}. Copy these shards or run "
-                    "their commands again, or give --partial for results without them"
+                    "their commands again, or give --partial to leave them out"
                 )
             join(run, [shard.path for shard in shards], check.rebuilt_rows)
         division = division._replace(problems=(*division.problems, *check.problems))

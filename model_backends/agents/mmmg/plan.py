@@ -48,7 +48,7 @@ def make_plan(
 ) -> Program[str]:
     """Requests a plan with the request's parameters, but without its options.
 
-    Raises CallFailed without a reply.
+    Raises CallFailed if there is no reply.
     """
     params = replace(request.params, options={})
     reply = yield from ask_one(

@@ -259,7 +259,7 @@ class Steps:
     def answer_in_words(self) -> Program[Interleaved]:
         """Requests the planner's answer without a plan.
 
-        Raises CallFailed without a reply.
+        Raises CallFailed if there is no reply.
         """
         self.warnings.append("without a plan, the planner answers with text only")
         messages = self.prompts.messages("answer", **self.results.values(self.question))

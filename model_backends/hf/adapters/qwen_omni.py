@@ -279,7 +279,7 @@ class QwenOmniAdapter(ChatAdapter):
 
     @property
     def _speaks(self) -> bool:
-        """True if the checkpoint has a talker. Some are published without it."""
+        """True if the checkpoint has a talker. Some checkpoints have none."""
         return bool(self.files.config.get("enable_audio_output", True))
 
 

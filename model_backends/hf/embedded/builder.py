@@ -87,7 +87,8 @@ def build(folder: Path) -> None:
 
     On one machine, every call writes the same bytes.
 
-    Raises MissingExtraError without torch or transformers, OSError if the disk is full.
+    Raises MissingExtraError if torch or transformers is missing, and OSError if the
+    disk is full.
     """
     torch = need("torch", "hf")
     transformers = need("transformers", "hf")

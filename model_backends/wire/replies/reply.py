@@ -25,7 +25,7 @@ They are recorded with each answer.
 def json_object(body: bytes) -> dict[str, Any]:
     """Returns the JSON object of a reply with a status in 200-299.
 
-    Raises CallError ``bad_reply`` without an object, or the error that the reply
+    Raises CallError ``bad_reply`` if there is no object, or the error that the reply
     reports.
     """
     try:

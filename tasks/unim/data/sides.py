@@ -50,7 +50,7 @@ def read_side(
 ) -> SideContent:
     """Reads one side of a record, and adds its faults to ``faults``.
 
-    Media are searched in ``folders`` under ``root``.
+    Media are looked up in ``folders`` under ``root``.
     """
     block = row.get(side)
     if not isinstance(block, dict) or not isinstance(block.get("content"), str):

@@ -5,16 +5,16 @@
     <field>/<domain>/image/img_<id>_<nn>.png, audio/, video/, document/, threeD/
 
 ``output.content`` is the text with tags. ``output.modal`` maps the name of a tag
-(``image2``, ``threeD1``) to a path or to the text of code. One script searches a path
-in the folder of the record's file. The other searches it in <field>/<domain> of a base
-folder. Here both are the same folder.
+(``image2``, ``threeD1``) to a path or to the text of code. One script looks for
+the path in the folder of the record's file. The other looks for it in <field>/<domain>
+of a base folder. Here both are the same folder.
 
 The scripts find a tag by its exact name in brackets, ``<image2>`` or ``<<image2>>``.
 Other spellings (``<3d1>``, ``<Image 2>``) are converted. A medium without a tag is only
 a key of ``modal``. The benchmark counts tags, so no tag is added to the model's text.
 
 One script separates records by counting braces, even in strings. The other reads until
-an object is complete, and fails at characters that Python treats as line ends but JSON
+an object is complete, and fails on characters that Python treats as line ends but JSON
 does not. Records are therefore written in ASCII, on one line, with escaped braces in
 strings. Every JSON reader reads them the same way.
 

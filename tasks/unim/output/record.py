@@ -225,7 +225,7 @@ def _read(
 
 
 class _Search(NamedTuple):
-    """The folders in which the files of a record are searched."""
+    """The folders in which the files of a record are looked up."""
 
     record_file: RecordFile
     folders: Sequence[str]

@@ -28,7 +28,7 @@ TITLES: Mapping[str, str] = {
 
 
 class Items(NamedTuple):
-    """The items of some answers.
+    """Counts of the items in a set of answers, with the sum of their qualities.
 
     The fields are the number of answers with items, the number of items with a quality,
     the sum of these qualities, and the numbers of unscored and unavailable items.

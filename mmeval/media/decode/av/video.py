@@ -128,7 +128,7 @@ def frames_by_change(
             if rgb is not None:
                 yield Frame(index, moment, rgb)
     if index < 0:
-        raise CorruptMediaError(f"{media.label}: no frame of it can be decoded")
+        raise CorruptMediaError(f"{media.label}: none of its frames can be decoded")
 
 
 class _Changes:
@@ -224,7 +224,7 @@ def frame_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
     """
     count = sum(1 for _ in _checked(media, limits, _passed(media, limits)))
     if not count:
-        raise CorruptMediaError(f"{media.label}: no frame of it can be decoded")
+        raise CorruptMediaError(f"{media.label}: none of its frames can be decoded")
     return count
 
 
@@ -326,7 +326,7 @@ def _video_frames(
         for index, (moment, frame) in enumerate(frames):
             yield Frame(index, moment, _upright(frame))
         if index < 0 and times is None:
-            raise CorruptMediaError(f"{media.label}: no frame of it can be decoded")
+            raise CorruptMediaError(f"{media.label}: none of its frames can be decoded")
 
 
 class _Track:
@@ -388,5 +388,5 @@ def _at_times(
             current = ahead
             ahead = next(frames, None)
         if current is None:
-            raise ValueError("no frame of it can be decoded")
+            raise ValueError("none of its frames can be decoded")
         yield current
