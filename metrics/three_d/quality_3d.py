@@ -247,7 +247,7 @@ def _released_fault(
     if len(stored.faces):
         return ""
     if switches.ply == "cloud" and media.mime != PLY:
-        return f"{media.label}: the file has no faces, and only PLY files may be clouds"
+        return f"{media.label}: it has no faces, and only PLY files may be point clouds"
     # The released scorer requests 12 and 32 neighbours of each point, even if there are
     # fewer points.
     points = len(stored.points)

@@ -63,7 +63,7 @@ class Broker:
 
     ``roles`` maps names to runtimes. A call to any other role gets a reply with an
     ``unsupported`` error. ``nonce`` is unique to the run. It makes the idempotency keys
-    of requests unique. Without it, requests have no such key.
+    of requests unique. If it is empty, requests have no such key.
     """
 
     def __init__(

@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     if form.write is None:
         raise UsageError(
             f"--format {args.format}: mmeval cannot write this format: "
-            f"{form.unwritten or 'it only reads it'}"
+            f"{form.unwritten or 'it can only read it'}"
         )
     stored = StoredRun(run_folder(args.folder))
     try:

@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
         return _run(args)
     except KeyboardInterrupt:
         raise Interrupted(
-            "interrupted; complete files are kept, and the same command fetches the "
+            "interrupted; complete files are kept. Run the same command to fetch the "
             "others"
         ) from None
 

@@ -29,7 +29,7 @@ Order = tuple[int, int]
 """The positions of two runs; the first counts as better than the second."""
 
 ALPHA = 0.05
-"""The level of the intervals of ranks, which hold all together in 95 % of cases. They
+"""The level of the intervals of ranks, which hold jointly in 95 % of cases. They
 and the groups are corrected by Holm at this level, regardless of the correction and
 level of the verdicts."""
 

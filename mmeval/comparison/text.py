@@ -191,7 +191,7 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         )
         if options.simultaneous:
             apart = ", those of slices separately" if slices else ""
-            yield f"Intervals: they hold all together in 95 % of cases{apart}."
+            yield f"The intervals hold jointly in 95 % of cases{apart}."
     one_sided: dict[str, dict[str, None]] = {}
     alike: dict[str, list[str]] = {}
     for number in comparison.numbers:
@@ -356,7 +356,7 @@ def _ranking_notes(ranking: Ranking, options: ComparisonOptions) -> list[str]:
         notes.append(f"Not distinguishable: {'; '.join(together)}.")
     if (options.correction, options.alpha) != ("holm", ALPHA):
         notes.append(
-            "Intervals of ranks hold all together. They are corrected by Holm at "
+            "The intervals of all ranks hold jointly. They are corrected by Holm at "
             f"{ALPHA:g}, regardless of --correction and --alpha."
         )
     return notes

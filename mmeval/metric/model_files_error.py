@@ -78,7 +78,7 @@ def gaps(
     if not other:
         return ""
     return (
-        f"{len(other)} of its weights have another shape than in config.json "
+        f"{len(other)} of its weights have another shape than config.json states "
         f"({listed(sorted(other), _NAMED)})"
     )
 

@@ -44,7 +44,7 @@ _INNER: dict[str, type[BaseModel]] = {
     "filter_list": AnswerFilterKeys,
     "numbers": NumberKeys,
 }
-"""The schemas of keys with mappings as values."""
+"""The schemas of keys whose values are mappings."""
 
 _EXPECTED = {
     "string_type": "must be text",
@@ -191,7 +191,7 @@ def _validated(
         is_number = isinstance(version, int | float) and not isinstance(version, bool)
         is_text = isinstance(version, str) and version != ""
         if "version" not in metadata and model is TaskKeys:
-            message = f"version is missing: {what} needs one to compare its scores"
+            message = f"version is missing: {what} needs one to make scores comparable"
             problems.append((("metadata",), message))
         elif "version" in metadata and not is_number and not is_text:
             problems.append((("metadata", "version"), "must be a number or text"))

@@ -47,8 +47,8 @@ GENERATION_COLUMNS: Mapping[str, Sequence[str]] = {
 }
 """The numbers in each column. A task has at most one of them."""
 STRICT = (
-    "Strict: missing outputs count 0. In the other rows, the means of generation leave "
-    "them out, as in the paper."
+    "Strict: missing outputs count as 0. In the other rows, the means of generation "
+    "leave them out, as in the paper."
 )
 PLUS_APART = (
     "acc+ is shown next to acc and is not part of Unify or MME-U (paper, section 3.4)."

@@ -29,10 +29,10 @@ SILENT_SHARE = 0.97
 SHORT_GAP = 0.1
 """Seconds of silence that are not penalised."""
 GAP_SPAN, MOST_COST = 0.8, 0.98
-"""The share of the middle over which the penalty would grow to 1, and its limit."""
+"""A gap of this share of the middle section would cost 1. The cost has this limit."""
 ENOUGH_ACTIVE, COST_OF_ABSENCE, LEAST = 0.85, 2.0, 0.1
-"""From this share of active frames on there is no penalty. The others are the penalty
-below it and the lowest factor."""
+"""The share of active frames from which there is no penalty, the penalty's slope below
+it, and the lowest factor."""
 MUCH_SILENCE, STEEPNESS = 0.35, 4.0
 """The share of silent frames above which the penalty grows, and how steeply."""
 _AT_ONCE = 1024

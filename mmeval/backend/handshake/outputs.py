@@ -154,8 +154,11 @@ _GIVEN: Mapping[PartKind, str] = {
 
 
 def gives(role: Role, capabilities: Capabilities) -> Program[list[Probe]]:
-    """Ask for media of the output kinds: together if a call gives several, and alone
-    those that are missing then."""
+    """Asks for a medium of each output kind.
+
+    If a call can give several kinds, all are requested together. Then each kind that is
+    still missing is requested alone.
+    """
     kinds = [kind for kind in _GIVEN if kind in capabilities.outputs]
     if not kinds:
         return []

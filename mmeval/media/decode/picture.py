@@ -57,9 +57,9 @@ def image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
 
 
 def stored_image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
-    """Returns the picture like ``image``, but in the file's orientation.
+    """Returns the picture as ``image`` does, but in the file's orientation.
 
-    It is decoded at each call.
+    Each call decodes it again.
     """
     return _decoded(media, limits, upright=False)
 

@@ -270,14 +270,14 @@ class _Graph:
         in_cycle = []
         for node, verdict in zip(self._questions, self._verdicts, strict=True):
             if verdict is None:
-                why = "it is in a cycle, or below one"
+                why = "it is in a cycle, or depends on one"
                 verdicts.append(GraphVerdict(node.id, yes=False, why=why))
                 in_cycle.append(repr(node.id)[:80])
             else:
                 verdicts.append(verdict)
         if in_cycle:
             named = listed(in_cycle, MOST_NAMED)
-            self.faults.append(f"in a cycle, or below one: {named}")
+            self.faults.append(f"in a cycle, or dependent on one: {named}")
         return tuple(verdicts)
 
 

@@ -506,7 +506,7 @@ def test_simultaneous_intervals_share_the_five_percent(tmp_path: Path) -> None:
     assert number.ci95 == number.test.interval(0.05 / 5)
     assert number.ci95 is not None and number.ci95[0] <= 0
     assert (number.verdict, number.why) == ("not_seen", "")
-    assert "hold all together" in comparison_text(found, 80)
+    assert "hold jointly" in comparison_text(found, 80)
 
 
 def test_a_find_may_have_a_simultaneous_interval_that_holds_0(tmp_path: Path) -> None:

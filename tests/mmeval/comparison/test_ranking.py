@@ -235,7 +235,7 @@ def test_ranks_hold_together_whatever_the_verdicts_are_corrected_by(
     found = compare(*folders, **options)
     assert {number.verdict for number in found.numbers} == {"better"}
     assert intervals(found.rankings[0]) == dict.fromkeys(runs, (1, 3))
-    note = "Intervals of ranks hold all together"
+    note = "The intervals of all ranks hold jointly"
     assert note in comparison_text(found, 80)
     assert note in RENDERED["markdown"](tables_of_comparison(found))
 

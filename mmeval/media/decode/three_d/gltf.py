@@ -189,7 +189,7 @@ class _Numbers:
         start = view.get("byteOffset", 0)
         view_end = start + view["byteLength"]
         if start < 0 or view_end > len(buffer):
-            raise ValueError("a buffer view ends after its buffer")
+            raise ValueError("a buffer view extends beyond its buffer")
         data = memoryview(buffer)[start:view_end]
         width = columns * kind.itemsize
         stride = view.get("byteStride", width)

@@ -74,7 +74,7 @@ def plain_off(media: Media, data: bytes) -> bytes:
         return plain
     if start["odd"] or start["binary"]:
         raise UnsupportedMediaError(
-            f"{media.label}: it is an OFF file in binary or with more than three "
+            f"{media.label}: this OFF file is binary or has more than three "
             "coordinates, which mmeval does not read; export it as plain OFF"
         )
     if start["vertices"] is None:

@@ -101,7 +101,7 @@ def test_of_two_parents_a_no_decides() -> None:
 def test_what_is_in_a_cycle_or_below_one_is_no_and_not_asked() -> None:
     found, waves = answered(graph({1: [3], 2: [1], 3: [2], 4: [3], 5: []}))
     assert (waves, words(found), found.asked) == ([1], "nnnny", (5,))
-    assert found.faults == ("in a cycle, or below one: 1, 2, 3, 4",)
+    assert found.faults == ("in a cycle, or dependent on one: 1, 2, 3, 4",)
 
 
 def test_parents_that_cannot_be_are_left_out_and_reported() -> None:
