@@ -99,5 +99,5 @@ def test_a_small_difference_is_printed_with_three_digits() -> None:
 
 
 def test_a_plan_takes_no_folders() -> None:
-    with pytest.raises(UsageError, match="takes no runs"):
+    with pytest.raises(UsageError, match="works without runs"):
         planned("--margin", "0.05", "runs/a")
