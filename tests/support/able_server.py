@@ -105,6 +105,8 @@ class AbleServer(LocalServer):
         form = _form(body)
         if form in able.refused_fields:
             return 400, _error(f"unknown field {form}")
+        if form == "json_schema" and not _is_strict(body):
+            return 400, _error("schema must have a 'type' key")
         message: dict[str, Any] = {"role": "assistant", "content": self._text(asked)}
         wants_picture = "image" in body.get("modalities", ())
         is_alone = "Write the word first" not in asked.text
@@ -240,6 +242,16 @@ def _form(body: dict[str, Any]) -> str:
         if form in body:
             return form
     return str(body.get("response_format", {}).get("type", ""))
+
+
+def _is_strict(body: dict[str, Any]) -> bool:
+    """True for a schema that OpenAI accepts: each value states its type."""
+    schema = body["response_format"]["json_schema"]["schema"]
+    for value in schema["properties"].values():
+        for choice in value.get("anyOf", [value]):
+            if "type" not in choice:
+                return False
+    return True
 
 
 def _value(schema: dict[str, Any]) -> Any:

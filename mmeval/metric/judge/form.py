@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -49,7 +49,12 @@ class SchemaField(Protocol):
     """A field whose value has a JSON schema."""
 
     def schema(self) -> dict[str, Any]:
-        """The schema of the value, without ``not sure``."""
+        """Returns the schema of the value, without ``not sure``."""
+
+
+def _one_of(texts: Sequence[str]) -> dict[str, Any]:
+    # OpenAI refuses a list of values without a type.
+    return {"type": "string", "enum": list(texts)}
 
 
 @dataclass(frozen=True)
@@ -72,8 +77,9 @@ class Number:
 
     def schema(self) -> dict[str, Any]:
         if self.whole and self.high - self.low <= MAX_LISTED:
-            # servers enforce a list of values, but not all of them enforce bounds
-            return {"enum": list(range(math.ceil(self.low), int(self.high) + 1))}
+            # Servers enforce a list of values, but not all of them enforce bounds.
+            values = list(range(math.ceil(self.low), int(self.high) + 1))
+            return {"type": "integer", "enum": values}
         kind = "integer" if self.whole else "number"
         return {"type": kind, "minimum": self.low, "maximum": self.high}
 
@@ -119,7 +125,7 @@ class Choice:
         return "one of " + ", ".join(f'"{option}"' for option in self.options)
 
     def schema(self) -> dict[str, Any]:
-        return {"enum": list(self.options)}
+        return _one_of(self.options)
 
     def read(self, value: Any) -> str:
         written = _plain(value) if isinstance(value, str) else None
@@ -141,7 +147,7 @@ class YesNo:
         return '"yes" or "no"'
 
     def schema(self) -> dict[str, Any]:
-        return {"enum": ["yes", "no"]}
+        return _one_of(("yes", "no"))
 
     def read(self, value: Any) -> bool:
         if isinstance(value, bool):
@@ -210,10 +216,10 @@ class ReplyForm:
 
     @property
     def schema(self) -> Mapping[str, Any] | None:
-        """The JSON schema of the reply: all fields, in this order.
+        """The JSON schema of the reply, with all fields in this order.
 
-        None for a form with its own reader, whose replies need not be JSON, and for a
-        field without a schema.
+        It is None for a form with its own reader, because its replies need not be JSON,
+        and for a form with a field that has no schema.
         """
         if type(self).read is not ReplyForm.read:
             return None
@@ -223,12 +229,12 @@ class ReplyForm:
                 return None
             value = reply_field.schema()
             if reply_field.unsure:
-                value = {"anyOf": [value, {"enum": [NOT_SURE]}]}
+                value = {"anyOf": [value, _one_of((NOT_SURE,))]}
             properties[reply_field.name] = value
         return {
             "type": "object",
             "properties": properties,
-            # strict servers refuse a schema with optional keys
+            # Strict servers refuse a schema with optional keys.
             "required": list(properties),
             "additionalProperties": False,
         }

@@ -112,17 +112,22 @@ def test_options_that_a_reply_could_not_distinguish_are_refused() -> None:
 @pytest.mark.parametrize(
     ("field", "schema"),
     [
-        (Number("x", 1, 5), {"enum": [1, 2, 3, 4, 5]}),
+        (Number("x", 1, 5), {"type": "integer", "enum": [1, 2, 3, 4, 5]}),
         (Number("x", 0, 100), {"type": "integer", "minimum": 0, "maximum": 100}),
         (
             Number("x", 0, 1, whole=False),
             {"type": "number", "minimum": 0, "maximum": 1},
         ),
-        (Choice("x", ("a", "b")), {"enum": ["a", "b"]}),
-        (YesNo("x"), {"enum": ["yes", "no"]}),
+        (Choice("x", ("a", "b")), {"type": "string", "enum": ["a", "b"]}),
+        (YesNo("x"), {"type": "string", "enum": ["yes", "no"]}),
         (
             YesNo("x", unsure=True),
-            {"anyOf": [{"enum": ["yes", "no"]}, {"enum": ["not sure"]}]},
+            {
+                "anyOf": [
+                    {"type": "string", "enum": ["yes", "no"]},
+                    {"type": "string", "enum": ["not sure"]},
+                ]
+            },
         ),
         (Text("x"), {"type": "string"}),
     ],
