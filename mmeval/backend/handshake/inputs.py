@@ -26,6 +26,8 @@ MIN_TOKENS = 8
 """Prompt tokens that a medium adds at least. A placeholder in the text adds fewer."""
 MANY_PICTURES = 8
 _ERROR_CHARS = 200
+_UNDECIDED = ("refused", "over_limit", "too_long")
+"""Errors of a request that do not show whether its media are read."""
 TAKES: Mapping[PartKind, str] = {
     "image": "sees pictures",
     "audio": "hears",
@@ -157,26 +159,28 @@ def _ask_about(role: Role, shown: Sequence[_Picture]) -> Program[Observation]:
     turned = [colour for picture in shown[::-1] for colour in picture.colours]
     is_right = _in_order(words, text) or colours_in(text) == flat
     is_turned = _in_order(words[::-1], text) or colours_in(text) == turned
-    named = [name for name in words if name in _letters(text)]
+    read = [picture for picture in shown if picture.word in _letters(text)]
     others: tuple[Probe, ...] = ()
     if len(shown) > 1 and is_right:
-        others = (Probe(ORDER, "yes", "it named both in their order"),)
+        others = (Probe(ORDER, "yes", "it described both in their order"),)
     elif len(shown) > 1 and is_turned:
-        evidence = "it named both, but the second one first"
+        evidence = "it described both, but the second one first"
         others = (Probe(ORDER, "no", evidence),)
-    elif len(shown) > 1 and named:
-        others = (Probe(AT_ONCE, "no", f"of two pictures it named {len(named)}"),)
-    is_seen = is_right or is_turned or bool(named)
-    right = (
-        f"it named {_and_all(named)} and the colours"
-        if named
-        else "it named the colours"
-    )
+    elif len(shown) > 1 and read:
+        others = (_read_one(read[0], text),)
+    is_seen = is_right or is_turned or bool(read)
+    right = "it named the colours"
+    if read:
+        right = f"it read {' and '.join(picture.word for picture in read)}"
     return observed(reply, "image", is_seen, right, media=len(shown), others=others)
 
 
-def _and_all(words: Sequence[str]) -> str:
-    return " and ".join(words)
+def _read_one(picture: _Picture, text: str) -> Probe:
+    """Returns whether several pictures are taken, for a reply with one of two words."""
+    # A small model may misread the other word, and then it describes two pictures.
+    if colours_in(text) == list(picture.colours):
+        return Probe(AT_ONCE, "no", "it described only one of two pictures")
+    return Probe(AT_ONCE, "doubtful", "it read the word of only one of two pictures")
 
 
 def beeps(role: Role, draw: random.Random) -> Program[Observation]:
@@ -249,7 +253,11 @@ def observed(
     tokens = reply.response.usage.input_tokens
     if is_right:
         return Observation(kind, "right", right, tokens, media, others)
-    evidence = f"asked what it shows, it answered {excerpt(reply.response)!r:.120}"
+    answer = f"{excerpt(reply.response)!r:.120}"
+    if ended_early(reply) and not tokens:
+        evidence = f"its answer ended early: {answer}"
+        return Observation(kind, "failed", evidence)
+    evidence = f"asked what it shows, it answered {answer}"
     return Observation(kind, "wrong", evidence, tokens, media)
 
 
@@ -258,9 +266,18 @@ def failure(reply: Reply) -> tuple[Verdict, str]:
     ``no``."""
     error = reply.response.error
     assert error is not None
-    is_no = error.kind in HOPELESS and error.kind not in ("refused", "over_limit")
+    is_no = error.kind in HOPELESS and error.kind not in _UNDECIDED
     evidence = f"{error.kind}: {shortened(error.message, _ERROR_CHARS)}"
     return ("no" if is_no else "unknown"), evidence
+
+
+def ended_early(reply: Reply) -> bool:
+    """Returns True for an answer that was cut off or refused.
+
+    A reasoning model may use all its tokens before it answers. Such an answer does not
+    show that a capability is missing.
+    """
+    return reply.ok and reply.response.finish_reason != "stop"
 
 
 def colours_in(text: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from mmeval.backend.capabilities import Capabilities
 from mmeval.backend.handshake import media
-from mmeval.backend.handshake.inputs import failure
+from mmeval.backend.handshake.inputs import ended_early, failure
 from mmeval.backend.probe import Probe, ReplyFormat, Verdict
 from mmeval.media.parts import PartKind
 from mmeval.program.calls import Call, Program, Reply, Role, ask_all, ask_one, excerpt
@@ -25,8 +25,11 @@ SYSTEM, STOP, TEMPERATURE = (
 )
 JSON = "JSON replies"
 _SEED = "Write a line of twelve random lowercase letters, and nothing else."
-_FEW = GenerationParams(max_tokens=64)
-_DRAWN = GenerationParams(max_tokens=64, temperature=1.0)
+MAX_TOKENS = 1024
+"""Maximum number of tokens of a reply. The replies are short, but a reasoning model
+needs tokens before it answers."""
+_LIMITED = GenerationParams(max_tokens=MAX_TOKENS)
+_DRAWN = replace(_LIMITED, temperature=1.0)
 
 
 def seeds(role: Role, draw: random.Random) -> Program[list[Probe]]:
@@ -59,7 +62,7 @@ def parameters(role: Role, draw: random.Random) -> Program[list[Probe]]:
         "Write the password. Then write these words, separated by spaces: apple, "
         f"cherry, {last}.",
     )
-    all_at_once = GenerationParams(max_tokens=64, temperature=0.0, stop=(last,))
+    all_at_once = replace(_LIMITED, temperature=0.0, stop=(last,))
     reply = yield from ask_one(
         role.send([system, question], params=all_at_once, title="handshake")
     )
@@ -69,11 +72,13 @@ def parameters(role: Role, draw: random.Random) -> Program[list[Probe]]:
     if verdict != "no":
         return [Probe(name, verdict, evidence) for name in (SYSTEM, STOP, TEMPERATURE)]
 
-    stopped = GenerationParams(max_tokens=64, stop=(last,))
+    stopped = replace(_LIMITED, stop=(last,))
     calls = [
-        role.send([system, question], params=_FEW, title="handshake"),
+        role.send([system, question], params=_LIMITED, title="handshake"),
         role.send([question], params=stopped, title="handshake"),
-        role.send([question], params=replace(_FEW, temperature=0.0), title="handshake"),
+        role.send(
+            [question], params=replace(_LIMITED, temperature=0.0), title="handshake"
+        ),
     ]
     replies = yield from ask_all(calls)
     probes = []
@@ -117,13 +122,15 @@ def reply_format(
         question = "Describe the weather of today in one short sentence."
         if form == "json_object":
             question += " Answer as one JSON object with the key weather."
-        call = role.send([message("user", question)], params=_FEW, title="handshake")
+        call = role.send([message("user", question)], params=_LIMITED, title="handshake")
         request = call.request.with_schema(request_schema)
         reply = yield from ask_one(replace(call, request=request))
         if not reply.ok:
             verdict, evidence = failure(reply)
         elif _fits(reply.text, form, key, value):
             return [Probe(JSON, "yes", form)]
+        elif ended_early(reply):
+            verdict, evidence = "unknown", f"its reply to {form} ended early"
         else:
             verdict, evidence = "no", f"{form} gave {excerpt(reply.response)!r:.80}"
     return [Probe(JSON, verdict, evidence)] if formats else []

@@ -1,4 +1,5 @@
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -16,9 +17,9 @@ from mmeval.backend.probe import Verdict
 from mmeval.media.parts import PartKind
 from mmeval.program.calls import Program
 from mmeval.records.request import Request
-from mmeval.records.response import ErrorKind, Response
+from mmeval.records.response import ErrorKind, FinishReason, Response
 from tests.support.able_server import beep_counts, film_colours, stripe_colours
-from tests.support.handshakes import MODEL, failed, in_turn, outcome, verdicts
+from tests.support.handshakes import MODEL, counted, failed, in_turn, outcome, verdicts
 from tests.support.toy import reply
 
 PROSE = reply("I see a cat on a table.")
@@ -115,11 +116,22 @@ def test_pictures_in_another_order_were_swapped(draw: random.Random) -> None:
 
 def test_a_model_that_names_one_of_two_pictures_does_not_take_both() -> None:
     first, _ = inputs._two_pictures(random.Random(7))
+    answer = reply(f"{first.word}, {', '.join(first.colours)}")
 
-    observation, _ = outcome(two_pictures(random.Random(7)), in_turn(reply(first.word)))
+    observation, _ = outcome(two_pictures(random.Random(7)), in_turn(answer))
 
     assert observation.outcome == "right"
     assert verdicts(observation.others) == {AT_ONCE: "no"}
+
+
+def test_a_model_that_misreads_one_of_two_pictures_may_take_both() -> None:
+    first, _ = inputs._two_pictures(random.Random(7))
+    answer = reply(f"{first.word} {', '.join(first.colours)}; PLATE black, pink")
+
+    observation, _ = outcome(two_pictures(random.Random(7)), in_turn(answer))
+
+    assert observation.outcome == "right"
+    assert verdicts(observation.others) == {AT_ONCE: "doubtful"}
 
 
 def test_a_server_that_refuses_two_pictures_is_asked_about_one(
@@ -233,6 +245,7 @@ def test_prose_is_wrong_for_each_kind(kind: PartKind, draw: random.Random) -> No
         ("timeout", "failed"),
         ("refused", "failed"),
         ("over_limit", "failed"),
+        ("too_long", "failed"),
     ],
 )
 def test_an_error_of_the_request_alone_denies_a_kind(
@@ -317,3 +330,25 @@ def test_the_question_without_media_is_the_longest() -> None:
 )
 def test_names_of_colours_are_whole_words(text: str, colours: list[str]) -> None:
     assert colours_in(text) == colours
+
+
+@pytest.mark.parametrize("reason", ["length", "refused"])
+def test_an_answer_that_ended_early_denies_nothing(
+    reason: FinishReason, draw: random.Random
+) -> None:
+    cut_off = replace(reply("Let me think"), finish_reason=reason)
+
+    observation, _ = outcome(two_pictures(draw), in_turn(cut_off))
+
+    assert compared(observation, 0).verdict == "unknown"
+
+
+def test_prompt_tokens_decide_about_an_answer_that_was_cut_off(
+    draw: random.Random,
+) -> None:
+    cut_off = replace(counted("It is a", 70), finish_reason="length")
+
+    observation, _ = outcome(two_pictures(draw), in_turn(cut_off))
+
+    assert compared(observation, 70).verdict == "no"
+

@@ -1,6 +1,7 @@
 import json
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -275,3 +276,12 @@ def test_a_model_of_text_is_not_asked_for_media() -> None:
     probes, requests = outcome(outputs.gives(MODEL, giving("text")), in_turn())
 
     assert (probes, requests) == ([], [])
+
+
+def test_a_reply_that_was_cut_off_leaves_json_unknown(draw: random.Random) -> None:
+    cut_off = replace(reply(""), finish_reason="length")
+    question = outputs.reply_format(MODEL, draw, ("json_schema",))
+
+    probes, _ = outcome(question, in_turn(cut_off))
+
+    assert verdicts(probes) == {JSON: "unknown"}
