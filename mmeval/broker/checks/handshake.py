@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 import time
 from collections.abc import Collection
@@ -27,14 +26,12 @@ from mmeval.records.sample import Sample
 SAMPLE = Sample("handshake", ())
 """The sample under which the journal records the calls."""
 
-log = logging.getLogger(__name__)
-
 
 class RoleHandshake:
     """Asks the backend of a role what it can do, once for each kind of media.
 
-    ``given`` are the input kinds that the user declares; they are checked, but stay
-    declared. With ``full`` the first call brings all questions.
+    ``given`` are the input kinds that the user declares. They are asked about, but they
+    stay declared. With ``full``, all questions are asked before the first call.
     """
 
     def __init__(
@@ -46,7 +43,7 @@ class RoleHandshake:
         full: bool = False,
     ) -> None:
         self.probes: list[Probe] = []
-        """What was found out so far."""
+        """The results so far, one for each capability."""
         self._runtime = runtime
         self._declared = runtime.capabilities
         self._cache = cache
@@ -56,9 +53,10 @@ class RoleHandshake:
         self._covered = Extent()
 
     async def cover(self, call: Call, runner: ProgramRunner) -> None:
-        """Ask what this call needs, unless it is known. Calls that need it wait.
+        """Asks about what a call needs, unless it is known.
 
-        Raises the errors of a role that is lost, and StoppedError.
+        Other calls that need an answer wait for it. Raises the errors of a role that is
+        lost, and StoppedError.
         """
         kinds = call.request.kinds() & TAKES.keys() & self._declared.inputs.keys()
         wants_format = call.schema is not None and bool(self._declared.reply_formats)
@@ -72,7 +70,7 @@ class RoleHandshake:
                 await self.ask(call.role, needed, runner)
 
     async def ask(self, role: str, needed: Extent, runner: ProgramRunner) -> None:
-        """Ask what is not known yet, and narrow the capabilities of the role."""
+        """Asks about what is not known yet, and narrows the capabilities of the role."""
         probes: list[Probe] = []
         if self._cache is not None and not needed.full:
             probes = self._cache.get(self._runtime.identity)
@@ -86,21 +84,22 @@ class RoleHandshake:
             needed.full,
         )
         if missing != Extent():
-            # other content in each session, so that a mended server is asked anew
+            # The content differs in each session. Otherwise the journal would answer for
+            # a server that was mended.
             draw = random.Random(f"{self._runtime.mark} {time.time_ns()}")
             program = handshake(Role(role), self._declared, missing, draw)
             scope = Scope(
                 "handshake", SAMPLE, share=False, by_content=True, is_handshake=True
             )
             probes += await runner.run(program, scope)
-            if self._cache is not None:
-                self._cache.put(self._runtime.identity, [*self.probes, *probes])
+        self._add(probes)
+        if self._cache is not None and missing != Extent():
+            self._cache.put(self._runtime.identity, self.probes)
         self._covered = Extent(
             self._covered.kinds | needed.kinds,
             self._covered.reply_format or needed.reply_format,
             self._covered.full or needed.full,
         )
-        self._add(probes)
 
     def _is_covered(self, needed: Extent) -> bool:
         covered = self._covered

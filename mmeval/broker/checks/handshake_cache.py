@@ -24,17 +24,17 @@ log = logging.getLogger(__name__)
 
 
 class HandshakeCache:
-    """The probes of each identity of a backend, in one file each.
+    """Stores the probes of each identity of a backend in its own file.
 
-    A handshake that denies something is not kept: the server may be mended before the
-    next run. A file that cannot be read or written is ignored.
+    A handshake that denies something is not stored, because the server may be mended
+    before the next run. A file that cannot be read or written is ignored.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def get(self, identity: Mapping[str, Any]) -> list[Probe]:
-        """The probes of an identity that are not too old."""
+        """Returns the probes of an identity; none if they are too old."""
         try:
             row = json.loads(self._file(identity).read_bytes())
             if time.time() - float(row["at"]) > MAX_AGE:
@@ -44,10 +44,13 @@ class HandshakeCache:
             return []
 
     def put(self, identity: Mapping[str, Any], probes: Sequence[Probe]) -> None:
-        """Keep the probes of an identity, unless one of them is not a ``yes``. A server
-        without JSON replies is kept too."""
+        """Stores the probes of an identity if they deny nothing.
+
+        A server without JSON replies is stored too, because judges work without them.
+        """
         for probe in probes:
-            if probe.verdict != "yes" and probe.capability != JSON:
+            is_without_json = probe.capability == JSON and probe.verdict == "no"
+            if probe.verdict != "yes" and not is_without_json:
                 return
         rows = [probe.to_json() for probe in probes]
         content = json.dumps({"at": time.time(), "probes": rows}, ensure_ascii=False)
@@ -55,7 +58,7 @@ class HandshakeCache:
             self._folder.mkdir(parents=True, exist_ok=True)
             write_atomic(self._file(identity), content.encode())
         except (OSError, StorageError) as error:
-            log.debug("the handshake cannot be kept", exc_info=error)
+            log.debug("the handshake cannot be stored", exc_info=error)
 
     def _file(self, identity: Mapping[str, Any]) -> Path:
         name = digest([QUESTIONS, identity])[:32]

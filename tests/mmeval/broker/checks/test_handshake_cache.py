@@ -45,6 +45,14 @@ def test_a_server_without_json_is_kept(cache: HandshakeCache) -> None:
     assert cache.get(IDENTITY) == probes
 
 
+def test_json_that_could_not_be_asked_about_is_asked_again(
+    cache: HandshakeCache,
+) -> None:
+    cache.put(IDENTITY, [SEES, Probe(JSON, "unknown", "timeout")])
+
+    assert cache.get(IDENTITY) == []
+
+
 def test_old_probes_are_asked_again(
     cache: HandshakeCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
