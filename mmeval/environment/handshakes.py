@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
-from mmeval.backend.contract import AnyBackend, Startable
+from mmeval.backend.agent.casting import roles_called_by, with_called_roles
+from mmeval.backend.contract import AnyBackend, Startable, workers_of
 from mmeval.backend.handshake.handshake import ANSWERS
 from mmeval.backend.handshake.inputs import TAKES
 from mmeval.backend.probe import Probe, Probing
@@ -30,10 +32,7 @@ def shake_hands(
     mmeval starts, are asked only with ``full``: their weights would have to be loaded.
     """
     roles: list[str] = []
-    instances: dict[str, BackendSpec] = {}
     for role, backend in backends.items():
-        spec = specs[role]
-        instances[role] = BackendSpec(spec.name, spec.args, backend)
         is_uncertain = not backend.capabilities.is_certain
         is_served = is_uncertain and not isinstance(backend, Startable)
         if probing == "full" or (is_served and probing != "off"):
@@ -42,8 +41,14 @@ def shake_hands(
         return {}, []
     found: dict[str, list[Probe]] = {}
     findings: list[Finding] = []
-    all_backends = Backends(instances)
-    for role, outcome in complete_handshakes(all_backends, roles).items():
+    instances: dict[str, BackendSpec] = {}
+    for role in with_called_roles(roles, partial(roles_called_by, backends)):
+        spec, backend = specs[role], backends[role]
+        # A model with copies is created again, because its copies need its arguments.
+        instance = None if workers_of(backend) else backend
+        instances[role] = BackendSpec(spec.name, spec.args, instance)
+    asked = Backends(instances)
+    for role, outcome in complete_handshakes(asked, roles).items():
         if isinstance(outcome, MmevalError):
             findings.append(_failed(role, outcome))
             continue

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import Any
 
 from mmeval.backend.handshake.handshake import ANSWERS, Extent
 from mmeval.backend.handshake.inputs import TAKES
@@ -14,8 +15,10 @@ from mmeval.backend.handshake.outputs import JSON
 from mmeval.backend.probe import Probe
 from mmeval.broker.broker import Broker
 from mmeval.broker.checks.handshake import RoleHandshake
+from mmeval.broker.runtime import BackendRuntime
 from mmeval.errors import MmevalError
 from mmeval.findings.finding import Finding, Subject
+from mmeval.program.calls import MODEL
 from mmeval.run.backends import Backends
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
@@ -39,13 +42,21 @@ def complete_handshakes(
         return asyncio.run(_ask_all(backends, roles, Broker(journal)))
 
 
-def handshakes_of(broker: Broker) -> dict[str, list[Probe]]:
-    """What the handshakes of a run found out, by role; without roles not asked."""
-    found: dict[str, list[Probe]] = {}
+def handshakes_of(
+    broker: Broker, record: Mapping[str, Any]
+) -> dict[str, list[Probe]]:
+    """Returns the results of handshakes by role, without roles that were never asked.
+
+    ``record`` is the content of ``run.json``. If this session did not ask the model,
+    the results of an earlier session count, because a run has only one model.
+    """
+    results: dict[str, list[Probe]] = {}
+    for row in record.get("handshakes", {}).get(MODEL, ()):
+        results.setdefault(MODEL, []).append(Probe.from_json(row))
     for role, runtime in broker.roles.items():
         if runtime.handshake is not None and runtime.handshake.probes:
-            found[role] = runtime.handshake.probes
-    return found
+            results[role] = runtime.handshake.probes
+    return results
 
 
 def handshake_findings(
@@ -77,18 +88,26 @@ async def _ask_all(
 ) -> dict[str, list[Probe] | MmevalError]:
     broker.roles = backends.runtimes(lambda: 1, limit=8, retries=0, patience=0)
     results: dict[str, list[Probe] | MmevalError] = {}
+    by_mark: dict[str, list[Probe] | MmevalError] = {}
     try:
         for role, runtime in broker.roles.items():
             if role not in roles or runtime.samples is not None:
                 continue
-            handshake = RoleHandshake(runtime)
-            extent = Extent.whole(runtime.capabilities)
-            try:
-                await handshake.ask(role, extent, broker)
-            except MmevalError as error:
-                results[role] = error
-            else:
-                results[role] = handshake.probes
+            # Roles with the same model are asked once.
+            if runtime.mark not in by_mark:
+                by_mark[runtime.mark] = await _ask(role, runtime, broker)
+            results[role] = by_mark[runtime.mark]
     finally:
         await broker.close()
     return results
+
+
+async def _ask(
+    role: str, runtime: BackendRuntime, broker: Broker
+) -> list[Probe] | MmevalError:
+    handshake = RoleHandshake(runtime)
+    try:
+        await handshake.ask(role, Extent.whole(runtime.capabilities), broker)
+    except MmevalError as error:
+        return error
+    return handshake.probes

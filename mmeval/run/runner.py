@@ -152,11 +152,13 @@ class Runner:
             budget.watch(broker.roles)
 
             open_run = OpenRun(folder, broker, tasks, scorer, self.progress)
-            trials = _run_trials(source, open_run, budget)
+            try:
+                trials = _run_trials(source, open_run, budget)
+            finally:  # also of a run that was interrupted or spent its budget
+                handshakes = handshakes_of(broker, folder.record)
+                if source.makes_trials and handshakes:
+                    _record_handshakes(folder, handshakes)
             spent = tuple(bills(journal.spending, prices))
-            handshakes = handshakes_of(broker)
-            if source.makes_trials and handshakes:
-                _record_handshakes(folder, handshakes)
             journal.close()  # frees the memory of its index for the numbers
             outcome = self._outcome(
                 source,
@@ -262,7 +264,7 @@ def _probing(probing: Probing, source: TrialSource) -> Probing:
 def _record_handshakes(
     folder: RunFolder, handshakes: Mapping[str, Sequence[Probe]]
 ) -> None:
-    """Record in ``run.json`` what was found out; roles not asked keep their record."""
+    """Records the results in ``run.json``. Roles that were not asked keep theirs."""
     recorded: dict[str, Any] = dict(folder.record.get("handshakes", {}))
     for role, probes in handshakes.items():
         recorded[role] = [probe.to_json() for probe in probes]

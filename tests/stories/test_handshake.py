@@ -365,6 +365,25 @@ def test_a_run_records_what_its_handshake_found(place: Place) -> None:
     assert results(place.runs)["mmeval"]["handshakes"]["model"] == rows
 
 
+def test_a_run_that_is_repeated_still_states_what_was_found(place: Place) -> None:
+    with AbleServer(BLIND) as server:
+        words = (*SIPU, *model(server, "inputs=text+image"))
+        place.run(*words)
+        findings = place.findings()
+        place.run(*words)
+
+    assert place.findings() == findings
+    assert "model" in results(place.runs)["mmeval"]["handshakes"]
+
+
+def test_a_run_that_spent_its_budget_records_what_was_found(place: Place) -> None:
+    with AbleServer(BLIND) as server:
+        given = model(server, "inputs=text+image")
+        place.run(*SIPU, *given, "--budget_calls", "4")
+
+    assert "model" in place.record()["handshakes"]
+
+
 def test_the_page_shows_what_the_handshake_found(place: Place) -> None:
     with AbleServer(BLIND) as server:
         place.mmeval("run", *SIPU, *model(server), "--output_path", place.runs)
