@@ -57,7 +57,7 @@ class Judging:
     ) -> None:
         self.suspension = Suspension()
         self._first = patience
-        self._patience: dict[str, JudgePatience] = {}
+        self._patience: dict[tuple[str, ...], JudgePatience] = {}
         self._on_judged, self._last = on_judged, last
         self._broker = broker
         self._identities = {
@@ -247,9 +247,11 @@ class Judging:
     def _patience_with(self, bound: BoundMetric) -> JudgePatience | None:
         if not self._first:
             return None
-        if bound.name not in self._patience:
-            self._patience[bound.name] = JudgePatience(bound.name, self._first)
-        return self._patience[bound.name]
+        # Tasks may call different judges with the same metric.
+        key = (bound.name, *sorted(bound.called_roles(self._broker.roles)))
+        if key not in self._patience:
+            self._patience[key] = JudgePatience(bound.name, self._first)
+        return self._patience[key]
 
 
 def _max_concurrency(broker: Broker, runs: Iterable[TaskRun]) -> int:

@@ -300,3 +300,15 @@ async def test_a_judge_that_is_served_under_two_versions_is_warned_of_with_both(
         Subject("t", role="judge"),
         2,
     )
+
+
+async def test_a_judge_that_cannot_be_read_does_not_stop_another_judge(
+    tmp_path: Path,
+) -> None:
+    bound = bind(toy_verdict)
+    async with desk(tmp_path) as at:
+        patience = at.judging._patience_with(bound)
+        other = at.judging._patience_with(replace(bound, asks={"judge": "second"}))
+
+    assert other is not patience
+    assert at.judging._patience_with(bound) is patience
