@@ -156,7 +156,9 @@ class Broker:
         if runtime is None:
             key = f"{scope.name}#{path}"
         else:
-            routes = route_mark(call, runtime.capabilities)
+            # A key must not depend on a handshake: a resumed run looks up its answers
+            # before it asks again what the backend can do.
+            routes = route_mark(call, runtime.declared)
             # other routes show the media in another form, which may change the answer
             form = f"+{routes}" if routes else ""
             # an answer is reused only if the same backend gave it
@@ -255,7 +257,10 @@ class Broker:
     async def _ask_patiently(
         self, patience: JudgePatience, keyed_call: KeyedCall
     ) -> JournalEntry:
-        """Ask, unless too many verdicts of the metric cannot be read."""
+        """Returns a new answer, unless too many verdicts of the metric are unreadable.
+
+        Raises UnreadableJudgeError if they are.
+        """
         if keyed_call.call.accept is None:
             return await self._ask(keyed_call)
         await patience.admit()
@@ -476,7 +481,7 @@ def _error_entry(request: Request, error: ErrorInfo) -> JournalEntry:
 
 
 def _with_form(request: Request, call: Call, runtime: BackendRuntime) -> Request:
-    """The request with the schema of its reply, if the server enforces it."""
+    """Returns the request with the schema of its reply, if the server enforces it."""
     form = runtime.reply_format
     if call.schema is None or form is None:
         return request
@@ -486,7 +491,7 @@ def _with_form(request: Request, call: Call, runtime: BackendRuntime) -> Request
 def _cache_identity(
     request: Request, call: Call, runtime: BackendRuntime
 ) -> dict[str, Any]:
-    """The identity under which other runs find the answer to a request."""
+    """Returns the identity under which other runs find the answer to a request."""
     identity = dict(runtime.identity)
     if routes := route_mark(call, runtime.capabilities):
         identity["routes"] = routes

@@ -101,7 +101,10 @@ class BackendRuntime:
     # The properties are read only once, since isinstance with a protocol is slow.
 
     backend: AnyBackend
+    declared: Capabilities
+    """The capabilities that the backend declares."""
     capabilities: Capabilities
+    """The declared capabilities without those that a handshake denies."""
     identity: Mapping[str, Any]
     mark: str
     """The short digest of the identity, which journal keys contain."""
@@ -121,8 +124,10 @@ class BackendRuntime:
     """Sends one request in place of ``model.generate``; a budget wraps both."""
     observer: RoleObserver
     handshake: Handshake | None
-    """Asks the backend what it can do before the first calls that need it; None if its
-    declared capabilities count."""
+    """Asks the backend what it can do before the first calls that need it.
+
+    None if the declared capabilities count.
+    """
     reply_format: ReplyFormat | None
     """How the backend is asked for JSON, once a handshake has found a way."""
     _retries: int
@@ -146,7 +151,8 @@ class BackendRuntime:
         patience: float = START_SECONDS,
     ) -> None:
         self.backend = backend
-        self.capabilities = backend.capabilities
+        self.declared = backend.capabilities
+        self.capabilities = self.declared
         self.identity = dict(backend.identity)
         self.mark = mark_of(self.identity)
         self.model = backend if isinstance(backend, ModelBackend) else None

@@ -45,7 +45,7 @@ class RoleHandshake:
         self.probes: list[Probe] = []
         """The results so far, one for each capability."""
         self._runtime = runtime
-        self._declared = runtime.capabilities
+        self._declared = runtime.declared
         self._cache = cache
         self._given = given
         self._full = full

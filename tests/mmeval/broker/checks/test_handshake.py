@@ -215,3 +215,20 @@ async def test_calls_of_a_handshake_are_in_the_journal(
         calls = broker.journal.spending.total.calls
 
     assert calls == len(backend.asked)
+
+
+async def test_a_resumed_run_repeats_no_call_whose_media_were_converted(
+    tmp_path: Path,
+) -> None:
+    def converted(text: str) -> Program[str]:
+        call = Call("model", request(text, PAGE), convert=("document->text",))
+        return (yield from ask_one(call)).text
+
+    async with shaking(tmp_path, server()) as broker:
+        await broker.run(converted("first"), scope("a"))
+        await broker.run(converted("second"), scope("b"))
+    resumed = server()
+    async with shaking(tmp_path, resumed) as broker:
+        await broker.run(converted("second"), scope("b"))
+
+    assert resumed.asked == []
