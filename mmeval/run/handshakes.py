@@ -42,9 +42,7 @@ def complete_handshakes(
         return asyncio.run(_ask_all(backends, roles, Broker(journal)))
 
 
-def handshakes_of(
-    broker: Broker, record: Mapping[str, Any]
-) -> dict[str, list[Probe]]:
+def handshakes_of(broker: Broker, record: Mapping[str, Any]) -> dict[str, list[Probe]]:
     """Returns the results of handshakes by role, without roles that were never asked.
 
     ``record`` is the content of ``run.json``. If this session did not ask the model,

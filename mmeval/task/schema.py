@@ -126,8 +126,8 @@ def _is_members(values: list[Any]) -> list[Any]:
 def _is_loader_options(values: dict[str, Any]) -> dict[str, Any]:
     if "trust_remote_code" in values:
         raise _fault(
-            "trust_remote_code is not supported, since mmeval never runs scripts of "
-            "data sets; register a loader"
+            "trust_remote_code is not supported, because scripts of data sets are "
+            "never run; register a loader"
         )
     return values
 

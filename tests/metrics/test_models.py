@@ -35,7 +35,7 @@ def changed(name: str, folder: Path, *, without: int = 0, flat: int = 0) -> Path
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"without": 4}, r"\d+ more"), ({"flat": 1}, r"1 of .* \[\d+\], not \[")],
+    [({"without": 4}, r"\d+ more"), ({"flat": 1}, r"1 of .* \[\d+\] instead of \[")],
 )
 def test_weights_that_lack_or_have_another_shape_are_fatal(
     change: dict[str, int], words: str, tmp_path: Path

@@ -122,7 +122,9 @@ def reply_format(
         question = "Describe the weather of today in one short sentence."
         if form == "json_object":
             question += " Answer as one JSON object with the key weather."
-        call = role.send([message("user", question)], params=_LIMITED, title="handshake")
+        call = role.send(
+            [message("user", question)], params=_LIMITED, title="handshake"
+        )
         request = call.request.with_schema(request_schema)
         reply = yield from ask_one(replace(call, request=request))
         if not reply.ok:

@@ -21,7 +21,10 @@ def test_a_local_model_with_copies_is_no_obstacle_to_asking_its_judge() -> None:
     local = {"pretrained": "tiny", "data_parallel_size": 2}
     with AbleServer() as server:
         served = {"model": "j", "base_url": server.url}
-        specs = {"model": BackendSpec("hf", local), "judge": BackendSpec("openai", served)}
+        specs = {
+            "model": BackendSpec("hf", local),
+            "judge": BackendSpec("openai", served),
+        }
         backends = {
             role: create_backend(spec.name, spec.args) for role, spec in specs.items()
         }

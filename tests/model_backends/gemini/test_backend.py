@@ -85,7 +85,7 @@ def test_an_error_of_google_is_of_its_kind(
 
 def test_a_key_that_google_does_not_take_is_named_by_its_variable() -> None:
     error = refused(400, details=[{"reason": "API_KEY_INVALID"}])
-    assert "set GEMINI_API_KEY or give api_key_file=FILE" in error.message
+    assert "set GEMINI_API_KEY or api_key_file=FILE" in error.message
 
 
 @pytest.mark.parametrize(

@@ -351,4 +351,3 @@ def test_prompt_tokens_decide_about_an_answer_that_was_cut_off(
     observation, _ = outcome(two_pictures(draw), in_turn(cut_off))
 
     assert compared(observation, 70).verdict == "no"
-

@@ -82,7 +82,7 @@ def test_the_class_is_the_one_that_knows_the_type(
         (without_half, r"\d+ of .*\(model\.layers"),
         (
             lambda folder: rewritten(folder / "config.json", intermediate_size=48),
-            r"\(model\.layers.*\[32, 64\], not",
+            r"\(model\.layers.*\[32, 64\] instead of",
         ),
     ],
     ids=["gone", "cut short", "half of them", "of another size"],
