@@ -34,7 +34,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(
-            f"{message.removeprefix('argument ')} ('{self.prog} --help' explains)"
+            f"{message.removeprefix('argument ')} (see '{self.prog} --help')"
         )
 
     def read(self, argv: Sequence[str]) -> argparse.Namespace:

@@ -96,7 +96,7 @@ def listing(
         if ".." in path.parts or path.is_absolute() or "\\" in file.path:
             raise MissingDataError(
                 f"{repo} at {commit}: a path leads out of the repository "
-                f"({file.path!r}); do not use it"
+                f"({file.path!r}); do not use the repository"
             )
     return Listing(commit, tuple(files))
 

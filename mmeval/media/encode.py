@@ -38,7 +38,9 @@ def wav(
 
     sound = numpy.asarray(samples, dtype=numpy.float32)
     if not sound.size or sound.ndim not in (1, 2) or rate <= 0:
-        raise ValueError(f"no sound: samples of shape {sound.shape} at {rate} Hz")
+        raise ValueError(
+            f"not a valid sound: samples of shape {sound.shape} at {rate} Hz"
+        )
     sound = sound.reshape(len(sound), -1)
     if not numpy.isfinite(sound).all():
         raise ValueError("some samples are not numbers (NaN or infinite)")

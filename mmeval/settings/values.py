@@ -455,7 +455,9 @@ def loggers(value: Any) -> dict[str, dict[str, Any]]:
     for item in _items(value):
         name, _, arguments_text = text(item).partition(",")
         if not name.strip() or "=" in name or name.strip() in by_name:
-            raise UsageError(f"NAME[,k=v...] is expected, each name once, not {item!r}")
+            raise UsageError(
+                f"must be NAME[,k=v...], with each name only once, not {item!r}"
+            )
         by_name[name.strip()] = (
             arguments(arguments_text) if arguments_text.strip() else {}
         )

@@ -70,7 +70,7 @@ class RoleHandshake:
                 await self.ask(call.role, needed, runner)
 
     async def ask(self, role: str, needed: Extent, runner: ProgramRunner) -> None:
-        """Asks about what is not known yet, and narrows the capabilities of the role."""
+        """Asks what is not known yet, and narrows the capabilities of the role."""
         probes: list[Probe] = []
         if self._cache is not None and not needed.full:
             probes = self._cache.get(self._runtime.identity)
@@ -84,8 +84,8 @@ class RoleHandshake:
             needed.full,
         )
         if missing != Extent():
-            # The content differs in each session. Otherwise the journal would answer for
-            # a server that was mended.
+            # The content differs in each session, since otherwise the journal would
+            # answer for a server that was mended meanwhile.
             draw = random.Random(f"{self._runtime.mark} {time.time_ns()}")
             program = handshake(Role(role), self._declared, missing, draw)
             scope = Scope(

@@ -116,7 +116,9 @@ def _opened(data: bytes, kind: str) -> Image:
     try:
         return PIL.Image.open(io.BytesIO(data), formats=(kind,))
     except KeyError:
-        raise NotImplementedError(f"this Pillow does not read {kind}") from None
+        raise NotImplementedError(
+            f"the installed version of Pillow cannot read {kind}"
+        ) from None
     except PIL.UnidentifiedImageError:
         pass
     # Pillow does not report the reason, but the reader of the format does.

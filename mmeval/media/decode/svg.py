@@ -166,7 +166,8 @@ class _Check:
     def _note_style(self, element: str, style: str) -> None:
         if "\\" in style or "@import" in style.lower():
             raise NotImplementedError(
-                "its styles have a backslash or an @import, which can refer to anything"
+                "its styles contain a backslash or an @import, which could refer to "
+                "any file or address"
             )
         for target in _LOCAL_URL.findall(style):
             self._note_target(element, target.strip())

@@ -169,7 +169,8 @@ def read_image_questions(
             )
         if not isinstance(parents, list) or not all(map(is_id, [row_id, *parents])):
             raise ReplyError(
-                f"question {row_id!r:.40} has no id, or no list of ids as Preliminary"
+                f"question {row_id!r:.40}: the id is missing, or Preliminary is not a "
+                "list of ids"
             )
         rows.append({**words, "id": row_id, "Preliminary": parents})
     if not rows:

@@ -141,7 +141,7 @@ def _locate(
         return None
     if value.startswith("/") or ".." in PurePosixPath(value).parts:
         raise UsageError(
-            f"{value!r} leads out of its folder; write a path downwards from it"
+            f"{value!r} leads out of its folder; write a path inside that folder"
         )
     for folder in folders:
         relative = f"{folder}/{value}"
