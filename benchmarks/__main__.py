@@ -28,7 +28,7 @@ from pathlib import Path
 
 from benchmarks.measuring import ROOT, Figure, Others
 
-RUNS = ("ratio", "listing", "local_models", "agents", "scale")
+RUNS = ("ratio", "listing", "local_models", "agents", "handshake", "scale")
 REPORTS = ("report", "report_page")
 SCALE = ("merging", "scale_out")
 STATISTICS = ("coverage", "right_or_wrong", "comparisons", "ranks")
