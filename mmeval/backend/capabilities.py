@@ -67,13 +67,13 @@ class Capabilities:
     by_role: Mapping[PartKind, str] = field(default_factory=dict)
     """Output kinds that need a missing role, such as a tool of an agent."""
     is_certain: bool = True
-    """False if a server may lack what is declared, so that a run asks it first (see
+    """False if a server may lack what is declared. A run then asks it first (see
     :mod:`mmeval.backend.handshake`)."""
     reply_formats: tuple[ReplyFormat, ...] = ()
-    """Ways to ask for JSON that the backend can send, best first. After a handshake,
-    only the one that the server supports."""
+    """Ways to ask for JSON that the backend can send, best first. A handshake finds out
+    which of them the server supports."""
     denied: Mapping[PartKind, str] = field(default_factory=dict)
-    """Declared input kinds that the handshake found missing, with the evidence."""
+    """Declared input kinds that a handshake denies, with the evidence."""
 
     @classmethod
     def of(
@@ -117,7 +117,12 @@ class Capabilities:
         evidence = self.denied.get(kind)
         if evidence is None:
             return f"takes no {kind}"
-        return f"does not read {kind} ({evidence})"
+        names = {*self.inputs, kind} - {"code", "reasoning"}
+        declared = "+".join(name for name in PART_KINDS if name in names)
+        return (
+            f"does not read {kind}, as its handshake shows ({evidence}); if it does, "
+            f"add the argument inputs={declared}"
+        )
 
     def _how_to_add(self, kinds: Sequence[PartKind]) -> list[str]:
         """Returns how to add these output kinds: with a role or the argument

@@ -1,4 +1,4 @@
-"""What a handshake reports: one record for each capability of a model."""
+"""Probes, the results of a handshake: one for each capability of a model."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 Verdict = Literal["yes", "no", "doubtful", "unknown"]
-"""``yes``: the reply shows the capability. ``no``: it shows that the capability is
-missing. ``doubtful``: the reply is wrong, but the model may have read its input.
-``unknown``: the question was not asked, or it failed for another reason."""
+"""The result for one capability.
+
+- ``yes``: the reply shows the capability.
+- ``no``: the reply shows that the capability is missing.
+- ``doubtful``: the reply is wrong, but the model may have the capability.
+- ``unknown``: the question was not asked, or it failed for another reason.
+"""
 _VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 Probing = Literal["off", "auto", "needed", "full"]
@@ -36,10 +40,10 @@ ReplyFormat = Literal["json_schema", "guided_json", "format", "json_object"]
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What a handshake found out about one capability.
+    """The result of a handshake for one capability.
 
-    ``capability`` is a name such as ``takes image`` or ``seed``. ``declared`` states
-    whether the backend declares it; None if it declares nothing about it.
+    ``capability`` is a name such as ``sees pictures`` or ``holds a seed``. ``declared``
+    is True if the backend declares it, and None if it declares nothing about it.
     """
 
     capability: str
@@ -57,7 +61,7 @@ class Probe:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Probe:
-        """Raises KeyError or ValueError for a row that is not a probe."""
+        """Reads a probe. Raises KeyError or ValueError for a row that is not one."""
         if row["verdict"] not in _VERDICTS:
             raise ValueError(f"{row['verdict']!r} is not a verdict")
         return cls(

@@ -1,4 +1,4 @@
-"""Checks backends by asking them what they can do, and states it in rows."""
+"""Checks backends with handshakes, and formats the results as rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def shake_hands(
     backends: Mapping[str, AnyBackend],
     probing: Probing,
 ) -> tuple[dict[str, list[Probe]], list[Finding]]:
-    """What each role can do, and findings about what it cannot.
+    """Returns what each role can do, and findings about what it cannot.
 
     Servers are asked unless ``probing`` is ``off``. All other models, and servers that
     mmeval starts, are asked only with ``full``: their weights would have to be loaded.
@@ -54,14 +54,16 @@ def shake_hands(
             continue
         found[role] = outcome
         findings += _without_answer(role, outcome)
-    # without samples, nothing else reports a kind that is denied
+    # All kinds count as given: without samples, nothing else reports a denied kind.
     findings += handshake_findings(found, dict.fromkeys(found, TAKES.keys()))
     return found, findings
 
 
 def probe_rows(probes: Sequence[Probe]) -> Iterator[str]:
-    """A row for each capability: its name, whether it is declared, the verdict and the
-    evidence."""
+    """Yields a row for each capability.
+
+    It has the name, whether it is declared, the verdict and the evidence.
+    """
     for probe in probes:
         declared = "declared" if probe.declared else ""
         yield (
@@ -78,7 +80,7 @@ def _failed(role: str, error: MmevalError) -> Finding:
 
 
 def _without_answer(role: str, probes: Sequence[Probe]) -> Iterator[Finding]:
-    """A finding for a model that does not answer at all."""
+    """Yields a finding for a model that does not answer at all."""
     for probe in probes:
         if probe.capability == ANSWERS and probe.verdict != "yes":
             kind: Kind = "setting" if probe.verdict == "no" else "failed"

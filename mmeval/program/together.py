@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def together(programs: Sequence[Program[T]]) -> Program[list[T]]:
-    """Run programs side by side. Returns their results in the same order.
+    """Runs programs side by side. Returns their results in the same order.
 
     The next calls of all programs are yielded as one list, so that the whole takes as
     many round trips as the longest program. Raises what a program raises.

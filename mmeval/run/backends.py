@@ -181,7 +181,7 @@ class Backends:
                 notes=notes,
                 patience=patience,
             )
-            # a batch of a server takes hours, too long for a question before the run
+            # A server's batch takes hours, which is too long for a handshake.
             is_served = runtime.role.batcher is None
             is_certain = backend.capabilities.is_certain
             if probe != "off" and is_served and not is_certain:
@@ -258,14 +258,14 @@ class Backends:
 
 
 def _given_inputs(args: Mapping[str, Any]) -> frozenset[PartKind]:
-    """The input kinds that the user declares for a role."""
+    """Returns the input kinds that the user declares for a role."""
     value = args.get("inputs") or ()
     names = value.split("+") if isinstance(value, str) else list(value)
     return frozenset(kind for kind in PART_KINDS if kind in names)
 
 
 def _handshake_cache() -> HandshakeCache | None:
-    """The cache of handshakes; None for a user without a home folder."""
+    """Returns the cache of handshakes, or None for a user without a home folder."""
     try:
         return HandshakeCache(own_cache() / "handshakes")
     except StorageError:

@@ -1,4 +1,4 @@
-"""Handshakes of a run, and complete ones before any run."""
+"""Handshakes of a run, and complete handshakes without a run."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ KIND_OF = {name: kind for kind, name in TAKES.items()}
 def complete_handshakes(
     backends: Backends, roles: Collection[str]
 ) -> Mapping[str, list[Probe] | MmevalError]:
-    """What each of these roles can do, or why it cannot be asked.
+    """Returns what each of these roles can do, or why it cannot be asked.
 
-    A server that cannot be reached is not waited for. Backends that answer from the
-    sample are left out. Nothing is kept: the answers are in a folder that is removed.
+    There is no wait for a server that cannot be reached. Backends that answer from the
+    sample are left out. The answers are journalled in a folder that is removed.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -60,24 +60,25 @@ def handshakes_of(broker: Broker, record: Mapping[str, Any]) -> dict[str, list[P
 def handshake_findings(
     handshakes: Mapping[str, Sequence[Probe]], given: Mapping[str, Collection[str]]
 ) -> Iterator[Finding]:
-    """Findings for capabilities that a handshake denies or doubts.
+    """Yields findings for capabilities that a handshake denies or doubts.
 
-    ``given`` are the input kinds that the user declares, by role: they stay declared. A
-    denied kind that is not given makes its samples unsupported, which is reported with
-    them.
+    ``given`` are the input kinds that the user declares, by role. They stay declared.
+    Any other kind that is denied has no finding here, because the samples with this
+    kind are reported as unsupported.
     """
     for role, probes in handshakes.items():
         for probe in probes:
-            if probe.capability == ANSWERS:  # the calls of the role fail themselves
+            if probe.capability == ANSWERS:  # failed calls are reported anyway
                 continue
             kind = KIND_OF.get(probe.capability)
             is_narrowed = kind is not None and kind not in given.get(role, ())
             if probe.verdict == "no" and not is_narrowed and probe.capability != JSON:
-                cause = f"not confirmed that it {probe.capability}: {probe.evidence}"
+                doubt = f"the handshake did not confirm that it {probe.capability}"
             elif probe.verdict == "doubtful":
-                cause = f"doubtful whether it {probe.capability}: {probe.evidence}"
+                doubt = f"the handshake cannot tell whether it {probe.capability}"
             else:
                 continue
+            cause = f"{doubt} ({probe.evidence})"
             yield Finding("unsupported", Subject(role=role), cause=cause)
 
 

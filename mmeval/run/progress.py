@@ -104,7 +104,7 @@ class AnswerNotes:
                 count,
                 self.answered,
                 cause=f"{part_kind} was sent, but added no prompt tokens by the "
-                "server's count, so that it was probably not read",
+                "server's count, so it was probably not read",
             )
         for words, count in self.kinds.most_common(MAX_SHOWN):
             text = shortened(" ".join(words.split()), MAX_WARNING_CHARS)

@@ -44,7 +44,7 @@ def sampling(params: GenerationParams, settings: OpenAISettings) -> dict[str, An
 
 
 def reply_format(reply_schema: ReplySchema) -> dict[str, Any]:
-    """The field that makes a server enforce the form of a reply."""
+    """Returns the field that makes a server enforce the form of a reply."""
     if reply_schema.form == "json_object":
         return {"response_format": {"type": "json_object"}}
     schema = dict(reply_schema.schema)

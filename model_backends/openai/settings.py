@@ -216,9 +216,9 @@ def capabilities_of(
 def with_reply_formats(
     capabilities: Capabilities, endpoint: EndpointChoice, given: Collection[str]
 ) -> Capabilities:
-    """The capabilities with the ways in which chats can be asked for JSON.
+    """Returns the capabilities with the ways to ask for JSON in a chat.
 
-    There are none if the user gives one of their fields.
+    There are none if the user sets one of their fields.
     """
     formats: tuple[ReplyFormat, ...] = get_args(ReplyFormat)
     own_fields = {"response_format", "guided_json", "format"}

@@ -1,4 +1,4 @@
-"""The program of a handshake, and what its probes change."""
+"""The program of a handshake, and the effect of its probes on capabilities."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ ANSWERS = "answers"
 
 @dataclass(frozen=True)
 class Extent:
-    """How much a handshake asks: about these kinds of media, about JSON, and with
-    ``full`` also about outputs, parameters and seeds."""
+    """The questions of a handshake: about these kinds of media, and about JSON.
+
+    With ``full`` it also asks about outputs, parameters and seeds.
+    """
 
     kinds: frozenset[PartKind] = frozenset()
     reply_format: bool = False
@@ -38,7 +40,7 @@ class Extent:
 
     @classmethod
     def whole(cls, capabilities: Capabilities) -> Extent:
-        """Everything that can be asked of a backend with these capabilities."""
+        """Returns all questions for a backend with these capabilities."""
         kinds = frozenset(capabilities.inputs) & TAKES.keys()
         return cls(kinds, bool(capabilities.reply_formats), full=True)
 
@@ -46,7 +48,7 @@ class Extent:
 def handshake(
     role: Role, capabilities: Capabilities, extent: Extent, draw: random.Random
 ) -> Program[list[Probe]]:
-    """Ask a model what it can do, with at most :data:`MAX_CALLS` calls.
+    """Asks a model what it can do, with at most :data:`MAX_CALLS` calls.
 
     Questions that need a written reply are left out for a model without text output.
     """
@@ -56,14 +58,16 @@ def handshake(
 def _questions(
     role: Role, capabilities: Capabilities, extent: Extent, draw: random.Random
 ) -> Program[list[Probe]]:
-    """All questions. Those that a run depends on come first, since the number of calls
-    is limited."""
+    """Asks all questions.
+
+    Those that a run depends on come first, because the number of calls is limited.
+    """
     if "text" not in capabilities.outputs:
         return (yield from outputs.gives(role, capabilities)) if extent.full else []
     if not extent.full:
         return (yield from _needed_questions(role, capabilities, extent, draw))
 
-    # a server that is gone, or does not know the model, costs one call
+    # A server that is gone, or does not know the model, costs only one call.
     reply = yield from _without_media(role)
     answers, _ = _answers(reply)
     if answers.verdict != "yes":
@@ -75,7 +79,7 @@ def _questions(
         ]
     )
     probes = [probe for group in groups for probe in group]
-    # media that are given come before seeds: the last calls may exceed the limit
+    # Outputs come before seeds, because the last calls may exceed the limit.
     probes += yield from outputs.gives(role, capabilities)
     further = [outputs.seeds(role, draw)]
     known = {probe.capability: probe.verdict for probe in probes}
@@ -95,8 +99,10 @@ def _needed_questions(
     draw: random.Random,
     known_reply: Reply | None = None,
 ) -> Program[list[Probe]]:
-    """The questions about media and JSON, side by side. ``known_reply`` is the reply to
-    the question without media, if it was asked."""
+    """Asks about media and JSON, side by side.
+
+    ``known_reply`` is the reply to the question without media, if it was asked.
+    """
     media_questions: list[Program[Observation]] = []
     if "image" in extent.kinds:
         limit = capabilities.inputs["image"].max_items
@@ -105,7 +111,7 @@ def _needed_questions(
         if kind in extent.kinds:
             media_questions.append(question(role, draw))
     formats = capabilities.reply_formats if extent.reply_format else ()
-    # they have results of different types
+    # Any, because their results have different types.
     programs: list[Program[Any]] = [
         together(media_questions),
         outputs.reply_format(role, draw, formats),
@@ -129,7 +135,7 @@ def _without_media(role: Role) -> Program[Reply]:
 
 
 def _answers(reply: Reply) -> tuple[Probe, int]:
-    """Whether the model answers at all, and the prompt tokens without media."""
+    """Returns whether the model answers at all, and the prompt tokens without media."""
     if not reply.ok:
         return Probe(ANSWERS, *failure(reply)), 0
     served = reply.response.served
@@ -138,7 +144,7 @@ def _answers(reply: Reply) -> tuple[Probe, int]:
 
 
 def _limited(program: Program[list[Probe]]) -> Program[list[Probe]]:
-    """Send the first :data:`MAX_CALLS` calls; further ones get an error."""
+    """Sends the first :data:`MAX_CALLS` calls. Further calls get an error."""
     remaining = MAX_CALLS
     sent: Reply | list[Reply] | None = None
     while True:
@@ -161,10 +167,10 @@ def narrowed(
     probes: Iterable[Probe],
     given: Collection[PartKind] = (),
 ) -> Capabilities:
-    """The capabilities without the input kinds that probes deny.
+    """Returns the capabilities without the input kinds that probes deny.
 
-    ``given`` are the kinds that the user declares: they are kept. If only one picture
-    at a time is taken, requests with more are unsupported.
+    ``given`` are the kinds that the user declares. They are kept. If a request may have
+    only one picture, requests with more pictures are unsupported.
     """
     by_name = {probe.capability: probe for probe in probes}
     kept, denied = dict(capabilities.inputs), dict(capabilities.denied)
@@ -184,7 +190,7 @@ def narrowed(
 def found_format(
     probes: Iterable[Probe], formats: Iterable[ReplyFormat]
 ) -> ReplyFormat | None:
-    """The way to ask for JSON that a handshake found; None if there is none."""
+    """Returns the way to ask for JSON that a handshake found, or None."""
     for probe in probes:
         if probe.capability == outputs.JSON and probe.verdict == "yes":
             for form in formats:

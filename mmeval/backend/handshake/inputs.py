@@ -1,8 +1,9 @@
 """Questions that find out which kinds of media a model reads.
 
-Each question shows a medium with random content and asks what it shows. A model that
-does not read it has less than one chance in 1,000. If a reply is wrong, the prompt
-tokens with and without the medium decide: a medium that adds no tokens was dropped.
+Each question contains a medium with random content and asks what it shows. A model that
+does not read it guesses right less than once in 1,000 times. If a reply is wrong, the
+prompt tokens with and without the medium decide: a medium that adds no tokens was
+dropped.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from mmeval.records.response import HOPELESS
 from mmeval.system.wording import shortened
 
 MIN_TOKENS = 8
-"""Prompt tokens that a medium adds at least. A placeholder in the text adds fewer."""
+"""Minimum number of prompt tokens that a medium adds. A placeholder adds fewer."""
 MANY_PICTURES = 8
+"""Number of pictures in the question about many pictures."""
 _ERROR_CHARS = 200
 _UNDECIDED = ("refused", "over_limit", "too_long")
 """Errors of a request that do not show whether its media are read."""
@@ -35,6 +37,12 @@ TAKES: Mapping[PartKind, str] = {
     "document": "reads documents",
 }
 """The capability of each kind of medium, as people read it."""
+_TEST_MEDIA: Mapping[PartKind, str] = {
+    "image": "the test picture",
+    "audio": "the test sound",
+    "video": "the test film",
+    "document": "the test document",
+}
 ORDER, AT_ONCE, MANY = (
     "tells two pictures apart",
     "takes several pictures at once",
@@ -66,16 +74,16 @@ WITHOUT_MEDIA = (
     "attachment has about as many words as this one, so that the server's counts of "
     "prompt tokens can be compared. Nothing else is asked of you here."
 )
-"""The question without a medium. It is as long as the longest of the others."""
+"""The question without media. It is as long as the longest of the others."""
 
 
 @dataclass(frozen=True)
 class Observation:
-    """What the reply to a question about media shows, before tokens are compared."""
+    """The result of a question about media, before prompt tokens are compared."""
 
     kind: PartKind
     outcome: Literal["right", "wrong", "refused", "failed"]
-    """``refused``: the server does not take such media. ``failed``: another error."""
+    """``refused``: the server rejects such media. ``failed``: another error."""
     evidence: str
     tokens: int = 0
     """Prompt tokens as the server counts them; 0 if it does not."""
@@ -85,8 +93,11 @@ class Observation:
 
 
 def compared(observation: Observation, tokens_without: int) -> Probe:
-    """The probe of a kind. ``tokens_without`` are the prompt tokens of
-    :data:`WITHOUT_MEDIA`; 0 if the server does not count them."""
+    """Returns the probe of a kind.
+
+    ``tokens_without`` are the prompt tokens of :data:`WITHOUT_MEDIA`, and 0 if the
+    server does not count them.
+    """
     verdict: Verdict = "yes"
     evidence = observation.evidence
     if observation.outcome == "refused":
@@ -103,16 +114,20 @@ def _wrong(observation: Observation, tokens_without: int) -> tuple[Verdict, str]
     if tokens and tokens_without:
         added = tokens - tokens_without
         if added < MIN_TOKENS * observation.media:
-            counts = f"{tokens} with it, {tokens_without} without"
+            counts = f"{tokens} with media, {tokens_without} without"
             return "no", f"{evidence}; prompt tokens: {counts}"
-        return "doubtful", f"{evidence}; it added {added} prompt tokens"
-    # small models often read pictures and pages, but seldom count beeps
+        return "doubtful", f"{evidence}; but it added {added} prompt tokens"
+    # Even small models read pictures and pages, but many cannot count beeps.
     is_easy = observation.kind in ("image", "document")
     return ("no" if is_easy else "doubtful"), evidence
 
 
 def pictures(role: Role, draw: random.Random, most: int | None) -> Program[Observation]:
-    """Ask about two pictures, or about one if a request may have at most ``most``."""
+    """Asks about two pictures, or about one if ``most`` is 1.
+
+    ``most`` is the maximum number of pictures of a request; None if it is not known. If
+    the server refuses two pictures, it is asked about one.
+    """
     if most is None or most > 1:
         shown = _two_pictures(draw)
         observation = yield from _ask_about(role, shown)
@@ -142,7 +157,7 @@ class _Picture:
 
 
 def _two_pictures(draw: random.Random) -> list[_Picture]:
-    """Two pictures with other colours, so that colours alone show their order."""
+    """Returns two pictures whose colours differ, so that colours show their order."""
     first = second = _Picture.drawn(draw, 2)
     while second.colours == first.colours:
         second = _Picture.drawn(draw, 2)
@@ -184,7 +199,7 @@ def _read_one(picture: _Picture, text: str) -> Probe:
 
 
 def beeps(role: Role, draw: random.Random) -> Program[Observation]:
-    """Ask for the numbers of beeps in four groups."""
+    """Asks for the numbers of beeps in four groups."""
     groups = [draw.randint(1, media.MOST_BEEPS) for _ in range(4)]
     reply = yield from ask_one(role.ask(media.beeps(groups), _BEEPS, title="handshake"))
     numbers = [int(number) for number in re.findall(r"\d{1,3}", reply.text)]
@@ -193,7 +208,7 @@ def beeps(role: Role, draw: random.Random) -> Program[Observation]:
 
 
 def page(role: Role, draw: random.Random) -> Program[Observation]:
-    """Ask for the word on a page."""
+    """Asks for the word on a page."""
     written = media.word(draw)
     reply = yield from ask_one(role.ask(media.page(written), _PAGE, title="handshake"))
     is_right = written in _letters(reply.text)
@@ -201,7 +216,7 @@ def page(role: Role, draw: random.Random) -> Program[Observation]:
 
 
 def film(role: Role, draw: random.Random) -> Program[Observation]:
-    """Ask for the colours of a film, in their order."""
+    """Asks for the colours of a film, in their order."""
     shown = media.colours(draw, 4)
     try:
         medium = media.film(shown)
@@ -217,11 +232,11 @@ QUESTIONS: Mapping[PartKind, Callable[[Role, random.Random], Program[Observation
     "document": page,
     "video": film,
 }
-"""The questions about one medium, by its kind. Pictures have :func:`pictures`."""
+"""The question about each kind of medium except pictures (:func:`pictures`)."""
 
 
 def many_pictures(role: Role, draw: random.Random) -> Program[list[Probe]]:
-    """Find out whether a request may have more than two pictures."""
+    """Asks about eight pictures in one request."""
     shown = media.colours(draw, MANY_PICTURES)
     pictures_shown = [media.picture([name]) for name in shown]
     reply = yield from ask_one(role.ask(*pictures_shown, _MANY, title="handshake"))
@@ -231,7 +246,7 @@ def many_pictures(role: Role, draw: random.Random) -> Program[list[Probe]]:
         verdict, evidence = "yes", f"it named {MANY_PICTURES} in their order"
     elif reply.ok:
         verdict = "doubtful"
-        evidence = f"of {MANY_PICTURES} it named {len(named)}, not in their order"
+        evidence = f"it named {len(named)} colours of {MANY_PICTURES} pictures wrongly"
     else:
         verdict, evidence = failure(reply)
     return [Probe(MANY, verdict, evidence)]
@@ -246,7 +261,7 @@ def observed(
     media: int = 1,
     others: tuple[Probe, ...] = (),
 ) -> Observation:
-    """The observation in a reply; ``right`` is the evidence for a right one."""
+    """Returns the observation in a reply. ``right`` is the evidence if it is right."""
     if not reply.ok:
         verdict, evidence = failure(reply)
         return Observation(kind, "refused" if verdict == "no" else "failed", evidence)
@@ -257,13 +272,15 @@ def observed(
     if ended_early(reply) and not tokens:
         evidence = f"its answer ended early: {answer}"
         return Observation(kind, "failed", evidence)
-    evidence = f"asked what it shows, it answered {answer}"
+    evidence = f"its answer about {_TEST_MEDIA[kind]} was wrong: {answer}"
     return Observation(kind, "wrong", evidence, tokens, media)
 
 
 def failure(reply: Reply) -> tuple[Verdict, str]:
-    """The verdict of a reply without an answer: a request that can never succeed is a
-    ``no``."""
+    """Returns the verdict and the evidence of a reply without an answer.
+
+    The verdict is ``no`` if the same request would fail again.
+    """
     error = reply.response.error
     assert error is not None
     is_no = error.kind in HOPELESS and error.kind not in _UNDECIDED
@@ -281,19 +298,19 @@ def ended_early(reply: Reply) -> bool:
 
 
 def colours_in(text: str) -> list[str]:
-    """The names of colours in a text, in their order."""
-    # "colored" and "rendered" contain no name of a colour
+    """Returns the names of colours in a text, in their order."""
+    # Only whole words count: "colored" and "rendered" contain "red".
     names = "|".join(media.COLOURS)
     return re.findall(f"(?<![a-z])(?:{names})(?![a-z])", text.lower())
 
 
 def _letters(text: str) -> str:
-    """A text in capital letters, without separators: models may spell a word."""
+    """Returns the letters of a text as capitals, because models may spell a word."""
     return re.sub(r"[^A-Z]", "", text.upper())
 
 
 def _in_order(words: Sequence[str], text: str) -> bool:
-    """True if all words are in a text, in this order."""
+    """Returns True if a text contains all words, in this order."""
     letters, end = _letters(text), 0
     for word in words:
         start = letters.find(word, end)

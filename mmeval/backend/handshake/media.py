@@ -1,4 +1,4 @@
-"""Small media with random content, which a model can only know by reading them."""
+"""Small media with random content, which a model knows only if it reads them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COLOURS: Mapping[str, tuple[int, int, int]] = {
     "pink": (255, 150, 200),
     "black": (0, 0, 0),
 }
-"""The colours of pictures and films: eight that people do not confuse."""
+"""The eight colours of pictures and films, which are easy to tell apart."""
 LETTERS = "ACDEFHJKLMNPRTUVXY"
 """Letters that look different from each other and from digits."""
 WORD_LETTERS = 5
@@ -40,12 +40,12 @@ _FILM_SIDE = 128
 
 
 def word(draw: random.Random) -> str:
-    """A random word of capital letters."""
+    """Returns a random word of capital letters."""
     return "".join(draw.choices(LETTERS, k=WORD_LETTERS))
 
 
 def colours(draw: random.Random, count: int) -> list[str]:
-    """Random names of colours. Neighbours differ, so that each can be counted."""
+    """Returns random names of colours. Neighbours differ."""
     names: list[str] = []
     while len(names) < count:
         name = draw.choice(list(COLOURS))
@@ -55,7 +55,7 @@ def colours(draw: random.Random, count: int) -> list[str]:
 
 
 def picture(stripes: Sequence[str], text: str = "") -> Media:
-    """A picture of vertical stripes in these colours, with a word on a white band."""
+    """Makes a picture of vertical stripes with a word on a white band."""
     from PIL import Image, ImageDraw, ImageFont
 
     image = Image.new("RGB", (_WIDTH, _HEIGHT))
@@ -74,7 +74,7 @@ def picture(stripes: Sequence[str], text: str = "") -> Media:
 
 
 def beeps(groups: Sequence[int]) -> Media:
-    """A sound of groups of short beeps, with a pause after each group."""
+    """Makes a sound of groups of short beeps, with a pause after each group."""
     import numpy as np
 
     time = np.arange(round(_BEEP * _RATE)) / _RATE
@@ -89,7 +89,7 @@ def beeps(groups: Sequence[int]) -> Media:
 
 
 def page(text: str) -> Media:
-    """A PDF of one page with this text, which has only letters, digits and spaces."""
+    """Makes a PDF of one page. The text has only letters, digits and spaces."""
     content = f"BT /F1 48 Tf 72 600 Td ({text}) Tj ET"
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
@@ -114,7 +114,7 @@ def page(text: str) -> Media:
 
 
 def film(names: Sequence[str]) -> Media:
-    """A film (MP4) that shows these colours one after the other, a second each.
+    """Makes a film (MP4) that shows these colours, each for a second.
 
     Raises MissingExtraError if the package av is missing.
     """

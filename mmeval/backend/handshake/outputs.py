@@ -33,7 +33,7 @@ _DRAWN = replace(_LIMITED, temperature=1.0)
 
 
 def seeds(role: Role, draw: random.Random) -> Program[list[Probe]]:
-    """Ask twice with one seed and once with another, at temperature 1."""
+    """Asks twice with one seed and once with another, at temperature 1."""
     seed = draw.randrange(1, 2**31)
     call = role.send([message("user", _SEED)], params=_DRAWN, title="handshake")
     calls = [
@@ -53,8 +53,10 @@ def seeds(role: Role, draw: random.Random) -> Program[list[Probe]]:
 
 
 def parameters(role: Role, draw: random.Random) -> Program[list[Probe]]:
-    """Ask with a system message, a stop sequence and temperature 0 at once; one by one
-    if the server refuses them together."""
+    """Asks with a system message, a stop sequence and temperature 0 in one call.
+
+    If the server refuses this call, each of them has its own call.
+    """
     secret, last = media.word(draw), media.word(draw)
     system = message("system", f"The password is {secret}.")
     question = message(
@@ -109,10 +111,10 @@ def _parameters_in(reply: Reply, secret: str, last: str) -> list[Probe]:
 def reply_format(
     role: Role, draw: random.Random, formats: Sequence[ReplyFormat]
 ) -> Program[list[Probe]]:
-    """Find the first of the formats that the server enforces.
+    """Finds the first of the formats that the server enforces.
 
-    A schema asks for a random key and a random value that the question does not
-    mention, so that only an enforced schema gives them.
+    A schema requires a random key and a random value. The question does not mention
+    them, so a reply contains them only if the server enforces the schema.
     """
     verdict: Verdict = "no"
     evidence = ""
@@ -159,14 +161,14 @@ _GIVEN: Mapping[PartKind, str] = {
     "image": "a picture of one red circle",
     "audio": "a sound in which you say: good morning",
 }
-"""What is requested of each kind. Films and 3D models cost too much for a question."""
+"""The requested medium of each kind. Films and 3D models cost too much."""
 
 
 def gives(role: Role, capabilities: Capabilities) -> Program[list[Probe]]:
-    """Asks for a medium of each output kind.
+    """Asks for media of the output kinds.
 
-    If a call can give several kinds, all are requested together. Then each kind that is
-    still missing is requested alone.
+    If a call can return several kinds, one call asks for all of them with text. Each
+    kind that is missing in its reply is then requested alone.
     """
     kinds = [kind for kind in _GIVEN if kind in capabilities.outputs]
     if not kinds:
@@ -226,7 +228,7 @@ def _kinds_in(reply: Reply) -> set[PartKind]:
 
 
 def _order(reply: Reply) -> Probe:
-    """Whether text and media came in the requested order."""
+    """Returns whether text and media came in the requested order."""
     output = reply.response.output
     assert output is not None  # it has media
     before = after = ""
@@ -241,6 +243,8 @@ def _order(reply: Reply) -> Probe:
     is_in_order = "first" in before.lower() and "last" in after.lower()
     verdict: Verdict = "yes" if is_in_order else "no"
     evidence = (
-        "text, medium, text" if is_in_order else f"text {before!r:.40} came first"
+        "text, medium, text"
+        if is_in_order
+        else f"the text before the medium was {before!r:.40}"
     )
     return Probe("gives in the requested order", verdict, evidence)

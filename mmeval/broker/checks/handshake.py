@@ -84,8 +84,8 @@ class RoleHandshake:
             needed.full,
         )
         if missing != Extent():
-            # The content differs in each session, since otherwise the journal would
-            # answer for a server that was mended meanwhile.
+            # The content differs in each session, so that the journal does not answer
+            # in place of a server that was mended.
             draw = random.Random(f"{self._runtime.mark} {time.time_ns()}")
             program = handshake(Role(role), self._declared, missing, draw)
             scope = Scope(

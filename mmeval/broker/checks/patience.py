@@ -1,4 +1,4 @@
-"""Patience with a judge: stops a metric whose verdicts cannot be read."""
+"""Patience with judges, which stops a metric whose verdicts cannot be read."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from mmeval.errors import UnreadableJudgeError
 from mmeval.records.response import ErrorInfo
 
 PATIENCE = 8
-"""Number of first verdicts of a metric that may be unreadable until it is stopped."""
+"""Number of unreadable first verdicts at which a metric is stopped."""
 RECENT = 50
+"""Number of last verdicts of which a share may be unreadable."""
 MAX_RECENT_LOST = 15
-"""Number of unreadable verdicts among the ``RECENT`` last ones at which a metric is
-stopped: 30 %."""
+"""Number of unreadable verdicts among them at which a metric is stopped: 30 %."""
 
 
 class JudgePatience:
     """Counts the unreadable verdicts of one metric.
 
-    Until one verdict can be read, at most ``first`` calls are in flight or lost, so
-    that a judge that never replies in the requested form costs no more.
+    Until one verdict can be read, at most ``first`` calls are in flight or unreadable.
+    So a judge that never replies in the requested form gets no more calls.
     """
 
     def __init__(self, metric: str, first: int) -> None:
@@ -34,8 +34,10 @@ class JudgePatience:
         self._turn = asyncio.Condition()
 
     async def admit(self) -> None:
-        """Wait until a verdict may be requested. Raises UnreadableJudgeError once too
-        many are lost."""
+        """Waits until a verdict may be requested.
+
+        Raises UnreadableJudgeError if too many verdicts are unreadable.
+        """
         async with self._turn:
             await self._turn.wait_for(self._has_room)
             if self._given_up is not None:
@@ -43,8 +45,10 @@ class JudgePatience:
             self._in_flight += 1
 
     async def settle(self, error: ErrorInfo | None, *, has_reply: bool = True) -> None:
-        """Note how a requested verdict ended. ``has_reply`` is False if nothing came
-        back, as when the run was stopped."""
+        """Records how a requested verdict ended.
+
+        ``has_reply`` is False if there is no reply, as when the run was stopped.
+        """
         async with self._turn:
             self._in_flight -= 1
             if has_reply and error is None:
@@ -62,7 +66,7 @@ class JudgePatience:
         return self._lost + self._in_flight < self._first
 
     def _judge(self, error: ErrorInfo) -> None:
-        """Give up if too many verdicts are lost."""
+        """Gives up if too many verdicts are unreadable."""
         lost = sum(self._recent)
         if not self._has_read and self._lost >= self._first:
             count = f"the first {self._lost}"

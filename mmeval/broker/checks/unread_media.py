@@ -1,4 +1,4 @@
-"""Finds media that were sent and not read, by the prompt tokens of a reply."""
+"""Finds media that a server dropped, by the prompt tokens of a reply."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MIN_SIDE = 200
 
 
 def unread_media(request: Request, response: Response) -> tuple[PartKind, ...]:
-    """The kinds of media that added no prompt tokens, so that they were not read.
+    """Returns the kinds of media that added no prompt tokens, so were not read.
 
-    Empty if the server counts no tokens, and for long texts. A picture adds at least 64
-    tokens with the models known to us, so that a text of up to ``MAX_CHARS`` characters
-    with a picture that was read has more tokens than the text alone can have.
+    The tuple is empty if the server counts no tokens, and for long texts. A picture
+    adds at least 64 tokens with all models known to us. Up to ``MAX_CHARS`` characters
+    of text with a picture then have more tokens than the text alone can have.
     """
     tokens = response.usage.input_tokens
     if not tokens or response.output is None:

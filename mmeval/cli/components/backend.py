@@ -115,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
 def _ask(
     name: str, backend: AnyBackend, arguments: Mapping[str, Any], as_json: bool
 ) -> int:
-    """Ask a model that takes one request at a time what it can do."""
+    """Asks a model that takes one request at a time what it can do."""
     from mmeval.backend.contract import Watchable
     from mmeval.environment.handshakes import probe_rows, shake_hands
     from mmeval.findings.exit_code import exit_code
@@ -151,7 +151,7 @@ def _ask(
 
 
 def _raw(body: bytes) -> str:
-    """The beginning of a body, with control characters escaped."""
+    """Returns the beginning of a body, with control characters escaped."""
     return printable(body.decode("utf-8", "replace"), limit=_MOST_CHARS)
 
 
@@ -162,7 +162,7 @@ def _check(
     wants: Sequence[Sequence[PartKind]],
     as_json: bool,
 ) -> int:
-    """Check a batch backend."""
+    """Checks a batch backend."""
     from mmeval.authoring.testing.checks import CHECKS, check_results, start
 
     rows: list[dict[str, str]] = []

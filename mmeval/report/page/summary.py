@@ -68,7 +68,7 @@ def notes(run: StoredRun) -> list[str]:
 
 
 def _handshakes(run: StoredRun) -> Iterator[str]:
-    """What each role was found to do before its first media were sent."""
+    """Yields a note with the results of the handshake of each role."""
     for role, probes in run.record.get("handshakes", {}).items():
         facts = []
         for probe in probes:
