@@ -344,7 +344,7 @@ class Broker:
                     cache.put(cache_key, entry.response)
                 except StorageError as error:
                     log.warning("%s The run folder has the answer", sentence(error))
-            if not fault:
+            if not fault and not _gives_up_schema(runtime, request, response):
                 break
         return entry
 
@@ -486,6 +486,21 @@ def _with_form(request: Request, call: Call, runtime: BackendRuntime) -> Request
     if call.schema is None or form is None:
         return request
     return request.with_schema(ReplySchema(call.schema, form))
+
+
+def _gives_up_schema(
+    runtime: BackendRuntime, request: Request, response: Response
+) -> bool:
+    """Returns True if a request can be sent again, without its schema.
+
+    Some servers refuse certain schemas, although they enforce the one of the handshake.
+    No further schema is then sent to the backend.
+    """
+    error = response.error
+    if request.reply_schema is None or error is None or error.kind != "bad_request":
+        return False
+    runtime.reply_format = None
+    return True
 
 
 def _cache_identity(

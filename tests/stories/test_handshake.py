@@ -560,6 +560,18 @@ def test_a_judge_with_a_schema_loses_no_verdict(
     assert all("response_format" in body for body in server.questions)
 
 
+def test_a_verdict_whose_schema_is_refused_is_requested_without_one(
+    place: Place, greetings: tuple[str | Path, ...]
+) -> None:
+    verdict = '{"reason": "It is warm.", "grade": 5, "verdict": "yes"}'
+    simple = Abilities(most_properties=1, prose=verdict)
+    with AbleServer(simple) as server:
+        ended = place.run(*greetings, *judge(server))
+
+    assert ended.code == 0
+    assert "response_format" not in server.questions[-1]
+
+
 def test_without_patience_all_verdicts_are_requested(
     place: Place, greetings: tuple[str | Path, ...]
 ) -> None:

@@ -46,6 +46,8 @@ class Abilities:
     schema_fields: tuple[str, ...] = ("json_schema",)
     """The fields through which a schema is enforced."""
     refused_fields: tuple[str, ...] = ()
+    most_properties: int = 100
+    """A schema with more properties is refused."""
     """The fields that are answered with an error."""
     json_mode: bool = True
     draws: bool = False
@@ -97,16 +99,9 @@ class AbleServer(LocalServer):
         if able.status != 200:
             return able.status, _error("the server is out of order")
         asked = _Asked(body)
-        pictures = len(asked.media("image_url"))
-        if pictures and able.refuses_pictures:
-            return 400, _error(able.refuses_pictures)
-        if pictures > able.most_pictures:
-            return 400, _error(f"at most {able.most_pictures} image(s) per prompt")
-        form = _form(body)
-        if form in able.refused_fields:
-            return 400, _error(f"unknown field {form}")
-        if form == "json_schema" and not _is_strict(body):
-            return 400, _error("schema must have a 'type' key")
+        refusal = self._refusal(asked)
+        if refusal:
+            return 400, _error(refusal)
         message: dict[str, Any] = {"role": "assistant", "content": self._text(asked)}
         wants_picture = "image" in body.get("modalities", ())
         is_alone = "Write the word first" not in asked.text
@@ -120,6 +115,23 @@ class AbleServer(LocalServer):
             usage = {"prompt_tokens": count, "completion_tokens": 9}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         return 200, {"model": "able-1", "choices": [choice], "usage": usage}
+
+    def _refusal(self, asked: "_Asked") -> str:
+        """The error of a request that the server does not take; empty for none."""
+        able, body = self.abilities, asked.body
+        pictures = len(asked.media("image_url"))
+        if pictures and able.refuses_pictures:
+            return able.refuses_pictures
+        if pictures > able.most_pictures:
+            return f"at most {able.most_pictures} image(s) per prompt"
+        form = _form(body)
+        if form in able.refused_fields:
+            return f"unknown field {form}"
+        if form == "json_schema" and not _is_strict(body):
+            return "schema must have a 'type' key"
+        if len(_properties(body)) > able.most_properties:
+            return "the schema is too complex"
+        return ""
 
     def _text(self, asked: "_Asked") -> str:
         able = self.abilities
@@ -252,6 +264,12 @@ def _is_strict(body: dict[str, Any]) -> bool:
             if "type" not in choice:
                 return False
     return True
+
+
+def _properties(body: dict[str, Any]) -> dict[str, Any]:
+    schema = body.get("response_format", {}).get("json_schema", {}).get("schema", {})
+    properties: dict[str, Any] = schema.get("properties", {})
+    return properties
 
 
 def _value(schema: dict[str, Any]) -> Any:
