@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from mmeval.broker.checks.patience import JudgePatience
 from mmeval.program.calls import Call, Reply, reply_to
 from mmeval.records.request import GenerationParams
+from mmeval.records.response import ErrorInfo
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange
 from mmeval.store.call_context import CallContext
 from mmeval.store.journal import JournalEntry
 from mmeval.store.spending import ModelEndpoint
+
+
+class Patience(Protocol):
+    """Counts the verdicts of a metric (:mod:`mmeval.broker.checks.patience`)."""
+
+    async def admit(self) -> None: ...
+    async def settle(
+        self, error: ErrorInfo | None, *, has_reply: bool = True
+    ) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +49,7 @@ class Scope:
     draw: int = 0
     by_content: bool = False
     is_handshake: bool = False
-    patience: JudgePatience | None = field(default=None, compare=False)
+    patience: Patience | None = field(default=None, compare=False)
 
     @property
     def name(self) -> str:
