@@ -1,9 +1,9 @@
 """Aggregators: mean, weighted mean, median, macro mean, and mean over repeats.
 
-The interval of ``repeats`` is the interval in papers that answer every sample several
-times. It shows how much the number would change if the same samples were answered
-again. The interval of ``mean``, clustered by sample, shows how much it would change
-with other samples of the same kind. It is usually wider.
+The interval of ``repeats`` is the one that papers report if they answer every sample
+several times. It shows how much the number would change if the same samples were
+answered again. The interval of ``mean``, clustered by sample, shows how much it would
+change with other samples of the same kind. This interval is usually wider.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ def median(scores: Scores) -> Estimate:
 
     With an even number of values, the median is the mean of the middle two.
 
-    Each end of the interval is one of the values. It is the quantile at an end of the
-    interval for a share of one half. Source: Woodruff, Confidence Intervals for Medians
-    and Other Position Measures, 1952. The standard error is bootstrapped.
+    Each end of the interval is one of the values: the quantile at the corresponding end
+    of the interval for a share of one half. Source: Woodruff, Confidence Intervals for
+    Medians and Other Position Measures, 1952. The standard error is bootstrapped.
     """
     values = sorted(scores.values)
     if not values:
@@ -100,10 +100,10 @@ def macro_mean(scores: Scores, *, by: str) -> Estimate:
 
     All levels have the same weight. ``by`` is a label that ``breakdown`` names.
 
-    A level without a score is left out. The standard error is that of a mean of means,
-    each clustered as usual. A cluster with several levels counts once. The standard
-    error is None if all trials of a level are in one cluster. If no row has the label,
-    the result is the mean.
+    A level without a score is left out. The standard error is the error of a mean of
+    means, each of them clustered as usual. A cluster with several levels counts once.
+    The standard error is None if all trials of a level are in one cluster. If no row
+    has the label, the result is the mean.
     """
     means = []
     for level in scores.by_level(by).values():
@@ -147,8 +147,8 @@ def repeats(scores: Scores) -> Estimate:
     """Returns the mean of the scored trials, with the error of the repeats' means.
 
     The standard error is the standard deviation of the repeats' means (n - 1), divided
-    by the root of their number. The interval is 1.96 standard errors to both sides. It
-    may extend beyond the range. With one repeat there is no standard error and no
+    by the root of their number. The interval extends 1.96 standard errors to each side,
+    possibly beyond the range. With one repeat there is no standard error and no
     interval.
     """
     values = scores.values

@@ -32,7 +32,7 @@ _LOST = ("unsupported", "failed")
 """The statuses that a trial has in every part."""
 _SKIPPING = (*_LOST, "unscored", "scored", "unavailable", "inapplicable")
 _UNKNOWN = (*_LOST, "unavailable", "unscored", "scored", "inapplicable")
-"""The first of these statuses that a trial has in any part is its status."""
+"""The status of a trial is the first of these that it has in any part."""
 
 
 def mean_of(
@@ -47,17 +47,17 @@ def mean_of(
 ) -> Result:
     """Returns the mean of several numbers of a task over the same trials.
 
-    ``weights`` of the result are the shares of the parts that count. A part may have no
-    scorable trial (all unsupported, faulty, unavailable or inapplicable). With ``skip``
-    such a part is left out. Without ``skip`` the mean then has no value. If all trials
-    of a part are lost (failed, unscored), the mean has only bounds. If all answers or
-    verdicts of a part are refused, the part counts in the bounds, not in the value. If
-    no answer contains anything for a part to score, the part is left out, even if
-    trials failed.
+    The ``weights`` of the result are the shares of the parts that count. A part may
+    have no scorable trial (all unsupported, faulty, unavailable or inapplicable). With
+    ``skip`` such a part is left out. Without ``skip`` such a part leaves the mean
+    without a value. If all trials of a part are lost (failed, unscored), the mean has
+    only bounds. If all answers or verdicts of a part are refused, the part counts in
+    the bounds, not in the value. If no answer contains anything for a part to score,
+    the part is left out, even if trials failed.
 
-    A trial counts as scored if it is scored in one part and lost in none. With
-    ``unavailable`` the mean has no value. ``parts`` then may be any numbers of the
-    trials.
+    A trial counts as scored if it is scored in one part and lost in none. If
+    ``unavailable`` is given, the mean has no value, and ``parts`` may be any numbers of
+    the trials.
     """
     counted: list[AggregatedNumber] = []
     bounded: list[AggregatedNumber] = []

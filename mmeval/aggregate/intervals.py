@@ -1,8 +1,8 @@
 """The 95 % interval of a number, from its range and the influences of its clusters.
 
-If the range is finite, a value is treated as a share of it. The interval is the
-interval of a share of right answers with the same standard error. If the range is not
-finite, the interval is Student's, and it is wider for skewed values.
+If the range is finite, a value is treated as a share of the range, and the interval is
+computed as for a share of right answers with the same standard error. If the range is
+not finite, the interval is Student's, and it is wider for skewed values.
 """
 
 from __future__ import annotations
@@ -100,10 +100,10 @@ def share_interval(
 
     ``trials`` is the effective number of trials.
 
-    It is the interval of Clopper and Pearson. If there are fewer ``degrees`` of freedom
-    than trials, the number of trials is reduced first. Source: Korn and Graubard,
-    Confidence Intervals for Proportions with Small Expected Number of Positive Counts
-    Estimated from Survey Data, 1998.
+    This is the interval of Clopper and Pearson, but if there are fewer ``degrees`` of
+    freedom than trials, the number of trials is reduced first. Source: Korn and
+    Graubard, Confidence Intervals for Proportions with Small Expected Number of
+    Positive Counts Estimated from Survey Data, 1998.
     """
     quantile = student_quantile(degrees, 1 - tail)
     if trials - 1 > degrees * (1 + _EXACT):
@@ -140,11 +140,11 @@ def median_share(scores: Scores, median: float) -> Interval | None:
 def bounds_tail(gap: float, stderr: float) -> float:
     """Returns the tail probability for the intervals of a number's two bounds.
 
-    With it, the two intervals together contain the number in 95 % of all cases,
-    wherever the number is between the bounds. It is 2.5 % if the two bounds are the
-    same. It is 5 % if they are far apart, because the number cannot be missed on both
-    sides. Source: Imbens and Manski, Confidence Intervals for Partially Identified
-    Parameters, 2004.
+    With this probability, the two intervals together contain the number in 95 % of all
+    cases, wherever the number is between the bounds. The result is 2.5 % if the two
+    bounds are the same, and 5 % if they are far apart, because the number cannot be
+    missed on both sides. Source: Imbens and Manski, Confidence Intervals for Partially
+    Identified Parameters, 2004.
     """
     if not stderr:
         return 2 * TAIL if gap else TAIL
@@ -169,15 +169,15 @@ def _effective(independent: Sequence[Component]) -> float:
 
 
 def _clusters_behind_error(independent: Sequence[Component]) -> float:
-    """Returns how many effective clusters the estimate of the error is worth.
+    """Returns the number of effective clusters behind the estimate of the error.
 
-    A single mean of that number of clusters has an equally uncertain error.
+    The error of a single mean over that number of clusters would be equally uncertain.
 
     The error of a group depends on its smallest members. In a group with tasks of
-    hundreds of samples, a task of two samples has most of the variance, which is then
-    estimated from two clusters. The values of all components are assumed to vary alike.
-    Then the variance of a component is its share squared, divided by its effective
-    clusters. The rest is Satterthwaite's formula.
+    hundreds of samples, a task of two samples contributes most of the variance, which
+    is therefore estimated from only two clusters. The values of all components are
+    assumed to vary equally. Then the variance of a component is its share squared,
+    divided by its effective clusters. The rest is Satterthwaite's formula.
     """
     variances = []
     spread = []

@@ -53,10 +53,10 @@ def freedom(shares: Sequence[float]) -> float:
     """Returns the degrees of freedom of a mean's standard error.
 
     They depend on the correlation within clusters, which is unknown. So the result is
-    the smaller of two values: for independent trials and for equal trials within a
-    cluster. With C equal clusters both values are C - 1. ``shares`` has the same
-    meaning as in ``effective_clusters``, and each share is below 1. Source: Bell and
-    McCaffrey (see the module).
+    the smaller of two values: one assumes that the trials of a cluster are independent,
+    the other that they are equal. With C equal clusters both values are C - 1.
+    ``shares`` has the same meaning as in ``effective_clusters``, and each share is
+    below 1. Source: Bell and McCaffrey (see the module).
     """
     if are_equal(shares):
         return len(shares) - 1.0
@@ -83,8 +83,8 @@ def satterthwaite(variances: Sequence[float], freedoms: Sequence[float]) -> floa
 def connected(clusters: Sequence[Iterable[str]]) -> list[list[int]]:
     """Groups means that share clusters.
 
-    ``clusters`` has the clusters of each mean. Each group is a list of positions of
-    means. The groups are independent of each other.
+    ``clusters`` contains the clusters of each mean. Each group is a list of positions
+    of means. The groups are independent of each other.
     """
     leaders = list(range(len(clusters)))
 

@@ -1,7 +1,7 @@
 """Estimates the error of any aggregator by resampling clusters of trials.
 
 The mean and the median are computed for many draws at once. Any other aggregator is
-called once for each draw. This is slow, so it gets fewer draws if there are many rows.
+called once for each draw. This is slow, so fewer draws are used if there are many rows.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Statistic: TypeAlias = Callable[[Draws], Values]
 """A number for each draw."""
 
 ROWS = 500_000
-"""The maximum number of rows that an aggregator reads for one number in all draws. This
-takes about half a second."""
+"""The maximum number of rows that an aggregator reads for one number, over all draws
+together. This takes about half a second."""
 BOOTSTRAP_SEED = 0
-"""A fixed seed: the same scores have the same interval in a run and in later
-scoring."""
+"""The seed is fixed, so that the same scores get the same interval in a run and when
+they are scored later."""
 DRAWN_AT_ONCE = 1 << 20
 """The number of clusters that are drawn in one batch. A batch needs a few arrays of 8
 MiB."""
@@ -42,9 +42,9 @@ def resample(
 
     ``iterations`` is the number of draws of clusters.
 
-    If an aggregator is called for each draw and all draws have more than ``ROWS`` rows,
-    there are fewer draws, but at least ``FEWEST_DRAWS``. The result is empty if a draw
-    has no value.
+    If an aggregator is called for each draw, and the draws have more than ``ROWS`` rows
+    in total, fewer draws are used, but at least ``FEWEST_DRAWS``. The result is empty
+    if a draw has no value.
     """
     return resample_together([(scores, aggregator, options)], iterations, skip=False)
 
@@ -98,7 +98,8 @@ def drawn_statistic(
 ) -> Statistic:
     """Returns a function that computes the aggregator's number for each draw.
 
-    The draws are draws of ``clusters``. The number is NaN for a draw without a value.
+    Each draw is a resample of ``clusters``. The number is NaN for a draw without a
+    value.
     """
     if aggregator in (mean, weighted_mean):
         return _means(scores, clusters, weighted=aggregator is weighted_mean)
@@ -162,7 +163,8 @@ def _one_by_one(
 ) -> Statistic:
     """Calls the aggregator once for each draw.
 
-    It gets all rows, including rows without a value, because it may count them.
+    The aggregator receives all rows, including rows without a value, because it may
+    count them.
     """
     by_cluster = scores.by_cluster()
     places = [by_cluster[cluster] for cluster in clusters]

@@ -65,10 +65,10 @@ class Estimate:
 
     If the value is a weighted sum of means, ``terms`` are the means. The standard error
     and the interval are computed from them. Any other aggregator may return a standard
-    error. It may also return a better 95 % interval than the standard error gives, or
-    the reason why there is no interval (``no_interval``). Without a standard error the
-    value is bootstrapped. If ``resample`` is False, it is not, and the error is
-    unknown.
+    error. It may also return a 95 % interval that is better than the one computed from
+    the standard error, or the reason why there is no interval (``no_interval``). If
+    there is no standard error, the value is bootstrapped. If ``resample`` is False, it
+    is not bootstrapped, and the error is unknown.
     """
 
     value: float | None
@@ -364,7 +364,8 @@ class Scores:
         )
 
     def drawn(self, clusters: Iterable[Sequence[int]]) -> Scores:
-        """Returns a resample of clusters. ``clusters`` has the positions of their rows.
+        """Returns a resample of clusters. ``clusters`` contains the positions of their
+        rows.
 
         A cluster that is drawn twice counts as two clusters, so each draw renames its
         samples.
@@ -384,7 +385,8 @@ class Scores:
         return resample
 
     def filled(self, end: Literal[0, 1]) -> Scores:
-        """Returns the rows with each lost trial at its lowest (0) or highest (1) value.
+        """Returns the rows with the lowest (0) or highest (1) value for each lost
+        trial.
 
         The value is the trial's own bound if it has one, else the end of the metric's
         range. If the weight of a trial is unknown, the trial gets the greatest weight.

@@ -174,7 +174,8 @@ def widened(
     value: float,
     means: Sequence[Term],
 ) -> Uncertainty:
-    """Returns the interval by the standard error, widened to that of the draws, if any.
+    """Returns the interval from the standard error, widened to contain that of the
+    draws.
 
     The quantiles of draws are too close together if there are few clusters, or if the
     value is near an end of the range. ``means`` are means over the same trials.
@@ -319,8 +320,8 @@ def combine(
     member, the member counts as 0, weighted by its trials. If a member is unknown
     (unavailable, inapplicable, faulty, not run), the group has no value.
 
-    The standard error and the interval are those of the same weighted mean. They are
-    None if a member has none. Clusters with the same name in several members are the
+    The standard error and the interval are computed for the same weighted mean. Each is
+    None if a member lacks it. Clusters with the same name in several members are the
     same clusters. If a member is not a mean, all members are treated as independent.
     """
     counted: list[Result] = []
@@ -477,8 +478,8 @@ def scorable(result: Result) -> int:
 def is_unsupported(result: Result) -> bool:
     """Returns True if the model supports none of the trials.
 
-    Faulty trials do not count. The result is False for a group with weights but no
-    value, because its number is unknown.
+    Faulty trials are ignored. The result is False for a group that has weights but no
+    value, because the number of such a group is unknown.
     """
     is_unknown = result.value is None and bool(result.weights)
     return (

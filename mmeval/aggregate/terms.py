@@ -30,15 +30,15 @@ FEW = 10
 rare errors may be missing from the samples."""
 _TIES = 1e-9
 """Values that differ by less than this share of the range are equal. Their last digits
-depend on the order of the addition."""
+depend on the order in which they are added."""
 
 
 class Component(NamedTuple):
     """A group of terms that share clusters.
 
     Components are independent of each other. ``value`` and ``range`` are what the terms
-    add to the number. ``influences`` has the influence of each cluster on the number,
-    or is None if only the variance is known.
+    add to the number. ``influences`` contains the influence of each cluster on the
+    number. It is None if only the variance is known.
     """
 
     value: float
@@ -101,7 +101,7 @@ def term_of_sums(sums: ClusterSums, range: Interval) -> Term | None:
 def _has_few(sums: ClusterSums, range: Interval) -> bool:
     """Returns True if few clusters are off an end of the range.
 
-    That is fewer than ``FEW`` clusters above the low end, or below the high end.
+    Few means fewer than ``FEW`` clusters above the low end, or below the high end.
     """
     low, high = range
     if not (math.isfinite(low) and math.isfinite(high)):

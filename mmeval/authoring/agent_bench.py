@@ -32,8 +32,8 @@ from mmeval.records.sample import Sample, message
 from mmeval.run.options import REASONING_TAGS, BackendSpec
 
 _TAGS = ("span", "pair", "tag")
-"""The spellings of media in a prompt. ``<gen_img1>`` is not among them: it requests a
-picture and does not refer to an existing picture."""
+"""The spellings of media in a prompt. ``<gen_img1>`` is not included, because it
+requests a picture and does not refer to an existing one."""
 _KEYS = ("prompt", "files", "wants", "args", "replies", "id", "name")
 
 
@@ -209,8 +209,8 @@ class _GivenReplies:
         self._media_count = 0
 
     def answer(self, call: Call) -> Response:
-        """Returns the first acceptable reply of those that are drawn for a call. If
-        there is none, the last reply is returned as a failure."""
+        """Returns the first acceptable reply to a call. If no drawn reply is
+        acceptable, the last one is returned as a failure."""
         for _ in range(MAX_DRAWS):
             response = self._next(call)
             fault = fault_of(call, response)

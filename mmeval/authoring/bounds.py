@@ -88,8 +88,8 @@ class Bounds:
     def doubts(self) -> Iterator[Finding]:
         """Yields findings about a number that cannot distinguish models. It is an error
         if shuffled references are clearly better than the right references: the
-        metric's direction or the references must be wrong. It is also an error if the
-        right references have no number."""
+        metric's direction or the references must be wrong. It is also an error if there
+        is no number for the right references."""
         right = self.results.get("reference")
         if right is not None and right.value is None and _applicable(right):
             yield self._lost("reference", right, "error")
@@ -137,8 +137,8 @@ class Bounds:
         )
 
     def _margin(self, other: Which) -> float | None:
-        """Returns how much better right answers are than other answers, or None without
-        both numbers."""
+        """Returns how much better right answers are than other answers, or None if
+        either number is missing."""
         right, wrong = self.value("reference"), self.value(other)
         if right is None or wrong is None:
             return None
@@ -271,7 +271,8 @@ def shuffled_answers(
 ) -> dict[str, dict[str, Interleaved]]:
     """Gives each sample the reference of another sample, drawn by ``SEED``. Returns the
     references by task and sample. Invalid samples and samples without a reference are
-    left out. A task with fewer than two other samples has none."""
+    left out. A task with fewer than two samples left has no references in the
+    result."""
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as temporary:
         folder = Path(temporary)
         options = RunOptions(BackendSpec("reference"), folder, limit=limit)

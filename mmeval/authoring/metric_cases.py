@@ -186,8 +186,8 @@ def ready_case(
 
 
 def files_as_texts(texts_by_flag: Mapping[str, Iterable[Any]]) -> Iterator[str]:
-    """Yields notes about texts of flags that are also names of files, with how to pass
-    the file itself."""
+    """Yields a note for each flag whose text is also the name of a file. The note
+    explains how to pass the file itself."""
 
     for flag, texts in texts_by_flag.items():
         for text in texts:

@@ -71,8 +71,8 @@ class SampleChecks:
     """Input media in formats that most servers do not accept, by the format sent."""
     selected: int = 0
     unlabelled: dict[tuple[str, str], list[str]] = field(default_factory=dict)
-    """The samples without a label of slices or clusters, by the label and a similar
-    label."""
+    """The samples that lack a label used for slices or clusters, by this label and a
+    similar label."""
     read: bool = True
     """True if the loader has read all requested rows."""
     whole: bool = True
@@ -324,8 +324,8 @@ def _json_of(text: str) -> Any:
 
 
 def _unscored(metric: TaskMetric, sample: Sample) -> str:
-    """Returns why a metric cannot score answers to a sample. Empty if it can, or if
-    this cannot be tried."""
+    """Returns why a metric cannot score answers to a sample. The string is empty if the
+    metric can, or if this cannot be tried."""
     if metric.unavailable or metric.bound.metric.judged or metric.bound.metric.derived:
         return ""
     trial = Trial(sample, output=Interleaved((text_part("probe"),)))

@@ -47,7 +47,7 @@ _logger = logging.getLogger(__name__)
 
 
 class SoundTask(NamedTuple):
-    """A task without errors. ``samples`` is the number of read rows that its filter
+    """A task without errors. ``samples`` is the number of rows read that its filter
     keeps."""
 
     file: TaskFile
@@ -152,9 +152,9 @@ def check(
 
 
 def _means_folder(name: str, index: TaskIndex) -> bool:
-    """Returns whether a name means a folder of task files, even if installed tasks also
-    have the name. The author of the folder has probably just changed it. The choice is
-    logged."""
+    """Returns whether a name means a folder of task files. If installed tasks have the
+    same name, the folder is chosen. The author of the folder has probably just changed
+    it. The choice is logged."""
     folder = Path(name)
     if "/" in name or not folder.is_dir():
         return False

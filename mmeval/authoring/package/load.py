@@ -1,5 +1,5 @@
-"""Loads a package's entry points and prints the faults as ``GROUP NAME``, tab, reason.
-Run it by ``python -m mmeval.authoring.package.load FOLDER``."""
+"""Loads a package's entry points and prints each fault as ``GROUP NAME``, a tab and the
+reason. Run it by ``python -m mmeval.authoring.package.load FOLDER``."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def requests(
 
 
 def check_rows(backend: BatchBackend, batch: Sequence[Request]) -> None:
-    """Check that each row is answered once, and that answers differ. Equal answers
+    """Check that each row is answered once, and that the answers differ: equal answers
     could hide a mix-up of rows."""
     responses = _answers(backend, batch)
     for row, response in enumerate(responses):
@@ -217,8 +217,8 @@ def check_seeds(backend: BatchBackend, batch: Sequence[Request]) -> None:
 
 
 def check_no_draws(backend: BatchBackend, batch: Sequence[Request]) -> None:
-    """Check that at temperature 1 every seed gives the same answers. It replaces
-    :func:`check_seeds` for a backend that never samples."""
+    """Check that at temperature 1 every seed gives the same answers. This check
+    replaces :func:`check_seeds` for a backend that never samples."""
     drawn = [_at_temperature(1.0, request) for request in batch]
     others = _answers(backend, _with_other_seeds(drawn))
     first = _answers(backend, drawn)
@@ -239,7 +239,7 @@ def check_neighbours(backend: BatchBackend, batch: Sequence[Request]) -> None:
 
 
 def check_order(backend: BatchBackend, batch: Sequence[Request]) -> None:
-    """Check that the order of parts matters: some answer must change if it is
+    """Check that the order of parts matters: some answer must change if the order is
     reversed."""
     greedy: list[Request] = []
     turned: list[Request] = []
