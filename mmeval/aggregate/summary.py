@@ -174,8 +174,7 @@ def widened(
     value: float,
     means: Sequence[Term],
 ) -> Uncertainty:
-    """Returns the interval from the standard error, widened to contain that of the
-    draws.
+    """Widens the interval from the standard error to contain that of the draws.
 
     The quantiles of draws are too close together if there are few clusters, or if the
     value is near an end of the range. ``means`` are means over the same trials.

@@ -153,8 +153,8 @@ def check(
 
 def _means_folder(name: str, index: TaskIndex) -> bool:
     """Returns whether a name means a folder of task files. If installed tasks have the
-    same name, the folder is chosen. The author of the folder has probably just changed
-    it. The choice is logged."""
+    same name, the folder is preferred, because its author has probably just changed it.
+    This choice is logged."""
     folder = Path(name)
     if "/" in name or not folder.is_dir():
         return False

@@ -61,8 +61,8 @@ class Capabilities:
     """The parameters of one modality that the backend knows, such as ``image.size``.
 
     None means that the set is not known. A parameter that is not in the set is never
-    sent. If it comes from the user, it is an error before the run. If it comes from a
-    task file, it is left out with a warning.
+    sent. If the user sets such a parameter, this is an error before the run. If a task
+    file sets it, it is left out with a warning.
     """
     by_role: Mapping[PartKind, str] = field(default_factory=dict)
     """Output kinds that need a missing role, such as a tool of an agent."""
@@ -91,7 +91,7 @@ class Capabilities:
     def missing(self, request: Request) -> list[str]:
         """Returns the reasons why this backend cannot answer a request.
 
-        The list is empty if it can.
+        The list is empty if the backend can.
         """
         if self._is_simple_match(request):
             return []

@@ -74,7 +74,7 @@ class ModelDiedError(Exception):
 
 
 class PlaceLostError(ModelDiedError):
-    """The machine of the model is gone. No row of the batch caused this."""
+    """The machine of the model is gone, but not because of any row of the batch."""
 
 
 class ServerBatches(Protocol):
@@ -87,7 +87,7 @@ class ServerBatches(Protocol):
 
     If the run is killed and resumed, ``answer`` is called again with the same requests
     or some of them. It records its batches in the folder ``notes``, so that the user
-    never pays for a request twice. It may be cancelled. It raises MmevalError for
+    never pays for a request twice. The call may be cancelled. It raises MmevalError for
     errors that concern every request.
     """
 
@@ -142,11 +142,11 @@ class Loggable(Protocol):
 class Resumable(Protocol):
     """A model backend whose server works on long jobs, such as videos.
 
-    A job may still run when the process has ended. The backend records its jobs in
-    notes, and a resumed run reads the notes to continue the jobs. ``keep_notes_in`` is
-    called before the first call. Its argument is the folder for notes, which may not
-    exist yet. The folder is the same each time the run is resumed. It differs for
-    another identity, run name or shard, and for a run that starts over. Without a run
+    A job may still be running after the process has ended. The backend records its jobs
+    in notes, and a resumed run reads the notes to continue the jobs. ``keep_notes_in``
+    is called before the first call. Its argument is the folder for notes, which may not
+    exist yet. The folder is the same each time the run is resumed. Another identity,
+    run name or shard, or a run that starts over, gets a different folder. Without a run
     folder the method is not called.
 
     Write a note before waiting for the job. Identify the call by the digest and the
@@ -234,9 +234,9 @@ class TaskAhead:
 class WholeAnswers(SampleBackend, Protocol):
     """A sample backend with complete answers that were generated outside mmeval.
 
-    It is called once for each sample and repeat, under any protocol of the task. The
-    media of its answers are copied into the run folder. ``foresee`` is called before
-    the first sample, so that the backend can log which answers are missing.
+    The backend is called once for each sample and repeat, under any protocol of the
+    task. The media of its answers are copied into the run folder. ``foresee`` is called
+    before the first sample, so that the backend can log which answers are missing.
     """
 
     def foresee(self, tasks: Sequence[TaskAhead]) -> None: ...
@@ -257,7 +257,7 @@ def workers_of(backend: object) -> Sequence[Mapping[str, Any]]:
 def model_name_of(identity: Mapping[str, Any]) -> str:
     """Returns the name of a backend's model, for prices and verdicts.
 
-    Without a model, it is the name of the backend.
+    If the backend names no model, the result is the name of the backend.
     """
     return str(identity.get("model") or identity.get("backend") or "unnamed")
 

@@ -25,7 +25,7 @@ Probing = Literal["off", "auto", "needed", "full"]
 - ``full``: completely
 """
 FEWEST_TRIALS = 3
-"""In a smaller run the questions would cost more than the answers they protect."""
+"""In a smaller run the questions would cost more than the answers that they protect."""
 PROBINGS: tuple[Probing, ...] = get_args(Probing)
 
 ReplyFormat = Literal["json_schema", "guided_json", "format", "json_object"]

@@ -39,7 +39,7 @@ def encoded_anew(
 def encoding_fault(kind: PartKind, media: Media) -> str:
     """Returns why a medium cannot be re-encoded and sent.
 
-    The string is empty if it can.
+    The string is empty if the medium can be sent.
     """
     try:
         if kind == "image":

@@ -36,8 +36,8 @@ is drawn as its vertices."""
 MAX_POINTS = 1_000_000
 """Maximum number of points to draw, chosen evenly in their order."""
 FEW_POINTS = 20_000
-"""The maximum number of points of a cloud that are drawn three pixels wide. A point of
-one pixel is hard to see in a small cloud."""
+"""The maximum number of points of a cloud whose points are drawn three pixels wide. A
+point of one pixel is hard to see in a small cloud."""
 _CHUNK = 1 << 20
 """Number of pixels that are tested in one step."""
 _EDGE = -1e-9
@@ -112,7 +112,7 @@ def render(geometry: MeshArrays) -> RenderedViews:
 def _is_drawn_solid(vertices: Floats, faces: Ints) -> bool:
     """Returns True if the faces are drawn.
 
-    There must be some, and few enough pixels to test.
+    The mesh must have faces, and few enough pixels must be tested to draw them.
     """
     if not 0 < len(faces) <= MAX_FACES:
         return False

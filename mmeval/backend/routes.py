@@ -140,7 +140,7 @@ def even_frames(
 ) -> list[Frame]:
     """Returns at most ``count`` different frames.
 
-    They are the midpoints of equal shares of the video.
+    They are taken at the midpoints of equal shares of the video.
 
     Raises the errors of ``mmeval.media.decode``.
     """

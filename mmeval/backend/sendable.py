@@ -7,8 +7,8 @@ medium is longer than the call needs, it becomes an excerpt. All other media are
 unchanged.
 
 The digest of the request remains that of the original media. The journal key of the
-call contains the routes that it may use, with their versions. So a new version of a
-renderer leads to a new answer.
+call contains the routes that it may use, with their versions. So the call is sent again
+after a renderer has a new version.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def sendable(
     """Makes the request that a call sends.
 
     This decodes media, which takes seconds, so call it in a thread. A damaged medium
-    leads to a ``bad_media`` error. A medium that is above the limits or cannot be
+    leads to a ``bad_media`` error. A medium that exceeds the limits or cannot be
     converted leads to an ``unsupported`` error. A missing file or package leads to an
     ``internal`` error, because it may exist later.
     """
@@ -80,7 +80,7 @@ def sendable(
 def missing(call: Call, capabilities: Capabilities) -> list[str]:
     """Returns the reasons why these capabilities do not fit a call.
 
-    The list is empty if they do.
+    The list is empty if they fit.
     """
     return capabilities.missing(
         foreseen(call, capabilities) if call.convert else call.request

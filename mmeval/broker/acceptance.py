@@ -44,8 +44,8 @@ def checked(
 def fault_of(call: Call, response: Response) -> str:
     """Returns why a reply is not acceptable, or an empty string.
 
-    It is also empty if another draw cannot help: a failure has an error instead, and a
-    refused request would be refused again.
+    The string is also empty if another draw cannot help, which applies to a failure (it
+    has an error instead) and to a refused request (it would be refused again).
     """
     if response.is_refused:
         return ""
@@ -108,7 +108,7 @@ def reasoning_apart(
 def _is_placed_by_order(output: Interleaved) -> bool:
     """Returns True if only the order places media.
 
-    Some text then follows a medium that has no placeholder.
+    This is the case if text follows a medium that has no placeholder.
     """
     has_medium_without_tag = False
     for part in output.parts:

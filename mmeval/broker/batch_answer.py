@@ -50,7 +50,7 @@ class ThreadAnswerer:
 
 @dataclass
 class _Memory:
-    """The results of a batch about memory.
+    """What a batch has shown about memory.
 
     ``failed`` contains the sizes that did not fit. ``alone`` is True if a single row
     did not fit, which says nothing about other rows.
@@ -73,7 +73,8 @@ def answer_batch(
     After an error, the backend receives the open rows again. It receives them in halves
     if it ran out of memory, else one by one, so that only a bad row fails. Returns the
     largest number of rows that should fit into memory, or 0 if memory did not run out.
-    Raises what ``deliver`` raises, and ModelDiedError. Then some rows are still open.
+    Raises ModelDiedError, and any error that ``deliver`` raises. In both cases some
+    rows are still open.
     """
     memory = _Memory()
     _answer(backend, requests, deliver, memory)

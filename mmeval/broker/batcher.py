@@ -18,7 +18,7 @@ from mmeval.records.response import Response
 from mmeval.store.call_context import CallContext
 
 MEDIUM_WEIGHT = 4000
-"""Length of a medium in characters, in the length of a request.
+"""The number of characters that a medium adds to the length of a request.
 
 A picture takes about a thousand tokens.
 """
@@ -30,7 +30,7 @@ SHORT_WAIT = 0.02
 WINDOW = 4
 """Number of batches that calls are collected for.
 
-One is being answered; the others provide rows of similar length.
+One batch is being answered; the others provide rows of similar length.
 """
 AHEAD = 8
 """One further batch is collected for every ``AHEAD`` places.
@@ -103,7 +103,7 @@ _Group: TypeAlias = "list[_WaitingCall]"
 class Batcher:
     """Collects calls into batches, whose rows have equal output kinds and parameters.
 
-    A batch is sent when it is full, when every live trial waits (so that no further
+    A batch is sent when it is full, when every live trial is waiting (so no further
     call can arrive), or after a short wait. It contains the call that has waited
     longest and calls of similar length, since a mixed batch wastes time on padding.
     ``live`` returns the number of trials in progress. The calls of an agent belong to

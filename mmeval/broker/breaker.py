@@ -25,13 +25,15 @@ FAILURES_IN_A_ROW = 50
 A call fails if all its retries fail.
 """
 LONG_WAIT = 60.0
-"""Minimum seconds of a pause before a retry that a warning reports, once per role."""
+"""If a pause before a retry takes at least this number of seconds, a warning reports
+it, once per role."""
 _GONE: tuple[ErrorKind, ...] = ("connection", "timeout", "server")
 """The errors that indicate that a backend may be down."""
 
 
 class Breaker:
-    """Stores why a backend is lost, and raises this error at every later call."""
+    """Stores the error that explains why a backend is lost, and raises it at every
+    later call."""
 
     outage: Outage
     failed_in_a_row: int

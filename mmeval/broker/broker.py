@@ -5,9 +5,9 @@ the program continues. This module replays answers, shares an answer between equ
 calls, and repeats a call if its reply is not acceptable. The roles implement limits and
 retries (:mod:`mmeval.broker.runtime`).
 
-An *attempt* is one request that is sent. A *draw* is one reply with its own seed. It
-takes several attempts if requests fail. If a reply is not acceptable, the call needs a
-further draw.
+An *attempt* is one request that is sent. A *draw* is one reply with its own seed. A
+draw takes several attempts if requests fail. If a reply is not acceptable, the call
+needs a further draw.
 
 A call passes through ``run``, ``_answer``, ``_ask`` and ``_draw``, then through ``ask``
 and ``_attempt`` of its role, to the backend.

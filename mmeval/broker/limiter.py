@@ -27,8 +27,8 @@ class Limiter:
     """Limits the calls in flight.
 
     The limit starts at its maximum. It is halved when more than half of the replies in
-    a round are rate limit errors, and rises by one for each round of answers. Fewer
-    refusals do not lower it. Then only the refused calls wait.
+    a round are rate limit errors, and rises by one for each round of answers. If fewer
+    replies are refusals, the limit stays, and only the refused calls wait.
 
     Waiting calls get places in the order of their arrival.
     """

@@ -18,7 +18,7 @@ class LocalRole:
     """A local model with its batcher."""
 
     limiter: Limiter
-    """A limiter without a limit, since calls wait in the batcher."""
+    """A limiter that does not limit anything, since calls wait in the batcher."""
     batcher: Batcher
 
     @property

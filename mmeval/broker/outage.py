@@ -82,7 +82,7 @@ class Outage:
     def pause(self) -> float:
         """Returns the seconds until the next test.
 
-        The last test is at the ``limit``.
+        The last test takes place when the outage reaches its ``limit``.
         """
         pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0**self._tests) * random.uniform(
             1.0, 1.25

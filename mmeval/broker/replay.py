@@ -62,7 +62,7 @@ def replay_state(
 
 
 class KnownReply(NamedTuple):
-    """A reply that needs no call, or None, with its key in the journal.
+    """A reply that needs no call (or None), with its key in the journal.
 
     The key is empty if the call is unsupported or the journal is empty.
     """

@@ -94,8 +94,8 @@ class BackendRuntime:
     thread before the first call. If it raises an error, the backend is lost.
     ``answerer`` answers the batches of a local model, by default in a thread of this
     process. ``notes`` is the folder in which a server's batches are recorded, so that a
-    later session finds them. Without it, no batches are used.
-    ``patience`` is the number of seconds to wait for a backend that has never answered.
+    later session finds them. Without this folder, no batches are used. ``patience`` is
+    the number of seconds to wait for a backend that has never answered.
     """
 
     # The properties are read only once, since isinstance with a protocol is slow.
@@ -126,7 +126,7 @@ class BackendRuntime:
     handshake: Handshake | None
     """Asks the backend what it can do before the first calls that need it.
 
-    None if the declared capabilities count.
+    None if the declared capabilities are used as they are.
     """
     reply_format: ReplyFormat | None
     """How the backend is asked for JSON, once a handshake has found a way."""

@@ -30,10 +30,10 @@ class Scope:
     """The program and trial that calls belong to.
 
     Journal keys are made from it. ``share`` allows trials to share the first step if
-    its content is equal, ``by_content`` every step. ``within`` is set for the calls of
-    an agent. It is the key of the call that the agent answers, so that both are shared
-    and replayed together. ``draw`` distinguishes equal calls to an agent, so that the
-    agent's own calls get new seeds too.
+    its content is equal; ``by_content`` allows this for every step. ``within`` is set
+    for the calls of an agent. It is the key of the call that the agent answers, so that
+    both are shared and replayed together. ``draw`` distinguishes equal calls to an
+    agent, so that the agent's own calls get new seeds too.
 
     ``is_handshake`` is True for the questions of a handshake. They are sent without
     another handshake, and they keep their own seeds. ``patience`` counts the verdicts

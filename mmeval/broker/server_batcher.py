@@ -19,8 +19,9 @@ log = logging.getLogger(__name__)
 QUIET, LONG_QUIET = 1.0, 60.0
 """Seconds without a further call after which a batch is sent.
 
-The first applies if every live trial waits for this server, the second if some do not.
-The calls of those trials would wait for the next batch, which may take hours.
+The first value applies if every live trial waits for this server, the second if some
+trials do not. The later calls of those trials would have to wait for the next batch,
+which may take hours.
 """
 
 
@@ -101,7 +102,7 @@ class ServerBatcher:
                 self.in_flight -= 1
 
     def stop(self, error: MmevalError) -> None:
-        """Sends nothing more.
+        """Sends no more calls.
 
         Calls that are in a batch or wait for it raise ``error``.
         """

@@ -71,7 +71,7 @@ class WorkerJob:
 class WorkerStartError(MmevalError):
     """A worker could not create or load its backend.
 
-    ``exit_code`` is that of the cause.
+    ``exit_code`` is the exit code of the cause.
     """
 
     def __init__(self, message: str, exit_code: int = EXIT_UNEXPECTED) -> None:
@@ -114,7 +114,7 @@ FromWorker: TypeAlias = (
 )
 """A message of a worker.
 
-A path is the segment for answers, and is sent once the backend is loaded. An error
+A path names the segment for answers. It is sent once the backend is loaded. An error
 means that the worker did not start, or that an answer of the batch cannot be written.
 After ModelDiedError the worker ends.
 """

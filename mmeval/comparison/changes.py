@@ -24,7 +24,7 @@ from mmeval.system.wording import printable
 SHOWN = 60
 """The number of characters of a value that are shown."""
 DAMAGE = "damaged records"
-"""An aspect that is listed only if there are damaged records."""
+"""This aspect is listed only if there are damaged records."""
 _MOST_NAMED = 3
 _DIGEST, _DIGEST_SHOWN = re.compile("[0-9a-f]{32,}"), 12
 """The first characters of a digest are enough to show that something differs."""
@@ -44,7 +44,7 @@ class Change:
 @dataclass(frozen=True)
 class Changes:
     """The aspects that are the same, and those that changed. ``counted`` states what is
-    counted in an unusual way, in all runs."""
+    counted differently than usual in all runs."""
 
     same: tuple[str, ...]
     changed: tuple[Change, ...]
@@ -175,8 +175,8 @@ def _damage(damaged: Mapping[str, int]) -> str:
 def _other_samples(
     a: Mapping[str, str], b: Mapping[str, str], *, is_whole: bool
 ) -> tuple[str, str] | None:
-    """Describes how the recorded samples of a task differ. Missing samples count only
-    if both runs were to ask the same samples and no record is damaged."""
+    """Describes how the recorded samples of a task differ. Missing samples are reported
+    only if both runs were meant to ask the same samples and no record is damaged."""
     in_both = a.keys() & b.keys()
     other = 0
     for name in in_both:
@@ -345,7 +345,7 @@ def _shortly(
     now: Any,
 ) -> tuple[str, str]:
     """Returns both values shortened. Of two mappings, only the fields that differ are
-    included. A field with the name of the aspect is not named again."""
+    included. A field that has the same name as the aspect is not named again."""
     if not (isinstance(before, Mapping) and isinstance(now, Mapping)):
         return _apart(_word(before), _word(now))
     names = changed_names(before, now)

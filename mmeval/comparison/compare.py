@@ -57,8 +57,8 @@ class Comparison:
     ``--format json``.
 
     ``exit_code`` is 0, 3 if something requested cannot be compared, or 5 if a gate
-    fails. ``tests`` has the number of tests of whole numbers between any two runs, and
-    the number of tests of slices. The tests of each kind are corrected together.
+    fails. ``tests`` contains the number of tests of whole numbers between any two runs,
+    and the number of tests of slices. The tests of each kind are corrected together.
     ``rows`` are the compared numbers. ``pairs`` pair the reference with each other run.
     ``repeats`` are further runs of each model, which count as its repeats.
     """
@@ -156,8 +156,8 @@ class ComparisonOptions:
 
 
 class CorrectedTests(NamedTuple):
-    """Tests that are corrected together: their corrected p, and the level below which
-    the p of each is significant."""
+    """Tests that are corrected together: their corrected p, and for each test the level
+    below which its p is significant."""
 
     adjusted: Mapping[Place, float]
     levels: Mapping[Place, float]
@@ -474,8 +474,8 @@ def _of_zero(
     *,
     is_significant: bool,
 ) -> Iterator[str]:
-    """Yields a remark if the interval of a significant difference contains 0, or the
-    reverse."""
+    """Yields a remark if the interval of a significant difference contains 0, or if
+    that of an insignificant difference excludes 0."""
     if number.ci95 is None or number.p is None:
         return
     low, high = number.ci95

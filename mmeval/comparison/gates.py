@@ -19,8 +19,8 @@ Reason = Literal["worse", "not_shown", "lost", "untested"]
 """Why a number fails a gate.
 
 ``worse``: it is worse by more than the margin over the pairs. ``not_shown``: the pairs
-do not show that it is within the margin. ``lost``: it fails if lost trials have their
-worst scores. ``untested``: it was not tested, or has too few samples to detect any
+do not show that it is within the margin. ``lost``: it fails if every lost trial gets
+its worst score. ``untested``: it was not tested, or has too few samples to detect any
 difference.
 """
 
@@ -58,8 +58,8 @@ class Margins:
 
     def is_within(self, number: ComparedNumber) -> bool:
         """Returns whether the whole printed interval of a number is within the margin,
-        and the test rules out rare differences that no sample shows. Simultaneous
-        intervals are wider."""
+        and the test rules out rare differences that no sample shows. The printed
+        intervals are wider if they are simultaneous."""
         for margin in (self.fail_unless_equal, self.fail_unless_within):
             if margin is not None and number.test is not None:
                 is_equal = _is_equal(number.test, margin)
@@ -164,8 +164,8 @@ def _why_not_equal(number: ComparedNumber, margin: float) -> Reason | None:
 
 
 def _why_untested(number: ComparedNumber) -> Reason | None:
-    """Returns None for a number that the reference does not have: it cannot be
-    worse."""
+    """Returns why a number was not tested. Returns None for a number that the reference
+    does not have, because such a number cannot be worse."""
     return None if number.is_extra else "untested"
 
 
@@ -210,7 +210,7 @@ def _why_worse(
 
     The tests of a run's numbers are corrected together, and the tests of its slices
     separately, as for the verdicts. The tests with lost trials at their worst are
-    corrected in the same way. Other runs do not count: a run must not pass or fail
+    corrected in the same way. Other runs are ignored: a run must not pass or fail
     because of them.
     """
     p_over_pairs: list[float] = []
@@ -268,8 +268,8 @@ def _p_of_worse(
     margin: float,
     is_higher_better: bool,
 ) -> float:
-    """Returns the p of a number that is worse by more than the margin. It is 1 for all
-    other numbers."""
+    """Returns the p of a number that is worse by more than the margin, and 1 for any
+    other number."""
     if test is None:
         return 1.0
     limit = -margin if is_higher_better else margin

@@ -22,12 +22,12 @@ class ComparedNumber:
     ``p_adjusted`` and ``smallest_seen`` are corrected for all tests of the family.
     ``left_out`` counts the unpaired trials by reason. ``lacking`` counts the trials
     that each run lacks. ``refused`` counts the answers that the model refused in each
-    run, of its ``trials``. ``samples_needed`` is only present with ``--detect``, and
-    ``equivalence_p`` is only present with a margin of equality.
+    run, out of its ``trials``. ``samples_needed`` is only present with ``--detect``,
+    and ``equivalence_p`` is only present with a margin of equality.
 
-    ``worst`` is the test with lost trials at their worst. It is None without a gate or
-    if it is unknown. ``lost`` counts the lost trials of the reference and of the run.
-    ``is_extra`` is True if the reference does not have the number.
+    ``worst`` is the test with lost trials at their worst. It is None without a gate, or
+    if the result is unknown. ``lost`` counts the lost trials of the reference and of
+    the run. ``is_extra`` is True if the reference does not have the number.
     """
 
     task: str

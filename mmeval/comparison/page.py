@@ -36,11 +36,11 @@ from mmeval.store.paths import TrialFilter
 OUTCOMES = ("won", "lost", "tied", "one-sided")
 WON, LOST, TIED, ONE_SIDED = range(4)
 MOST = 2_000
-"""The largest number of pairs of trials on a page. A reader can look through them, and
-they are written in seconds."""
+"""The largest number of pairs of trials on a page. A reader can look through this
+number, and writing it takes seconds."""
 _ONE_SIDED_SIZE = 1e-9
-"""The size of trials with a score in only one run. It sorts them after differences and
-before ties."""
+"""The size given to trials with a score in only one run. It sorts these trials after
+differences and before ties."""
 
 TrialPlace = tuple[int, int]
 """A sample's index in the data, and the number of the repeat."""

@@ -1,7 +1,7 @@
 """Pairs the trials of two runs by the name of their sample and by their request.
 
 A pair needs a score in both runs. Trials without a pair are counted by reason and by
-run. Those that might have had a score widen the bounds of a difference.
+run. Unpaired trials that might have had a score widen the bounds of a difference.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TrialName = tuple[str, int]
 
 NOT_ASKED, ASKED_OTHERWISE, DAMAGED = "not_asked", "asked_otherwise", "damaged"
 """Reasons why a trial is not in a pair, in addition to the statuses of its scores: one
-run did not ask it, its prompts differ, or its record is damaged in one run."""
+run did not ask it, its prompts differ, or its record in one run is damaged."""
 PROMPTS = "prompts"
 """With ``--across prompts``, trials with different prompts are paired."""
 _REASONS = ("failed", "unscored", "unsupported", "unavailable", "inapplicable")
@@ -51,7 +51,7 @@ _BESIDES_THE_QUESTION = ("references", "candidates", "metadata", "fault")
 
 class TaskFolder(NamedTuple):
     """A task in one run folder. If several folders count as one run, the repeats of
-    each follow those of the previous folder."""
+    each folder are numbered after those of the previous folder."""
 
     run: StoredRun
     task: StoredTask
@@ -63,9 +63,9 @@ class TaskScores:
     sample's index in the data.
 
     Slices are formed by the values of ``label``, which are in ``levels``. ``offsets``
-    are the first repeats of the ``parts``. ``worst`` is the score of a failed answer by
-    number; if it is absent, a failed answer has no score. ``damaged`` counts damaged
-    records of samples and of scores.
+    are the first repeats of the ``parts``. ``worst`` maps numbers to the score of a
+    failed answer; for a number that is absent, a failed answer has no score.
+    ``damaged`` counts damaged records of samples and of scores.
     """
 
     def __init__(
@@ -138,8 +138,8 @@ class TaskScores:
         return repeats
 
     def _with_failed(self, rows: Iterable[TaskRow]) -> Iterator[TaskRow]:
-        """Gives each failed answer the worst score. Its weight is unknown, so it gets
-        the largest weight in the task."""
+        """Gives each failed answer the worst score. The weight of such an answer is
+        unknown, so it gets the largest weight in the task."""
         all_rows = list(rows)
         weights: dict[str, float] = {}
         for row in all_rows:
@@ -231,8 +231,8 @@ class TaskScores:
 class TrialMatches(NamedTuple):
     """The matching trials of two runs, by their positions in both, and the trials of
     only one run. ``otherwise`` counts the trials with different prompts. ``damaged_a``
-    and ``damaged_b`` are trials with a damaged record in that run. Their position there
-    is None if the record is missing."""
+    and ``damaged_b`` are the trials with a damaged record in the first and in the
+    second run. The position of a trial in that run is None if the record is missing."""
 
     both: Sequence[tuple[int, int]]
     only_a: Sequence[int] = ()
@@ -414,8 +414,8 @@ def bounds_of(
     options: Mapping[str, Any],
 ) -> Interval | None:
     """Returns the lowest and the highest possible difference for any scores of the lost
-    trials. These scores are lowest in one run and highest in the other, and the
-    reverse.
+    trials. For one bound, the lost scores are lowest in the first run and highest in
+    the second; for the other bound, it is the other way round.
 
     Returns None if the metric has no finite range and a trial has no bounds.
     """

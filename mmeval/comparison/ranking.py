@@ -101,10 +101,10 @@ class RankedRun:
 class Ranking:
     """The runs ranked by one number, over the trials that have a score in all of them.
 
-    ``groups`` are the largest groups without a sure difference; it is empty if the runs
-    are not ranked. ``differences`` has a row and a column for each run, in the order of
-    the runs. An entry is the column's value minus the row's. It is None on the diagonal
-    and without a test.
+    ``groups`` are the largest groups without a sure difference; the list is empty if
+    the runs are not ranked. ``differences`` contains a row and a column for each run,
+    in the order of the runs. An entry is the column's value minus the row's. It is None
+    on the diagonal, and if there is no test.
     """
 
     task: str

@@ -336,8 +336,8 @@ class RunPair:
         b: TaskScores,
     ) -> Alike:
         """Returns a check whether two trials were asked the same. Their samples must be
-        equal, and so must the prompts of the task. The wire format, parameters and a
-        system instruction may differ, as they differ between models."""
+        equal, and so must the prompts of the task. The wire format, the parameters and
+        a system instruction may differ, because they usually do between models."""
 
         def same_sample(place_a: int, place_b: int) -> bool:
             return a.digests[place_a] == b.digests[place_b]
@@ -466,8 +466,8 @@ class RunPair:
         )
 
     def _differ_by_judge(self, tasks: Sequence[str], metric: str) -> bool:
-        """Returns whether the runs differ in a judge, and otherwise at most in the
-        protocol."""
+        """Returns whether the runs differ in a judge, and apart from that at most in
+        the protocol."""
         a, b = self.a.run.results, self.b.run.results
         aspects: set[str] = set()
         for task in tasks:
@@ -573,8 +573,8 @@ class RunPair:
         return (low, high)
 
     def _shift(self, paired_pieces: Sequence[PairedPiece]) -> Mapping[str, Any] | None:
-        """Returns the difference over equal answers, which is due to the judge, and the
-        difference over the ``rest``. Returns None without equal answers."""
+        """Returns two differences: over equal answers, where the judge causes it, and
+        over the ``rest``. Returns None without equal answers."""
         alike: list[PairedPiece] = []
         others: list[PairedPiece] = []
         for paired in paired_pieces:

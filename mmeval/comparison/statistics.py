@@ -51,12 +51,12 @@ _SKEW = 0.05
 """The interval of a difference is corrected if its skewness is above this."""
 _FEW_CARRIERS = 6.0
 _FEW_OF_ALL = 8.0
-"""The spread is due to few clusters if they are fewer than six, and less than an eighth
-of all clusters."""
+"""The spread is due to few clusters if fewer than six clusters cause it, and these are
+less than an eighth of all clusters."""
 _FAR = 0.3
 """If all clusters are closer to the overall difference than this share of the range,
-rare distant clusters may be missing. If one is farther away, the spread is so large
-that a few more distant clusters do not move the interval."""
+rare distant clusters may be missing. If a cluster is farther away, the spread is so
+large that a few more distant clusters do not move the interval."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,9 @@ class PairedTest:
     interval. ``changed`` counts the clusters that differ. ``effective`` is the number
     of equal clusters with the same information. ``freedom`` is the number of degrees of
     freedom of the standard error. ``width`` is the width of the metric's range
-    (infinite: unknown). ``growth`` is the amount that a true difference of 1 adds to
-    the squared error. ``are_all_near`` is True if distant clusters may be missing,
-    which widens the interval.
+    (infinite if it is unknown). ``growth`` is the amount that a true difference of 1
+    adds to the squared error. ``are_all_near`` is True if distant clusters may be
+    missing, which widens the interval.
 
     p and interval come from ``evidence``, which is None if nothing is known. A gate
     also uses the test ``caution``. Before it accepts something as shown, it also uses
@@ -129,9 +129,9 @@ class PairedTest:
         return self._largest_p((self.evidence, self.caution), limit, above)
 
     def one_sided_p_with_unseen(self, limit: float, *, above: bool) -> float:
-        """Returns the p of ``one_sided_p``, but also rules out rare differences that no
-        cluster shows. They may be as large as the metric's range allows, and rare
-        enough to be missed."""
+        """Returns the p of ``one_sided_p`` from a test that also rules out rare
+        differences that no cluster shows. Such differences may be as large as the
+        metric's range allows, and rare enough to be missed."""
         members = (self.evidence, self.caution, self.unseen)
         return self._largest_p(members, limit, above)
 
@@ -157,7 +157,7 @@ class PairedTest:
 
     @property
     def least_p(self) -> float:
-        """The smallest possible p. It occurs if all clusters differ in one
+        """The smallest possible p. This p occurs if all clusters differ in one
         direction."""
         if self.method == "score":
             return two_sided(ScoreTest(self.clusters, 0, self.clusters))

@@ -231,7 +231,8 @@ def _needed(number: ComparedNumber) -> str:
 
 
 def _of_gate(gate: Gate, *, several: bool) -> Iterator[str]:
-    """Yields the result of a gate; with ``several`` runs each number names its run."""
+    """Yields the result of a gate. With ``several`` runs, the run of each number is
+    named."""
     by_reason: dict[str, list[str]] = {}
     for row in gate.failed:
         place = _place(row, several=several)

@@ -123,7 +123,7 @@ def _over(
     calls: int,
     tokens: int,
 ) -> ErrorInfo | None:
-    """Returns the error if these numbers exceed the limits of an answer, else None."""
+    """Returns an error if these numbers exceed the limits of an answer, else None."""
     if calls > limits.calls:
         return ErrorInfo(
             "over_limit",

@@ -23,8 +23,8 @@ def cast(
     ``params`` are the user's generation parameters, by role.
 
     Raises MissingError for a missing role of an agent. Raises UsageError if an agent
-    calls itself, directly or through another agent. Also raises it if the backend for a
-    tool's role cannot generate the output of the tool.
+    calls itself, directly or through another agent, or if the backend for a tool's role
+    cannot generate the output of the tool.
     """
     done: set[int] = set()
 

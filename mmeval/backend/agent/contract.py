@@ -6,11 +6,11 @@
         drawn = yield text_to_image.call(plan.require().text, title="draw")
         return Interleaved((*plan.require().parts, *drawn.require().parts))
 
-The arguments after ``request`` are the roles that the agent calls. If the name of a
-role is that of a registered tool, the argument is this ``Tool``. A default of None
-makes a role optional. In a run without the role, the argument is None. Keyword-only
-arguments come from ``--model_args``, and their values are checked against the
-annotations. An agent is registered as a model backend.
+The arguments after ``request`` are the roles that the agent calls. If a role has the
+name of a registered tool, the argument is this ``Tool``. A default of None makes a role
+optional: in a run without the role, the argument is None. Keyword-only arguments come
+from ``--model_args``, and their values are checked against the annotations. An agent is
+registered as a model backend.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ MAX_CALLS = 200
 class AnswerLimits(NamedTuple):
     """The maximum number of calls and of tokens (in and out) for one answer.
 
-    With None there is no limit for tokens.
+    None means that tokens are not limited.
     """
 
     calls: int = MAX_CALLS

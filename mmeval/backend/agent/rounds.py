@@ -1,6 +1,6 @@
 """Makes the items of a plan in rounds.
 
-A round consists of all items whose needs exist.
+A round consists of all items that are not made yet and need only items that exist.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Rounds(NamedTuple):
 def rounds_of(needs: Sequence[Sequence[int] | None]) -> Rounds:
     """Sorts items into rounds.
 
-    ``needs`` has the items that each item needs, or None for an entry that is not an
-    item.
+    ``needs`` lists the items that each item needs. An entry that is not an item is
+    None.
 
     An item can never be made if it needs itself, an entry that is not an item, or an
     item that can never be made.

@@ -86,7 +86,7 @@ class Observation:
     """``refused``: the server rejects such media. ``failed``: another error."""
     evidence: str
     tokens: int = 0
-    """Prompt tokens as the server counts them; 0 if it does not."""
+    """Prompt tokens as the server counts them; 0 if it does not count them."""
     media: int = 1
     others: tuple[Probe, ...] = ()
     """Probes of further capabilities that the reply shows."""
@@ -191,7 +191,8 @@ def _ask_about(role: Role, shown: Sequence[_Picture]) -> Program[Observation]:
 
 
 def _read_one(picture: _Picture, text: str) -> Probe:
-    """Returns whether several pictures are taken, for a reply with one of two words."""
+    """Returns whether the model takes several pictures, for a reply that contains only
+    one of the two words."""
     # A small model may misread the other word, and then it describes two pictures.
     if colours_in(text) == list(picture.colours):
         return Probe(AT_ONCE, "no", "it described only one of two pictures")

@@ -30,8 +30,9 @@ SAMPLE = Sample("handshake", ())
 class RoleHandshake:
     """Asks the backend of a role what it can do, once for each kind of media.
 
-    ``given`` are the input kinds that the user declares. They are asked about, but they
-    stay declared. With ``full``, all questions are asked before the first call.
+    ``given`` are the input kinds that the user declares. The backend is asked about
+    them too, but they stay declared. With ``full``, all questions are asked before the
+    first call.
     """
 
     def __init__(
@@ -55,8 +56,8 @@ class RoleHandshake:
     async def cover(self, call: Call, runner: ProgramRunner) -> None:
         """Asks about what a call needs, unless it is known.
 
-        Other calls that need an answer wait for it. Raises the errors of a role that is
-        lost, and StoppedError.
+        Other calls that need the same answer wait for it. Raises the errors of a role
+        that is lost, and StoppedError.
         """
         kinds = call.request.kinds() & TAKES.keys() & self._declared.inputs.keys()
         wants_format = call.schema is not None and bool(self._declared.reply_formats)

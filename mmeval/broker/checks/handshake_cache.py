@@ -18,7 +18,7 @@ from mmeval.system.folders import write_atomic
 MAX_AGE = 30 * 24 * 3600.0
 """Seconds after which a backend is asked again: its server may run another model."""
 QUESTIONS = 1
-"""The version of the questions. Another version asks again."""
+"""The version of the questions. After a change of version, a backend is asked again."""
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,8 @@ class HandshakeCache:
     def put(self, identity: Mapping[str, Any], probes: Sequence[Probe]) -> None:
         """Stores the probes of an identity if they deny nothing.
 
-        A server without JSON replies is stored too, because judges work without them.
+        The probes of a server without JSON replies are stored too, because judges work
+        without such replies.
         """
         for probe in probes:
             is_without_json = probe.capability == JSON and probe.verdict == "no"

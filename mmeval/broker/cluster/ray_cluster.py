@@ -95,7 +95,8 @@ class RayCluster:
         self._known_nodes: dict[str, RayNode] = {}
         self._classes: dict[type, Any] = {}
         self._left_out: dict[str, str] = {}
-        """The reason why a node is left out, by node id; empty if the node is used."""
+        """The reason why each node is left out, by node id; empty if the node is
+        used."""
 
     @property
     def shared(self) -> RunContext:

@@ -47,9 +47,9 @@ class Contributions(NamedTuple):
 
     ``added`` is the contribution of each cluster; it sums to the difference. ``shares``
     is its contribution to a true difference of 1; they sum to 1. ``influence`` is its
-    adjusted distance from the mean of each part, or None if a part has a single
-    cluster, as its error is unknown. The standard error is the root of the sum of the
-    squared influences.
+    adjusted distance from the mean of each part. It is None if a part has a single
+    cluster, because the error of such a part is unknown. The standard error is the root
+    of the sum of the squared influences.
     """
 
     added: Values

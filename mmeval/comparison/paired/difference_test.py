@@ -23,8 +23,9 @@ class DifferenceTest(Protocol):
     """The result of a test."""
 
     def one_sided_p(self, limit: float, *, above: bool) -> float:
-        """Returns the one-sided p of a true difference of ``limit`` or beyond it. If it
-        is small, the true difference is not ``above`` the limit (or not below it)."""
+        """Returns the one-sided p of a true difference of ``limit`` or beyond it. If
+        this p is small, the true difference is not ``above`` the limit (or not below
+        it)."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ _QUANTILES = 32
 _NO_CHANCE = 1e-9
 _RARE = 25.0
 """Up to this number of expected pairs that differ, the exact tail of a gate may
-disagree with its score."""
+disagree with the score of the gate."""
 _SMALL_CHANCE = 1e-4
 _MOST = 10**9
 
@@ -249,8 +249,8 @@ def power_of_equivalence(
 
 
 def fewest(is_enough: Callable[[int], bool], first: int) -> int:
-    """Returns the smallest number from ``first`` on that is enough. It is accurate to 1
-    %."""
+    """Returns the smallest number from ``first`` on that is enough. The result is
+    accurate to 1 %."""
     low, high = first, first
     while not is_enough(high):
         low, high = high, 2 * high

@@ -32,8 +32,7 @@ class ResampledDifference:
 
     ``draws`` are the sorted differences of the resamples. ``swapped`` is the two-sided
     p of no difference, from swapping labels. ``size`` is the largest absolute value; it
-    sets the tolerance for rounding. Both tests must reject 0, or else the interval
-    includes it.
+    sets the tolerance for rounding. The interval includes 0 unless both tests reject 0.
     """
 
     draws: Values

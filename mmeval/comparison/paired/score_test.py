@@ -20,7 +20,8 @@ _SUMMED_UP_TO = 400.0
 """Up to this number of pairs that differ, the exact tail is summed. With more pairs,
 the normal distribution is accurate enough."""
 _DEVIATIONS = 6.5
-"""Counts further from the expected counts have a negligible probability."""
+"""Counts that are further from the expected counts than this have a negligible
+probability."""
 _SAME = 1e-9
 
 
@@ -47,7 +48,8 @@ class ExactTail:
     condition.
 
     The normal distribution understates rare differences. With 4 of 200 pairs lost and
-    none won, the true difference is beyond its limit in 5 % of cases instead of 2.5 %.
+    none won, the true difference is beyond the limit of the interval in 5 % of cases
+    instead of 2.5 %.
     """
 
     won: int
@@ -75,8 +77,9 @@ def score(
     pairs: float,
     limit: float,
 ) -> tuple[Values, Values]:
-    """Returns the statistic and the most likely share of lost pairs, if ``limit`` is
-    the true difference. The statistic is then standard normal."""
+    """Returns the statistic and the most likely share of lost pairs, assuming that
+    ``limit`` is the true difference. Under this assumption the statistic is standard
+    normal."""
     limit = min(1.0, max(-1.0, limit))
     linear = -won - lost + (2 * pairs - won + lost) * limit
     constant = -lost * limit * (1 - limit)

@@ -1,5 +1,6 @@
-"""Sign flips test how unusual a difference is among the differences with the two runs
-swapped in some clusters.
+"""Sign flips test a difference by swapping the two runs in some of the clusters.
+
+They show how unusual the observed difference is among the differences after such swaps.
 
 The only assumption is symmetry: a cluster's contribution is as likely to be above its
 share of the true difference as below it. Clusters may be unequal, and a task may have a
@@ -76,9 +77,9 @@ class DrawnFlips:
     def _means(self) -> Values:
         """The sorted mean differences of the drawn subsets of clusters.
 
-        Flipping a subset is as extreme as the observed difference for all true
-        differences on one side of the subset's mean. Source: Hartigan, Using subsample
-        values as typical values, 1969.
+        If the true difference is on one side of a subset's mean, flipping this subset
+        gives a sum at least as extreme as the observed one. Source: Hartigan, Using
+        subsample values as typical values, 1969.
         """
         count = len(self.added)
         both = np.column_stack((self.added, self.shares))

@@ -1,5 +1,5 @@
-"""Tests for unobserved differences, which are so rare that no or few sampled clusters
-show them."""
+"""Tests for differences that are so rare that few sampled clusters, or none, show
+them."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class UnseenClusters:
 
 @dataclass(frozen=True)
 class AlikeClusters:
-    """The test of clusters that all differ by the same amount. A true difference can be
-    missed on one side only, so a two-sided p covers only that side."""
+    """The test of clusters that all differ by the same amount. Such clusters can miss a
+    true difference on one side only, so the two-sided p covers only that side."""
 
     unseen: UnseenClusters
 
