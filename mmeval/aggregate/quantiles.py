@@ -1,6 +1,7 @@
 """Quantiles of the beta distribution and of Student's t.
 
-``scipy.special`` has both, but importing it takes a third of the time of a small run.
+``scipy.special`` computes both, but importing it takes a third of the time of a small
+run.
 """
 
 from __future__ import annotations

@@ -60,8 +60,8 @@ def resample_together(
     All numbers share each draw.
 
     With ``skip``, if one number has no value in a draw, the draw is the mean of the
-    others. Means and medians are drawn from the clusters with a value in any number.
-    Other aggregators are drawn from all clusters.
+    others. For means and medians, the clusters that have a value in any of the numbers
+    are drawn from. For other aggregators, all clusters are.
     """
     first = numbers[0][0]
     if all(aggregator in (mean, weighted_mean, median) for _, aggregator, _ in numbers):

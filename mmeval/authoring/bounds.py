@@ -261,8 +261,8 @@ def _unscored(outcome: RunOutcome) -> dict[tuple[str, str], Counter[str]]:
 
 
 def _asked_once(tasks: Sequence[Task]) -> tuple[Task, ...]:
-    """Returns the tasks without repeats and without a protocol, which complete answers
-    do not need."""
+    """Returns the tasks without repeats and without a protocol, because complete
+    answers need neither."""
     return tuple(replace(task, repeats=1, protocol=single) for task in tasks)
 
 

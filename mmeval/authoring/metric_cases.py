@@ -211,9 +211,9 @@ def trial_of(
     folder: Path,
     looks_at: PartKind | None = None,
 ) -> Trial:
-    """Makes the trial of a case. Without answer and files it has no output. If
-    possible, each file gets the kind that the metric ``looks_at``: a page is a picture,
-    code is text, and a damaged file may be of any kind."""
+    """Makes the trial of a case. If the case has neither an answer nor files, the trial
+    has no output. If possible, each file gets the kind that the metric ``looks_at``: a
+    page is a picture, code is text, and a damaged file may be of any kind."""
 
     reader = ContentReader(lambda path, _: medium_at(folder, path))
 

@@ -80,7 +80,7 @@ class PlaceLostError(ModelDiedError):
 class ServerBatches(Protocol):
     """The batch interface of a server.
 
-    A batch has many requests, takes hours and costs less than single requests.
+    A batch contains many requests, takes hours and costs less than single requests.
     ``takes`` returns True if a request may be part of a batch. ``answer`` calls
     ``deliver`` for each position. Requests that fail with a retryable error are then
     sent one by one. ``answer`` calls ``report`` with a description of its progress.

@@ -159,14 +159,12 @@ def even_frames(
 def routes_to_fewer(
     capabilities: Capabilities, *, video_frames: int, first_picture: bool
 ) -> tuple[Route, ...]:
-    """Returns the routes that reduce the inputs for a model with few input kinds.
+    """Returns the routes for a model without video, or with only one picture at a time.
 
-    The model does not take video, or takes only one picture.
-
-    A model without video gets ``video_frames`` evenly spaced frames of each video (0:
-    none). With ``first_picture``, a model that takes a single picture gets the first
-    picture, or the first frame. A model that takes video and several pictures needs no
-    route.
+    A model that does not take video gets ``video_frames`` evenly spaced frames of each
+    video; with 0, it gets none. With ``first_picture``, a model that takes a single
+    picture gets the first picture or the first frame. A model that takes video and
+    several pictures needs no route.
     """
     image = capabilities.inputs.get("image")
     if image is None:

@@ -52,9 +52,10 @@ Each draw has a cost.
 CONVERTING = 2
 """Number of threads that convert media. It is small because decoding takes memory."""
 LAST_TURNS = 20
-"""Number of event loop iterations that pass a reply from its connection to the journal.
+"""Number of event loop iterations in which a reply gets from its connection to the
+journal.
 
-It includes a margin.
+The number includes a margin.
 """
 
 
@@ -220,8 +221,8 @@ class Broker:
     def _journalled(self, keyed_call: KeyedCall) -> JournalEntry | None:
         """Returns the journalled answer if it is acceptable, else None.
 
-        An answer that a worker wrote just before the run was killed is not checked yet.
-        It is checked here.
+        An answer that a worker wrote just before the run was killed has not been
+        checked yet, so it is checked here.
         """
         call, key = keyed_call.call, keyed_call.key
         entry = self.journal.get(key)

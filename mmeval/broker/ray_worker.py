@@ -214,8 +214,8 @@ class RayWorker:
 class RayPool(WorkerPool):
     """A pool of actors.
 
-    Their number is set by the engine, else all actors that fit start. ``share`` is the
-    number of pools of the run that share the cluster.
+    The engine sets their number. Otherwise, all actors that fit are started. ``share``
+    is the number of pools of the run that share the cluster.
     """
 
     def __init__(

@@ -30,7 +30,7 @@ class ServerRole:
     def width(self) -> int:
         """Number of calls that keep the server busy.
 
-        It equals the number of connections, or a batch's rows.
+        It equals the number of connections, or the number of rows of a batch.
         """
         return self.limiter.limit if self.batcher is None else self.batcher.width
 

@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Writes the folder and prints its path.
 
-    Returns EXIT_INCOMPLETE if something requested is missing in it.
+    Returns EXIT_INCOMPLETE if something requested is missing in the folder.
     """
     from mmeval import plugins
     from mmeval.interchange.contract import load_format

@@ -70,7 +70,8 @@ class _BrokenEntry(NamedTuple):
 
 ListingRows: TypeAlias = Iterable[list[str] | _BrokenEntry]
 _Table: TypeAlias = tuple[Sequence[str], Callable[[str, str, Any], list[str]]]
-"""The headers, and a function that makes a row of a plugin's name, owner and object."""
+"""The headers, and a function that makes a row from a plugin's name, owner and
+object."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -203,7 +204,7 @@ def _rows(
 ) -> ListingRows:
     """Returns the rows of a kind of plugin.
 
-    A name that two distributions register has two rows, each with its owner. The type
+    A name that two distributions register gets two rows, each with its owner. The type
     of a plugin depends on the kind, so it is ``Any``.
     """
     load: Callable[[str], object] = partial(plugins.load, KINDS[kind])
@@ -240,7 +241,7 @@ def _metric_row(
     """Returns the row of a metric.
 
     It lists what the metric needs: packages, the models that it loads by default, and
-    roles. A missing package has the command to install it, and a missing model is
+    roles. For a missing package it shows the command to install it. A missing model is
     marked.
     """
     from mmeval.metric.bound import bind

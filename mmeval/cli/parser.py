@@ -20,7 +20,7 @@ class Parser(argparse.ArgumentParser):
     unknown_hint = ""
     """A hint for an unknown flag. Messages show it after similar flags."""
     explained: Mapping[str, str] = MappingProxyType({})
-    """Maps flags of other verbs to the reason why this verb does not have them.
+    """Maps flags of other verbs to the reason why this verb does not accept them.
 
     Messages show it instead of similar flags."""
 

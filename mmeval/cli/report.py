@@ -169,7 +169,8 @@ def _write_numbers(
 
 
 def _findings_below(runs: Sequence[StoredRun], names: Sequence[str]) -> str:
-    """Returns the findings of each run, to print below the tables of all runs."""
+    """Returns the findings of each run, which are printed below the tables of all
+    runs."""
     lines: list[str] = []
     for run, name in zip(runs, names, strict=True):
         settings = run.ours.get("settings", {})

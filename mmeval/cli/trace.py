@@ -101,7 +101,8 @@ def reply_lines(
     brief: bool = False,
     whole: bool = False,
 ) -> Iterator[str]:
-    """Yields the lines of a reply below its head, or of its error, with the evidence.
+    """Yields the lines below the head of a reply: its content or its error, and
+    evidence.
 
     Only agents add evidence. With ``whole``, the reply is not shortened.
     """

@@ -474,8 +474,8 @@ def _of_zero(
     *,
     is_significant: bool,
 ) -> Iterator[str]:
-    """Yields a remark if the interval of a significant difference contains 0, or if
-    that of an insignificant difference excludes 0."""
+    """Yields a remark if the interval of a significant difference contains 0, or if the
+    interval of any other difference excludes 0."""
     if number.ci95 is None or number.p is None:
         return
     low, high = number.ci95

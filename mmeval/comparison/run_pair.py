@@ -573,8 +573,8 @@ class RunPair:
         return (low, high)
 
     def _shift(self, paired_pieces: Sequence[PairedPiece]) -> Mapping[str, Any] | None:
-        """Returns two differences: over equal answers, where the judge causes it, and
-        over the ``rest``. Returns None without equal answers."""
+        """Returns the difference over equal answers, which the judge causes, and the
+        difference over the ``rest``. Returns None without equal answers."""
         alike: list[PairedPiece] = []
         others: list[PairedPiece] = []
         for paired in paired_pieces:

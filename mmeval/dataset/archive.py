@@ -1,4 +1,4 @@
-"""Unpacks the zip archives of data sets, once, into the cache."""
+"""Unpacks each zip archive of a data set once, into the cache."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ def unpacked(archive: Path) -> Path:
 
     The folder is in mmeval's cache, because the folder of the data may be read-only or
     belong to the hub. Its name depends on the archive's path, size and time of change.
-    No files are kept of an archive that is damaged or unsafe. An archive is unsafe if
-    it leads out of the folder, contains links or expands beyond ``MAX_RATIO``.
+    If the archive is damaged or unsafe, none of its files are kept. An archive is
+    unsafe if a path in it leads out of the folder, if it contains links, or if it
+    expands beyond ``MAX_RATIO``.
 
     Raises MissingDataError for a missing or damaged archive, UsageError for an unsafe
     archive, and StorageError if the disk is full.

@@ -1,7 +1,7 @@
 """Counts and reports bad samples.
 
-A run skips samples that cannot be sent to the model. Samples with a tag without a
-medium are reported and sent unchanged.
+A run skips samples that cannot be sent to the model. If a tag in a sample has no
+medium, the sample is reported and sent unchanged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from mmeval.records.sample import Sample
 from mmeval.system.wording import printable
 
 MAX_NAMED = 9
-"""Maximum number of samples with a finding each. One more finding counts the others."""
+"""Maximum number of samples that get a finding each. One more finding states the number
+of the others."""
 MAX_CHARS = 400
 """Maximum length of a fault in a message. A fault begins with the file and the row."""
 BUNDLED_TAGS = "bundled_tags"
@@ -66,8 +67,8 @@ def error_of(sample: Sample) -> ErrorInfo | None:
 class BadSamples:
     """The bad samples found so far.
 
-    A sample counts once for all tasks. In ``trials`` it counts once per task and
-    repeat. Only the first samples are reported.
+    A sample counts once, even if several tasks use it. In ``trials`` it counts once per
+    task and repeat. Only the first samples are reported.
     """
 
     trials: int = 0
@@ -96,7 +97,7 @@ class BadSamples:
             self._findings[bad_sample(task, sample)] = None
 
     def inspect(self, task: str, sample: Sample) -> None:
-        """Records the tags without a medium of a sample."""
+        """Records the tags of a sample that have no medium."""
         for finding in tags_without_medium(task, sample):
             if len(self._tags) < MAX_NAMED:
                 self._tags[finding] = None
@@ -123,7 +124,7 @@ def bad_sample(task: str, sample: Sample) -> Finding:
 
 
 def tags_without_medium(task: str, sample: Sample) -> Iterator[Finding]:
-    """Yields a finding for each tag in the input without a medium.
+    """Yields a finding for each tag in the input that has no medium.
 
     The model gets such a tag as text.
     """

@@ -74,7 +74,8 @@ class Dataset(Protocol):
     def fingerprint(self) -> str:
         """A string that changes if the rows change.
 
-        It need not depend on the media, because samples contain their digests.
+        It need not depend on the media, because samples contain the digests of their
+        media.
         """
         ...
 
@@ -92,9 +93,9 @@ class Dataset(Protocol):
 class BadRow:
     """A row that cannot become a sample.
 
-    ``where`` locates the row, such as ``test.jsonl: row 3``. ``id`` is the id of its
-    sample. ``labels`` are the known labels. With them, filters apply to the row, and a
-    draw does not change once the row is fixed.
+    ``where`` locates the row, such as ``test.jsonl: row 3``. ``id`` is the id of the
+    sample. ``labels`` are the known labels. Because of them, filters apply to the row,
+    and a draw does not change when the row is fixed.
     """
 
     where: str
@@ -117,7 +118,7 @@ class CountsLabels(Protocol):
         """Returns groups of samples with equal values of some labels, and their sizes.
 
         The groups cover all samples. If a group lacks a label, its samples may have any
-        value of it.
+        value of that label.
         """
         ...
 

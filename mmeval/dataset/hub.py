@@ -2,8 +2,9 @@
 
 Files are downloaded and never run. The settings of ``huggingface_hub`` apply:
 ``HF_HOME`` (folder of the cache), ``HF_TOKEN`` (gated and private repositories),
-``HF_ENDPOINT`` (another hub), ``HF_HUB_OFFLINE=1`` (cache only), or for one kind
-``HF_DATASETS_OFFLINE=1`` and ``TRANSFORMERS_OFFLINE=1``.
+``HF_ENDPOINT`` (another hub), ``HF_HUB_OFFLINE=1`` (cache only),
+``HF_DATASETS_OFFLINE=1`` (the same for data sets) and ``TRANSFORMERS_OFFLINE=1`` (the
+same for models).
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ _OFFLINE_OF_KIND: Mapping[RepoKind, str] = {
     "dataset": "HF_DATASETS_OFFLINE",
     "model": "TRANSFORMERS_OFFLINE",
 }
-"""Variables that forbid network access for one kind if HF_HUB_OFFLINE is not set."""
+"""Variables that forbid network access for one kind of repository if HF_HUB_OFFLINE is
+not set."""
 _TRANSPORT = re.compile("Connect|Timeout|Network|Proxy|Protocol")
 TRUE = ("1", "ON", "YES", "TRUE")
 """Values of a variable that mean true, as in ``huggingface_hub``."""
@@ -39,7 +41,7 @@ TRUE = ("1", "ON", "YES", "TRUE")
 class OutOfReachError(MissingDataError):
     """The hub cannot be reached now from this machine.
 
-    ``reason`` explains why. It is the same for all requests.
+    ``reason`` explains why. The reason is the same for all requests.
     """
 
     def __init__(self, message: str, *, reason: str = "") -> None:
@@ -130,9 +132,9 @@ def snapshot(
 ) -> Path:
     """Downloads a repository's files at ``revision``, and returns their folder.
 
-    The folder is in the cache, or is ``into``. ``revision`` is a commit, tag or branch.
-    Only a commit never changes. ``only`` and ``without`` are patterns of files to
-    include and to exclude. By default, all files are included.
+    The folder is ``into`` if it is given, else a folder of the cache. ``revision`` is a
+    commit, tag or branch. Only a commit never changes. ``only`` and ``without`` are
+    patterns of files to include and to exclude. By default, all files are included.
 
     Cached files are not downloaded again, and an interrupted download is resumed.
 

@@ -22,7 +22,8 @@ def cached_snapshot(
     revision: str,
     kind: RepoKind,
 ) -> Path | None:
-    """Returns the cached folder of a revision, or None if it is not in the cache.
+    """Returns the cached folder of a revision, or None if the cache does not contain
+    it.
 
     The folder may be incomplete. Its name is the commit that the revision had when it
     was downloaded.

@@ -19,7 +19,8 @@ from mmeval.records.sample import Sample
 from mmeval.system.wording import listed
 
 FEWER = "data"
-"""In ``Subset.how``, the value for data with fewer samples than the task expects."""
+"""The value in ``Subset.how`` if the data contain fewer samples than the task
+expects."""
 _NAMED_LABELS = 20
 """Maximum number of labels in a message."""
 
@@ -31,8 +32,8 @@ class Subset:
     ``of`` is the number of samples of the task. It is None if the task has a filter and
     its samples were not counted. ``how`` names the flags that select samples:
     ``limit``, ``offset``, ``samples``, ``shuffle``, ``stratify``. It contains ``data``
-    if the data set is smaller than expected. ``of`` is then the number that the task
-    file expects.
+    if the data set is smaller than expected. In this case, ``of`` is the number that
+    the task file expects.
     """
 
     of: int | None
@@ -48,7 +49,7 @@ class Subset:
     def note(self) -> str:
         """The note for tables, such as ``subset: 3,000 of 31,026``.
 
-        An empty string if the results are not from a subset.
+        The note is empty if the results are not from a subset.
         """
         if not self.partial:
             return ""

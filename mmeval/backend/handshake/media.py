@@ -23,7 +23,7 @@ COLOURS: Mapping[str, tuple[int, int, int]] = {
 LETTERS = "ACDEFHJKLMNPRTUVXY"
 """Letters that look different from each other and from digits."""
 WORD_LETTERS = 5
-"""Letters of a random word: 18 ** 5 words, far more than can be guessed."""
+"""The number of letters of a random word. There are 18 ** 5 words, too many to guess."""
 MOST_BEEPS = 6
 """Maximum number of beeps in a group: four groups have 1,296 patterns."""
 _WIDTH, _HEIGHT = 448, 224
@@ -31,7 +31,7 @@ _BAND = (0.33, 0.67)
 """The white band with the word, as shares of the height."""
 _FONT_SIZE = 64
 _RATE = 16_000
-"""Hz."""
+"""The sampling rate in Hz."""
 _BEEP, _GAP, _PAUSE = 0.12, 0.16, 0.9
 """Seconds of a beep, of the gap after it, and of the pause after a group."""
 _FRAMES_PER_COLOUR = 8

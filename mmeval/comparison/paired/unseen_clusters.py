@@ -31,8 +31,8 @@ class UnseenClusters:
 
 @dataclass(frozen=True)
 class AlikeClusters:
-    """The test of clusters that all differ by the same amount. Such clusters can miss a
-    true difference on one side only, so the two-sided p covers only that side."""
+    """The test of clusters that all differ by the same amount. They can miss a true
+    difference on one side only, so the two-sided p covers only that side."""
 
     unseen: UnseenClusters
 

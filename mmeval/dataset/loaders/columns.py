@@ -2,8 +2,9 @@
 
 Templates use columns by name. In these names, ``_`` replaces characters that Jinja does
 not allow, and is appended to reserved words of Jinja. A medium becomes a part at its
-position in the template. The bare name of a column means ``{{ column }}``. If ``input``
-is a column of messages, their roles are kept. Columns without media are labels too.
+position in the template. A template that is only the name of a column means ``{{ column
+}}``. If ``input`` is a column of messages, their roles are kept. Columns without media
+are labels too.
 """
 
 from __future__ import annotations
@@ -194,7 +195,7 @@ class ColumnTemplates:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Yields the strings of a YAML value, also those in its lists and mappings."""
+    """Yields the strings of a YAML value, including those in its lists and mappings."""
     if isinstance(value, str):
         yield value
         return
@@ -228,7 +229,8 @@ def _check_texts(
     references: Iterable[Interleaved],
     cells: Mapping[str, Value],
 ) -> None:
-    """Raises UsageError for a medium as base64 in a text, and for unknown bytes."""
+    """Raises UsageError if a text contains a medium as base64, and for unknown
+    bytes."""
     contents = [message.content for message in prompt]
     for content in (*contents, *references):
         for medium in content.media("document"):

@@ -8,11 +8,11 @@ data set on the hub is streamed: only the rows that are used are downloaded.
 ``mmeval.dataset.loaders.columns``. ``dataset_path`` may also be a format, such as
 ``json``, for the files in ``data_files`` of ``dataset_kwargs``.
 
-Images, sounds, videos and documents are not decoded here. A medium is in its cell, or
-in a file of the data set. ``media_columns`` of ``dataset_kwargs`` names columns of
-strings that are paths of such files, base64 or data URIs. A sound may be numbers
-(``array`` and ``sampling_rate``). Code in a data set is never run: the library does not
-run it, and ``trust_remote_code`` is an error.
+Images, sounds, videos and documents are not decoded here. A cell contains a medium, or
+names a file of the data set. ``media_columns`` of ``dataset_kwargs`` names columns
+whose strings are paths of such files, base64 or data URIs. A sound may consist of
+numbers (``array`` and ``sampling_rate``). Code in a data set is never run: the library
+does not run it, and ``trust_remote_code`` is an error.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ _MAX_MEDIUM_BYTES = 2**28
 A row with a larger medium becomes a bad sample.
 """
 _KEPT_ROWS = 8
-"""Number of first rows in memory, because checks before a run need them repeatedly."""
+"""Number of first rows that are kept in memory, because checks before a run read them
+repeatedly."""
 _ROWS_WITH_ALL_COLUMNS = 1000
 """Number of rows of JSON Lines that are searched for the names of columns."""
 _MAX_REASON_CHARS = 300
@@ -215,7 +216,8 @@ class ColumnsDataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of the names and sizes of media files, and of all other files.
+        """A digest of the names and sizes of media files, and of the content of all
+        other files.
 
         For a data set on the hub, it is a digest of the repository, commit and options.
         """
@@ -238,7 +240,7 @@ class ColumnsDataset:
     def __len__(self) -> int:
         """Returns the number of rows.
 
-        The hub or the parquet files state it. Otherwise, the rows are counted.
+        The hub or the parquet files state this number. Otherwise, the rows are counted.
         """
         if self._source.repo:
             split_info = (self._builder.info.splits or {}).get(self._source.split)
@@ -390,8 +392,8 @@ class ColumnsDataset:
     def _named_medium(self, column: str, text: str) -> Media:
         """Returns the medium that a string contains, or the file at its path.
 
-        In a TSV, the string may also be the index of a row with the medium. Raises the
-        errors of ``_file``.
+        In a TSV, the string may also be the index of a row that contains the medium.
+        Raises the errors of ``_file``.
         """
         medium = embedded_medium(text)
         if medium is not None:

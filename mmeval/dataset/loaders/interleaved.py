@@ -129,7 +129,8 @@ class InterleavedDataset:
       ``read``.
     - ``read(row, position, resolve)``: makes a sample from a row. ``position`` is its
       number among all rows, from 1.
-    - ``labels(row)``: labels by which tasks select rows. Unknown labels are left out.
+    - ``labels(row)``: returns the labels by which tasks select rows. Unknown labels are
+      left out.
     """
 
     def __init__(
@@ -179,7 +180,7 @@ class InterleavedDataset:
     ) -> Sample | BadRow:
         """Makes a sample from the values of a row. Returns a BadRow if that fails.
 
-        If the row cannot be parsed, ``values`` is its error.
+        If the row cannot be parsed, ``values`` is the error.
         """
         if isinstance(values, UsageError):
             return BadRow("", message_of(values))
@@ -194,7 +195,8 @@ class InterleavedDataset:
     def label_counts(self) -> Iterator[tuple[Mapping[str, str], int]]:
         """Yields groups of rows with equal labels, and their sizes.
 
-        Parquet files are not read for a count, because they contain the media.
+        If there are parquet files, the labels are not counted: reading these files
+        would be slow, because they contain the media.
         """
         label_row = self._row_labels
         is_table = any(file.suffix == ".parquet" for file in self.files)
@@ -259,8 +261,8 @@ class MediaFolder:
     def _plain_file(self, path: str) -> Media | None:
         """Returns the file at a path, or None if it is a link.
 
-        A plain file is inside the root if its folder is. Therefore each folder, instead
-        of each file, is resolved, and only once.
+        A plain file is inside the root if its folder is. Therefore only folders are
+        resolved, each of them once, and not every file.
         """
         folder, name = os.path.split(path)
         try:
@@ -285,7 +287,7 @@ ReadRow: TypeAlias = Callable[[dict[str, Any], str, MediaFolder], Sample | BadRo
 """Makes a sample from a row.
 
 For an invalid row, it raises an exception or returns a BadRow. A BadRow may have an id
-and labels. It needs no location.
+and labels. Its location may be empty.
 """
 
 

@@ -17,7 +17,7 @@ _SAME_ROLES = {"human": "user", "gpt": "assistant", "developer": "system"}
 """Other names for roles in chat data."""
 _FORMS = (("role", "content"), ("from", "value"))
 _BARE_TAG = re.compile(r"<(image|audio|video)>")
-"""A placeholder in chat data. It stands for the next medium of its kind."""
+"""A placeholder in chat data. It stands for the next medium of the named kind."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ def read_parquet(file: Path, media_columns: Collection[str] = ()) -> Iterator[Da
 
     Columns with media become the row's ``media``. Null values are left out. Because
     metadata are JSON, dates become ISO strings, and NaN becomes null. ``media_columns``
-    are more columns with media. Their cells are not converted (see ``with_media``).
+    are further columns with media. Their cells are not converted (see ``with_media``).
 
     Raises UsageError for a file that cannot be read, or for a column of bytes that are
     not media. Raises UnknownNameError if one of ``media_columns`` does not exist.

@@ -12,8 +12,8 @@ from mmeval.errors import UsageError
 class DataRow(NamedTuple):
     """One row of a file.
 
-    ``number`` counts the rows of the file from 1. In JSONL, it is the line number.
-    ``values`` is an error if the row cannot be read.
+    ``number`` counts the rows of the file from 1. In JSONL, it is the line number. If
+    the row cannot be read, ``values`` is the error.
     """
 
     file: Path

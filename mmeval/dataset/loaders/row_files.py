@@ -23,7 +23,7 @@ _SHARD = re.compile(
 )
 """The name of a shard, such as ``test-00000-of-00003.parquet``.
 
-The part after the total may differ between shards.
+The part of the name after the total may differ between shards.
 """
 _MOST_NAMED = 10
 MAX_ROW_BYTES = 2**23
@@ -45,7 +45,7 @@ def row_files(source: DataSource) -> tuple[Path, ...]:
 
     The option ``data_file`` is a name or a list of names. Raises MissingDataError if
     the split has no files. Raises UsageError for a suffix that is not in ``SUFFIXES``,
-    and for a link out of the data folder.
+    and for a link that leads out of the data folder.
     """
     data_file = source.options.get("data_file")
     if data_file is None:
@@ -71,8 +71,8 @@ def row_files(source: DataSource) -> tuple[Path, ...]:
 def read_jsonl(file: Path) -> Iterator[DataRow]:
     """Yields the rows of a JSONL file. Blank lines are ignored.
 
-    If a line is too long or too deeply nested, its values are a UsageError. Raises
-    UsageError with file and line for a line that is not JSON.
+    If a line is too long or too deeply nested, the values of its row are a UsageError.
+    For a line that is not JSON, raises UsageError with the file and the line.
     """
     for line in lines_of(file, kind=None, most=MAX_ROW_BYTES, faults=True):
         yield DataRow(file, line.number, line.row)

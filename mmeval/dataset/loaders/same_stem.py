@@ -1,4 +1,4 @@
-"""Finds a medium if the extension of its file differs from the row's path."""
+"""Finds a medium even if its file has another extension than the path in the row."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class FoundMedia(NamedTuple):
 class SameStem:
     """Finds the file at a path, or a file of the same kind with another extension.
 
-    In published data sets, extensions often differ from the paths in the rows. The
-    contents of folders are cached.
+    In published data sets, the extensions of files often differ from those of the paths
+    in the rows. The contents of folders are cached.
     """
 
     def __init__(self) -> None:

@@ -17,8 +17,8 @@ templates, as for ``loader: datasets``. ``image`` then contains all pictures of 
 ``media_columns`` names more columns in the form of ``image``. Paths are relative to the
 folder of the file, or to ``media_folder``, and must stay inside the data.
 
-A file is read row by row. Only the positions of rows are kept in memory, to find a
-picture by the index of its row.
+A file is read row by row. Only the positions of rows are kept in memory. They are used
+to find a picture by the index of its row.
 """  # noqa: E501
 
 from __future__ import annotations
