@@ -49,11 +49,11 @@ def mean_of(
 
     The ``weights`` of the result are the shares of the parts that count. A part may
     have no scorable trial (all unsupported, faulty, unavailable or inapplicable). With
-    ``skip`` such a part is left out. Without ``skip`` such a part leaves the mean
-    without a value. If all trials of a part are lost (failed, unscored), the mean has
-    only bounds. If all answers or verdicts of a part are refused, the part counts in
-    the bounds, not in the value. If no answer contains anything for a part to score,
-    the part is left out, even if trials failed.
+    ``skip`` such a part is left out. Without ``skip`` it leaves the mean without a
+    value. If all trials of a part are lost (failed, unscored), the mean has only
+    bounds. If all answers or verdicts of a part are refused, the part counts in the
+    bounds, not in the value. If no answer contains anything for a part to score, the
+    part is left out, even if trials failed.
 
     A trial counts as scored if it is scored in one part and lost in none. If
     ``unavailable`` is given, the mean has no value, and ``parts`` may be any numbers of

@@ -60,8 +60,8 @@ def resample_together(
     All numbers share each draw.
 
     With ``skip``, if one number has no value in a draw, the draw is the mean of the
-    others. For means and medians, the clusters that have a value in any of the numbers
-    are drawn from. For other aggregators, all clusters are.
+    others. For means and medians, clusters are drawn from those that have a value in
+    any of the numbers; for other aggregators, from all clusters.
     """
     first = numbers[0][0]
     if all(aggregator in (mean, weighted_mean, median) for _, aggregator, _ in numbers):

@@ -63,8 +63,8 @@ class SampleChecks:
     ids: set[str] = field(default_factory=set)
     labels: set[str] = field(default_factory=set)
     odd_texts: set[str] = field(default_factory=set)
-    """Labels with an unintended text, such as a list written as text; empty for
-    references."""
+    """Labels with an unintended text, such as a list written as text. References are
+    listed as the empty label."""
     media: set[tuple[PartKind, Path]] = field(default_factory=set)
     """The checked media files, each with the kind that a row declares."""
     reencoded: Counter[str] = field(default_factory=Counter)

@@ -94,8 +94,8 @@ class BadRow:
     """A row that cannot become a sample.
 
     ``where`` locates the row, such as ``test.jsonl: row 3``. ``id`` is the id of the
-    sample. ``labels`` are the known labels. Because of them, filters apply to the row,
-    and a draw does not change when the row is fixed.
+    sample. ``labels`` are the known labels. Because the labels are known, filters apply
+    to the row, and a draw does not change when the row is fixed.
     """
 
     where: str

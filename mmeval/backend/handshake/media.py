@@ -23,7 +23,7 @@ COLOURS: Mapping[str, tuple[int, int, int]] = {
 LETTERS = "ACDEFHJKLMNPRTUVXY"
 """Letters that look different from each other and from digits."""
 WORD_LETTERS = 5
-"""The number of letters of a random word. There are 18 ** 5 words, too many to guess."""
+"""The number of letters of a random word: 18 ** 5 words are too many to guess."""
 MOST_BEEPS = 6
 """Maximum number of beeps in a group: four groups have 1,296 patterns."""
 _WIDTH, _HEIGHT = 448, 224

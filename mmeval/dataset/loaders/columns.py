@@ -2,9 +2,9 @@
 
 Templates use columns by name. In these names, ``_`` replaces characters that Jinja does
 not allow, and is appended to reserved words of Jinja. A medium becomes a part at its
-position in the template. A template that is only the name of a column means ``{{ column
-}}``. If ``input`` is a column of messages, their roles are kept. Columns without media
-are labels too.
+position in the template. The name of a column alone means ``{{ column }}``. If
+``input`` is a column of messages, their roles are kept. Columns without media are
+labels too.
 """
 
 from __future__ import annotations
