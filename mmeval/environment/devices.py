@@ -80,7 +80,7 @@ def _broken(cause: str) -> Finding:
 
 
 def described(probe: Mapping[str, Any]) -> Iterator[str]:
-    """Describes the probe's result: the build of torch, then each device, on a line."""
+    """Yields a line about the build of torch, then a line about each device."""
     build = "a CPU build"
     if probe["cuda"]:
         build = f"CUDA {probe['cuda']}"

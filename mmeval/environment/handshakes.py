@@ -29,7 +29,8 @@ def shake_hands(
     """Returns what each role can do, and findings about what it cannot.
 
     Servers are asked unless ``probing`` is ``off``. All other models, and servers that
-    mmeval starts, are asked only with ``full``: their weights would have to be loaded.
+    mmeval starts, are asked only with ``full``, because their weights must be loaded
+    first.
     """
     roles: list[str] = []
     for role, backend in backends.items():

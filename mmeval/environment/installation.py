@@ -123,6 +123,7 @@ def _difference(
 
 def _where(package: Distribution) -> str:
     # there is no public attribute for the folder, and only some distributions have this
+    # attribute
     folder = getattr(package, "_path", None)
     if folder is None:
         return "an unknown folder"

@@ -83,7 +83,7 @@ def _findings(
 ) -> Iterator[Finding]:
     """Yields findings about packages with a wrong version.
 
-    With ``always``, packages that are not installed have a finding too.
+    With ``always``, packages that are not installed are reported too.
     """
     for _, item in sorted(items.items()):
         number = installed(item.name)

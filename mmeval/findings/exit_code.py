@@ -26,13 +26,14 @@ _CODES: Mapping[Kind, int] = {
     "plugin": EXIT_UNEXPECTED,
     "damaged": EXIT_UNEXPECTED,
 }
-"""Exit codes by kind. Other kinds have EXIT_INCOMPLETE, because something was lost."""
+"""Exit codes by kind. All other kinds result in EXIT_INCOMPLETE, because something was
+lost."""
 _ORDER = (EXIT_USAGE, EXIT_MISSING, EXIT_UNEXPECTED, EXIT_INCOMPLETE)
 """The codes in the order in which the user has to fix their errors."""
 
 
 def exit_code(findings: Iterable[Finding]) -> int:
-    """Returns 0 without errors, else the code of the error to fix first."""
+    """Returns 0 if there are no errors, else the code of the error to fix first."""
     codes = set()
     for finding in findings:
         if finding.severity == "error":

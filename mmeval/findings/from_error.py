@@ -71,9 +71,9 @@ def finding_of(
 
 
 def missing_package(package: str, extra: str) -> str:
-    """Returns the cause.
+    """Returns the cause: what is not installed.
 
-    It is equal for all packages of an extra, so that they are grouped.
+    The cause is the same for all packages of an extra, so that they are grouped.
     """
     requirement = f"the extra {extra}" if extra else package
     return f"{requirement} is not installed"

@@ -43,7 +43,7 @@ def terminal_lines(
 ) -> list[str]:
     """Returns a line for each group, and below it the remedy.
 
-    The line has the kind, subject, count and cause.
+    The line contains the kind, subject, count and cause.
     """
     groups = grouped(findings)
     widths = [len(LABELS[group.kind]) for group in groups]
@@ -144,7 +144,8 @@ def _rows(
 ) -> Iterator[tuple[str, str, str]]:
     """Yields label, text and remedy of each group, then the number of hidden groups.
 
-    A single remaining group is shown, because its number would need a line too.
+    A single remaining group is shown, because a count of hidden groups would need a
+    line too.
     """
     of_kind = Counter(group.kind for group in groups)
     shown: Counter[Kind] = Counter()

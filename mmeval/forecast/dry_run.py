@@ -319,7 +319,7 @@ class _Forecaster:
                 forecast.note(replace(lack, severity="error"))
             else:
                 forecast.note(_failed_trial(name, transcript, failed.error.message))
-        except SampleError as bad:  # no prompt can be made of the sample
+        except SampleError as bad:  # no prompt can be made from the sample
             if repeat == 0:
                 faulty = replace(sample, fault=str(bad))
                 forecast.bad.add(name, faulty, run.task.repeats)
@@ -399,7 +399,7 @@ class _ProgramDriver:
         self.reencoded = Counter[Finding]()
         """Number of media of the current trial that are sent in another format.
 
-        The findings differ in format and role.
+        There is one finding for each format and role.
         """
         self._broker = broker
         self._used_answers: set[str] = set()

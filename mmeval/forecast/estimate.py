@@ -110,7 +110,7 @@ class RoleLoad:
     videos: float = 0
     redraws: float = 0
     """Maximum number of further calls, if replies cannot be read. The upper bounds of
-    tokens contain them; ``calls`` does not."""
+    tokens include them; ``calls`` does not."""
     estimated: bool = False
 
     def merge(self, other: RoleLoad, factor: float = 1.0) -> None:
@@ -169,7 +169,8 @@ def weigh(request: Request, most_draws: int = 1) -> RoleLoad:
 def tokens_out(request: Request) -> TokenRange:
     """Estimates the tokens of an answer.
 
-    The answer has text up to ``max_gen_toks``, and one medium of each other kind.
+    The answer is assumed to contain at most ``max_gen_toks`` of text, and one medium of
+    each other kind.
     """
     longest = 0.0
     low = high = 0.0
@@ -200,7 +201,7 @@ def _stand_in(wants: tuple[PartKind, ...], max_tokens: int) -> Interleaved:
             text = "x" * min(STAND_IN_CHARS, 4 * max_tokens)
             parts.append(Part("text", text=text, raw=text))
             continue
-        # media only state a size, but a picture must be decodable for metrics
+        # other media only state a size, but metrics must be able to decode a picture
         if kind == "image":
             from PIL import Image
 

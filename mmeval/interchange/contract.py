@@ -1,8 +1,8 @@
 """The contract of formats: plugins that read and write files of answers.
 
 A format is an :class:`AnswerFormat` in the entry points ``mmeval.formats``. ``--model
-replay`` uses its reader, ``mmeval export`` its writer. Both work with trials: the n-th
-answer to a sample of a task.
+replay`` uses its reader, ``mmeval export`` its writer. Both work with trials. A trial
+is the n-th answer to a sample of a task.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ class ScoredTrial(NamedTuple):
 
 @dataclass(frozen=True)
 class AnsweredTask:
-    """One task of a run, with its trials in data set order. They are read at each call.
+    """One task of a run, with its trials in data set order. The trials are read again
+    at each call.
 
     ``scored`` also reads the scores of the newest results, for layouts that include
     scores.
@@ -118,7 +119,7 @@ class AnsweredRun:
 class ExportSummary:
     """The result of a writer.
 
-    ``gaps`` are lines, each about one thing that is missing in the files. ``notes``
+    Each line of ``gaps`` names one thing that is missing from the files. ``notes``
     state what does not fit the layout, and how it was kept. ``manifest`` is written
     into MANIFEST for the reader.
     """

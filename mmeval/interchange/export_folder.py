@@ -40,12 +40,13 @@ class _TaskAnswer(NamedTuple):
 
 
 class ExportFolder(ABC):
-    """A folder with a layout that has one place for each repeat of a sample.
+    """A folder with one entry for each repeat of a sample, in the layout of a
+    benchmark.
 
     Each layout implements the abstract methods. Tasks with the same questions share an
-    answer. If the model failed in one task, the answer of the other counts.
+    answer. If the model failed in one task, the answer from the other task is used.
 
-    - ``entry``: the layout's word for the place of an answer
+    - ``entry``: the layout's word for an entry
     - ``unanswered``: what is written for a failure
     - ``gaps``, ``notes``: what each count means, by its key in ``counts``
     - ``nouns``: plural noun of a count by key; the default is answers
@@ -69,11 +70,11 @@ class ExportFolder(ABC):
 
     @abstractmethod
     def takes(self, sample: Sample) -> bool:
-        """Returns True if the layout has a place for an undamaged sample."""
+        """Returns True if the layout allows an entry for an undamaged sample."""
 
     @abstractmethod
     def add(self, scored_trial: ScoredTrial) -> None:
-        """Writes a trial to its place."""
+        """Writes a trial to its entry."""
 
     def again(self, scored_trial: ScoredTrial) -> None:  # noqa: B027
         """Receives the same answer from another task, which may have other scores.
@@ -117,7 +118,7 @@ class ExportFolder(ABC):
                 if trial.sample.fault:
                     faulty.add(key)
                 elif trial.output is None and self._places[key] is not None:
-                    continue  # the answer of another task counts
+                    continue  # the answer from another task is used
                 elif key in taken:
                     self.again(scored_trial)
                 else:
@@ -166,7 +167,7 @@ class ExportFolder(ABC):
         self, output: Interleaved, files: Mapping[str, str], seal: str
     ) -> dict[str, Any]:
         """Returns the exact parts of an answer that the entry cannot reproduce.
-        ``files`` are its media by digest."""
+        ``files`` maps the digests of its media to file names."""
         self.counts["exact"] += 1
         return {"of": seal, "parts": exact_parts(output, files)}
 

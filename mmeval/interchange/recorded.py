@@ -94,7 +94,7 @@ def read_or_missing(
 ) -> StoredAnswer | MissingAnswer:
     """Call ``read`` for the answer ``name``. If it fails, return the reason.
 
-    ``where`` is the noun for the place of the answer: ``line`` or ``record``.
+    ``where`` is the noun for what contains the answer: ``line`` or ``record``.
     """
     try:
         return StoredAnswer(place, read())

@@ -204,7 +204,8 @@ class RowAnswers:
         )
 
     def _is_exact(self, entry: Entry) -> bool:
-        """Returns True if the key ``mmeval`` has the parts of exactly this answer."""
+        """Returns True if the key ``mmeval`` contains the parts of exactly this
+        answer."""
         sidecar = entry.sidecar
         return "parts" in sidecar and sidecar.get("of") == self._layout.seal(entry.row)
 

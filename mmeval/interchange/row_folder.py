@@ -20,7 +20,7 @@ from mmeval.records.trial import Trial
 class RowFolder(ExportFolder):
     """Collects the rows of each file; media are written immediately.
 
-    ``rows`` has each row by the name of its file and the id of its sample.
+    ``rows`` contains each row by the name of its file and the id of its sample.
     """
 
     layout: ClassVar[RowLayout]

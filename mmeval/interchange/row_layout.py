@@ -44,7 +44,8 @@ class AnswerFile(NamedTuple):
 
 
 class PlacedRow(NamedTuple):
-    """A value of a file, which may not be a row; ``place`` is for messages."""
+    """A value in a file, which may be something other than a row; ``place`` is for
+    messages."""
 
     place: str
     value: Any
@@ -78,7 +79,7 @@ class RowLayout:
 
     Keys of rows:
 
-    - ``labels``: labels of a sample that has a place in the layout
+    - ``labels``: labels that a sample must have to fit the layout
     - ``key(row)``: the key of a row; None for a row to skip
     - ``keys(sample)``: the keys of a sample's row, the best one first
     - ``keyless``: plural noun for skipped rows
@@ -89,14 +90,14 @@ class RowLayout:
     - ``answer(row, find)``: the answer in the fields alone. Raises UsageError for an
       invalid row
     - ``row(sample, output, files)``: the row of an answer, or of a failure (None);
-      ``files`` are the files of its media by digest
+      ``files`` maps the digests of its media to files
     - ``sealed(row)``: the fields that identify an unedited answer
-    - ``warnings(row, sample)``: doubts about a row as the answer to a sample
-    - ``keeps_place``: True if a part without its file keeps its place; otherwise the
-      answer is missing
+    - ``warnings(row, sample)``: reasons to doubt that a row answers a sample
+    - ``keeps_place``: True if a part with a missing file keeps its place in the answer;
+      otherwise the whole answer counts as missing
     - ``left_out``: kinds that are requested in no answer
 
-    Files of media, as formats with the name of the answer and the number of the medium:
+    Files of media, as format strings for the answer's name and the medium's number:
 
     - ``media``: files of media, numbered in the order of the answer
     - ``pictures``: files of pictures, if these have their own folder and are numbered

@@ -1,5 +1,5 @@
-"""Reads and writes the key ``mmeval`` of exported rows, with the exact parts of
-answers, and manifests."""
+"""Reads and writes manifests, and the exact parts of answers that exported rows contain
+under the key ``mmeval``."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def own_of(
 ) -> Mapping[str, Any]:
     """Returns the object under the key ``mmeval``. Raises UsageError if it is damaged.
 
-    ``parts`` is the type of its parts.
+    ``parts`` is the type that its value ``parts`` must have.
     """
     value = row.get(OWN, {})
     if isinstance(value, dict) and isinstance(value.get("parts", parts()), parts):

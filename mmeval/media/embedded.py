@@ -1,4 +1,5 @@
-"""Reads media inside data instead of files: base64, data URIs, sounds of numbers."""
+"""Reads media that are stored in data, not in files: base64, data URIs, number
+arrays."""
 
 from __future__ import annotations
 
@@ -40,8 +41,8 @@ optional."""
 def embedded_medium(text: str) -> Media | None:
     """Returns the medium in a string that is a data URI or base64, else None.
 
-    Base64 counts if it decodes to a picture, sound, video, mesh or document with a
-    signature. Raises UsageError for damaged base64, and for a medium larger than
+    Base64 counts as a medium if it decodes to a picture, sound, video, mesh or document
+    with a signature. Raises UsageError for damaged base64, and for a medium larger than
     ``MAX_MEDIA_BYTES``.
     """
     uri = DATA_URI.match(text)
@@ -81,7 +82,7 @@ def medium_inside(text: str) -> str:
 
 
 def is_sound(value: Any) -> bool:
-    """Returns True for a sound of numbers.
+    """Returns True for a sound that is given as an array of numbers.
 
     Its form is ``{"array": ..., "sampling_rate": ...}``.
     """
@@ -91,7 +92,7 @@ def is_sound(value: Any) -> bool:
 
 
 def sound_medium(value: Mapping[str, Any]) -> Media:
-    """Returns a sound of numbers as 16-bit WAV.
+    """Converts a sound that is given as an array of numbers to 16-bit WAV.
 
     ``array`` has samples from -1 to 1, or 16-bit integers, for one channel or several
     (the shorter dimension). A plain list of only -1, 0 and 1 counts as samples from -1

@@ -94,7 +94,7 @@ class Media:
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """Returns the state for another process.
 
-        It lacks the memo, which may be large.
+        The state lacks the memo, which may be large.
         """
         state = {name: getattr(self, name) for name in self.__slots__}
         state["_memo"] = None

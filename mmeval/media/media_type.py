@@ -251,8 +251,8 @@ def handlers(file: BinaryIO, size: int) -> set[bytes]:
 
     ``soun`` is the handler for sound, ``vide`` for video. Others are possible.
 
-    ``size`` is the size of the file in bytes. For a damaged file, the result has the
-    handlers that can be read.
+    ``size`` is the size of the file in bytes. For a damaged file, the result contains
+    the handlers that can be read.
     """
     return set(_handlers(file, 0, size, _TO_HANDLER, iter(range(MAX_BOXES))))
 
@@ -276,7 +276,7 @@ def boxes(
     """Yields the boxes of an MP4 between two positions.
 
     The iteration ends at a box that is shorter than its own header. Length 1 means that
-    a 64-bit length follows. Length 0 means that the box has the rest of the file.
+    a 64-bit length follows. Length 0 means that the box extends to the end of the file.
     """
     while position + 8 <= end:
         file.seek(position)

@@ -330,7 +330,7 @@ def _place(part: Part, index: int) -> str:
 def _reparsed(
     run: Sequence[Part], spellings: Sequence[str]
 ) -> tuple[list[Part], list[Part]]:
-    """Parses a run of written parts in other spellings.
+    """Parses the raw text of adjacent parts again, with other placeholder spellings.
 
     Returns the parsed parts, and the contents that have lost their placeholder because
     it is now text.

@@ -94,7 +94,7 @@ _TEXT_PATTERNS = tuple(
     (re.compile(pattern, re.DOTALL), mime) for pattern, mime, _ in _TEXT
 )
 UNREAD_TEXTS = tuple(mime for _, mime, _ in _TEXT)
-"""MIME types with text content. It is read where text is needed."""
+"""MIME types with text content. The content is read where text is needed."""
 UNREAD_SUFFIXES: Mapping[str, str] = {
     mime: suffix for _, mime, suffix in (*_TEXT, *_BINARY)
 }

@@ -1,14 +1,14 @@
 """Filters of answers, as in lm-evaluation-harness.
 
-A filter decides which part of which answers counts. It is a pipeline with a name and
-steps. A step changes the text of an answer (``regex``, ``lowercase``, ...) or selects
-among the answers to one sample (``take_first``, ``majority_vote``, ...). A metric has
-one output for each pipeline. Its name is like ``exact_match,strict-match`` in results
-files of lm-evaluation-harness.
+A filter decides which answers count, and which part of their text. It is a pipeline
+with a name and steps. A step changes the text of an answer (``regex``, ``lowercase``,
+...) or selects among the answers to one sample (``take_first``, ``majority_vote``,
+...). A metric has one output for each pipeline. The output is named as in results files
+of lm-evaluation-harness, such as ``exact_match,strict-match``.
 
-The scoring processes get answers one by one. Each answer is scored alone, and the text
-that it votes for is in its evidence under ``BALLOT``. The votes are counted when the
-scores of a sample are read together (``mmeval.metric.scoring.votes``).
+The scoring processes get answers one by one. Each answer is scored alone, and the
+evidence of its score records under ``BALLOT`` the text that it votes for. The votes are
+counted when the scores of a sample are read together (``mmeval.metric.scoring.votes``).
 """
 
 from __future__ import annotations
@@ -152,7 +152,8 @@ class AnswerFilter:
         return self._has_vote and name_and_filter(output)[1] == self.name
 
     def applied(self, trial: Trial) -> Trial:
-        """Returns the trial with the filtered text as answer, followed by its media."""
+        """Returns the trial with the filtered text as its answer, followed by the
+        answer's media."""
         if trial.output is None:
             return trial
         text = self.text(trial.output.text)
@@ -196,7 +197,7 @@ def filters_of(written: Sequence[Mapping[str, Any]]) -> tuple[AnswerFilter, ...]
 def name_and_filter(output: str) -> tuple[str, str]:
     """Splits an output into the name of the metric's output and the filter.
 
-    The filter is ``none`` if there is none.
+    The filter is ``none`` if the output is unfiltered.
     """
     name, _, filter_name = output.partition(",")
     return name, filter_name or NO_FILTER

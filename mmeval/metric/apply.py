@@ -31,7 +31,8 @@ _FITTED: dict[str, int] = {}
 
 
 def _inapplicable(bound: BoundMetric, trial: Trial) -> MetricScores:
-    """Returns inapplicable scores if the metric's only kind was not requested.
+    """Returns inapplicable scores if the only kind that the metric reads was not
+    requested.
 
     Otherwise the mapping is empty.
     """
@@ -143,7 +144,7 @@ def _recover(
 ) -> Sequence[MetricScores]:
     """Returns the scores of a batch that raised.
 
-    The result is empty if a smaller batch comes next.
+    The result is empty if a smaller batch is tried next.
     """
     if isinstance(error, PluginError):
         return [failed(bound, error) for _ in piece]

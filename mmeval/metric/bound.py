@@ -27,7 +27,7 @@ from mmeval.system.extras import absent
 
 PREPARE_WEIGHTS = "mmeval prepare {TASK} --weights"
 _USUAL_BACKENDS = {"code_interpreter": "sandbox"}
-"""Backends for roles that a model server cannot take."""
+"""Backends for roles that a model server cannot fill."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class BoundMetric:
 
     @cached_property
     def files(self) -> dict[str, str]:
-        """The SHA-256 of each existing file that a switch names, but not models."""
+        """The SHA-256 of each existing file that a switch names, except models."""
         marks = {}
         for switch, path in self._paths.items():
             if Path(path).is_file():
@@ -129,7 +129,7 @@ class BoundMetric:
 
     @property
     def _paths(self) -> dict[str, str]:
-        """The values of switches for a path or a name, without empty values."""
+        """The values of switches that take a path or a name, without empty values."""
         paths = {}
         for switch in self.metric.paths:
             path = self.params[switch]
@@ -245,7 +245,7 @@ class BoundMetric:
     def sample_fault(self, sample: Sample) -> str:
         """Returns why no answer to a sample can be scored.
 
-        The string is empty if one can.
+        The string is empty if an answer can be scored.
         """
         check = self.metric.check
         return "" if check is None else check(sample, self.params)

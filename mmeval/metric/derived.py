@@ -18,7 +18,7 @@ These rules apply before a derived metric is called:
   the run.
 
 A metric with ``takes_missing`` also gets pieces that are inapplicable or unavailable.
-It gets skipped pieces as unavailable pieces.
+It gets skipped pieces too, as unavailable ones.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ BY_REFUSAL = {"refused_answer": True}
 SKIPPED = Score.unavailable("it was skipped")
 """The score of a piece that the user skips."""
 _PASSED_ON: tuple[ScoreStatus, ...] = ("inapplicable", "unavailable")
-"""Statuses of a piece that the derived score also has. The first one has priority."""
+"""Statuses that the derived score takes over from a piece. The first one has
+priority."""
 
 ScoreSetRow = Mapping[str, Any]
 """A row of a score set: JSON values."""

@@ -65,9 +65,8 @@ class HubModel(FilePath, Condition):
     more files. Only their names and sizes count.
 
     ``unless`` names another switch. The model is not needed if that switch is set
-    (``"scores_file"``) or has a value (``"language=en"``). ``by_hand`` is an
-    instruction for the user how to get a model that is not on the hub. ``mmeval
-    prepare`` skips such a model.
+    (``"scores_file"``) or has a value (``"language=en"``). ``by_hand`` tells the user
+    how to get a model that is not on the hub. ``mmeval prepare`` skips such a model.
 
     Raises PluginError for a path outside of the model's folder.
     """
@@ -168,7 +167,7 @@ def missing_files(written: str | Mapping[str, str], model: HubModel) -> str:
 
     The string is empty if the model can be used.
 
-    If there are several folders, the folder with the fewest missing files counts.
+    If there are several folders, the folder with the fewest missing files is used.
     """
     named = named_in(written)
     if not named.name:

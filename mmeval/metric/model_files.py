@@ -115,7 +115,7 @@ def missing(folder: Path, files: Sequence[str]) -> tuple[str, ...]:
 def first_of(item: str, is_there: Callable[[str], bool]) -> str | None:
     """Returns the first alternative that exists.
 
-    The result is empty if the file is optional, else None.
+    If none exists, the result is empty for an optional file, and None for any other.
     """
     for name in item.split("|"):
         if not name or is_there(name):

@@ -59,7 +59,7 @@ def gaps(
     report: Mapping[str, Any],
     ignored: tuple[str, ...] = (),
 ) -> str:
-    """Returns the fault that a library did not find weights in the files of a model.
+    """Returns the fault if a library did not find all weights in a model's files.
 
     Missing weights, and weights of another shape, would have random values. ``report``
     is the library's ``output_loading_info``. Weights with a last name in ``ignored``
@@ -89,7 +89,7 @@ def _not_in_files(weights: list[str]) -> str:
 
 
 def uneven_blocks(names: Iterable[str], start: str) -> str:
-    """Returns the fault that weights of equal blocks are missing.
+    """Returns the fault if weights of equal blocks are missing.
 
     The names of the weights are ``START.NUMBER.NAME``.
 

@@ -149,7 +149,8 @@ def hub_findings(states: DownloadStates, *, weights: bool) -> Iterator[Finding]:
 def open_findings(item: TaskWithFile, error: BaseException) -> list[Finding]:
     """Returns findings about data that cannot be opened.
 
-    These are the files that the user has to fetch, else the error.
+    They name the files that the user has to fetch. If there are none, they state the
+    error.
     """
     if isinstance(error, OutOfReachError):
         error = item.data.not_fetched(error.reason)
@@ -192,7 +193,7 @@ def _missing_weights(item: TaskWithFile, weights: bool) -> Iterator[Finding]:
 def by_hand(item: TaskWithFile) -> Iterator[Finding]:
     """Yields the missing files that the user has to fetch.
 
-    A finding names source and target.
+    Each finding names the source and the target.
     """
     data = item.data
     folder = data.data_dir

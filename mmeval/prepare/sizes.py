@@ -24,7 +24,7 @@ SPARE_BYTES = 64 * 2**20
 class Download(NamedTuple):
     """A source, its listing on the hub, and the files to fetch.
 
-    ``hub_error`` is the error if the hub gave no listing; only local files are used
+    ``hub_error`` is the error if the hub returned no listing; only local files are used
     then. ``damages`` are findings about damaged files.
     """
 

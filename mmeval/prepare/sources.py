@@ -81,7 +81,7 @@ def sources(
         source_of_data = data_source(item.data)
         needed = [] if source_of_data is None else [source_of_data]
         for metric in item.task.metrics if weights else ():
-            # the missing models of the metric that the hub has
+            # the metric's missing models that are on the hub
             bound = metric.bound
             for switch, _ in bound.missing_models():
                 location = named_in(bound.models[switch])

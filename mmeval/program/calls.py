@@ -25,7 +25,7 @@ from mmeval.records.response import HOPELESS, ErrorInfo, Response
 from mmeval.records.sample import Message, message
 from mmeval.system.wording import shortened
 
-if TYPE_CHECKING:  # it decodes, which programs do not
+if TYPE_CHECKING:  # its import loads decoders, which programs do not need
     from mmeval.program.route import Route
 
 MODEL = "model"

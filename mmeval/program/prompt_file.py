@@ -46,7 +46,7 @@ MAX_CHARS = 200_000
 ALWAYS = ("form", "mark")
 """The values that every prompt may use."""
 INLINE = "inline"
-"""The name of a prompt in a task file that has no name."""
+"""The name of an unnamed prompt in a task file."""
 _MARK_CHARS = 16
 _HEADING = re.compile(r"^\[(system|user)\][ \t]*\n", re.MULTILINE)
 
@@ -311,7 +311,7 @@ def _templates(
 def _sections(text: str) -> list[tuple[MessageRole, str]]:
     """Returns the role and template of each message of a file.
 
-    Raises PromptError for wrong headings.
+    Raises PromptError for invalid headings.
     """
     before, *pieces = _HEADING.split(text)
     if not pieces:
@@ -330,7 +330,8 @@ def _mark(text: str, values: Mapping[str, Value]) -> str:
     """Returns a word that occurs in none of the values.
 
     It depends on the contents alone, so that the same question results in the same
-    request. An answer cannot contain it, since each answer has a different mark.
+    request. An answer cannot contain its own mark, since the mark changes with the
+    answer.
     """
     contents = list(_contents("", values))
     texts: list[str] = []

@@ -22,9 +22,9 @@ class Route:
 
     ``due`` returns True for a medium to convert although the backend accepts its kind.
     Without ``due``, such media are sent unchanged. ``needs`` names a module of an
-    extra, as ``module:extra``. ``items`` is the maximum number of parts (of characters
-    for text), which estimates use. With ``only_first`` a request keeps only the first
-    medium of the kind ``gives``, including those from other routes.
+    extra, as ``module:extra``. ``items`` is the maximum number of parts (or of
+    characters, for text), which estimates use. With ``only_first`` a request keeps only
+    the first medium of the kind ``gives``, including those from other routes.
     """
 
     takes: PartKind

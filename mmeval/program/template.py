@@ -188,7 +188,7 @@ class PartsTemplate:
     def contents(self, values: Mapping[str, Value]) -> tuple[Interleaved, ...]:
         """Renders the contents of a template that is a single expression for a list.
 
-        Any other template has one content. Raises the same errors as ``render``.
+        Any other template results in one content. Raises the same errors as ``render``.
         """
 
         def texts(text_values: Mapping[str, Any]) -> list[str]:

@@ -48,8 +48,8 @@ class GenerationParams:
         Names may be aliases (``max_gen_toks``, ``until``, ...). The value ``none``
         removes a parameter, even if an earlier alias or ``do_sample`` has set it.
 
-        Raises UnknownNameError for an unknown name, UsageError for a value of the wrong
-        type or range.
+        Raises UnknownNameError for an unknown name, and UsageError for a value of the
+        wrong type or outside the range.
         """
         parameters: dict[str, Any] = {}
         options: dict[str, Any] = {}

@@ -51,7 +51,8 @@ class Score:
     - ``unscored``: scoring failed, for example by a lost verdict or an unreadable file.
     - ``unavailable``: the metric cannot be computed, as was known before the run. For
       example, weights are missing or there is no judge.
-    - ``inapplicable``: the answer has nothing for the metric, for example no sound.
+    - ``inapplicable``: the answer contains nothing for the metric to score, for example
+      no sound.
 
     ``bounds`` are the lowest and highest possible value of an unscored trial that is
     partly known, such as a rubric with one lost verdict. ``cause`` says whether scoring
@@ -111,7 +112,7 @@ class Score:
 
     @classmethod
     def inapplicable(cls, reason: str) -> Score:
-        """Returns a score for an answer that has nothing for the metric.
+        """Returns a score for an answer that contains nothing for the metric to score.
 
         The trial does not enter any mean or bounds.
         """
@@ -166,7 +167,7 @@ class Result:
     - ``effective_clusters``: the number of clusters of equal size with the same
       information.
     - ``bootstrap_iters``: the number of resamples for the standard error, or 0 if a
-      formula gives it.
+      formula computes it.
     - ``weights``: the shares of a group's members, or of the components of a combined
       number.
     - ``evidence``: what a group needs to combine its members. It is not stored.
@@ -174,7 +175,7 @@ class Result:
     Counts of trials:
 
     - ``faulty``: failed trials with an invalid sample.
-    - ``inapplicable``: answers that have nothing for the metric.
+    - ``inapplicable``: answers that contain nothing for the metric to score.
     - ``no_option``: scored answers that are wrong because they name no option.
     - ``refused``: answers that the model refused, scored or not.
     - ``refused_unscored``: answers that are unscored because the model refused.
@@ -227,7 +228,8 @@ class Result:
 
     @property
     def has_nothing_to_score(self) -> bool:
-        """True if no answer, and no lost trial, may have anything for the metric."""
+        """True if no answer, and no lost trial, can contain anything for the metric to
+        score."""
         return self.inapplicable > 0 and not (
             self.scored or self.failed or self.unscored or self.unavailable
         )

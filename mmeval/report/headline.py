@@ -12,10 +12,10 @@ def headline_rows(rows: Sequence[NumberRow]) -> list[NumberRow]:
     """Returns one row for each group and task, in the given order; slices have none.
 
     Numbers are considered in this order: totals of averages, other totals, then the
-    other numbers in their own order. A total is made of other numbers and is part of
-    none. The headline is the first number with a value, even if some trials are lost.
-    With several runs, it is the number with the most values. A partial value does not
-    count. If no number has a value, the headline is the first row.
+    other numbers in their own order. A total is computed from other numbers, and is a
+    part of no other number. The headline is the first number with a value, even if some
+    trials are lost. With several runs, it is the number with the most values. A partial
+    value does not count. If no number has a value, the headline is the first row.
     """
     whole: dict[str, list[NumberRow]] = {}
     for row in rows:

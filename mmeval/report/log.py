@@ -1,6 +1,6 @@
 """Writes the log to stderr, in lines such as ``2026-01-31:12:00:00 INFO [module:line]
-message``. On a terminal, a line has only the message, after ``warning:`` or ``error:``,
-unless the level is DEBUG."""
+message``. On a terminal, a line contains only the message, after ``warning:`` or
+``error:``, unless the level is DEBUG."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _MAX_LINE = 2000
 
 def write_prompts(selection: Selection, out: TextIO) -> None:
     """Write each task's first prompt: roles, text, and a placeholder for each medium.
-    A task without a valid sample has none."""
+    Nothing is written for a task without a valid sample."""
     for task in selection:
         out.write(f"{first_prompt(task)}\n")
 

@@ -211,8 +211,8 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
 
 def _metrics(task: Task, outcome: RunOutcome) -> dict[str, Any]:
     """Returns the metrics by name. Combined numbers are included as metrics that are
-    made of others. ``without`` also names parts without a scorable trial, unless the
-    number leaves them out by definition."""
+    computed from others. ``without`` also names parts without a scorable trial, unless
+    the number leaves them out by definition."""
     rows: dict[str, Any] = {}
     profiles: dict[str, str] = {}
     for metric in task.metrics:

@@ -58,7 +58,7 @@ def write_samples(file: Path, rows: Iterable[SampleRow]) -> str:
 
 
 def sample_line(row: SampleRow) -> dict[str, Any]:
-    """Returns a line of the samples file. A metric's key has the mean of scored
+    """Returns a line of the samples file. A metric's key contains the mean of scored
     repeats, or null.
 
     The lists ``inapplicable``, ``left_out``, ``trace``, ``warnings`` and

@@ -131,7 +131,7 @@ class _Line(NamedTuple):
         metric_above: str,
         baseline: BaselineColumn | None,
     ) -> _Line:
-        """Make a row; the metric is left out if it is the metric of the row above."""
+        """Make a row; the metric is left out if the row above has the same one."""
         (result,) = row.results
         assert result is not None
         name = row.alias if row.metric == metric_above else f"{row.alias}, {row.metric}"
@@ -277,7 +277,8 @@ def _listed_names(names: Iterable[str]) -> str:
 
 def _notes(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:
     """Yields the lost trials of each number, one line each. Then yields the number of
-    answers of each task that name no option, by the metric with the most of them."""
+    answers of each task that name no option, according to the metric that counts the
+    most."""
     for row in shown:
         (result,) = row.results
         assert result is not None

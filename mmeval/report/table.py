@@ -92,7 +92,8 @@ def _settings_line(
 def _table(
     title: str, rows: Sequence[NumberRow], names: Names, baseline: BaselineColumn | None
 ) -> list[str]:
-    """Returns whole numbers first, then slices. A name is only in its first row."""
+    """Returns whole numbers first, then slices. Each name appears only in its first
+    row."""
     headers = [title, *_BEFORE]
     right_aligned = set(_RIGHT_ALIGNED)
     if baseline is not None:

@@ -170,8 +170,8 @@ def changed_names(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str
 def _changed(
     before: Mapping[str, Any], now: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns the entries that differ, from both sides, or None if a side lacks the
-    entry."""
+    """Returns the entries that differ, from both sides. An entry that a side lacks is
+    None there."""
     names = changed_names(before, now)
     return (
         {name: before.get(name) for name in names},

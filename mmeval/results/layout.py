@@ -106,7 +106,8 @@ def scores_of(
 ) -> Scores:
     """Returns the scores of one number for the counted trials, in data set order.
 
-    Empty without scores, and for a number of averages, which has no score per trial.
+    Empty without scores, and for a number that is computed from averages, since it has
+    no score per trial.
     """
     from mmeval.aggregate.scores import Scores
     from mmeval.results.task_results import fill

@@ -31,8 +31,8 @@ _NUMBERS = attrgetter(
 
 
 def missing(result: Result) -> str:
-    """Returns the trials that a value leaves out, and its bounds with them: ``2 failed,
-    1 unscored, bounds 0.4000 to 0.5500``.
+    """Returns the trials that a value leaves out, and the bounds that include them: ``2
+    failed, 1 unscored, bounds 0.4000 to 0.5500``.
 
     Also states whether the interval covers the bounds. ``scoring suspended`` comes
     first, then ``nothing to score``.
@@ -132,8 +132,8 @@ class NumberReasons:
         return "; ".join(notes)
 
     def is_partial(self, result: Result) -> bool:
-        """Returns True if a value lacks pieces, or if the value of a task in a group
-        does. A slice is partial if it lacks pieces that the whole has."""
+        """Returns True if a value lacks pieces or, for a group, if the value of one of
+        its tasks does. A slice is partial if it lacks pieces that the whole has."""
         missing_parts = (
             self._missing_parts(result)
             if result.slice

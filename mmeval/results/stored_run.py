@@ -109,8 +109,8 @@ class StoredTask:
     def trials(
         self, trial_filter: TrialFilter = every_trial
     ) -> Iterator[StoredTrial | None]:
-        """Yields the trials that the filter keeps, in data set order, by their last
-        rows. Then yields None for each damaged line."""
+        """Yields the trials that the filter keeps, in data set order, each from its
+        last row. Then yields None for each damaged line."""
         scores, verdicts = ScoreRows(self.score_set), _Verdicts(self.score_set)
         damaged: list[int] = []
         for row, sample, size in trial_rows(

@@ -4,10 +4,10 @@ Media from models and data sets are hostile input. Every function here reads one
 It does not rely on the name or the declared size of the medium, and follows no
 reference out of its bytes. It raises one of:
 
-    CorruptMediaError      the medium cannot be decoded; the message has the reason
+    CorruptMediaError      the medium cannot be decoded; the message states the reason
     UnsupportedMediaError  its format, codec, depth or encryption is not supported
-    MediaLimitError        it exceeds a limit; the message has the limit and the value
-    MissingExtraError      a package is missing; the message has the command for it
+    MediaLimitError        it exceeds a limit; the message states limit and value
+    MissingExtraError      a package is missing; the message states how to install it
     MissingDataError       the file is missing
 
 Metrics share results: pictures, sounds, meshes and the text of documents are decoded

@@ -1,10 +1,10 @@
 """Decodes in a separate process, for libraries that cannot be limited from inside.
 
-For each step, the process has limits of processor time and memory. Its environment has
-none of the user's keys, and it has no permission to write files. It decodes one medium
-after the other, and is replaced if a medium exceeds a limit. It does not run the user's
-script, because everything that it needs is imported by name. Any process or thread may
-decode. Each open stream has a separate decoding process.
+For each step, the process has limits of processor time and memory. Its environment
+contains none of the user's keys, and it has no permission to write files. It decodes
+one medium after the other, and is replaced if a medium exceeds a limit. It does not run
+the user's script, because everything that it needs is imported by name. Any process or
+thread may decode. Each open stream has a separate decoding process.
 
 The process sends data of a stated size, never an object that could run code here.
 """
@@ -81,7 +81,7 @@ def steps_apart(
 ) -> Generator[Step, None, None]:
     """Yields the steps of a decoder that runs in the decoding process.
 
-    Each step is made when it is requested.
+    Each step is computed when it is requested.
 
     ``decoder`` is ``module:function`` below ``mmeval.media.decode``. The function takes
     (media, limits, **options), imports what it needs and returns a generator of steps.
@@ -139,8 +139,8 @@ class _Worker:
         environment = {
             name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ
         }
-        # More threads or heaps would reserve addresses, and the limit of memory is a
-        # limit of addresses.
+        # More threads or heaps would reserve address space, and the memory limit
+        # applies to address space.
         environment |= {
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",

@@ -29,7 +29,7 @@ _PACKAGE = "mmeval.media.decode."
 _DEEPEST = 400
 """The maximum recursion depth of Python.
 
-With it, a deeply nested document causes an error before the stack of C overflows.
+At this depth, a deeply nested document causes an error before the C stack overflows.
 """
 
 
@@ -118,7 +118,8 @@ def _bounded(seconds: float, size: int) -> Iterator[None]:
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         most = pages * resource.getpagesize() + size
-    # Without /proc the current use of addresses is unknown, so memory is not limited.
+    # Without /proc the current use of address space is unknown, so memory is not
+    # limited.
     except OSError:
         most = 2**40 + size
     if hard != resource.RLIM_INFINITY:

@@ -41,7 +41,8 @@ _EXTENSIBLE = 0xFFFE
 """This code means that the format is stated after the other fields."""
 _CHUNK_NAME = re.compile(rb"[ -~]{4}")
 _XING = re.compile(rb"(?:Xing|Info)(.{4})", re.DOTALL)
-"""The header of MPEG audio with its length. The group has flags for its fields."""
+"""The header of MPEG audio that states its length. The group captures the flags that
+say which fields it contains."""
 
 MAX_EDITS = 1000
 """The maximum number of entries of an edit list. Files have one or two entries, and
@@ -60,7 +61,8 @@ _CODEC_NAME = re.compile(rb"[ -~]{4}|ms..", re.DOTALL)
 _TABLES = frozenset((b"stsz", b"stz2", b"trun", b"elst", b"cmov"))
 _TABLE_NAME = re.compile(b"|".join(sorted(_TABLES)))
 _OFFSETS = {b"meta": (0, 4)}
-"""The offsets of the boxes inside a box, if they do not start at its content."""
+"""The possible offsets of the inner boxes, for boxes whose content may start with other
+fields."""
 
 
 def missing_bytes(data: bytes, mime: str) -> int:
@@ -225,9 +227,9 @@ def _is_open(
 ) -> bool:
     """Returns True if the writer left the size of a WAV's samples open.
 
-    ``declared_end`` is the declared end of the whole file. The size in a truncated file
-    is never above the maximum of a medium, and its samples do not extend beyond the
-    declared end.
+    ``declared_end`` is the declared end of the whole file. In a truncated file, the
+    size of the samples is not above the maximum size of a medium, and they do not
+    extend beyond the declared end.
     """
     end = start + size
     if size:
@@ -294,7 +296,7 @@ def _iso(data: bytes) -> int:
 def _matroska(data: bytes) -> int:
     """Returns the declared end of an EBML file.
 
-    It has a header element, then one segment with everything else.
+    The file consists of a header element and one segment with everything else.
     """
     header_end = _element_end(data, 4)
     if not header_end or data[header_end : header_end + 4] != b"\x18\x53\x80\x67":
@@ -324,7 +326,7 @@ def _ogg(data: bytes) -> int:
 
 
 def _mpeg(data: bytes) -> int:
-    """Returns the end by the byte count of the Xing header.
+    """Returns the end of the file according to the byte count in the Xing header.
 
     The result is 0 if the difference is within a writer's tolerance.
     """

@@ -156,7 +156,8 @@ def _plain_text(
     limits: DecodeLimits,
     chars: int | None = None,
 ) -> str:
-    """Returns a text file, or at least its first ``chars`` + 1 characters."""
+    """Returns the content of a text file, or at least its first ``chars`` + 1
+    characters."""
     if not media.mime.startswith(TEXT_MIMES):
         raise not_read(media, ["document"], "from which no text is read")
     with decoding(media, "text"):

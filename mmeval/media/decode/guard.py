@@ -39,7 +39,8 @@ _UNSUPPORTED_CLASSES = (
     "PatchWelcomeError",
     "UnknownCodecError",
 )
-"""The names of PyAV's errors. They are names, because the package is optional."""
+"""The names of PyAV's errors for unsupported media. They are given by name, because the
+package is optional."""
 _UNSUPPORTED_WORDS = re.compile(
     r"\b(?:unsupported|not (?:yet )?(?:supported|implemented|available)|"
     r"unknown (?:pixel mode|raw mode|compression|data organization)|cannot handle)\b",

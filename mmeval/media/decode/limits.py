@@ -17,7 +17,7 @@ class DecodeLimits:
 
     ``max_seconds`` is wall time. It is checked between blocks of sound, frames and
     pages. A step in the decoding process is a drawing, a page, the text of a page or a
-    mesh. The kernel enforces its limits.
+    mesh. The kernel enforces the limits of a step.
     """
 
     max_bytes: int = MAX_MEDIA_BYTES

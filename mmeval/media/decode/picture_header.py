@@ -87,7 +87,7 @@ def _check_png(data: bytes) -> None:
 def _check_jpeg(data: bytes) -> None:
     """Checks the segments up to the end of the picture.
 
-    Data after the picture, such as a film, is ignored.
+    Data after the picture, such as a video, is ignored.
     """
     position = 2
     count = scans = 0

@@ -1,4 +1,4 @@
-"""Renders Jinja templates in Jinja's sandbox, with a limit of their size.
+"""Renders Jinja templates in Jinja's sandbox, with a limit on their size.
 
 A template has no access to Python beyond its values. Its text, and values that ``*``
 creates, have at most ``MAX_CHARS`` characters. Jinja limits ``range``.
@@ -32,8 +32,8 @@ from jinja2 import (
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 MAX_CHARS = 4_000_000
-"""A longer text is an error. Its cause is a loop in the template, or data that belongs
-in a document."""
+"""A longer text is an error. The usual cause is a loop in the template, or data that
+belongs in a document."""
 
 MAX_EXPONENT = 64
 _MOST_KEYS_SHOWN = 5
@@ -140,7 +140,7 @@ def literal(value: Any) -> Any:
         was_text = False
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             is_text = token.type == tokenize.STRING
-            if is_text and was_text:  # Python would join them to one string.
+            if is_text and was_text:  # Python would join them into one string.
                 raise ValueError("a comma between two strings is missing")
             was_text = is_text or (was_text and token.type == tokenize.NL)
         return _as_json(ast.literal_eval(text))

@@ -77,10 +77,10 @@ class AnsweredGraph:
     def evidence(self) -> dict[str, Any]:
         """Evidence for a score, as JSON.
 
-        It has ``asked`` and ``verdicts``. It may also have ``not_asked`` and ``lost``
-        with reasons, ``said`` with the judge's replies, ``faults``, and ``unread``.
-        ``unread`` is the number of unreadable replies that count as no. ``asked`` and
-        ``faults`` are lists. All other values are mappings by id.
+        It contains ``asked`` and ``verdicts``. It may also contain ``not_asked`` and
+        ``lost`` with reasons, ``said`` with the judge's replies, ``faults``, and
+        ``unread``. ``unread`` is the number of unreadable replies that count as no.
+        ``asked`` and ``faults`` are lists. All other values are mappings by id.
         """
         words = {True: "yes", False: "no", None: "unknown"}
         verdicts, not_asked, lost, replies = {}, {}, {}, {}
@@ -156,11 +156,13 @@ def ask_graph(
 
     ``field`` is the field of the reply that contains yes or no.
 
-    A question is asked if all its parents are yes. If a parent is no, the question is
-    no. Else, if a parent is unknown, the question is unknown. Neither needs a call. A
-    question in a cycle, or below a cycle, is no. If a parent does not exist, or is the
-    question itself, it is ignored and recorded as a fault. If several questions share
-    an id, this is also a fault, and their children are asked if all of them are yes.
+    A question is asked if all its parents were answered yes. If a parent counts as no,
+    the question counts as no, even if another parent is unknown. Otherwise, if a parent
+    is unknown, the question is unknown. In both cases the judge is not called. A
+    question in a cycle, or below a cycle, counts as no. If a parent does not exist, or
+    is the question itself, it is ignored and recorded as a fault. If several questions
+    share an id, this is also a fault, and their children are asked if all of them were
+    answered yes.
 
     With ``lost_is_no``, a question counts as no instead of unknown if its replies
     cannot be used. Without any reply of the judge it is always unknown. With
@@ -284,7 +286,7 @@ class _Graph:
 def _with_example(question: Question, field: str) -> Question:
     """Returns the question with yes as its example reply.
 
-    So a dry run counts the question's children.
+    This makes a dry run count the question's children.
     """
     form = question.form
     if form.example:

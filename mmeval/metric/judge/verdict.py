@@ -76,7 +76,7 @@ class Question:
 class Verdict:
     """The verdict of a judge, from one or several votes.
 
-    ``values`` has the value of each field, or None if the judge is not sure. It is
+    ``values`` contains the value of each field, or None if the judge is not sure. It is
     empty if the verdict is lost. ``lost`` is the reason. ``spread`` is the disagreement
     of the votes by field, and 0 if they agree. For ``mean`` and ``median`` it is the
     sample standard deviation of numbers. For ``majority`` it is the share of votes for
@@ -101,8 +101,8 @@ class Verdict:
     def evidence(self) -> dict[str, Any]:
         """Evidence for a score, as JSON.
 
-        It has the values. If there are several votes, it has the votes and their
-        spread. It also has the start of an unusable reply, if any.
+        It contains the values. If there are several votes, it contains the votes and
+        their spread. It also contains the start of an unusable reply, if any.
         """
         evidence = dict(self.values)
         if len(self.votes) > 1:
@@ -246,7 +246,7 @@ def _words(
 ) -> Vote:
     """Returns the texts of the first vote that agrees with the verdict.
 
-    If no such vote has the text, the first other vote counts.
+    If no such vote contains the text, it is taken from the first other vote that does.
     """
     agreeing: list[Vote] = []
     others: list[Vote] = []

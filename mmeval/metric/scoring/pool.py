@@ -52,7 +52,7 @@ class ThreadScorer:
 class ScorePool:
     """``count`` scoring processes of this machine, or actors of a ``cluster``.
 
-    They start with the first work and are configured by ``setup``.
+    They start when the first work arrives, and are configured by ``setup``.
     """
 
     def __init__(

@@ -35,10 +35,10 @@ log = logging.getLogger(__name__)
 class Scorer:
     """Sends finished trials to the scoring processes and delivers their rows.
 
-    ``deliver(position, rows)`` is called in the event loop's thread. Without workers a
-    thread of this process scores. ``device`` is the device of the metrics' models. If
-    the engine of the ``cluster`` has scoring processes, its actors replace the ordinary
-    processes. Models remain on this machine.
+    ``deliver(position, rows)`` is called in the event loop's thread. Without workers, a
+    thread of this process scores the trials. ``device`` is the device of the metrics'
+    models. If the engine of the ``cluster`` has scoring processes, its actors replace
+    the ordinary processes. Models remain on this machine.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Scorer:
         # A forked process must not inherit the event loop, threads or lock. Plugins
         # that a script registers exist only in forked processes. If forking is not
         # possible, this process scores. Only one pool can be forked, so a single forked
-        # process then has the models and scores everything.
+        # process then loads the models and scores everything.
         forkable = sys.platform == "linux" and threading.active_count() == 1
         with_models = any(plan.batch for plan in self._plans)
         of_script = plugins.any_of_script()

@@ -20,8 +20,8 @@ FIRST_MESSAGE, LARGEST_MESSAGE = 16, 512
 LARGEST_MESSAGE_BYTES = 2**20
 MESSAGE_SECONDS = 0.2
 """The time in which a process scores the trials of one message, in seconds. A message
-has many trials for a fast metric and few for a slow metric, so that every process has
-work."""
+contains many trials for a fast metric and few for a slow metric, so that every process
+has work."""
 LEAST_FOR_MODELS = 8
 """The minimum number of trials in a message for metrics with models."""
 MOST_WAITING_BYTES = 64 * 2**20

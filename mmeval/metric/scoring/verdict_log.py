@@ -17,8 +17,8 @@ metric:
 - ``usage``: the input and output tokens.
 - ``key``: the answer's key in the journal.
 
-A failed call has an ``error``. If a trial is judged again, the later lines are valid.
-"""  # noqa: E501
+A failed call has an ``error``. If a trial is judged again, its later lines replace the
+earlier ones."""  # noqa: E501
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def logged_versions(folder: Path) -> list[JudgeVersion]:
 
     They are in the order of their first verdicts.
 
-    If a judge has no readable reply, its version is empty.
+    The version is empty for a judge without a readable reply.
     """
     has_replied: dict[JudgeVersion, bool] = {}
     for _, row in read_rows(folder / FILE):

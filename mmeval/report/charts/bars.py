@@ -39,9 +39,9 @@ def bars(
     spread: Sequence[float] | None = None,
     narrow: bool = False,
 ) -> Drawing:
-    """Draw horizontal bars in labelled groups. ``series`` has a name for each colour.
-    ``spread`` is the known range of the values. ``narrow`` draws them for the width of
-    a phone, with the labels above the bars."""
+    """Draw horizontal bars in labelled groups. ``series`` contains a name for each
+    colour. ``spread`` is the known range of the values. ``narrow`` draws them for the
+    width of a phone, with the labels above the bars."""
     width = NARROW if narrow else WIDTH
     chars = NARROW_CHARS if narrow else LABEL_CHARS
     above = LABEL if narrow else 0.0

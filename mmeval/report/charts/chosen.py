@@ -41,7 +41,7 @@ Ranges = Mapping[str, Sequence[float] | None]
 def charts_of(
     rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges
 ) -> list[Chart]:
-    """Returns the charts of rows of the runs ``names``. A single number has no
+    """Returns the charts of rows, for the runs ``names``. A single number has no
     chart."""
     # whole tasks and groups, with one chart for all metrics of the same range
     by_range: dict[tuple[float, ...] | str, list[NumberRow]] = {}

@@ -1,4 +1,4 @@
-"""Groups the numbers without a value by the cause."""
+"""Groups the numbers without a value by cause."""
 
 from __future__ import annotations
 

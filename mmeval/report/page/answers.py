@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 MOST_PARTS = 7
-"""The number of parts of an answer that are shown. The link below it leads to all
-parts."""
+"""The largest number of parts that are shown of an answer. The link below it leads to
+all parts."""
 MAX_TEXT = 240
 MAX_LINES = 8
 """The largest number of lines of code that are shown."""

@@ -56,7 +56,7 @@ def _shallow(value: Any, depth: int = 0) -> Any:
 
 
 class Chunks:
-    """Writes ``size`` items to a file: ``<name>-0000.js`` has ``mmeval.<name>(0,
+    """Writes ``size`` items to a file: ``<name>-0000.js`` contains ``mmeval.<name>(0,
     [...])``. ``before`` is called before each file, to complete its items."""
 
     def __init__(

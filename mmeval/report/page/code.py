@@ -85,8 +85,8 @@ class Colours:
 
     def later(self, shown: dict[str, Any]) -> None:
         """Queue a part with code. The next ``fill`` adds ``language`` and ``tokens``.
-        ``tokens`` are the words in order with their classes; a text without a fence and
-        colours has none."""
+        ``tokens`` are the words in order with their classes; a text with neither a
+        fence nor colours has no tokens."""
         inner: str = shown["text"]
         language = ""
         fence = _FENCE.match(inner[:200])

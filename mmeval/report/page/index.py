@@ -180,8 +180,8 @@ class Index:
         self.uncounted += status == "uncounted"
 
     def has_scores(self, row: NumberRow) -> bool:
-        """Returns whether trials have scores by a number; a number of averages has
-        none."""
+        """Returns whether trials have scores for a number; a number that is computed
+        from averages has no scores of trials."""
         return row.metric in self._scores
 
     def tally(self, run: int) -> Mapping[str, int]:

@@ -39,8 +39,8 @@ def tables(
     uncounted: bool = False,
     baseline: BaselineColumn | None = None,
 ) -> list[dict[str, Any]]:
-    """Returns one table of tasks and groups, with runs side by side, or no table
-    without a number.
+    """Returns one table of tasks and groups, with runs side by side, or an empty list
+    if there are no numbers.
 
     If there are ``uncounted`` trials among the samples, the links exclude them.
     ``baseline`` is the column of another run's numbers.

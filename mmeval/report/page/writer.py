@@ -207,7 +207,8 @@ class PageWriter:
         names = names_of(runs) if len(runs) > 1 else [runs[0].model]
         documents: list[ResultsDocument] = [run.results for run in runs]
         if not any(summary.compares(run) for run in runs):
-            # the first sentence states that no number is comparable, so no row does
+            # the first sentence states that no number is comparable, so rows do not
+            # repeat it
             for position, document in enumerate(documents):
                 if document:
                     ours = {**document["mmeval"], "not_comparable": []}

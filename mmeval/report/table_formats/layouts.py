@@ -103,7 +103,7 @@ def latex_tables(tables: Iterable[Table]) -> str:
 
 def csv_tables(tables: Iterable[Table]) -> str:
     """Returns CSV with one cell on each line: table, row (its first cell), column,
-    value. Numbers are not rounded, and unknown cells are empty. Notes have the column
+    value. Numbers are not rounded, and unknown cells are empty. The column of notes is
     ``note``."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

@@ -36,9 +36,9 @@ It is set explicitly, because a guess may be a playlist, and playlists open othe
 _BOXED = ("mp4", "mov")
 """The readers of MP4 and related formats."""
 _FAR_ABOVE = 4
-"""The factor above ``max_video_pixels`` from which a picture is not decoded.
+"""A picture with more than this multiple of ``max_video_pixels`` is not decoded.
 
-A smaller excess is decoded, so that the error has the actual size.
+A picture with a smaller excess is decoded, so that the error states the actual size.
 """
 
 

@@ -45,7 +45,8 @@ _SAMPLE_BYTES = 4
 LOUDEST = 1e9
 """The largest sample that is kept.
 
-24-bit integers as floats are smaller, and sums of squares fit float32.
+24-bit integers that are stored as floats are smaller, and sums of squares fit into
+float32.
 """
 
 

@@ -36,8 +36,8 @@ _LOCKED_BOOK = re.compile(
 """The start of the content of an old encrypted workbook."""
 _BLOCK_CHARS = 1 << 18
 _MARKUP_CHARS = 4
-"""The characters that each cell or paragraph counts in addition to its text. So the
-number of empty cells is limited too."""
+"""The number of characters that each cell or paragraph counts in addition to its text.
+This also limits the number of empty cells."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """Reads glTF 2.0: its extensions, its buffers and the numbers of its geometry.
 
 trimesh reads compressed, sparse and normalized numbers as zeros or integers, and
-ignores fans. It does not report this as an error. It therefore gets a plain file in
-which these are resolved, and only places the parts of the scene.
+ignores fans. It does not report this as an error. mmeval therefore passes trimesh a
+plain file in which these are resolved, so that it only has to position the parts of the
+scene.
 """
 
 from __future__ import annotations
