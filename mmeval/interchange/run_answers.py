@@ -87,9 +87,7 @@ class RunAnswers:
     ) -> StoredAnswer | MissingAnswer:
         question = question_of(sample)
         matches = [task] if task in self._trials else []
-        if (
-            not matches
-        ):  # a renamed task is found if it alone has this sample and question
+        if not matches:  # a renamed task is found if only one task has this question
             for other, trials in self._trials.items():
                 first_repeat = trials.get((sample.id, 0))
                 if first_repeat is not None and first_repeat.question == question:
@@ -165,7 +163,7 @@ class RunAnswers:
             except (UsageError, KeyError, TypeError, ValueError):
                 self._damaged += 1
                 continue
-            if trial.sample.get("fault"):  # it was not asked
+            if trial.sample.get("fault"):  # this sample was not sent
                 continue
             yield key, _TrialRecord(number, question, to_line(trial.row))
             number += 1

@@ -58,7 +58,7 @@ class _SamplesFile:
                 question = recorded_question(document, path.parent / "media")
             except UsageError as error:
                 raise UsageError(f"{line.place}: {error}") from None
-            if document.get("fault"):  # it was not asked
+            if document.get("fault"):  # this sample was not sent
                 continue
             repeats = len(answers)
             self.rows[name] = _SampleLine(line.offset, question, self.count, repeats)

@@ -1,6 +1,6 @@
 """Parses and renders the media placeholders of answers and data.
 
-| spelling    | written                                 | numbered from |
+| spelling    | example                                 | numbered from |
 |-------------|-----------------------------------------|---------------|
 | `tag`       | `<<image1>>`, `<audio 2>`, `<threeD1:`  | 1             |
 | `span`      | `<image_start><image_0><image_end>`     | 0             |

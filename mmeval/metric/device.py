@@ -20,9 +20,9 @@ call."""
 
 
 def device_fault(text: str) -> str:
-    """Returns what the name of a device must be.
+    """Returns the valid names of a device.
 
-    The string is empty if ``text`` is a valid name.
+    The string is empty if ``text`` is one of them.
     """
     if text == AUTO or _DEVICE.fullmatch(text):
         return ""

@@ -99,7 +99,7 @@ class HubModel(FilePath, Condition):
 
 
 def _fault(value: Any) -> str:
-    """Returns what the value of such a switch must be.
+    """Returns which values are valid for such a switch.
 
     The string is empty if the value is valid.
     """

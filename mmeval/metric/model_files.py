@@ -54,7 +54,7 @@ class ModelFolder(NamedTuple):
 
 
 def naming_fault(written: str) -> str:
-    """Returns what the name of a model must be.
+    """Returns which names of a model are valid.
 
     The string is empty if ``written`` is a valid name.
     """

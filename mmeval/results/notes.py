@@ -31,8 +31,8 @@ _NUMBERS = attrgetter(
 
 
 def missing(result: Result) -> str:
-    """Returns the trials that a value leaves out, and the bounds that include them: ``2
-    failed, 1 unscored, bounds 0.4000 to 0.5500``.
+    """Returns the trials that a value leaves out, and the bounds that include them,
+    such as ``2 failed, 1 unscored, bounds 0.4000 to 0.5500``.
 
     Also states whether the interval covers the bounds. ``scoring suspended`` comes
     first, then ``nothing to score``.

@@ -18,7 +18,8 @@ metric:
 - ``key``: the answer's key in the journal.
 
 A failed call has an ``error``. If a trial is judged again, its later lines replace the
-earlier ones."""  # noqa: E501
+earlier ones.
+"""  # noqa: E501
 
 from __future__ import annotations
 
