@@ -100,8 +100,8 @@ def audio_quality(
     The metric does not recognise what a sound is, or whether it was requested. Loud,
     tonal sound scores high. Steady tones and noise of any colour score low. White noise
     40 dB below the sound, or one clipped sample in a hundred, costs more than half of
-    the score. A short pause raises the score. A pause from half a second on counts as a
-    gap. ``transient_score`` is about 0.75 for every sound, by its definition.
+    the score. A short pause raises the score. A pause of half a second or more counts
+    as a gap. ``transient_score`` is about 0.75 for every sound, by its definition.
 
     Switches:
 
@@ -109,7 +109,8 @@ def audio_quality(
       ``paper`` weights all scores equally.
     - ``hpss_margin``: the margin, from 1 to 1000, that separates harmonic and
       percussive sound from the rest. Their ratio is the signal to noise of music. With
-      1 there is no rest, so all music counts as noiseless. Null omits this estimate.
+      a margin of 1 there is no rest, so all music counts as noiseless. Null omits this
+      estimate.
     - ``apply_b_per``: whether the bonus for periodicity is applied.
     - ``final_power``: the power. Null uses the default of the combination: 0.7 for
       ``released``, 1 for ``paper``.
@@ -120,7 +121,7 @@ def audio_quality(
     Evidence: for each sound, all terms under the names of the released report: levels
     in decibels, shares from 0 to 1, scores, penalties and bonuses. ``q01`` is the
     product before the power, and ``quality_0_100`` is the quality in percent after it.
-    ``snr_db_hpss`` is only rounding noise with a margin of 1. ``lufs`` is null for
+    With a margin of 1, ``snr_db_hpss`` is only rounding noise. ``lufs`` is null for
     silence.
     """
     switches = CombinationSwitches(combination, apply_b_per, final_power, rounding)

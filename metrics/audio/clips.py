@@ -53,8 +53,8 @@ def the_only_clip(trial: Trial) -> Samples | Score:
     """Returns the clip of an answer with exactly one sound, or else the answer's score.
 
     An answer without exactly one sound, or with a damaged sound, scores 0 and gives the
-    reason. It is unscored if there is no answer, or if the sound exceeds the limits of
-    decoding.
+    reason. The trial is unscored if there is no answer, or if the sound exceeds the
+    limits of decoding.
     """
     sound = the_only_medium(trial, "audio", "sounds")
     if isinstance(sound, Score):

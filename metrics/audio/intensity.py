@@ -67,14 +67,14 @@ def intensity(
     last seconds are measured. A straight line is fitted to the peaks of their loudness
     (root mean square, scaled to 0..1) over the time in seconds. If no line can be
     fitted (no peak, one point, constant loudness, less than two seconds), the sound
-    does not fade. An answer scores 0, with the ``reason`` as evidence, unless it has
-    exactly one sound that can be decoded. Unscored without an answer or a label.
+    counts as not fading. An answer scores 0, with the ``reason`` as evidence, unless it
+    has exactly one sound that can be decoded. Unscored without an answer or a label.
 
     Labels, for example: ``{"intensity": ["start", "fade in"]}``.
 
     Switches:
 
-    - ``intensity_key``: the label, a pair of ``start`` or ``end``, and ``fade in`` or
+    - ``intensity_key``: the label, a pair: ``start`` or ``end``, then ``fade in`` or
       ``fade out``.
     - ``steepness``, ``error``: a sound fades in if its slope is above ``steepness`` and
       the slope's standard error is below ``error``. It fades out if the slope is below

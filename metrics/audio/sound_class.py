@@ -33,7 +33,7 @@ class _ClassPart(NamedTuple):
 
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Returns why no answer to a sample can be scored, or an empty string if it can."""
+    """Returns why a sample's answers cannot be scored; empty if they can."""
     labels, keys = sample.metadata, _keys(switches)
     used_keys = [key for key in keys if labels.get(key)]
     if not used_keys:

@@ -22,7 +22,7 @@ def hints_of(text: str) -> str:
 
 
 def has_unit(text: str) -> bool:
-    """Returns True if a text has a unit of the published list (g, kcal, mg, kg).
+    """Returns True if a text contains a unit of the published list (g, kcal, mg, kg).
 
     Published oddity: units are found in any case and inside words, so any letter g
     counts.

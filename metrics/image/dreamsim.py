@@ -46,7 +46,7 @@ class _Pair(NamedTuple):
 
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Returns why no answer to a sample can be scored, or an empty string if it can."""
+    """Returns why a sample's answers cannot be scored; empty if they can."""
     if switches["region"] != "bbox":
         return ""
     key = switches["bbox_key"]
@@ -96,8 +96,8 @@ def dreamsim(
       is used.
     - ``against``: the first picture of the first ``reference``, or of the ``input``.
     - ``region``: compare the ``whole`` pictures, or the padded ``bbox`` in both. For a
-      box, the answer must have exactly one picture. It is first resized to the size of
-      the other picture.
+      box, the answer must have exactly one picture. This picture is first resized to
+      the size of the other picture.
     - ``bbox_key``, ``margin``: as in ``edit_outside_ssim``.
 
     Evidence: the ``distance``.

@@ -128,8 +128,8 @@ def embeddings(ensemble: DreamSimEnsemble, pictures: Sequence[Image]) -> Any:
 def _dino(folder: Path) -> dict[str, Any]:
     """Loads DINO's transformer from torch hub's file, or else from a checkpoint.
 
-    Of a checkpoint, the teacher is used. Raises UsageError if the released file
-    contains only the head.
+    From a checkpoint, the teacher network is used. Raises UsageError if the released
+    file contains only the head.
     """
     hub_file = folder / "checkpoints" / "dino_vitbase16_pretrain.pth"
     if hub_file.is_file():

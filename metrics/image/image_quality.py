@@ -49,7 +49,7 @@ def image_quality(
 ) -> Score:
     """Mean quality of the answer's pictures: how close to undamaged photographs.
 
-    Range 0 to 1, higher is better: 1 - NIQE / ``worst``, limited to 0 and 1 (see
+    Range 0 to 1, higher is better: 1 - NIQE / ``worst``, limited to 0..1 (see
     ``niqe``). Natural pictures have a NIQE of about 3 to 6, strongly blurred pictures
     of 10, and blocky pictures of more than 20. Pictures are used as stored:
     transparency is dropped, grey is used for all channels, and the orientation (EXIF)
@@ -66,7 +66,7 @@ def image_quality(
     - ``method``: ``niqe``, or ``released`` for the released script's stand-in, by
       OpenCV (extra ``ocr``). The latter is 1 minus a stand-in for BRISQUE divided by
       100, rounded to four digits. It is between 0.86 and 0.94 for any picture.
-    - ``worst``: the NIQE from which on the quality is 0.
+    - ``worst``: the lowest NIQE for which the quality is 0.
     - ``short_side``: a picture with a shorter side is enlarged to this number of pixels
       (bicubic). The enlarging affects the score too.
     - ``unreadable``: a missing or damaged file scores 0 (``zero``) or has no quality
@@ -74,8 +74,9 @@ def image_quality(
 
     Evidence: ``items`` has an entry for each picture, with its ``label``, ``quality``
     and ``niqe``, the number of finite ``patches``, the number ``of`` all patches, and
-    the flags ``enlarged`` and ``too_few_patches``. With ``released`` it has ``brisque``
-    and ``niqe`` (the stand-ins), ``features_scale1`` and ``features_scale2``.
+    the flags ``enlarged`` and ``too_few_patches``. With ``released`` an entry contains
+    ``brisque`` and ``niqe`` (the stand-ins), ``features_scale1`` and
+    ``features_scale2``.
     """
 
     def item_score(media: Media) -> ItemScore:

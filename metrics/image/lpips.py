@@ -94,7 +94,7 @@ _Pair = tuple["Pixels", "Pixels"]
 
 
 def _pairs(trial: Trial, size: Size) -> list[_Pair] | Score:
-    """Returns the pixels of each pair of pictures, or the score of a trial without."""
+    """Returns the pixels of each pair of pictures, or the score if there are none."""
     media = pairs_of(trial)
     if isinstance(media, Score):
         return media

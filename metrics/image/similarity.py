@@ -66,7 +66,7 @@ def image_similarity(
     The ``measure`` sets the range and direction. An answer gets the worst value if it
     has another number of pictures, or a picture that is damaged or too small for the
     window. Only the first reference is used. Unscored if it has no picture, or a
-    picture that is damaged or too small, and for the ``nrmse`` with a black picture.
+    picture that is damaged or too small, and for ``nrmse`` if it is black.
 
     Switches:
 
@@ -78,7 +78,8 @@ def image_similarity(
       - ``mse``: mean squared error of bytes, 0 to 65025, lower is better. The worst
         value is 65025.
       - ``nrmse``: the root of ``mse`` divided by the root mean square of the reference,
-        0 upwards, lower is better. The worst value is 1, as for a black picture.
+        0 upwards, lower is better. The worst value is 1, as for a black picture in the
+        answer.
       - ``ssim``: structural similarity, -1 to 1, higher is better. The worst value
         is 0.
 

@@ -131,9 +131,9 @@ def _sevens(
     *,
     axis: int,
 ) -> Numbers:
-    """Computes the sum of each seven successive numbers that are ``step`` apart.
+    """Returns the sums over every seven successive numbers that are ``step`` apart.
 
-    It is built from sums of two and of four numbers.
+    They are computed from sums of two numbers and sums of four numbers.
     """
 
     def part(

@@ -93,7 +93,7 @@ def code_quality(
 ) -> Program[Score]:
     """How good the code of an answer is: the mean of a judge's grades for its pieces.
 
-    Range 0 to 1, higher is better: a grade from 1 to 5 counts ``(grade - 1) / 4``. A
+    Range 0 to 1, higher is better: a grade from 1 to 5 becomes ``(grade - 1) / 4``. A
     piece is the code of a tag such as ``<<code1>>``. A Markdown block in the text is
     not a piece. The judge grades correctness, readability, design, efficiency, security
     and testability, in any programming language. It does not see the question or the

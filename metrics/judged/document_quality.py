@@ -61,8 +61,8 @@ class WeightedForm(DimensionsForm):
     """The reply of the released script for documents: six numbers from 0 to 5.
 
     The overall number counts as reported, whatever the six numbers are. If the reply
-    lacks it, the weighted mean of the six numbers counts; the publication does not
-    define this case.
+    lacks this number, the weighted mean of the six numbers is used; the publication
+    does not define this case.
     """
 
     def read(self, text: str) -> Vote:
@@ -142,7 +142,7 @@ def document_quality(
     """How good the answer's documents are, judged by their text alone.
 
     Range 0 to 1, higher is better: the mean over the documents. A judge grades each
-    document from 1 to 5, and a grade counts ``(grade - 1) / 4``. A document is
+    document from 1 to 5, and a grade becomes ``(grade - 1) / 4``. A document is
     converted to Markdown, and the judge sees the first 40,000 characters. The metric
     reads the text layer of a PDF, paragraphs and tables of docx, pptx, xlsx, xls and
     ods, CSV and other text. With OCR it reads pictures of documents, and up to eight
@@ -157,15 +157,15 @@ def document_quality(
 
     ``ocr: none`` does not require an OCR package, and leaves out pictures and scanned
     pages. ``rubric: overall`` and ``rubric: dimensions`` use the requests of the two
-    released scripts: the reported number up to 100 counts, clamped to its scale. If a
-    reply with all six ``dimensions`` lacks this number, the weighted mean of the
-    dimensions counts. ``extraction: pictures`` reads only pictures. An answer with
-    other documents is then unscored. Each line is a row of one table, and a picture
-    without text is judged as an empty string. The release uses another OCR engine
-    (Tesseract), so words may differ. ``repeats`` is the number of judge calls, and
-    ``combine`` combines them into one grade. Evidence: for each document its grade or
-    numbers and the judge's reason; ``remarks`` describes how it was read, with its
-    hints and its first words.
+    released scripts: the reported number (up to 100) is used, clamped to its scale. If
+    a reply with all six ``dimensions`` lacks this number, the weighted mean of the
+    dimensions is used. ``extraction: pictures`` reads only pictures. An answer with
+    other documents is then unscored. Each line of text becomes a row of one table, and
+    a picture without text is judged as an empty string. The release uses another OCR
+    engine (Tesseract), so words may differ. ``repeats`` is the number of judge calls,
+    and ``combine`` combines them into one grade. Evidence: for each document its grade
+    or numbers and the judge's reason; ``remarks`` describes how it was read, including
+    its hints and its first words.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")

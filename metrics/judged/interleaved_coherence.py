@@ -85,9 +85,9 @@ def interleaved_coherence(
     Three numbers from 0 to 1, higher is better. A judge reads the answer, in which
     captions replace the media, and gives two grades from 1 to 5. ``holistic_coherence``
     and ``stylistic_harmony`` are ``(grade - 1) / 4``. ``interleaved_coherence`` is
-    their weighted mean; ``weight`` is the weight of the first. With ``show_input`` the
-    judge also sees the question, captioned in the same way. An empty answer gets grade
-    1 in both without a judge call.
+    their weighted mean; ``weight`` is the weight of ``holistic_coherence``. With
+    ``show_input`` the judge also sees the question, captioned in the same way. An empty
+    answer gets grade 1 in both without a judge call.
 
     Unscored with bounds if a caption or a grade is lost; if one grade is lost, the
     other number is still scored. A number beyond the scale is clamped to the end of the

@@ -75,7 +75,7 @@ def semantic_correctness(
 ) -> Program[Score]:
     """A judge's grade of how well the answer's meaning matches the reference.
 
-    Range 0 to 1, higher is better: a grade from 1 to 5 counts ``(grade - 1) / 4``. The
+    Range 0 to 1, higher is better: a grade from 1 to 5 becomes ``(grade - 1) / 4``. The
     judge reads the answer and the reference, in which captions replace the media. It
     does not see the question. The reference is the row's label ``captioned_reference``,
     or the first reference, captioned like the answer. A placeholder without a medium in

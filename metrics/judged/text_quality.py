@@ -74,7 +74,7 @@ def text_quality(
 ) -> Program[Score]:
     """A judge's grade of how well the text of an answer is written.
 
-    Range 0 to 1, higher is better: a grade from 1 to 5 counts ``(grade - 1) / 4``. An
+    Range 0 to 1, higher is better: a grade from 1 to 5 becomes ``(grade - 1) / 4``. An
     answer has one item, ``text1``: its words without hidden reasoning, with a tag for
     everything that is not text, including code. The judge grades richness, structure,
     fluency and whether the text is in one language. It does not see the question or any

@@ -56,8 +56,8 @@ def librosa_beats(clip: Samples) -> list[float]:
     """Returns the times of beats by librosa, in seconds and in rising order.
 
     The method is that of Ellis (2007). ``clip`` is mono at 22050 Hz. The times are
-    multiples of a frame of 23 milliseconds. A fast tempo may be detected as half of
-    it, and a slow tempo as twice.
+    multiples of a frame of 23 milliseconds. A fast tempo may be detected as half the
+    true tempo, and a slow tempo as twice the true tempo.
     """
     if len(clip) < 2 * SHORTEST:  # shorter than a frame of librosa
         return []

@@ -51,9 +51,9 @@ def tempo(
 
     Range 0 to 1, higher is better. The value is 0 otherwise. Silence at both ends is
     cut off. The tempo is the number of beats that Beat This finds in the rest, divided
-    by the minutes of the rest. Twice or half the tempo is wrong. An answer scores 0,
-    with the ``reason`` as evidence, unless it has exactly one sound that can be
-    decoded. Unscored without an answer or a label.
+    by its length in minutes. Twice or half the requested tempo counts as wrong. An
+    answer scores 0, with the ``reason`` as evidence, unless it has exactly one sound
+    that can be decoded. Unscored without an answer or a label.
 
     Labels, for example: ``{"tempo": 120}``.
 
@@ -63,8 +63,8 @@ def tempo(
     - ``tolerance``: the allowed difference in beats per minute.
     - ``tracker``: ``beat_this``, or ``librosa`` (extra ``librosa``), which needs no
       model. With ``librosa`` the tempo follows from the mean time between beats, and a
-      tempo from about 170 may be detected as half. Such scores are not comparable with
-      published numbers.
+      tempo of about 170 or more may be detected as half its value. Such scores are not
+      comparable with published numbers.
     - ``model``: a folder with the checkpoint ``final0.ckpt`` of Beat This (about 0.1
       GB). The page github.com/CPJKU/beat_this links to it. The package is not needed.
     - ``top_db``: a frame is silent if it is at least this number of decibels below the

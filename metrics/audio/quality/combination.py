@@ -146,7 +146,8 @@ def factors_of(terms: SoundTerms, scores: Mapping[str, Any]) -> dict[str, float]
 
     High frequencies lower the quality only if there is little structure, and low
     contrast only if there is much noise. Music gets its bonus for structure despite
-    noise. With ``hpss_margin`` 1 it gets none, since music then counts as noiseless.
+    noise. With ``hpss_margin`` 1 it gets no bonus, since music then counts as
+    noiseless.
     """
     structure = scores["structure(1-SF)"]
     contrast = scores["contrast_score"]

@@ -72,6 +72,6 @@ def band(
 ) -> float:
     """Returns 1 inside a range, and falls exponentially outside.
 
-    It falls more slowly with more ``softness``.
+    With a larger ``softness`` it falls more slowly.
     """
     return math.exp(-max(low - value, value - high, 0.0) / softness)

@@ -58,7 +58,7 @@ def audible(samples: Samples) -> Samples:
 
 
 def length_at_rate(count: int, rate: int) -> int:
-    """Returns how many samples librosa makes of ``count`` samples at ``rate``.
+    """Returns how many samples librosa makes from ``count`` samples at ``rate``.
 
     The number is rounded up. The quotient of floats is often a little too large. Then a
     sample of silence is added although the lengths would fit.

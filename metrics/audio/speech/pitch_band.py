@@ -104,7 +104,7 @@ def pitch_band(
       bands, in mel.
     - ``floor``, ``ceiling``: the lowest and highest pitch, in hertz.
     - ``intensity_floor``: the lowest pitch for the measurement of loudness, in hertz.
-      Its periods do not count as changes of loudness.
+      Changes of loudness within a period of this pitch do not count.
     - ``step``: the distance between two moments, in samples at 22050 Hz.
     - ``edges``: the number of edges of the narrow bands, one more than there are bands.
     - ``analysis``: ``praat``, or ``pyin`` of librosa (extra ``librosa``). On clean

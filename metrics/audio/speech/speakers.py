@@ -142,8 +142,8 @@ def speaker_similarity(
       folder. It processes each sound separately. The released scorer pads eight sounds
       to one length, so its numbers depend on the other sounds.
     - ``threshold``: 0.93 in every released scorer, but 0.86 in the paper.
-    - ``seconds``: how much of each sound is used. The model's memory grows with the
-      square of this.
+    - ``seconds``: how much of each sound is used. The memory that the model needs grows
+      with the square of this.
     - ``order_key``: the label that lists the speaker of each turn, such as
       ``[0, 1, 0]``.
 
@@ -175,7 +175,7 @@ def speaker_similarity(
 def _pairs(
     trial: Trial, switches: Mapping[str, Any]
 ) -> dict[str, tuple[Media, Media]] | Score:
-    """Returns the pairs of sounds that should have one voice.
+    """Returns the pairs of sounds that should have the same voice.
 
     The keys are their names in the evidence.
     """

@@ -88,11 +88,11 @@ def transcript_constraints(
     """The share of the row's constraints that Whisper's transcripts of sounds meet.
 
     Range 0 to 1, higher is better. The label has one of two forms. A constraint or a
-    list of constraints (see ``text_constraints``) requires exactly one sound. It scores
-    1 if it meets all constraints, else 0. A mapping from the number of a turn, from 0,
-    to such constraints requires a sound for each turn in the order of speakers. The
-    score is then the mean over the turns with constraints. An answer with another
-    number of sounds, or with a damaged sound, scores 0, with the ``reason`` as
+    list of constraints (see ``text_constraints``) requires exactly one sound. The score
+    is 1 if this sound meets all constraints, else 0. A mapping from the number of a
+    turn, from 0, to such constraints requires a sound for each turn in the order of
+    speakers. The score is then the mean over the turns with constraints. An answer with
+    another number of sounds, or with a damaged sound, scores 0, with the ``reason`` as
     evidence. Unscored without an answer, and for labels of any other form.
 
     Labels, for example: ``{"order": [0, 1, 0], "constraint": {"1": ["keyword_include",
@@ -148,7 +148,8 @@ class _ConstraintSwitches(NamedTuple):
         if ONLY in row_constraints.constraints:
             if not sounds and self.missing == "empty_text":
                 # Official oddity (54527db8): an answer without sound has an empty
-                # transcript. It is short and excludes every keyword.
+                # transcript. Such a transcript is short and does not contain any
+                # keyword.
                 return self.score(trial, {ONLY: ""})
             only = the_only_medium(trial, "audio", "sounds")
             return only if isinstance(only, Score) else _decodable({ONLY: only})

@@ -179,7 +179,7 @@ def _clip(folder: Path, device: str) -> _Clip:
     network = network_of("CLIPModel", folder, device)
     with opening(folder):
         # This class resizes with Pillow, as CLIP's authors do. The torch variant
-        # gives other pixels.
+        # returns other pixels.
         features = transformers.CLIPImageProcessorPil.from_pretrained(
             folder, local_files_only=True
         )
@@ -271,5 +271,5 @@ class _FileEmbedder:
 
 @lru_cache(maxsize=4)
 def _table(path: Path, _changed_ns: int) -> _FileEmbedder:
-    """Reads the embeddings in a file, and again if the file has changed."""
+    """Reads the embeddings in a file, and rereads them if the file has changed."""
     return _FileEmbedder(path)

@@ -1,7 +1,7 @@
 """ResNet-50: the features of pictures, as they are before the classifier.
 
 He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", 2016. As in the
-network that torchvision trained, a block's middle convolution has the stride.
+network that torchvision trained, the stride is in a block's middle convolution.
 """
 
 from __future__ import annotations

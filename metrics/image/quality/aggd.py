@@ -121,7 +121,8 @@ def fitted(moments: Moments) -> Fit:
 def nearest_ratios(ratios: Numbers) -> np.ndarray[Any, np.dtype[np.intp]]:
     """Returns the index of the nearest ratio in the table, for each of ``ratios``.
 
-    It is the index with the smallest squared difference, or the lower of two equal.
+    It is the index with the smallest squared difference, or the lower index if two are
+    equal.
     """
     import numpy
 

@@ -67,8 +67,8 @@ def caption_contents(
     for a prompt that was not bound, or that cannot be rendered with a medium.
 
     ``data`` are contents of the data set, such as a reference. The answer is not at
-    fault if they are damaged. A placeholder without a medium is therefore kept as it is
-    written, with the data's own caption if there is one. The caption of a file that
+    fault if they are damaged. A placeholder without a medium is therefore kept
+    unchanged, with the data's own caption if there is one. The caption of a file that
     cannot be decoded is lost.
     """
     contents: list[tuple[Interleaved, list[Part], list[Part | None]]] = []
@@ -187,7 +187,7 @@ def _call(
     shown = Interleaved((media_part(part.media, sent_as),))
     messages = PromptFile.of(prompts[kind]).messages({"kind": kind, "medium": shown})
     if not any(message.content.media() for message in messages):
-        # The prompt does not place the medium, so the medium precedes the words.
+        # The prompt has no position for the medium, so the medium precedes the words.
         *before, last = messages
         content = Interleaved((*shown.parts, *last.content.parts))
         messages = (*before, replace(last, content=content))
@@ -250,7 +250,7 @@ def _of_data(part: Part, caption: MediumCaption | None) -> MediumCaption | None:
     if caption is None or caption.text or caption.lost:
         return caption
     if part.media is None:
-        return None  # the placeholder is kept as it is written
+        return None  # the placeholder is kept unchanged
     lost = f"{'; '.join(caption.remarks)}; repair the data set"
     return replace(caption, lost=lost, cause="final", remarks=())
 

@@ -46,18 +46,18 @@ def isg_block(
 ) -> Program[Score]:
     """How well pairs of blocks have the relations that the row asks for.
 
-    The mean of a judge's scores. Range 1 to 10, higher is better; any number with
-    ``reading: official``. The score is 1 without a judge call if the order of the
-    blocks differs from the golden answer. Inapplicable to a row without questions. A
-    question is skipped and left out of the mean if its blocks are missing, or if it is
-    about the whole answer. If no question has a score, the result is 1.
+    The mean of a judge's scores. Range 1 to 10 (unlimited with ``reading: official``),
+    higher is better. The score is 1 without a judge call if the order of the blocks
+    differs from the golden answer. Inapplicable to a row without questions. A question
+    is skipped and left out of the mean if its blocks are missing, or if it is about the
+    whole answer. If no question has a score, the result is 1.
 
     ``reading: robust`` accepts a number (or a string with a number) from 1 to 10, and
     repeats the question after any other reply. ``reading: official`` reads like the
     released script, where a value that is not a number makes the score of the whole
     sample 1. Unscored with bounds if a question has no verdict. ``lost: wrong`` leaves
-    a question out if replies came but could not be used. ``analyze_first`` requests the
-    reason before the number. Evidence: the numbers of the questions that were
+    a question out if there were replies but none was usable. ``analyze_first`` requests
+    the reason before the number. Evidence: the numbers of the questions that were
     ``asked``, the ``verdicts`` by number, and why the other questions were not asked.
 
     Labels, for example: ``{"predict": {"block_qa": {"questions": [{"subject":

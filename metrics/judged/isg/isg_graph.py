@@ -137,7 +137,8 @@ def _missed(
         similarities: list[float] = []
         for other in others:
             shared = len(word_set & other)
-            # The F1 of two sets of words. Without the 1, two empty sets divide by 0.
+            # The F1 of two sets of words. Without the 1, two empty sets would cause a
+            # division by 0.
             similarities.append(2 * shared / max(len(word_set) + len(other), 1))
         if similarities and max(similarities) >= alike:
             del others[similarities.index(max(similarities))]

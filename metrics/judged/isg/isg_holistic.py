@@ -50,18 +50,19 @@ def isg_holistic(
 ) -> Program[Score]:
     """A judge's overall score of the whole answer.
 
-    Range 1 to 10, higher is better; any number with ``reading: official``. The judge
+    Range 1 to 10 (unlimited with ``reading: official``), higher is better. The judge
     sees the task, the answer and the golden answer; ``with_golden: false`` hides the
-    golden answer (ablation in the paper). The answer is judged even if its structure is
-    wrong. The score is 1 without a judge call if the answer is empty or begins with an
-    empty text. The overall score counts as reported. The scores of the five dimensions
-    are only evidence.
+    golden answer, as in an ablation of the paper. The answer is judged even if its
+    structure is wrong. The score is 1 without a judge call if the answer is empty or
+    begins with an empty text. The overall score is used as the judge reports it. The
+    scores of the five dimensions are only evidence.
 
     ``reading: robust`` accepts a number (or a string with a number) from 1 to 10, and
     repeats the question after any other reply. ``reading: official`` accepts any
-    number. Unscored with bounds without a verdict. With ``lost: wrong`` the score is 1
-    if replies came but could not be used. ``analyze_first`` requests the words before
-    the numbers. Evidence: the overall score, and the ``dimensions``.
+    number. If there is no verdict, the answer is unscored, with bounds. With ``lost:
+    wrong`` the score is 1 if there were replies but none was usable. ``analyze_first``
+    requests the explanations before the numbers. Evidence: the overall score, and the
+    ``dimensions``.
     """
     if why := unscorable(trial):
         return Score.unscored(why)

@@ -53,10 +53,10 @@ def isg_image(
     Range 0 to 1, higher is better. The score is 0 without a judge call if the order of
     the blocks differs from the golden answer. Inapplicable to a row without questions;
     with ``reading: official`` the score is then 0. A question about a missing picture
-    counts as no. With ``dependencies: followed`` a question is asked after a yes to all
-    questions that it depends on. After a no it counts as no. With ``dependencies:
-    never_asked`` every question that depends on another counts as no, as in the
-    released script.
+    counts as no. With ``dependencies: followed`` a question is only asked if all
+    questions that it depends on were answered yes. If one of them was answered no, the
+    question counts as no. With ``dependencies: never_asked`` every question that
+    depends on another counts as no, as in the released script.
 
     ``reading: robust`` accepts every reply with the key ``Judge``. A string that begins
     with yes counts as yes. With ``reading: official`` only a string that is exactly yes

@@ -53,7 +53,7 @@ def isg_recorded(trial: Trial, *, reading: Reading = "robust") -> MetricScores:
     ``isg_recorded_block`` and ``isg_recorded_holistic`` from 1 to 10; higher is better.
     The label ``result`` contains the verdicts, and no judge is called. A question that
     was not asked is left out of the mean (block) or counts as no (image). Without a
-    result or an answer the levels are 0, 1, 0 and 1.
+    result or an answer the levels are 0 (structural, image) and 1 (block, holistic).
 
     ``reading: official`` reads the file like the released aggregator, oddities
     included. The answer then only affects the holistic level. If an id is repeated, the

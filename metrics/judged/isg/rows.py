@@ -48,7 +48,7 @@ class ImageQuestion(NamedTuple):
     """A question about one picture.
 
     ``parents`` are the ids of the questions that must be answered with yes first.
-    ``words`` is empty if the row has no words.
+    ``words`` is empty if the row contains no words for the question.
     """
 
     id: int | str
@@ -104,7 +104,7 @@ def structure_of(content: Interleaved | None, reading: Reading = "robust") -> st
     """Returns the kinds of the blocks in order, one letter per block: ``TITI``.
 
     Official: every block except text counts as a picture. Otherwise each kind has its
-    own letter, and an unknown type has ``?``.
+    own letter, and an unknown type becomes ``?``.
     """
     letters = ""
     for part in blocks_of(content):
@@ -204,7 +204,7 @@ def is_id(value: Any) -> TypeGuard[int | str]:
 
 
 def listed(value: Any) -> Sequence[Any]:
-    """Returns a list, or an object's list: under ``questions``, or the first."""
+    """Returns a list, or the list in an object: under ``questions``, else the first."""
     values = [value]
     if isinstance(value, Mapping):
         values = [value.get("questions"), *value.values()]

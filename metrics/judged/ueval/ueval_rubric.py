@@ -89,13 +89,13 @@ def ueval_rubric(
     robust`` repeats the question after any other reply. ``reading: official`` reads
     like the released evaluator, where everything except yes is not met. Unscored with
     bounds if a criterion of the side has no verdict. With ``lost: wrong`` the criterion
-    is not met if replies came but could not be used. ``without_media`` applies to an
-    answer without text, or without a picture: the criteria of that side are ``not_met``
-    without a judge call, or ``asked``. Files that are not pictures are ignored.
-    Evidence: ``criteria``, each with the verdict, the raw value and the reply; how many
-    of the ``total`` are ``met``; how often the judge is ``not_sure``, or replied with
-    something else (``odd_value``) or nothing (``missing_key``); the number of
-    ``pictures``; and the ``kind`` of the question.
+    is not met if there were replies but none was usable. ``without_media`` applies to
+    an answer without text, or without a picture: the criteria of that side are
+    ``not_met`` without a judge call, or ``asked``. Files that are not pictures are
+    ignored. Evidence: ``criteria``, each with the verdict, the raw value and the reply;
+    how many of the ``total`` are ``met``; how often the judge is ``not_sure``, or
+    replied with something else (``odd_value``) or nothing (``missing_key``); the number
+    of ``pictures``; and the ``kind`` of the question.
 
     Labels, for example: ``{"task": "art", "text_rubrics": ["it names a hare"],
     "image_rubrics": ["a hare is shown"]}``.
