@@ -58,7 +58,8 @@ def the_only_medium(
     """Returns an answer's only medium of one kind, or the answer's score.
 
     The medium is not decoded. An answer with another number of media scores 0. The
-    reason calls the media by the plural ``called``. Without an answer it is unscored.
+    reason calls the media by the plural ``called``. The trial is unscored without an
+    answer.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")

@@ -66,7 +66,7 @@ def image_similarity(
     The ``measure`` sets the range and direction. An answer gets the worst value if it
     has another number of pictures, or a picture that is damaged or too small for the
     window. Only the first reference is used. Unscored if it has no picture, or a
-    picture that is damaged or too small, and for ``nrmse`` if it is black.
+    picture that is damaged, too small, or (for ``nrmse``) black.
 
     Switches:
 

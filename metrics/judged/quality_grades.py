@@ -78,7 +78,7 @@ class Dimensions:
 class DimensionsForm(ReplyForm):
     """Several dimensions and an overall number. Only the overall number counts.
 
-    It counts as reported and is not checked against the dimensions or ``most``. If a
+    It is used as reported and is not checked against the dimensions or ``most``. If a
     reply lacks it, ``absent`` counts and the vote is marked as unreadable. Without
     ``absent`` the reply is rejected. As in the release, a reply that is not bare JSON
     (for example JSON in a fence) is rejected. With ``quotable`` a number in quotes
@@ -259,10 +259,7 @@ def item_score(verdict: Verdict, scale: GradeScale) -> ItemScore:
 
 
 def lowest_grade(remark: str) -> ItemScore:
-    """Returns the lowest grade.
-
-    It is for an item that does not need the judge.
-    """
+    """Returns the lowest grade, for an item that does not need the judge."""
     return ItemScore(share(LOWEST), {SCORE: LOWEST, _REASON.name: remark})
 
 

@@ -116,7 +116,7 @@ def stated_grade(text: str) -> int | None:
     """Returns the grade under ``score`` if it is a whole number of the scale.
 
     Official oddity: otherwise the first digit from 1 to 5 that stands alone counts, so
-    "out of 5: 3" is 5 and "4.7" is 4.
+    "out of 5: 3" is read as 5 and "4.7" as 4.
     """
     reply = strict_json(text)
     value: Any = reply.get(SCORE) if isinstance(reply, dict) else None

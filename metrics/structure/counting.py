@@ -32,7 +32,7 @@ without zeros."""
 class CountedItem(NamedTuple):
     """A counted item.
 
-    If ``kind`` and ``name`` are equal, it is the same item, written twice.
+    Two entries with the same ``kind`` and ``name`` are one item that occurs twice.
     """
 
     kind: str

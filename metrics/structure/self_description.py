@@ -91,16 +91,16 @@ def self_description(
         one line.
       - ``letters``: a JSON list of two of the ``letters``, on one line.
       - ``pattern``: a description, as in ``<<three circles in a row>>``, on one line.
-      - ``words``: any words, with exactly one picture in exactly one place.
+      - ``words``: any words, with exactly one picture at exactly one position.
 
-    - ``many``: with ``words``, several pictures and places are accepted.
+    - ``many``: with ``words``, several pictures and positions are accepted.
     - ``object_key``, ``color_key``: the labels with the objects and the colours.
     - ``least``, ``most``: the minimum and maximum number of words in a text.
     - ``letters``: the letters to choose from.
     - ``statements``: ``standard``, or ``official`` to read like the released evaluator.
-      Then a count is its last digit, a list of sizes may repeat an object (the first
-      entries count), and words are separated by single spaces, so a row of dots is a
-      text.
+      Then a count is read as its last digit, a list of sizes may repeat an object (the
+      first entries count), and words are separated by single spaces, so a row of dots
+      is a text.
 
     Evidence: the ``statement``, or null.
     """
@@ -153,10 +153,10 @@ def said_by(answer: Interleaved, statements: Statements = "standard") -> AnswerW
 def words_beside(
     answer: Interleaved, statements: Statements = "standard", *, many: bool = False
 ) -> str | None:
-    """Returns an answer's words if it has exactly one picture in one place, else None.
+    """Returns an answer's words if it has one picture at one position, else None.
 
-    With ``many``, several pictures and places are accepted. The words of other answers
-    could be about any picture.
+    With ``many``, several pictures and positions are accepted. The words of other
+    answers could be about any picture.
     """
     answer_words = said_by(answer, statements)
     pictures = len(media_of(answer, "image"))
@@ -190,7 +190,7 @@ def text_in(
     """Returns the text in ``<text>...</text>`` if it has ``least`` to ``most`` words.
 
     It must be on one line, and it must contain a letter or a digit. A row of dots is
-    empty after normalisation, so an empty picture would match it.
+    empty after normalisation, so a picture without text would match it.
 
     Official oddity: words are separated by single spaces, so a double space adds a
     word, and dots are words.
@@ -236,7 +236,8 @@ def sizes_in(
 ) -> list[str] | None:
     """Returns the first ``[...]`` on one line if it is JSON with exactly these objects.
 
-    Official oddity: it may repeat an object, and its first entries count.
+    Official oddity: the list may repeat an object. Only its first entries count, as
+    many as there are objects.
     """
     names = texts_in(words)
     if names is None or set(names) != set(objects):

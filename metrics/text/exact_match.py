@@ -37,13 +37,14 @@ def exact_match(
 
     Switches, in the order in which they apply to both sides:
 
-    - ``extract``: where the answer is in a text. If nothing is found in the answer, the
-      score is 0. If nothing is found in a reference, the whole reference is compared.
+    - ``extract``: where to find the answer in a text. If nothing is found in the
+      answer, the score is 0. If nothing is found in a reference, the whole reference is
+      compared.
 
       - ``last_number``: the last number, without thousands separators and currencies. A
         decimal comma becomes a point.
       - ``boxed``: the content of the last ``\\boxed{...}``.
-      - ``{after: "####"}``: the text after the last such mark.
+      - ``{after: "####"}``: the text after the last occurrence of this mark.
       - ``'answer is (\\w+)'``: the last match of a regular expression, or its first
         group.
 

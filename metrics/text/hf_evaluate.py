@@ -61,7 +61,7 @@ def hf_evaluate(
     - ``kwargs``: arguments of its ``compute``.
     - ``all_references``: pass the list of all references.
     - ``aggregation``: set by the task's ``aggregation``. With ``hf_evaluate`` all
-      answers are computed in one call, as BLEU requires, and a single answer has no
+      answers are scored in one call, as BLEU requires, and a single answer has no
       value.
 
     Evidence: the whole result, or the ``prediction`` and its ``reference``.
@@ -108,7 +108,7 @@ def together(scores: Scores) -> Estimate:
         try:
             computed = _computed(module, pairs, switches["kwargs"])
             score = _picked(computed, switches["field"])
-        # A metric of the library may raise anything. Some have no number for certain
+        # A metric of the library may raise anything. Some return no number for certain
         # answers, such as those of a single class.
         except (Exception, SystemExit) as error:
             score = Score.unscored(f"{type(error).__name__}: {error}")
@@ -157,8 +157,8 @@ _OF_THE_LIBRARY = re.compile(r"(?:evaluate-(?:metric|measurement|comparison)/)?\
 def _is_of_the_library(name: str) -> bool:
     """Returns True if a name means the library's own metric, not a script.
 
-    The library searches the working folder first. A script of this name there is
-    foreign code.
+    The library searches the working folder first. A script with this name in that
+    folder is foreign code.
     """
     if not _OF_THE_LIBRARY.fullmatch(name):
         return False

@@ -47,7 +47,7 @@ def numeric(
 
     Switches:
 
-    - ``extract``: where the answer is in a text, as for ``exact_match``.
+    - ``extract``: where to find the answer in a text, as for ``exact_match``.
     - ``tolerance``: the largest difference between equal numbers.
     - ``relative_tolerance``: the same as a share of the reference.
 

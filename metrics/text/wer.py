@@ -22,11 +22,11 @@ Normaliser = Literal["basic", "none"]
 def wer(trial: Trial, *, normalise: Normaliser = "basic") -> Score:
     """The word error rate: substitutions, deletions and insertions per reference word.
 
-    Range 0 to infinity, lower is better. A perfect transcript is 0, an empty transcript
-    is 1, and insertions can raise the rate above 1. The answer's text parts are
-    compared, without placeholders, code and hidden reasoning. A medium between two
-    words separates them. If there are several references, the nearest one counts.
-    Unscored if every reference is empty after normalising.
+    Range 0 to infinity, lower is better. A perfect transcript scores 0, an empty
+    transcript scores 1, and insertions can raise the rate above 1. The answer's text
+    parts are compared, without placeholders, code and hidden reasoning. A medium
+    between two words separates them. If there are several references, the nearest one
+    counts. Unscored if every reference is empty after normalising.
 
     Switches:
 

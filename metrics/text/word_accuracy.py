@@ -42,9 +42,9 @@ def word_accuracy(
 
     Range 0 to 1, higher is better. Errors are substituted, deleted and inserted words.
     The answer's text parts are compared, without placeholders, code and reasoning. A
-    target of several texts is compared line by line. A missing line is empty, and all
-    remaining lines belong to the last text. The errors and the words of all lines are
-    added up. Unscored without a target, or if it is empty after normalising.
+    target of several texts is compared line by line. A missing line counts as empty,
+    and all remaining lines belong to the last text. The errors and the words of all
+    lines are added up. Unscored without a target, or if it is empty after normalising.
 
     Labels, for example: ``{"text": "the lamp is lit"}``.
 

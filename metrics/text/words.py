@@ -43,7 +43,7 @@ def count_words(text: str) -> int:
     """Counts the words of a text: tokens of letters and digits, or with an apostrophe.
 
     A closing quotation mark becomes two apostrophes, so it counts as a word, as in
-    MMMG's released scorer. Normalised transcripts have none.
+    MMMG's released scorer. Normalised transcripts do not contain quotation marks.
 
     >>> count_words("We can't wait: it's fun!")
     7

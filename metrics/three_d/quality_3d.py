@@ -132,11 +132,11 @@ def quality_3d(
     without faces is a point cloud. Items are scaled so that the largest side of their
     box is 1.
 
-    - Mesh: T is high if it is closed, in one piece and without self-intersections. G is
-      high if its angles and triangles are even. S is high if areas, valences and
-      spacing are even.
-    - Cloud: T is high if the points are on a surface, G if it is locally flat and
-      smooth, and S if the points are evenly spaced without outliers.
+    - Mesh: T is high if the mesh is closed, in one piece and without
+      self-intersections. G is high if its angles and triangles are even. S is high if
+      areas, valences and spacing are even.
+    - Cloud: T is high if the points are on a surface, G if the surface is locally flat
+      and smooth, and S if the points are evenly spaced without outliers.
 
     A missing or damaged file scores 0. A file with more than a million faces, two
     million vertices, half a million points of a cloud, or ten thousand points at one
@@ -161,16 +161,17 @@ def quality_3d(
       vertices lower S.
     - ``degenerate``: faces that use a vertex twice, and angles at faces without a
       normal, are ``dropped`` or ``kept``.
-    - ``defects``: edges of more than two faces, and faces that cut others (among at
-      most 1000 faces, drawn at random), are ``counted``. With ``dead`` they are never
-      found, as in the released scorer.
+    - ``defects``: edges shared by more than two faces, and faces that cut others (among
+      at most 1000 faces, drawn at random), are ``counted``. With ``dead`` they are
+      never found, as in the released scorer.
     - ``triangles``: an equilateral triangle scores 1 (``equilateral``) or 0.5
       (``released``).
     - ``angles``: the angles between the normals of a cloud are ``absolute`` or
       ``signed``.
-    - ``neighbours``: use the neighbours that are ``present``, or search as
-      ``released``. With ``released`` and at most 20 points, a neighbour is infinitely
-      far away, and a cloud of 8 to 12 or 32 points is unscored.
+    - ``neighbours``: use the neighbours that are ``present``, or search for them as the
+      released scorer does (``released``). With ``released`` and at most 20 points, a
+      neighbour is infinitely far away, and a cloud of 8 to 12 points, or of 32 points,
+      is unscored.
     - ``rounding``: ``none``, or ``released``, which rounds to hundredths of a percent.
     - ``unreadable``: a file that is missing, damaged or without vertices scores 0
       (``zero``) or has no quality (``unscored``).

@@ -69,9 +69,9 @@ def video_quality(
     Range 0 to 1, higher is better. The technical branch sees 7 x 7 fragments of 32 x 32
     pixels in three clips of 32 frames. The aesthetic branch sees 32 whole frames of 224
     x 224 pixels. A video that is too short is repeated from its start, and a video with
-    a side below 224 pixels is enlarged. A video that is missing or damaged is 0. If a
-    video exceeds the limits of decoding, the answer is unscored. Inapplicable without a
-    video.
+    a side below 224 pixels is enlarged. A video that is missing or damaged scores 0. If
+    a video exceeds the limits of decoding, the answer is unscored. Inapplicable without
+    a video.
 
     The metric ignores the sound and all other frames. It does not check if the video
     shows what was requested.
@@ -82,8 +82,8 @@ def video_quality(
       traced with the code of github.com/VQAssessment/DOVER. Its inputs are the
       technical view (3, 3, 32, 224, 224) and the aesthetic view (1, 3, 32, 224, 224),
       normalised, as (clips, colours, frames, rows, columns). It returns the scores of
-      both branches, and their means count. Without it the metric is unavailable.
-    - ``unreadable``: a missing or damaged file is 0 (``zero``) or has no quality
+      both branches, and their means count. Without this file the metric is unavailable.
+    - ``unreadable``: a missing or damaged file scores 0 (``zero``) or has no quality
       (``unscored``).
     - ``seed``: selects the frames, together with the video's content.
 

@@ -1,6 +1,7 @@
 """The tables of MME-Unify's paper, in percent.
 
-Table 2 has all scores, table 3 the unify tasks, table 4 the generation tasks.
+Table 2 contains all scores, table 3 those of the unify tasks, and table 4 those of the
+generation tasks.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ _NOT_SETTINGS = ("of", "script", "text_key")
 class _TaskNumber(NamedTuple):
     """A number of a task: its result and its value.
 
-    In ``strict`` missing outputs count 0.
+    In ``strict`` missing outputs count as 0.
     """
 
     result: Result
@@ -181,7 +182,7 @@ def _task(
 def _strict_value(
     run: StoredRun, task: StoredTask, number: str, name: str, *, official: bool
 ) -> float | None:
-    """Returns the mean in which missing answers count 0, or None if it is unknown."""
+    """Returns the mean with missing answers counted as 0, or None if it is unknown."""
     scores = scores_of(run, task, number)
     lost = scores.count("failed") + scores.count("unscored")
     if scores.count("unavailable") or lost == len(scores):

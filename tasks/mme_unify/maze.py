@@ -26,7 +26,7 @@ def maze(
     later: str = "This is step {step}. Choose Left, Right, Up or Down, or Finish when "
     "you are at the goal.",
 ) -> Program[Interleaved]:
-    """Asks the model for one turn after the other.
+    """Asks the model for one turn after another.
 
     Each request contains the sample's prompt and the model's earlier turns. The
     protocol ends with the action Finish, or when there is a turn for each action of the

@@ -6,7 +6,7 @@
 
 The answers are in the order of the instructions, and each instruction has the same
 number of answers. A line has ``response``, a text with placeholders. Placeholder i
-(``<image_start><image_i><image_end>``, from 0) is the i-th number of the line's
+(``<image_start><image_i><image_end>``, from 0) refers to the i-th number of the line's
 ``image_list`` or ``audio_list``. ``query`` may repeat the instruction.
 
 Everything that the layout cannot express is kept where the scripts do not read it:

@@ -97,7 +97,7 @@ def judge_self_count(
     Range 0 to 1, higher is better. The answer states its claim as ``<count>4</count>``,
     from ``fewest`` to ``most``. The label ``object_key`` describes the objects. The
     score is 0 without a judge call if the claim is missing, or if there is not exactly
-    one picture in one place. ``statements: official`` reads only the last digit, so
+    one picture at one position. ``statements: official`` reads only the last digit, so
     that 14 becomes 4. Everything else is as in ``judge_count``. Evidence: ``claimed``,
     ``answer``, ``counted``, and the judge's words.
 
@@ -146,7 +146,7 @@ def judge_self_color(
     Range 0 to 1, higher is better. The answer states its claim as a JSON object. It
     maps each object of the label ``object_key`` to a different colour of the label
     ``color_key``. The score is 0 without a judge call if the claim is missing, or if
-    there is not exactly one picture in one place. The object must have no other major
+    there is not exactly one picture at one position. An object must have no other major
     colour, except for the objects in ``many_colored``. ``statements: official`` splits
     the answer's text like the released script. Unscored without the labels.
     ``reading``, ``lost``, ``media_first`` and ``repeats`` are as in ``judge_presence``.
@@ -215,13 +215,13 @@ def judge_self_size(
     Range 0 to 1, higher is better. The answer states its claim as a JSON list on one
     line: the objects of the label ``object_key`` from the smallest to the largest. The
     score is 0 without a judge call if the claim is missing, or if there is not exactly
-    one picture in one place. The judge is asked about each pair of objects. The label
-    ``relation_key`` names the property that is compared: ``size``, ``area``,
+    one picture at one position. The judge is asked about each pair of objects. The
+    label ``relation_key`` names the property that is compared: ``size``, ``area``,
     ``volume``, ``length`` or ``height``. The optional label ``note_key`` is a remark
-    for the judge. ``statements: official`` lets the list name an object twice, and the
-    first entries count. Unscored without the labels. ``reading``, ``lost``,
-    ``media_first`` and ``repeats`` are as in ``judge_presence``. Evidence: ``claimed``,
-    and ``questions`` with the judge's words.
+    for the judge. ``statements: official`` accepts a list that names an object twice,
+    and only its first entries count. Unscored without the labels. ``reading``,
+    ``lost``, ``media_first`` and ``repeats`` are as in ``judge_presence``. Evidence:
+    ``claimed``, and ``questions`` with the judge's words.
 
     Labels, for example: ``{"object": ["disc", "square", "bar"], "relation": "size"}``.
     """
@@ -298,7 +298,7 @@ def judge_self_position(
     object is left (A) or right (B) of the other, or neither (C). For the second pair it
     states if one object is higher (A) or lower (B) than the other, or neither (C). The
     claim is a JSON list of two letters on one line. The score is 0 without a judge call
-    if the claim is missing, or if there is not exactly one picture in one place. The
+    if the claim is missing, or if there is not exactly one picture at one position. The
     judge is asked if the objects occur exactly once, and if so, where they are.
     ``statements: official`` splits the answer's text like the released script. Unscored
     without the label. Other switches are as in ``judge_position``. Evidence:
@@ -343,9 +343,9 @@ def judge_self_text(
 
     Range 0 to 1, higher is better. The answer states its claim as ``<text>...</text>``
     with ``least`` to ``most`` words on one line. The score is 0 without a judge call if
-    the claim is missing, or if there is not exactly one picture in one place. The label
-    ``object_key`` names the object with the text. ``statements: official`` counts the
-    pieces between single spaces as words. Everything else is as in ``judge_ocr``.
+    the claim is missing, or if there is not exactly one picture at one position. The
+    label ``object_key`` names the object with the text. ``statements: official`` counts
+    the pieces between single spaces as words. Everything else is as in ``judge_ocr``.
     Evidence: ``claimed``, ``readings`` with the judge's words, the errors, and both
     texts in the compared form.
 

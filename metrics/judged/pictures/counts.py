@@ -19,7 +19,7 @@ FEWEST, MOST = 3, 6
 
 
 class CountOptions(NamedTuple):
-    """The options of a judge: ``fewest`` to ``most``, fewer, or more."""
+    """A judge's options: each count from ``fewest`` to ``most``, fewer, or more."""
 
     fewest: int
     most: int

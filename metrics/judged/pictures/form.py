@@ -56,7 +56,7 @@ class PictureCase:
         """Parses the claim that an answer makes about its picture.
 
         Raises ScoredWithoutJudge (0 with the reason) if the answer makes no such claim,
-        or does not have exactly one picture in one place.
+        or does not have exactly one picture at one position.
         """
         only_picture(self.trial)
         words = words_beside(answer_of(self.trial), self.statements)

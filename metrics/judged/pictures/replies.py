@@ -231,7 +231,7 @@ def stated_letter(text: str, letters: Sequence[str]) -> str:
 def first_letter(text: str) -> str:
     """Returns the first character as a capital.
 
-    Official oddity: "four" is F, "A few" is A.
+    Official oddity: "four" is read as F, and "A few" as A.
     """
     return text.strip()[:1].upper()
 

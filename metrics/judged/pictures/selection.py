@@ -48,7 +48,7 @@ def only_picture(trial: Trial) -> Media:
 def last_picture(trial: Trial, statements: Statements = "standard") -> Media:
     """Returns the last picture of an answer.
 
-    It must have a place in the answer's text.
+    The answer's text must have a position for it.
     """
     answer = answer_of(trial)
     pictures = media_of(answer, "image")

@@ -105,11 +105,11 @@ def judge_presence(
 
     Range 0 to 1, higher is better. The label ``object_key`` contains the descriptions:
     a text or a list of texts. With ``scene`` the first description describes the
-    picture as a whole. It has its own prompt and must always be true (also with
-    ``wanted: false``), or the trial scores 0. ``pictures`` selects the pictures that
-    the judge sees. ``only``: the answer must have exactly one picture. ``last``: the
-    last of one or more pictures. ``each``: one picture per description, and all
-    descriptions must be true. ``region: bbox`` shows the judge only the box
+    picture as a whole. This description has its own prompt and must always be true
+    (also with ``wanted: false``), or the trial scores 0. ``pictures`` selects the
+    pictures that the judge sees. ``only``: the answer must have exactly one picture.
+    ``last``: the last of one or more pictures. ``each``: one picture per description,
+    and all descriptions must be true. ``region: bbox`` shows the judge only the box
     ``bbox_key`` of the only picture, which is an edited picture. The box is widened by
     ``margin`` as in ``edit_outside_ssim``.
 
@@ -275,7 +275,7 @@ def judge_ocr(
 
     Range 0 to 1, higher is better: 1 minus the number of errors per expected word. The
     label ``text_key`` is the expected text, and ``object_key`` names the object on
-    which it is written. Without the second label the judge reads the whole picture,
+    which it is written. Without ``object_key`` the judge reads the whole picture,
     digits included. ``text_key`` may also map places to texts. Then ``object_key``
     describes the scene. If the picture shows the scene, the judge reads each place. If
     not, every place counts as empty. The errors of all places are added up. Case,

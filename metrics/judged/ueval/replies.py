@@ -65,8 +65,8 @@ class CriterionField:
 class CriterionForm(ReadForm):
     """The reply about a criterion.
 
-    A vote also has the ``raw`` value, the ``reply``, the judge's explanation if there
-    is one, and the ``remark`` if the judge did not answer yes or no.
+    A vote also contains the ``raw`` value, the ``reply``, the judge's explanation if
+    there is one, and the ``remark`` if the judge did not answer yes or no.
     """
 
     def read(self, text: str) -> Vote:

@@ -82,20 +82,20 @@ def ueval_rubric(
     text. For a picture criterion it sees the question and the pictures, and for an open
     question also the text. It does not see the position of a picture in the text.
     ``kinds: labels`` finds the kind of question by ``task`` or ``task_type``, or else
-    by ``question_type``. ``kinds: released`` only uses ``task``, and unknown tasks are
-    open.
+    by ``question_type``. ``kinds: released`` only uses ``task``, and treats questions
+    of unknown tasks as open.
 
-    The judge answers true, false or "not sure". The last counts as not met. ``reading:
-    robust`` repeats the question after any other reply. ``reading: official`` reads
-    like the released evaluator, where everything except yes is not met. Unscored with
-    bounds if a criterion of the side has no verdict. With ``lost: wrong`` the criterion
-    is not met if there were replies but none was usable. ``without_media`` applies to
-    an answer without text, or without a picture: the criteria of that side are
-    ``not_met`` without a judge call, or ``asked``. Files that are not pictures are
-    ignored. Evidence: ``criteria``, each with the verdict, the raw value and the reply;
-    how many of the ``total`` are ``met``; how often the judge is ``not_sure``, or
-    replied with something else (``odd_value``) or nothing (``missing_key``); the number
-    of ``pictures``; and the ``kind`` of the question.
+    The judge answers true, false or "not sure". "Not sure" counts as not met.
+    ``reading: robust`` repeats the question after any other reply. ``reading:
+    official`` reads like the released evaluator, where everything except yes is not
+    met. Unscored with bounds if a criterion of the side has no verdict. With ``lost:
+    wrong`` the criterion is not met if there were replies but none was usable.
+    ``without_media`` applies to an answer without text, or without a picture: the
+    criteria of that side are ``not_met`` without a judge call, or ``asked``. Files that
+    are not pictures are ignored. Evidence: ``criteria``, each with the verdict, the raw
+    value and the reply; how many of the ``total`` are ``met``; how often the judge was
+    ``not_sure``, or replied with something else (``odd_value``) or nothing
+    (``missing_key``); the number of ``pictures``; and the ``kind`` of the question.
 
     Labels, for example: ``{"task": "art", "text_rubrics": ["it names a hare"],
     "image_rubrics": ["a hare is shown"]}``.

@@ -459,7 +459,7 @@ def _chosen(rule: str, letters: Sequence[str]) -> ChosenOption:
 def _is_article(text: str, letter: re.Match[str]) -> bool:
     """Returns True if a capital is the article "A" or the pronoun "I".
 
-    In that case a lowercase letter follows that does not begin a list.
+    It is one if a lowercase letter follows that does not begin a list.
     """
     if letter[0][-1] not in "AI":
         return False

@@ -59,8 +59,9 @@ def mme_unify_clipsim(
     first 70 words (77 tokens) of the text in the label ``text_key``. An answer without
     exactly one clip, or with a damaged clip, is left out of the mean. With ``missing:
     zero`` it scores 0, with the reason as evidence. Unscored without the text.
-    ``model`` and ``vectors`` are as in ``clip_image_similarity``. The line of a clip
-    has a vector for each frame in ``vector``. Evidence: each cosine.
+    ``model`` and ``vectors`` are as in ``clip_image_similarity``. In the file
+    ``vectors``, the line of a clip lists one vector per frame under ``vector``.
+    Evidence: each cosine.
 
     Labels, for example: ``{"Text_Prompt": "a hare in the snow"}``.
     """
@@ -72,7 +73,7 @@ def mme_unify_clipsim(
 
         pictures = []
         if vectors:
-            # The file has the vectors of all frames in one entry, that of the clip.
+            # The file lists the vectors of all frames in one entry, the clip's.
             pictures.append(
                 PictureToEmbed(clip, (), lambda: pixels_of(key_frames(clip)[0]))
             )

@@ -37,7 +37,7 @@ def parts_in(
 ) -> Iterator[Part]:
     """Yields the parts of the answer in a row.
 
-    A missing file gives a part without a medium. A value is ignored if the scripts do
+    A missing file becomes a part without a medium. A value is ignored if the scripts do
     not write values of its type.
     """
     output = row.get(OUTPUT)

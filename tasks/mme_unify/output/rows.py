@@ -50,7 +50,7 @@ def result_files(path: Path) -> list[AnswerFile]:
 
 
 def task_in(row: Row) -> str:
-    """Identifies a row's task by its keys. An unknown task gives an empty string."""
+    """Returns a row's task, found by its keys; empty for an unknown task."""
     row_data = row.get("data")
     data: Mapping[str, Any] = row_data if isinstance(row_data, dict) else {}
     for field, task in _TASK_BY_FIELD.items():

@@ -46,10 +46,11 @@ class Captions:
     ) -> CaptionedTexts | None:
         """Finds the captions of a record.
 
-        The record is the ``nth`` record (from 0) with its identity. Its captions are in
-        the caption file with the same relative path. Otherwise they are in another file
-        of the domain. Several records may have this identity, so the captions must be
-        the only ones with the same words outside of tags.
+        The record is the ``nth`` record (from 0) with its identity. Its captions are
+        the ``nth`` with this identity in the caption file with the same relative path.
+        If there are none, the files of the domain are searched. Captions found there
+        must be the only ones with this identity and with the record's words outside of
+        tags.
         """
         name = str(identity)
         file = self._paths.get(record_file.file.relative_to(record_file.records))

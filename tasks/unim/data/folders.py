@@ -51,7 +51,7 @@ def record_files(folder: Path) -> list[Path]:
 
 
 def selected_names(name: str) -> FieldDomain:
-    """Returns the field or domain in a ``dataset_name``. Both are empty if it is."""
+    """Returns the field or domain in a ``dataset_name``. An empty name has neither."""
     field = field_of(name) if name else ""
     return FieldDomain(field, "" if field or not name else word(name))
 
@@ -70,7 +70,7 @@ def may_hold(file: PurePath, selected: FieldDomain) -> bool:
 
 
 def belongs(names: FieldDomain, selected: FieldDomain) -> bool:
-    """Returns True if a record's field and domain are the selected or unknown ones."""
+    """Returns True if a record's field and domain are selected or unknown."""
     if selected.field and names.field and names.field != selected.field:
         return False
     if not selected.domain or not names.domain or names.domain == selected.domain:

@@ -81,7 +81,7 @@ class AnswerKey(NamedTuple):
 
 
 def key_of(names: FieldDomain, number: str) -> AnswerKey:
-    """Returns the key of a question. All known spellings of a domain give one key."""
+    """Returns the key of a question. All known spellings of a domain have one key."""
     known = domain_of(names.domain)
     domain = names.domain if known is None else known.name
     return AnswerKey(names.field, domain, number)
@@ -257,7 +257,7 @@ class _KeyAssigner:
         self._last: dict[str, int] = {}
 
     def from_label(self, part: Part) -> str:
-        """Returns the key that a part's label gives.
+        """Returns the key that follows from a part's label.
 
         Returns an empty string if another item has this key.
         """

@@ -43,7 +43,7 @@ _MOVED = "/"
 
 @dataclass(frozen=True)
 class AnswerRecord:
-    """The question and answer of a record. With a ``fault`` all else is empty.
+    """The question and answer of a record. With a ``fault`` the rest is empty.
 
     ``paths`` maps the file names in the record to paths below the folder of the
     answers, or to None for a missing file. A file found through ``media_root`` has a

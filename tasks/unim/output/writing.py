@@ -128,7 +128,7 @@ def _question(sample: Sample) -> dict[str, Any]:
 
 
 class _Files:
-    """Writes the media of an answer, each once, with the next free name."""
+    """Writes each medium of an answer once, under the next free name."""
 
     def __init__(
         self,

@@ -157,8 +157,8 @@ class _ClusteredPart(NamedTuple):
         """Returns the linear term of the mean, by cluster, for its standard error.
 
         The part must have scored instances. If no value is lost, unsupported instances
-        count 0 in the relative mean. Without supported instances the relative mean is 0
-        by definition.
+        count as 0 in the relative mean. Without supported instances the relative mean
+        is 0 by definition.
         """
         tau, absolute = self.means.tau or 0.0, self.means.absolute or 0.0
         whole, clusters = self.whole, self.clusters

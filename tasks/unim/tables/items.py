@@ -117,7 +117,7 @@ class ItemPool:
     ) -> list[Items]:
         """Adds up the items of a modality in each of ``count`` groups.
 
-        ``groups`` has the group of each trial, or -1 if it has none.
+        ``groups`` contains the group of each trial, or -1 if it has none.
         """
         group_of_trial = list(groups)
         sums = [Items()] * count

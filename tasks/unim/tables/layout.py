@@ -169,13 +169,13 @@ class _Tables:
         self._pool, self._columns, self._eta = pool, columns, eta
         self._places = in_order(pool.places)
         self._fields = list(dict.fromkeys(place.field for place in self._places))
-        # The index of the field of each place, in the order of the codes of places.
+        # The field index of each place, ordered by the places' codes.
         self._field_codes = [self._fields.index(place.field) for place in pool.places]
 
     def by_field(self, family: ColumnFamily, notes: Sequence[str]) -> Table:
         """Makes the table of means for each field and for all fields.
 
-        A field has a mean of its domains and a mean of its instances.
+        Each field has two lines: the mean of its domains and the mean of its instances.
         """
         parts = self._by_place(family)
         total = 0

@@ -68,13 +68,14 @@ class DomainPlace(NamedTuple):
 class Pool:
     """The trials in columns.
 
-    Trials of bad samples have the state ``BAD`` and their known labels. ``bad`` are
-    these samples. ``places``, ``levels``, ``combinations`` and ``capabilities`` map the
-    values of labels to codes, in order. ``trials`` has the state of each trial.
-    ``states`` and ``values`` have the states and values of its numbers. ``codes`` has
-    the codes of its labels, or -1 for a missing label. ``capability_labels`` has the
-    trial, capability and weight of each capability label. ``missing`` counts the
-    reasons of missing values. ``items`` has the items of the answers by modality.
+    Trials of bad samples have the state ``BAD`` and their known labels. ``bad``
+    contains these samples. ``places``, ``levels``, ``combinations`` and
+    ``capabilities`` map the values of labels to codes, in order. ``trials`` contains
+    the state of each trial. ``states`` and ``values`` contain the states and values of
+    its numbers. ``codes`` contains the codes of its labels, or -1 for a missing label.
+    ``capability_labels`` contains the trial, capability and weight of each capability
+    label. ``missing`` counts the reasons of missing values. ``items`` contains the
+    items of the answers by modality.
     """
 
     places: dict[DomainPlace, int] = field(default_factory=dict)
