@@ -97,7 +97,8 @@ def wrong(reason: str, **evidence: object) -> Score:
 def counted(score: Score, missing: Missing) -> Score:
     """Applies the switch ``missing`` to a score.
 
-    With ``dropped``, the 0 of an answer at fault (``wrong``) becomes inapplicable.
+    With ``dropped``, the score 0 of an answer at fault (``wrong``) becomes
+    inapplicable.
     """
     if missing == "dropped" and score.value == 0 and "reason" in score.evidence:
         return Score.inapplicable(str(score.evidence["reason"]))

@@ -1,1 +1,1 @@
-"""Tasks: one folder a benchmark, with task files, its loader and bundled samples."""
+"""Tasks: one folder per benchmark, with task files, a loader and bundled samples."""

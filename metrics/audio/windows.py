@@ -32,6 +32,6 @@ def window(
         return samples[:count]
     if not count and short_end == "whole":
         # Official oddity (audio evaluators 54527db8): the end is cut with a negative
-        # index, and an index of minus zero gives the whole clip.
+        # index, and an index of minus zero selects the whole clip.
         return samples
     return samples[len(samples) - count :]

@@ -56,8 +56,8 @@ def clip_image_similarity(
       ``image_similarity``, and then converted to bytes.
     - ``missing``: an answer without the right pictures scores 0 (``zero``) or is
       inapplicable (``dropped``).
-    - ``vectors``: a file of embeddings that replaces the model. Each line is
-      ``{"sha256" or "text", "vector"}``, with the SHA-256 of a picture's file.
+    - ``vectors``: a file of embeddings that replaces the model. Each line contains
+      ``sha256`` (of a picture's file) or ``text``, and ``vector``.
 
     Evidence: the cosine of each pair.
     """

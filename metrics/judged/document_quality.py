@@ -60,7 +60,7 @@ NOT_A_PICTURE = "the document is not a picture; the release only reads pictures"
 class WeightedForm(DimensionsForm):
     """The reply of the released script for documents: six numbers from 0 to 5.
 
-    The overall number counts as reported, whatever the six numbers are. If the reply
+    The overall number is used as reported, whatever the six numbers are. If the reply
     lacks this number, the weighted mean of the six numbers is used; the publication
     does not define this case.
     """

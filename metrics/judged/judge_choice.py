@@ -39,13 +39,13 @@ def judge_choice(
         PromptValue, JudgePrompt(*NAMES, "question", "options")
     ] = "judge_choice",
 ) -> Program[Score]:
-    """1 when the judge chooses the wanted option, else 0; or the option's ``values``.
+    """1 if the judge chooses the wanted option, else 0. ``values`` sets other scores.
 
     Range 0 to 1, higher is better. ``question`` is the question about the answer. The
     options are a list of words, or a mapping from words to meanings. They come from the
     switch ``options``, or from the row's label under ``options_key``. The wanted option
-    is the switch ``wanted``, or the label under ``wanted_key``. ``values`` is the score
-    of each option.
+    is the switch ``wanted``, or the label under ``wanted_key``. ``values`` sets the
+    score of each option.
 
     Unscored if the judge is not sure or the verdict is lost. The bounds are the lowest
     and the highest value of an option.

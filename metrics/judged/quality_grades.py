@@ -1,6 +1,6 @@
 """Quality grades: a judge grades each item, and grades become qualities (0 to 1).
 
-A metric has a :class:`GradeScale`. For each item it makes a question, or a score if no
+A metric uses a :class:`GradeScale`. For each item it makes a question, or a score if no
 judge call is needed. :func:`judged_together` asks all questions at the same time:
 
     items = [("text1", ItemQuestion(Question(judge, GRADES.form, prompt, values)))]

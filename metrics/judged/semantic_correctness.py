@@ -79,8 +79,8 @@ def semantic_correctness(
     judge reads the answer and the reference, in which captions replace the media. It
     does not see the question. The reference is the row's label ``captioned_reference``,
     or the first reference, captioned like the answer. A placeholder without a medium in
-    the reference is kept as it is written, with its caption from the row. An empty
-    answer gets grade 1 without a judge call.
+    the reference is kept unchanged, with its caption from the row. An empty answer gets
+    grade 1 without a judge call.
 
     Unscored without a reference. Unscored with bounds 0 and 1 if a caption or the
     verdict is lost. ``prompt`` selects the judge's policy: ``semantic_correctness``

@@ -260,7 +260,7 @@ def unfenced(text: str) -> str:
 
 
 def is_partial_reply(reply: Reply) -> bool:
-    """Returns True if a failed call has a reply with some of its grades."""
+    """Returns True if the reply of a failed call contains some of the grades."""
     error = reply.response.error
     return (
         error is not None

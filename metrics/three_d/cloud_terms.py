@@ -103,9 +103,10 @@ def agreement(near: Neighbourhoods) -> float:
 
 
 def sharp_share(cosines: Numbers, angles: Angles) -> float:
-    """Returns the share of points at sharp places.
+    """Returns the share of points at which the surface is sharp.
 
-    There the normals through few and through many neighbours differ by more than 30°.
+    At these points the normals through few and through many neighbours differ by more
+    than 30°.
     """
     import numpy as np
 

@@ -138,8 +138,8 @@ def branch_means(model: Mapping[str, Any], views: Views) -> tuple[float, float]:
 
 def _dover_network(folder: Path, device: str) -> _DoverNetwork:
     torch = need("torch", "hf")
-    # The format has a successor, but that needs the network's code in addition to its
-    # weights.
+    # The format has a successor, but the successor needs the network's code in addition
+    # to its weights.
     with (
         opening(folder),
         warnings.catch_warnings(action="ignore", category=DeprecationWarning),

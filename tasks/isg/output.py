@@ -11,9 +11,9 @@ outputs_0_<n>_judge.jsonl     the answers with the verdicts of the four levels
 outputs/<id>_g<n>             the pictures of the answers; media of other kinds are in
                               other/
 
-An ``output`` that is null or missing is an empty answer: the generation failed. If the
-file of a block is missing, the block is kept without a medium. A block of an unknown
-type becomes a picture with the type as ``raw``, and the answer gets a warning.
+An ``output`` that is null or missing counts as an empty answer: the generation failed.
+If the file of a block is missing, the block is kept without a medium. A block of an
+unknown type becomes a picture with the type as ``raw``, and the answer gets a warning.
 ``Query`` and ``Golden`` come from the data set. The answer gets a warning if the texts
 of ``Query`` differ. Everything else is as in :mod:`mmeval.interchange.row_layout`.
 """  # noqa: E501

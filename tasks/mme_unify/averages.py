@@ -55,9 +55,9 @@ def steps(
 ) -> Estimate:
     """Returns the share of right steps over all mazes.
 
-    The weight of a maze is its number of steps. With the profile ``official``, the
-    number of steps of every maze is that of the longest maze, as in the released
-    script. The maximum is then lower: 405 of 720 steps on the whole data.
+    The weight of a maze is its number of steps. With the profile ``official``, every
+    maze is counted with as many steps as the longest maze, as in the released script.
+    The maximum is then lower: 405 of 720 steps on the whole data.
     """
     if profile == "standard":
         return weighted_mean(scores)

@@ -276,6 +276,6 @@ def _listed(row: Mapping[str, Any]) -> dict[TagKind, list[int]]:
 
 
 def _is_exact(row: Mapping[str, Any]) -> bool:
-    """Returns True if the line has the exact parts of its answer under our key."""
+    """Returns True if the line contains its answer's exact parts under our key."""
     extra = own_of(row)
     return "parts" in extra and extra.get("of") == seal(row["response"], _listed(row))

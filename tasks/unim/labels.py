@@ -41,7 +41,7 @@ _SHOWN = 80
 class FieldDomain(NamedTuple):
     """Field and domain in the paper's terms. They are empty if unknown.
 
-    In the data their keys are ``domain`` and ``subdomain``.
+    In the data the field's key is ``domain``, and the domain's key is ``subdomain``.
     """
 
     field: str = ""

@@ -106,7 +106,7 @@ class UnimDataset:
                     continue
                 caption = None
                 if self.records.name == CAPTION_FOLDER:
-                    # In data without variants the record itself has the captions.
+                    # In data without variants the record itself contains the captions.
                     caption = caption_of(record)
                 elif identity.known:
                     nth = identity_counts[str(identity)]

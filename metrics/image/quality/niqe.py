@@ -72,7 +72,7 @@ def niqe(trial: Trial) -> Score:
     photographs, and above 20 for blocky photographs. Pictures are used as stored:
     transparency is dropped, grey is used for all channels, and the orientation (EXIF)
     is ignored. The brightness is cut into patches of 96 x 96 pixels. A remainder at the
-    right or at the bottom is not used. Each patch gives 18 numbers in full size and 18
+    right or at the bottom is not used. Each patch yields 18 numbers in full size and 18
     in half size. They describe the distribution of normalised brightness and of the
     products of neighbours. NIQE is the distance between the normal distribution of
     these numbers and that of undamaged photographs.

@@ -128,7 +128,7 @@ def halved(picture: Luma) -> Numbers:
 
 @functools.cache
 def halving_kernel() -> Numbers:
-    """Returns the weights of the eight pixels that give one pixel at half size."""
+    """Returns the weights of the eight pixels that form one pixel at half size."""
     import numpy
 
     away = numpy.abs(numpy.arange(-REACH - 0.5, REACH + 1)) / 2

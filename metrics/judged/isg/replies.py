@@ -66,7 +66,7 @@ class ScoreForm(ReadForm):
     def read_reply(self, response: Response) -> Vote:
         is_empty_refusal = response.is_refused and not response.text.strip()
         if is_empty_refusal and self.reads_refusals:
-            # The released script has no reply then, and nothing to add up.
+            # In this case the released script has no reply, and nothing to add up.
             return {self.key: None, "remark": "unfit"}
         return super().read_reply(response)
 

@@ -144,7 +144,7 @@ def _sign(
 ) -> None:
     """Gives a metric the name and docstring of its rule, and a signature.
 
-    The signature has the roles, the rule's switches, the shared switches, and the
+    The signature contains the roles, the rule's switches, the shared switches, and the
     rule's prompts. ``Any``: the type of a function lacks ``__signature__``.
     """
     shared = inspect.signature(judged, eval_str=True).parameters

@@ -81,7 +81,7 @@ class CriterionForm(ReadForm):
         raw = reply.get(KEY)
         is_small = isinstance(raw, int | float) and abs(raw) < _LARGEST
         if raw is not None and not is_small:
-            # A string, a nested value, or a number that JSON cannot hold exactly
+            # A string, a nested value, or a number that JSON cannot represent exactly
             # becomes a shortened string.
             text_of_raw = raw if isinstance(raw, str) else json.dumps(raw)
             raw = text_of_raw[:_MAX_RAW_CHARS]

@@ -140,7 +140,7 @@ def is_json(text: str) -> bool:
 
 
 def json_answers(text: str) -> list[str]:
-    """Returns the strings that an answer's JSON gives as its answer.
+    """Returns the strings that an answer's JSON states as its answer.
 
     Empty without JSON, or without a key for an answer. If a text is nothing but JSON
     and has only one key, any key counts.

@@ -423,7 +423,7 @@ class _OptionReader:
         return distinct
 
     def _named(self, written: str) -> list[str]:
-        """Returns the letters for a letter, or for the character of a text."""
+        """Returns the letters named by a letter, or by the character of a text."""
         if written in self._letters_of:
             return list(self._letters_of[written])
         letter = written.upper()

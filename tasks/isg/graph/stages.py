@@ -65,7 +65,7 @@ def read_structure(text: str, query: Sequence[str] | None = None) -> Structure:
     try:
         read_object(text, ("structure", "block_tuple"))
     except ReplyError:
-        pass  # the reply belongs to a single stage, as it should
+        pass  # the reply belongs to a single stage, as requested
     else:
         raise ReplyError(
             "the reply has all stages (as of --model reference); use --protocol single"

@@ -122,7 +122,7 @@ def _warn(message: str) -> None:
 
 
 def _matches(original: CaptionedTexts, captioned: CaptionedTexts) -> bool:
-    """Checks that captioned texts have a record's words outside of tags, in order."""
+    """Checks that captioned texts keep a record's words outside of tags, in order."""
     for text, caption in (
         (original.question, captioned.question),
         (original.answer, captioned.answer),
