@@ -26,10 +26,9 @@ from typing import Any, TypeVar
 
 from mmeval.backend.sendable import Sendable, route_mark, sendable
 from mmeval.broker.acceptance import checked, fault_of, with_warnings
-from mmeval.broker.checks.patience import JudgePatience
 from mmeval.broker.checks.unread_media import unread_media
 from mmeval.broker.runtime import BackendRuntime, FailedAttempts
-from mmeval.broker.scope import KeyedCall, Scope, Transcript
+from mmeval.broker.scope import KeyedCall, Patience, Scope, Transcript
 from mmeval.errors import ReplayMismatchError, StorageError, sentence
 from mmeval.program.calls import Call, Program, Reply, next_calls, with_paths
 from mmeval.records.digests import call_seed, line_digest
@@ -256,7 +255,7 @@ class Broker:
         return None if fault else checked_entry._replace(earlier=entry.earlier)
 
     async def _ask_patiently(
-        self, patience: JudgePatience, keyed_call: KeyedCall
+        self, patience: Patience, keyed_call: KeyedCall
     ) -> JournalEntry:
         """Returns a new answer, unless too many verdicts of the metric are unreadable.
 
