@@ -31,8 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. An error is printed as one message on
     stderr.
 
-    Without ``argv``, the command of this process is run. The process then ends with the
-    command, including its threads and signal handlers.
+    Without ``argv``, runs the command line of this process. The process, including its
+    threads and signal handlers, then ends with the command.
     """
     # another project's __init__.py may have replaced this package's
     refuse_mixture()
@@ -83,9 +83,9 @@ class _SignalHandler:
 
 
 def _end_with_threads(code: int, *, interrupted: bool) -> None:
-    """End the process immediately if a thread still works, because Python must not shut
-    down while it works. This is also done after an interruption: Python would end by
-    SIGINT if it was in ``exec``, and may wait for a library."""
+    """End the process immediately if a thread is still working, because Python must not
+    shut down while the thread works. Also do this after an interruption: Python would
+    end by SIGINT if it was interrupted in ``exec``, and may wait for a library."""
     threads = sys.modules.get("mmeval.system.threads")
     if not interrupted and (threads is None or not threads.any_at_work()):
         return
@@ -134,7 +134,7 @@ def _trace_if_debugging(words: Sequence[str]) -> bool:
         os.environ.get("MMEVAL_LOG_LEVEL", ""),
         os.environ.get("MMEVAL_VERBOSITY", ""),
     ]
-    values = [*words[1:], ""]  # the last word has no value
+    values = [*words[1:], ""]  # no value follows the last word
     for flag, value in zip(words, values, strict=False):
         if flag in ("-v", "--verbosity"):
             levels.append(value)

@@ -74,11 +74,11 @@ here."""
 class Evaluation:
     """The result of a run. ``print`` shows its table.
 
-    ``results`` are all numbers: of tasks, their slices, and groups. ``exit_code`` is
-    the exit code of the command: 0, 3 if something is missing, or the code for data
-    that cannot be read completely; ``findings`` explain it. ``document`` is the content
-    of the results file, ``table`` the printed table, and ``samples`` the samples files
-    by task.
+    ``results`` contains all numbers: those of tasks, of their slices, and of groups.
+    ``exit_code`` is the exit code of the command: 0, 3 if something is missing, or the
+    code for data that cannot be read completely; ``findings`` explain it. ``document``
+    is the content of the results file, ``table`` the printed table, and ``samples`` the
+    samples files by task.
     """
 
     results: tuple[Result, ...]
@@ -116,14 +116,14 @@ def evaluate(
 
     ``model`` is the name of a backend, or a backend object. An object is closed at the
     end, so its ``close`` must leave it usable if it is passed again. ``tasks`` are
-    names, paths, or mappings with the content of a task file. ``flags`` are all flags
-    of ``run`` by name, with Python values or strings; None is the default. Variables
-    ``MMEVAL_<FLAG>`` are not read.
+    names, paths, or mappings with the content of a task file. ``flags`` accepts every
+    flag of ``run`` by name, as a Python value or a string; None means the default.
+    Variables ``MMEVAL_<FLAG>`` are not read.
 
-    Repeating the same call continues the run in the folder. It may be called while an
-    event loop is running; the loop is blocked meanwhile. Raises UsageError for invalid
-    arguments, MissingError for anything that must be supplied first, and Interrupted
-    after Ctrl-C.
+    Repeating the same call continues the run in the folder. The function may be called
+    while an event loop is running; the loop is blocked meanwhile. Raises UsageError for
+    invalid arguments, MissingError for anything that must be supplied first, and
+    Interrupted after Ctrl-C.
     """  # noqa: E501
     return _outside_loops(lambda: _evaluate(model, tasks, flags))
 
@@ -146,10 +146,10 @@ def simple_evaluate(
     It accepts the arguments of the harness's function (``limit``, ``batch_size``,
     ``gen_kwargs``, ``predict_only``, ``system_instruction``, ...) and all other flags.
     An argument without effect is an error. The dictionary is the content of the results
-    file. With ``log_samples`` it also has the lines of the samples files under
+    file. With ``log_samples`` it also contains the lines of the samples files under
     ``samples``, by task.
 
-    Without ``output_path`` each call evaluates again. Answers are in a temporary
+    Without ``output_path`` each call evaluates again. Answers are stored in a temporary
     folder, which is removed at the end, but kept if the run fails. With ``output_path``
     the run is continued, as by :func:`evaluate`. Raises the errors of :func:`evaluate`.
     """

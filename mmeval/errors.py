@@ -179,7 +179,7 @@ class MissingError(MmevalError):
 
 
 class MissingExtraError(MissingError):
-    """A package is not installed; the message has the command to install it."""
+    """A package is not installed; the message contains the command to install it."""
 
     def __init__(self, package: str, extra: str = "") -> None:
         self.package, self.extra = package, extra

@@ -34,8 +34,8 @@ def is_checkout() -> bool:
 def install_command(extra: str = "") -> str:
     """Returns the command that repeats this installation with an extra.
 
-    For a checkout it is an editable installation of its folder. For an installation
-    from a file, a folder or a repository it has the same address.
+    For a checkout, the command makes an editable installation of its folder. For an
+    installation from a file, a folder or a repository, it contains the same address.
     """
     brackets = f"[{extra}]" if extra else ""
     if is_checkout():

@@ -166,7 +166,7 @@ def distribution_of(entry: EntryPoint) -> str:
 @cache
 def _name_of(distribution: Distribution) -> str:
     """Returns the normalised name of a distribution, cached because reading metadata is
-    slow. mmeval itself has the name of its command."""
+    slow. mmeval itself is named after its command."""
     name = re.sub(r"[-_.]+", "-", distribution.name).lower()
     return "mmeval" if name == DISTRIBUTION else name
 

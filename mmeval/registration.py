@@ -49,8 +49,9 @@ def register_metric(
     ``mmeval.metric.metric``.
 
     Without a ``range``, a value with missing scores has no bounds. Without a
-    ``version``, the function's source text is the version, so an edited metric scores
-    again. A ``Metric`` keeps its description and ignores the keywords.
+    ``version``, the function's source text is the version, so answers are scored again
+    after the metric is edited. A ``Metric`` keeps its description and ignores the
+    keywords.
     """
     _check_name(name, "register_metric")
 

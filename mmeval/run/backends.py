@@ -365,7 +365,7 @@ def check_role_names(specs: Mapping[str, BackendSpec], tasks: Sequence[Task]) ->
 def roles_of(specs: Mapping[str, BackendSpec], role: str) -> tuple[str, ...]:
     """Returns the roles that a role calls, if it is an agent.
 
-    It needs no created backend.
+    No backend needs to be created for this.
     """
     agent = _agent(specs[role]) if role in specs else None
     return () if agent is None else agent.asks(specs)

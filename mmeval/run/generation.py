@@ -119,7 +119,7 @@ class Generation:
         except TimeoutError:
             pass  # answers that are still in flight are lost
         finally:
-            # the last answers may arrive while the run leaves
+            # the last answers may arrive while the run is stopping
             if self._leaving is not None:
                 self._leaving.cancel()
         if self._failure is not None:
@@ -289,7 +289,7 @@ class Generation:
             output = run.recorded(await self._broker.run(program, scope, transcript))
         except CallFailed as failed:
             error = failed.error
-        except SampleError as sample_error:  # no prompt can be made of the sample
+        except SampleError as sample_error:  # no prompt can be built from the sample
             error = ErrorInfo("bad_sample", str(sample_error))
         # the error concerns a medium of this sample; other samples continue
         except (ContentError, MissingDataError) as unreadable:

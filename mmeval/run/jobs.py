@@ -349,7 +349,7 @@ def _check_draw(options: RunOptions) -> None:
 class DataFault(NamedTuple):
     """The error that stopped the reading of a task's data.
 
-    ``made`` is the number of trials before it.
+    ``made`` is the number of trials made before the error.
     """
 
     error: BaseException

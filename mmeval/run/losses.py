@@ -268,7 +268,7 @@ def nothing_to_score(
 def _first_reasons(
     folder: Path, trial_filter: TrialFilter, names: Collection[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yields the first reason of each number."""
+    """Yields each number with the reason in the first row that contains it."""
     remaining = dict.fromkeys(names)
     for row in finished_rows(folder, trial_filter):
         for name in list(remaining):

@@ -154,7 +154,7 @@ class Runner:
             open_run = OpenRun(folder, broker, tasks, scorer, self.progress)
             try:
                 trials = _run_trials(source, open_run, budget)
-            finally:  # also of a run that was interrupted or spent its budget
+            finally:  # also if the run was interrupted or spent its budget
                 handshakes = handshakes_of(broker, folder.record)
                 if source.makes_trials and handshakes:
                     _record_handshakes(folder, handshakes)
@@ -255,7 +255,7 @@ class Runner:
 
 
 def _probing(probing: Probing, source: TrialSource) -> Probing:
-    """Returns when backends are asked what they can do, without ``auto``."""
+    """Returns when backends are asked what they can do, after resolving ``auto``."""
     if probing != "auto":
         return probing
     return "off" if source.has_few_trials else "needed"

@@ -102,7 +102,7 @@ class TrialSource(Protocol):
     """Other run folders whose answers are reused."""
     makes_trials: bool
     has_few_trials: bool
-    """True if fewer trials are made than a handshake is worth."""
+    """True if the run makes too few trials to justify a handshake."""
     batch_size: BatchSize
 
     def claim(self) -> RunFolder:

@@ -109,7 +109,7 @@ def score_command(
     roles: Mapping[str, BackendSpec],
     recorded: Collection[str] = (),
 ) -> str:
-    """Returns the command ``mmeval score`` with the judges of a run, secrets hidden.
+    """Returns the command ``mmeval score`` with a run's judges, and hides secrets.
 
     Roles in ``recorded`` are stored in the folder and left out of the command. A role
     with a secret is included, since secrets are not stored.

@@ -20,7 +20,7 @@ _OTHER_SEEDS = 1234
 class ReportContext:
     """The settings that are printed above the table and written to a results file.
 
-    The file has them as its ``config``.
+    The file contains them as its ``config``.
 
     - ``metadata``: the user's values, which are added to that ``config``.
     - ``stem``: the start of the results file's name. ``folder``: the folder of that

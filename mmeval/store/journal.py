@@ -361,7 +361,8 @@ class Journal:
                 try:
                     row = unsealed(line)
                 except ValueError as error:
-                    # a broken disk may make many lines equal, so the digest has a place
+                    # a broken disk may make many lines equal, so the digest covers
+                    # their position
                     digest = _digest(b"%s:%d:%s" % (name, line_number, line))
                     self.damaged.append(
                         DamagedLine(path, str(error), digest, line_number)

@@ -44,7 +44,7 @@ class Lock:
     Raises LockHeldError if another process holds the lock, OSError if the file cannot
     be written or locked. Without kernel locks, it waits to see whether a holder on
     another host touches its lease. This takes about 10 seconds if the holder is alive,
-    60 if it is not.
+    and 60 seconds if it is not.
     """
 
     def __init__(self, file: Path, *, shared: bool = False) -> None:

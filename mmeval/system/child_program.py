@@ -6,8 +6,8 @@ They also end if this process is killed with ``kill -9``.
 A keeper process runs between this process and the program. It runs this file as a
 script, with only the standard library. On Linux, an orphaned process below the keeper
 becomes a child of the keeper, so the keeper finds and kills it even in another session.
-The keeper exits with the exit status of the program. Its imports delay the start of
-every program, so most are local.
+The keeper exits with the exit status of the program. The imports of this file delay the
+start of every program, so most are local.
 
 If the keeper itself is killed, the system kills the program, and this process kills the
 keeper's process group. Processes that have left the group continue to run.
@@ -126,7 +126,7 @@ class ChildProgram:
         """True if the program and all processes that it started have ended."""
         if self._process.returncode is not None:
             return True
-        # WNOWAIT: as long as it was not waited for, no other process gets its id.
+        # WNOWAIT: until the process has been waited for, no other process gets its id.
         try:
             return (
                 os.waitid(
@@ -332,8 +332,8 @@ def _read_hidden(line: int) -> list[str]:
 def _become(
     command: list[str], keeper: int, hiding_pipe: _HidingPipe | None
 ) -> NoReturn:
-    """Replace this process by the program, in the keeper's group. It ends with the
-    keeper."""
+    """Replace this process by the program, in the keeper's group. The program ends with
+    the keeper."""
     if not os.path.exists(_children_file()):  # noqa: PTH110
         # Without this list, the keeper finds the program's children only by group.
         os.setpgid(0, 0)
@@ -371,8 +371,8 @@ def _passed_on(line: int, program: int) -> bool:
 def _has_ended(program: int) -> bool:
     """Returns True if the program itself has ended.
 
-    It is not waited for yet: its id must still be valid when it is killed. Other
-    children that have ended are waited for here.
+    The program is not waited for yet, because its id must still be valid when it is
+    killed. Other children that have ended are waited for here.
     """
     while True:
         ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)

@@ -1,7 +1,7 @@
 """Reads and writes JSON in files that survive a crash and reveal damage.
 
 The lines and documents of a run folder are *sealed*: their last field, ``crc``, is a
-checksum of everything before it. A sealed line has exactly what mmeval wrote, so
+checksum of everything before it. A sealed line contains exactly what mmeval wrote, so
 readers do not have to validate its structure.
 """
 
@@ -205,7 +205,7 @@ def read_lines(
 
 
 class DamagedLine(NamedTuple):
-    """The place of a line that was left out, and the reason.
+    """The location of a line that was left out, and the reason.
 
     ``line`` is 0 if the whole file is damaged. ``digest`` covers the file's name and
     the line's number and bytes.

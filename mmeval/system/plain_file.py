@@ -15,8 +15,9 @@ from pathlib import Path
 def open_plain(path: Path | str, *, folder: int | None = None) -> BufferedReader:
     """Opens a file for reading bytes.
 
-    With ``folder``, a handle of an open folder, ``path`` is a name in it and no link is
-    followed. Raises OSError if the file cannot be opened or is not a regular file.
+    ``folder`` is the handle of an open folder. If it is given, ``path`` is a name in
+    that folder, and no link is followed. Raises OSError if the file cannot be opened or
+    is not a regular file.
     """
     # O_NONBLOCK: opening a pipe would wait for its writer
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK

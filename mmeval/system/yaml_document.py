@@ -3,7 +3,7 @@
 It is stricter than YAML 1.1, so that no value is silently misread. A key occurs once,
 ``no`` and ``on`` must be quoted or written as booleans, ``010`` and ``1:30`` are
 errors, ``1e5`` is a number and a date is text. Tags such as ``!function`` are errors,
-because a task file has values and not code.
+because a task file contains values, not code.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class Document:
         return Document(self.file, value, places, problems=problems)
 
     def over(self, base: Document) -> Document:
-        """Returns this document with the top-level keys that only ``base`` has."""
+        """Returns this document plus the top-level keys that occur only in ``base``."""
         base_places = {
             key: place
             for key, place in base.places.items()
@@ -326,7 +326,7 @@ class _Reader:
         values: dict[str, Any],
         key_lines: Mapping[str, int],
     ) -> None:
-        """Add the entries of ``<<: *anchor`` that the mapping does not have."""
+        """Add the entries of ``<<: *anchor`` that the mapping lacks."""
         sources = node.value if isinstance(node, SequenceNode) else [node]
         for source in sources:
             if not isinstance(source, MappingNode):

@@ -38,7 +38,7 @@ Send = Callable[[Request, CallContext], Awaitable[Response]]
 class BudgetLimits:
     """The limits of a run; None for no limit.
 
-    They are US dollars, tokens (input and output) and calls (every attempt).
+    The limits are in US dollars, tokens (input and output) and calls (every attempt).
     """
 
     usd: float | None = None
@@ -282,7 +282,7 @@ class Budget:
         self._reserved.remove(reserved)
         account.in_flight -= 1
         account.used += used
-        self._calls += used.calls - 1  # one was counted when it was sent
+        self._calls += used.calls - 1  # one call was counted when it was sent
         self._usd += account.price.cost(used)
         self._tokens += used.tokens
         price_per_answer = account.price.cost(
@@ -304,7 +304,7 @@ def _within(
     *,
     is_below: bool = False,
 ) -> bool:
-    """Returns True if an amount is within a limit, or below it with ``is_below``."""
+    """Returns True if an amount is within a limit. ``is_below`` excludes the limit."""
     if limit is None:
         return True
     # ten times 0.01 must equal 0.1 in spite of binary fractions

@@ -35,7 +35,7 @@ def join(
 ) -> None:
     """Copies the files of shards into their run, the newest shard last.
 
-    ``rebuilt_rows`` contains, by task, lines of trials that no shard has any more.
+    ``rebuilt_rows`` contains, by task, lines of trials that no shard contains any more.
     Raises StorageError.
     """
     try:
@@ -128,8 +128,8 @@ def _add(
 ) -> None:
     """Adds new lines of other files and of ``more`` to a file; all of them or none.
 
-    A line is new if neither the file nor ``known`` has it, and if ``takes`` returns
-    True. ``takes`` is called with the existing lines of the file first.
+    A line is new if neither the file nor ``known`` contains it, and if ``takes``
+    returns True. ``takes`` is called with the existing lines of the file first.
     """
     known_lines: set[int] = set()
     if known is not None:

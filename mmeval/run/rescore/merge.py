@@ -94,7 +94,7 @@ class MergeResult:
 
 
 def is_merged(run: Path) -> bool:
-    """Returns True if the run has the content of all its shards, and their results."""
+    """Returns True if the run contains the content and results of all its shards."""
     record = RunFolder.read_record(run)
     merged = record.get(MERGED)
     if not merged or merged.get("has_lost"):

@@ -112,7 +112,7 @@ def _metrics_to_score(
     requested = {load_metric(name).name for name in names}
     entries_to_score: list[TaskMetric] = []
     pieces: set[str] = set()
-    for entry in reversed(entries):  # a piece comes before the metric made of it
+    for entry in reversed(entries):  # a piece comes before its metric
         is_requested = entry.bound.name in requested
         is_piece = not pieces.isdisjoint(entry.bound.metric.outputs)
         if entry.unavailable:

@@ -227,7 +227,7 @@ class _TaskInFolders:
                 if "turn" in line["r"]:
                     parts.append(line["r"]["turn"])
             elif not self._journal.failures(call):
-                # a failure may be of an attempt before the answer
+                # a failure may come from an attempt before the answer
                 is_complete = False
         has_media = all(map(self._has_media, parts))
         return _TrialState(

@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class TracedStep:
-    """A call of a trial or an agent, and its reply; None if the journal lost it."""
+    """A call of a trial or an agent, with its reply (None if the journal lost it)."""
 
     path: str
     call: Call
