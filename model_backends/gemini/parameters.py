@@ -61,8 +61,8 @@ def picture_fields(
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Returns the fields for pictures, with warnings.
 
-    The fields are ``aspect_ratio`` and ``image_size``. A warning states what they
-    cannot express.
+    The fields are ``aspect_ratio`` and ``image_size``. A warning states which options
+    these fields cannot express.
     """
     fields: dict[str, str] = {}
     warnings: tuple[str, ...] = ()

@@ -49,10 +49,10 @@ class ProcessBackend:
     each) as CUDA_VISIBLE_DEVICES. With ``copies=0`` this process runs the worker.
 
     ``media`` are sent by ``path``, or ``inline`` as base64. ``code`` lists further
-    files and folders that are part of the model. Time limits are in seconds: until
-    ``hello``, until the model is loaded, and later without any line. ``name`` overrides
-    the worker's name. ``takes``, ``gives`` (such as ``text+image``) and ``mode`` may
-    narrow its capabilities.
+    files and folders that are part of the model. Time limits are in seconds. They limit
+    the wait for ``hello``, the loading of the model, and later the time without any
+    line. ``name`` overrides the worker's name. ``takes``, ``gives`` (such as
+    ``text+image``) and ``mode`` may narrow its capabilities.
 
     Raises MissingError for a worker that is missing or does not send ``hello``, and
     UsageError for invalid arguments.

@@ -141,7 +141,7 @@ class _RunningProgram:
                 os.close(handle)
 
     def _read_once(self, source: Any) -> bool:
-        """Reads once from a pipe or the line.
+        """Reads once from a pipe or from the line.
 
         Returns False at its end, or if it contains no data.
         """

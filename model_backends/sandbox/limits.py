@@ -58,11 +58,11 @@ class ProgramLimits:
     def of_decoding(self, size: int, seconds: float) -> DecodeLimits:
         """Returns the limits for decoding one of the program's files of ``size`` bytes.
 
-        They are at most the program's memory, and ``seconds``.
+        Decoding may use at most the program's memory, and at most ``seconds``.
         """
         default = DEFAULT_LIMITS
         memory = self.memory_mb * MIB
-        # A step's limits grow with the file's size.
+        # Each step may use these additional amounts, which grow with the file's size.
         more_memory = default.step_bytes(size) - default.step_bytes(0)
         more_seconds = default.step_seconds(size) - default.step_seconds(0)
         return replace(

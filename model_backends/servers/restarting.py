@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class _IsolatedCall(NamedTuple):
-    """A call that is sent alone, since it was open at two deaths of the server."""
+    """A call that is sent alone, since it was open both times when the server died."""
 
     request: Request
     answer: asyncio.Future[Response]
@@ -50,9 +50,9 @@ class RestartingServer:
     async def answer(self, request: Request) -> Response:
         """Returns the server's answer.
 
-        A call that is open when the server dies is sent again after the restart. After
-        two deaths it is sent alone. Raises BackendDownError if the server cannot be
-        restarted.
+        A call that is open when the server dies is sent again after the restart. If the
+        server dies again during the call, the call is then sent alone. Raises
+        BackendDownError if the server cannot be restarted.
         """
         deaths = 0
         while True:
@@ -97,7 +97,7 @@ class RestartingServer:
             return False
         if response.error.kind not in _ERRORS_AT_DEATH:
             return False
-        # Another call has already found the death and replaced the server.
+        # Another call has already noticed the death and replaced the server.
         if server is None or server is not self.server:
             return True
         return await asyncio.to_thread(server.is_dead)
@@ -109,8 +109,9 @@ class RestartingServer:
     async def _recover(self, dead: Server | None) -> None:
         """Replaces a dead server, and then sends the isolated calls one by one.
 
-        With None, it starts the first server. A call that makes the server die again
-        has failed. All other calls wait until then.
+        If ``dead`` is None, starts the first server. An isolated call fails if the
+        server dies again during it. All other calls wait until the isolated calls have
+        ended.
         """
         try:
             if self.server is dead:

@@ -120,7 +120,7 @@ class Addresses:
                 log.warning("%s answers again and is used again", address.name)
 
     def mark_down(self, address: Address, reason: str) -> bool:
-        """Records that an address cannot be used. Returns True if another one can."""
+        """Records that an address is down. Returns True if another one can be used."""
         others = 0
         for other in self._all:
             if other is not address and other.down_until is None:

@@ -67,7 +67,7 @@ class WireBackend(ABC):
         self._wait_timer: asyncio.TimerHandle | None = None
         self._has_waited = False
         self.watch: Callable[[bytes, bytes], None] | None = None
-        """Called with the body of each call and that of its reply, for
+        """Called with the bodies of each call and its reply, for
         ``mmeval try backend``."""
 
     @abstractmethod

@@ -113,7 +113,8 @@ def json_without_secrets(value: Any, secrets: Collection[str]) -> Any:
 def _key_pattern(key: str) -> re.Pattern[bytes]:
     """Returns a pattern for a key with plain or JSON-escaped characters.
 
-    Its group matches the escaped backslashes before an escape.
+    The pattern's group captures the escaped backslashes before the key's first
+    character, if this character is escaped.
     """
     pattern = ""
     for char in key:

@@ -131,7 +131,7 @@ class JobEndpoint(ABC):
         """Decodes the answer in a result. Raises CallError if it has no answer."""
 
     def completed(self, response: Response, job: Mapping[str, Any]) -> Response:
-        """Adds facts that the job states to the answer, and returns it."""
+        """Adds facts that the job states to the answer, and returns the answer."""
         del job
         return response
 
@@ -427,7 +427,7 @@ class _JobCall:
                 return None
             if status in (404, 410):
                 raise _not_found(error)
-            # the key was not sent to this host, so this is not about the key
+            # the key was not sent to this host, so the error is not about the key
             if status == 422 or (is_elsewhere and error.kind == "auth"):
                 raise _job_error(error)
             raise error

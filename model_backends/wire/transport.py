@@ -328,8 +328,8 @@ class Transport:
             length = None
         small = min(LARGE_BODY, self._connection.max_reply_bytes + 1)
         if length is not None and length < small:
-            # the response closes itself on failure, and a context manager would cost
-            # 4 % of a small call
+            # the response closes itself on failure, and a context manager would take
+            # 4 % of the time of a small call
             return await response.read()
         async with response:
             return await self._read_pieces(response, length)

@@ -52,7 +52,7 @@ def isg_agent(
 
     ``structure`` is the source of the answer's blocks: the planner (``self``), the
     task's prompt (``prompt``), or no source (``none``). A plan with problems is
-    replaced up to ``refine`` times. ``smooth=false`` keeps the texts as written.
+    replaced up to ``refine`` times. ``smooth=false`` leaves the texts unchanged.
     ``profile=official`` behaves like the released agent. ``max_items`` is the maximum
     number of tool calls in a plan, and of texts and pictures in an answer.
     """

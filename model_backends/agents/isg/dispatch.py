@@ -167,7 +167,7 @@ class PlanTools:
     def unavailable(self, text: str) -> str:
         """Returns why no tool of the run can do a step; empty if a tool can.
 
-        The first tool that the step names must be available. A step may also name no
+        The first tool that the step names must be available. A step need not name a
         tool.
         """
         match = _TOOL_NAMES.search(text)

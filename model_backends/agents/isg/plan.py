@@ -24,7 +24,7 @@ _MADE_NAME = re.compile(r"<GEN_(\d{1,4})>")
 
 
 class PlanStep(NamedTuple):
-    """A step as written.
+    """A step as the planner wrote it.
 
     Its label may not be in ``LABELS``, and its pictures may not exist.
     """

@@ -121,8 +121,8 @@ class Profile:
         """Returns the accepted pictures of a tool, or the problem.
 
         Their number must be as requested. A video's surplus pictures are dropped.
-        Official: any number is accepted, but only one picture after another step, and
-        views are sorted by their turns to the right.
+        Official: any number is accepted, except that a tool after the first may make
+        only one picture. Views are sorted by their turns to the right.
         """
         requested = selected.request
         if not self.official:

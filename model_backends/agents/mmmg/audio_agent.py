@@ -82,7 +82,7 @@ def mmmg_audio_agent(
 
     The second round makes the sounds in the voice of an earlier sound.
 
-    A malformed placeholder is kept as written. A placeholder has no medium if its tool
+    A malformed placeholder is kept unchanged. A placeholder has no medium if its tool
     returns no sound.
     """
     question = question_of(request)

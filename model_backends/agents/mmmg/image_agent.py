@@ -78,7 +78,7 @@ def mmmg_image_agent(
 
     Each picture is drawn as soon as the pictures that it edits exist.
 
-    A malformed placeholder is kept as written. If a tool returns no picture, or a
+    A malformed placeholder is kept unchanged. If a tool returns no picture, or a
     placeholder edits a malformed one, a white picture takes its place.
     """
     question = question_of(request)

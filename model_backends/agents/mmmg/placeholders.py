@@ -65,7 +65,7 @@ def fill_placeholders(
 ) -> Interleaved:
     """Fills the reply's valid placeholders: they get numbers and their media, if any.
 
-    Malformed placeholders are kept as written. Only ``</image_end>`` becomes
+    Malformed placeholders are kept unchanged. Only ``</image_end>`` becomes
     ``<image_end>`` everywhere.
     """
     if profile == "official":

@@ -130,7 +130,7 @@ def _report(
     """Runs steps 1 to 4, and checks their report.
 
     If the check fails, the steps are repeated from the faulty step. If a plan's tags,
-    captions and tools do not agree, the faulty step is step 3, which code can detect
+    captions and tools do not agree, the faulty step is step 3. Code detects this
     without a model. Step 4 is code, so step 3 is repeated if step 4 is blamed. Without
     ``max_cycles`` there is no check. Returns the report (None without a plan), and True
     if its check failed after the last repair.

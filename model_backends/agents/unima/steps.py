@@ -30,7 +30,7 @@ T = TypeVar("T")
 class StepResults:
     """The results of the steps so far.
 
-    A result is None if its step did not run or had no usable reply.
+    A result is None if its step did not run or got no usable reply.
     """
 
     captions: Mapping[str, str] = field(default_factory=dict)
@@ -216,7 +216,8 @@ class Steps:
         return report
 
     def check(self, report: Report) -> Program[replies.ReportCheck | None]:
-        """Asks the planner to check a report. It sees only the question and the report.
+        """Asks the planner to check a report. The planner sees only the question and
+        the report.
 
         Returns None without a usable reply.
         """

@@ -172,18 +172,18 @@ class ChatAdapter(Adapter):
         """
         return encode_rows(self.processor, rows)
 
-    def logits_processors(self, rows: Sequence[Row]) -> list[Any]:  # noqa: ARG002  for those that override it
+    def logits_processors(self, rows: Sequence[Row]) -> list[Any]:  # noqa: ARG002  overriding methods use it
         """Returns logits processors, such as a grammar.
 
         Each one is a function ``(input_ids, scores) -> scores``.
         """
         return []
 
-    def sampling(self, request: Request) -> Sampling:  # noqa: ARG002  for those that override it
+    def sampling(self, request: Request) -> Sampling:  # noqa: ARG002  overriding methods use it
         """Returns the default sampling of a request, which the checkpoint sets."""
         return self.generation.sampling
 
-    def usual_length(self, request: Request) -> int:  # noqa: ARG002  for those that override it
+    def usual_length(self, request: Request) -> int:  # noqa: ARG002  overriding methods use it
         """Returns the default maximum number of tokens in an answer."""
         return self.generation.max_tokens
 

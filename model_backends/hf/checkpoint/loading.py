@@ -33,9 +33,9 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
 def load_processor(files: ModelFiles, settings: HFSettings) -> Any:
     """Loads the model's processor, or a text model's tokenizer.
 
-    Padding is on the left, and there is a padding token. Without torchvision, a
-    processor is loaded without its video part. ``settings.chat_template`` replaces the
-    model's template. The result is ``Any``, because each model has its own class.
+    Padding is on the left, and a padding token is set. Without torchvision, a processor
+    is loaded without its video part. ``settings.chat_template`` replaces the model's
+    template. The result is ``Any``, because each model has its own class.
 
     Raises UsageError for unusable files, and MissingError for missing packages.
     """

@@ -1,4 +1,4 @@
-"""Keeps control tokens in the text of a prompt from acting as control tokens."""
+"""Prevents control tokens in the text of a prompt from acting as control tokens."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Converts messages for a processor: texts and decoded media, in order.
 
-Media are objects, not URLs, because the library would fetch a URL itself. It drops
-unknown items without a message.
+Media are objects, not URLs, because the library would fetch a URL itself. The library
+also drops unknown items without a message.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ video. The objects are ``Any``, because they belong to PIL and numpy.
 MIN_SIDE = 4
 """Minimum side in pixels. Processors mistake a shorter side for the channels."""
 MIN_SECONDS = 0.1
-"""Minimum duration in seconds. Some feature extractors find no frame in less."""
+"""Minimum duration in seconds. Some feature extractors find no frame in a shorter
+sound."""
 VIDEO_FRAMES = 16
 """Number of frames that are sampled evenly from a video."""
 

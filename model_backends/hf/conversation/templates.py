@@ -160,7 +160,8 @@ class ChatTemplate:
             for item, kind in enumerate(kinds):
                 try:
                     reduced = self._render_turns(_example(shape, without=(turn, item)))
-                except RowError:  # the template fails without the part, so it reads it
+                except RowError:
+                    # the template fails without the part, so it does read the part
                     reduced = ""
                 if reduced == whole:
                     dropped.append(_part_name(role, kinds, item))

@@ -93,7 +93,7 @@ def build(folder: Path) -> None:
     torch = need("torch", "hf")
     transformers = need("transformers", "hf")
     safetensors = need("safetensors", "hf")
-    transformers.utils.logging.disable_progress_bar()  # the run shows its own
+    transformers.utils.logging.disable_progress_bar()  # the run shows its own bars
     tokenizer = _tokenizer(transformers)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(SEED)

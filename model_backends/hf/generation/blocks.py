@@ -81,7 +81,7 @@ def split(ids: Sequence[int], tokens: BlockTokens) -> Iterator[Piece]:
 
     A model without a grammar may write malformed blocks. Such a block ends at the first
     token that is invalid in a block, and text begins again there. Codes outside of a
-    block are a broken block too.
+    block count as a broken block too.
     """
     position = 0
     while position < len(ids):

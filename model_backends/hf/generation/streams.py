@@ -144,7 +144,7 @@ def stop_criterion(tokenizer: Any, stop: Sequence[str]) -> Any | None:
 
     try:
         return StopStringCriteria(tokenizer, list(stop))
-    except ValueError:  # harmless: stop strings are searched in the answer later
+    except ValueError:  # harmless: the answer is searched for stop strings later
         return None
 
 

@@ -1,4 +1,4 @@
-"""Joins the events of a streamed response to the reply of one without a stream."""
+"""Joins the events of a streamed response to a reply as it is without a stream."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _HEAD = (
 )
 _URI = re.compile(rf"(?<![A-Za-z0-9])(?:{_HEAD})+", re.IGNORECASE)
 _NEXT_URI = re.compile(rf"(?:{_HEAD})+", re.IGNORECASE)
-"""A data URI that directly follows another one."""
+"""A data URI that directly follows another data URI."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/_%-]*={0,2}")
 _BLANK = re.compile(r"[ \t]{0,64}(?:\r?\n)?(?=[A-Za-z0-9+/_-]{16})")
 """Whitespace that some servers write between the comma and the base64."""
