@@ -115,10 +115,10 @@ def evaluate(
         evaluate(model="openai", model_args={"model": "m"}, tasks=["my_task"], limit=20, output_path="runs")
 
     ``model`` is the name of a backend, or a backend object. An object is closed at the
-    end, so its ``close`` must leave it usable if it is passed again. ``tasks`` are
-    names, paths, or mappings with the content of a task file. ``flags`` accepts every
-    flag of ``run`` by name, as a Python value or a string; None means the default.
-    Variables ``MMEVAL_<FLAG>`` are not read.
+    end. If the same object is passed again, it must work after its ``close``. ``tasks``
+    are names, paths, or mappings with the content of a task file. ``flags`` accepts
+    every flag of ``run`` by name, as a Python value or a string; None means the
+    default. Variables ``MMEVAL_<FLAG>`` are not read.
 
     Repeating the same call continues the run in the folder. The function may be called
     while an event loop is running; the loop is blocked meanwhile. Raises UsageError for

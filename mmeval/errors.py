@@ -197,8 +197,8 @@ class MissingDataError(MissingError):
 class NotFetchedError(MissingDataError):
     """A data set of the hub, ``name``, is not on this machine.
 
-    ``cause`` does not state the reason, so that it is the same whether or not a command
-    may use the network.
+    ``cause`` does not state the reason, so its text does not depend on whether a
+    command may use the network.
     """
 
 

@@ -21,10 +21,10 @@ log = logging.getLogger(__name__)
 class ReplayBackend:
     """Answers with stored answers, without calling a model.
 
-    The files have a format that 'mmeval ls formats' lists. It accepts and returns all
-    kinds. A trial without an answer fails with an error of the kind ``no_answer``. The
-    content of the files is the model's identity, so changed files count as another
-    model.
+    The files have a format that 'mmeval ls formats' lists. The backend accepts and
+    returns all kinds. A trial without an answer fails with an error of the kind
+    ``no_answer``. The content of the files is the model's identity, so changed files
+    count as another model.
     """
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")

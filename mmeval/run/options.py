@@ -202,8 +202,8 @@ class RunOutcome:
     Tasks with all samples are left out.
     """
     unfinished: Mapping[str, UnfinishedTask] = field(default_factory=dict)
-    """The tasks with missing trials. A finished run has only tasks whose data cannot be
-    read to the end."""
+    """The tasks with missing trials. In a finished run, these are only tasks whose data
+    cannot be read to the end."""
     roles: Mapping[str, BackendSpec] = field(default_factory=dict)
     """The roles besides the model."""
     score_sets: Mapping[str, Path] = field(default_factory=dict)

@@ -35,7 +35,7 @@ class AnswerNotes:
     answered: int = 0
     cut_off: int = 0
     only_reasoning: int = 0
-    """Number of trials whose answer has only reasoning, although it was not cut off."""
+    """Number of trials whose answer contains only reasoning and was not cut off."""
     refused: int = 0
     """Number of trials with an answer that the model refused, in whole or in part."""
     unread: Counter[PartKind] = field(default_factory=Counter)
@@ -152,7 +152,7 @@ class RunTally:
     failed: Counter[str] = field(default_factory=Counter)
     unsupported: Counter[str] = field(default_factory=Counter)
     partial: Counter[str] = field(default_factory=Counter)
-    """Number of trials with fewer requested kinds, by the missing kinds."""
+    """Number of trials for which some kinds were not requested, by these kinds."""
     reasons: dict[str, Counter[str]] = field(default_factory=dict)
     """The number of trials with each reason, by kind of failure."""
     bad: BadSamples = field(default_factory=BadSamples)
@@ -193,8 +193,8 @@ class Progress(Protocol):
     - ``costs``: a function that returns the US dollars spent, or None if no price is
       known
     - ``waiting``: the roles that all calls wait for; "" at the end of the outage
-    - ``loading``: the model that is being loaded, and the seconds once it is loaded; no
-      model if it cannot be loaded
+    - ``loading``: the model that is being loaded, and the seconds that loading took, once
+      it has ended; no model if it cannot be loaded
     """
 
     def start(self, total: int, kept: int) -> None: ...

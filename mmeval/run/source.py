@@ -108,8 +108,8 @@ class TrialSource(Protocol):
     def claim(self) -> RunFolder:
         """Opens and locks the run folder.
 
-        Raises RunLockedError, and IdentityChangedError if one of ``others`` has answers
-        of another model.
+        Raises RunLockedError, and IdentityChangedError if one of ``others`` contains
+        answers of another model.
         """
 
     def open(self, folder: RunFolder, journal: Journal) -> Broker:

@@ -58,7 +58,7 @@ class Suspension:
     ) -> bool:
         """Suspends a metric and the numbers computed from it.
 
-        Returns True for a new loss.
+        Returns True if the loss is new.
         """
         names = {*bound.metric.outputs, *with_it}
         self.outputs.setdefault(task, set()).update(names)

@@ -38,7 +38,7 @@ from mmeval.system.json_lines import DamagedLine, to_line, unsealed
 
 log = logging.getLogger(__name__)
 
-# an entry of the index has the byte offset of its line in its low bits
+# the low bits of an index entry contain the byte offset of the entry's line
 _OFFSET_BITS = 44
 MAX_READERS = 16
 """Maximum number of segments that are open for reading at once."""

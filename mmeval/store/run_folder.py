@@ -181,7 +181,7 @@ class RunFolder:
 
 
 def last_command(record: Mapping[str, Any]) -> str:
-    """Returns the command that continues a run, which is that of its last session.
+    """Returns the command of a run's last session, which continues the run.
 
     It is empty for merged shards, which have several commands. ``record`` is that of
     the run.
@@ -280,7 +280,7 @@ def provenance() -> dict[str, Any]:
 
 
 def set_aside(path: Path) -> Path | None:
-    """Renames the folder of an earlier run for ``--fresh``, which keeps its answers.
+    """Renames the folder of an earlier run for ``--fresh``, to keep its answers.
 
     Returns the new path, or None without an earlier run. Raises RunLockedError if
     another process works on it.

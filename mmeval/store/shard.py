@@ -105,7 +105,7 @@ def beside(shard: Path) -> list[Path]:
 def state(shard: Path) -> str:
     """Returns a digest of the state of a shard's folder, which any write changes.
 
-    Media are not inspected. There may be very many, and the journal has a line for
+    Media are not inspected. There may be very many, and the journal contains a line for
     each.
     """
     patterns = (

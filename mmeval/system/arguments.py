@@ -41,7 +41,7 @@ _NOUNS: Mapping[Any, str] = {
 class FilePath:
     """Marks a string that may be a path, relative to the file that contains it.
 
-    Names may have a slash (``org/model``), so a path must begin with ``.``.
+    Names may contain a slash (``org/model``), so a path must begin with ``.``.
     """
 
     def is_path(self, text: str) -> bool:

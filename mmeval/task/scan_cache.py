@@ -75,7 +75,7 @@ class ScanCache:
         )
 
     def add(self, scan: FileScan) -> None:
-        """Caches a scan, unless it has a fault or its includes are in other folders."""
+        """Caches a scan without faults, if all included files are in this folder."""
         if scan.problem or scan.fault:
             return
         for path in scan.sources:

@@ -1,6 +1,6 @@
 """Joins the events of ``generateContent`` into one reply.
 
-A reply has the parts of each candidate in order, its finish reason, and the usage.
+A reply contains the parts of each candidate in order, its finish reason, and the usage.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def input_mismatch(kinds: Iterable[str], model: object) -> str:
     """Returns a warning if a loaded class and its files (``kinds``) differ in inputs.
 
     Returns an empty string if they are equal. The files decide. Because the class needs
-    torch, it is compared after loading, only to log a difference.
+    torch, it is compared after loading, and a difference is only logged.
     """
     stated = modalities(getattr(model, "input_modalities", None))
     class_kinds = set(stated) & set(_MEDIA)

@@ -207,7 +207,7 @@ class _Chunks:
         if modality == "audio" and isinstance(content, str):
             self._sound.add_file(content, choice)
         elif modality == "image" and isinstance(content, str):
-            # a sentence in place of a picture remains text
+            # a sentence instead of a picture remains text
             if read_encoded(content, only_data=True) is None:
                 self._add_text(content, index)
             else:

@@ -1,6 +1,6 @@
 """Folders for a worker's media.
 
-Each folder is opened once. Later it is written, read and emptied through its
+Each folder is opened once. Later this process writes, reads and empties it through its
 descriptor, because the worker may replace the folder with a link at any time.
 """
 

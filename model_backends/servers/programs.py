@@ -114,7 +114,7 @@ class ServerProgram:
     ) -> list[str]:
         """Returns the words after the command.
 
-        ``args`` have mmeval's names, and ``server_args`` have the program's names.
+        ``args`` use mmeval's names, and ``server_args`` use the program's names.
         """
         flags = {self.flags[name]: value for name, value in args.items()}
         for name, value in server_args.items():

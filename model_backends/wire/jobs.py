@@ -128,7 +128,7 @@ class JobEndpoint(ABC):
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """Decodes the answer in a result. Raises CallError if it has no answer."""
+        """Decodes the answer in a result. Raises CallError if it contains no answer."""
 
     def completed(self, response: Response, job: Mapping[str, Any]) -> Response:
         """Adds facts that the job states to the answer, and returns the answer."""
@@ -351,8 +351,8 @@ class _JobCall:
         try:
             response = await self._read(http_reply)
         except CallError as error:
-            # an error in place of the result may pass, so the next attempt continues
-            # the job; an error in the job itself ends it
+            # an error instead of the result may be temporary, so the next attempt
+            # continues the job; an error in the job itself ends the job
             is_stated = http_reply is ended.reply
             if is_stated or error.kind not in _PASSING:
                 self._jobs.notes.remove(self._name, note)

@@ -45,7 +45,7 @@ _AMOUNTS = ("input", "output", "per_image", "per_video", "per_call")
 _KEYS = (*_AMOUNTS, "batch", "as_of")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _IN_HOUSE = re.compile(r"[^.]*|[\d.]+|.*:.*")
-"""Matches a host without a domain, or an IP address, which is not a provider."""
+"""Matches a host without a domain, or an IP address. Neither is a provider."""
 _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
 
 
@@ -85,7 +85,7 @@ FREE = Price(0.0, 0.0)
 
 @dataclass(frozen=True)
 class Prices:
-    """The prices of the user's file. Other models have the prices of the package."""
+    """The prices in the user's file. For other models, the package's prices apply."""
 
     models: Mapping[str, Price] = field(default_factory=dict)
 
@@ -118,8 +118,8 @@ def _package_price(name: str, address: str) -> Price | None:
 
     There is none for an unknown model or server, or if the provider does not charge by
     tokens. If long prompts cost more, the lowest tier is used. Usage does not separate
-    tokens of media from tokens of text, so each token of an answer has the highest
-    price of all kinds.
+    tokens of media from tokens of text, so each token of an answer is billed at the
+    highest price of all kinds.
     """
     host = urlsplit(address).hostname
     if host and _IN_HOUSE.fullmatch(host):

@@ -107,7 +107,7 @@ def _metrics_to_score(
     """Returns the requested metrics, with the pieces that they are computed from.
 
     Pieces of an unavailable metric are not scored, since that may cost calls. An
-    unavailable piece is kept, since it is the reason.
+    unavailable piece is kept, since it explains why its metric is unavailable.
     """
     requested = {load_metric(name).name for name in names}
     entries_to_score: list[TaskMetric] = []

@@ -188,7 +188,7 @@ class _TaskInFolders:
         row_digests: Mapping[int, str],
         recorded: Row,
     ) -> bool:
-        """Returns True if a shard with a row for each trial has the recorded trials.
+        """Returns True if a shard with a row for each trial matches its record.
 
         A trial that failed first and was answered later has two rows, and an incomplete
         copy may lack the second row. Then the trial is taken from another folder or

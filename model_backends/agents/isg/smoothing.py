@@ -20,7 +20,7 @@ _TRIES = 3
 class SmoothedAnswer(NamedTuple):
     """An answer after smoothing.
 
-    ``reason`` is why the original was kept; it is empty for a smoothed answer.
+    ``reason`` states why the original was kept. It is empty for a smoothed answer.
     ``retried`` is the number of retries.
     """
 
@@ -39,8 +39,8 @@ class SmoothedAnswer(NamedTuple):
 def smoothed(context: AgentContext, answer: Interleaved) -> Program[SmoothedAnswer]:
     """Smooths the texts of an answer, if their number and positions do not change.
 
-    If a reply has another number of pictures, it is requested again. If its texts are
-    in other positions, the original is kept at once.
+    If the number of pictures in a reply differs, the reply is requested again. If its
+    texts are in other positions, the original is kept at once.
     """
     marked = ""
     for part in answer.parts:

@@ -188,7 +188,7 @@ class JanusAdapter(ChatAdapter):
 class _Guidance:
     """A logits processor for classifier-free guidance.
 
-    The first half of the rows has the prompt, and the second half has no prompt. The
+    The first half of the rows contains the prompt, and the second half does not. The
     difference of their scores is multiplied by ``scale``.
     """
 

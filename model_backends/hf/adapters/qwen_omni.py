@@ -37,8 +37,8 @@ duration."""
 _THINKER_INPUTS = ("pixel_values", "pixel_values_videos")
 """Inputs for the thinker only.
 
-The library also passes them to the talker, which refuses them, unless their names have
-the prefix of the thinker.
+Unless their names begin with the thinker's prefix, the library also passes them to the
+talker, which refuses them.
 """
 
 

@@ -44,7 +44,7 @@ class VitsAdapter(Adapter):
     System messages are left out, because the model does not follow instructions.
     Requests run one by one, because the model draws from the library's global
     generator. ``audio.voice`` is the number of a speaker if the model has several.
-    Temperatures and lengths have no effect, because the model has its own.
+    Temperatures and lengths have no effect, because the model uses its own.
     """
 
     model: Any = None

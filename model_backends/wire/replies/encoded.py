@@ -30,7 +30,7 @@ class EncodedBytes(NamedTuple):
 
 
 class Link(NamedTuple):
-    """An address in place of bytes."""
+    """An address that a reply contains instead of bytes."""
 
     address: str
 

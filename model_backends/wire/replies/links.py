@@ -65,7 +65,7 @@ def is_allowed(url: str, hosts: Collection[str]) -> bool:
 
 
 def link_error(address: str, reason: str = "") -> CallError:
-    """Returns the error for a link in place of a medium.
+    """Returns the error for a reply that contains a link instead of a medium.
 
     Calls with this kind of error are not retried, because a retry would cost again and
     return a link again.
