@@ -193,8 +193,8 @@ class Progress(Protocol):
     - ``costs``: a function that returns the US dollars spent, or None if no price is
       known
     - ``waiting``: the roles that all calls wait for; "" at the end of the outage
-    - ``loading``: the model that is being loaded, and the seconds that loading took, once
-      it has ended; no model if it cannot be loaded
+    - ``loading``: the model that is being loaded, and the seconds that loading took,
+      once it has ended; no model if the model cannot be loaded
     """
 
     def start(self, total: int, kept: int) -> None: ...
