@@ -9,6 +9,7 @@ from mmeval.backend.agent.casting import roles_called_by, with_called_roles
 from mmeval.backend.contract import AnyBackend, Startable, workers_of
 from mmeval.backend.handshake.handshake import ANSWERS
 from mmeval.backend.handshake.inputs import TAKES
+from mmeval.backend.handshake.outputs import JSON
 from mmeval.backend.probe import Probe, Probing
 from mmeval.errors import BackendDownError, MmevalError, sentence
 from mmeval.findings.finding import Finding, Kind, Subject
@@ -57,6 +58,8 @@ def shake_hands(
         findings += _without_answer(role, outcome)
     # All kinds count as given: without samples, nothing else reports a denied kind.
     findings += handshake_findings(found, dict.fromkeys(found, TAKES.keys()))
+    for role, probes in found.items():
+        findings += _without_json(role, probes)
     return found, findings
 
 
@@ -78,6 +81,16 @@ def _failed(role: str, error: MmevalError) -> Finding:
         cause = f"{sentence(error.reason)} Start the server, or correct base_url"
         return Finding("machine", Subject(role=role), cause=cause, severity="error")
     return finding_of(error, Subject(role=role))
+
+
+def _without_json(role: str, probes: Sequence[Probe]) -> Iterator[Finding]:
+    """Yields a note for a server that enforces no JSON, which a judge replies with."""
+    for probe in probes:
+        if probe.capability == JSON and probe.verdict == "no":
+            cause = f"the server does not enforce JSON replies ({probe.evidence})"
+            yield Finding(
+                "unsupported", Subject(role=role), cause=cause, severity="note"
+            )
 
 
 def _without_answer(role: str, probes: Sequence[Probe]) -> Iterator[Finding]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import shlex
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from mmeval.backend.handshake.inputs import TAKES
 from mmeval.backend.probe import Probe, Probing
 from mmeval.broker.cluster.ray_cluster import RayCluster
 from mmeval.errors import StorageError
@@ -214,6 +215,10 @@ class Runner:
             metric_device = run.metric_device
         judges = judge_versions(tasks)
         again = conclusion.again
+        given_inputs: Mapping[str, Collection[str]] = source.backends.given_inputs
+        if not tally.unsupported:
+            # Answers of an earlier session were kept, so no trial reports the denial.
+            given_inputs = dict.fromkeys(handshakes, TAKES.keys())
         findings = (
             *conclusion.losses,
             *damage,
@@ -222,7 +227,7 @@ class Runner:
             *unread_replies(tasks, chosen),
             *nothing_to_score(tasks, chosen, of_metrics),
             *version_findings(judges),
-            *handshake_findings(handshakes, source.backends.given_inputs),
+            *handshake_findings(handshakes, given_inputs),
             *conclusion.answer_notes,
         )
         outcome = RunOutcome(

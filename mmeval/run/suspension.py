@@ -30,7 +30,7 @@ from mmeval.run.options import BackendSpec
 from mmeval.system.secrets import hidden_names, without_secrets
 from mmeval.task.task import Task
 
-ANOTHER_JUDGE = "--judge BACKEND,model=NAME"
+ANOTHER_JUDGE = "--judge openai,model=NAME,base_url=URL"
 """The flag that names another judge, for a command."""
 _PLAIN = re.compile(r"[A-Za-z_./~][\w./:@+~-]*")
 """Matches a value that needs no quotes among the arguments of a role."""

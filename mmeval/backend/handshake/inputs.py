@@ -114,7 +114,10 @@ def _wrong(observation: Observation, tokens_without: int) -> tuple[Verdict, str]
     if tokens and tokens_without:
         added = tokens - tokens_without
         if added < MIN_TOKENS * observation.media:
-            counts = f"{tokens} with media, {tokens_without} without"
+            counts = (
+                f"{tokens} with it, {tokens_without} for a longer "
+                "question without media"
+            )
             return "no", f"{evidence}; prompt tokens: {counts}"
         return "doubtful", f"{evidence}; but it added {added} prompt tokens"
     # Even small models read pictures and pages, but many cannot count beeps.
