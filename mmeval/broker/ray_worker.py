@@ -152,7 +152,7 @@ class RayWorker:
             raise
         except ModelDiedError as death:
             raise WorkerStartError(
-                f"{death}. It died while its model was loaded"
+                f"{death}. It died while its model was being loaded"
             ) from None
         except WorkerStartError as error:
             self.kill()

@@ -102,7 +102,7 @@ class WorkerProcess:
             segment = next(chain.from_iterable(iter(self._receive, None)))
         except ModelDiedError as death:
             raise WorkerStartError(
-                f"{death}. It died while its model was loaded"
+                f"{death}. It died while its model was being loaded"
             ) from None
         assert isinstance(segment, Path)
         self._loading = False

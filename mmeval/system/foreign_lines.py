@@ -140,7 +140,7 @@ def document_of(file: Path) -> Any:
 def _require_regular(file: Path) -> None:
     """Raises UsageError for a folder, a pipe or a device."""
     if file.exists() and not file.is_file():
-        raise UsageError(f"{file}: is not a regular file")
+        raise UsageError(f"{file} is not a regular file")
 
 
 class _BoundedLines:

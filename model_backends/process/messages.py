@@ -135,14 +135,16 @@ def read_hello(row: Mapping[str, Any]) -> Hello:
     for field, is_valid in valid.items():
         if not is_valid:
             raise UsageError(
-                f"hello of the worker: {field}={shown(row.get(field))} is invalid. See "
-                "docs/process-protocol.md",
+                f"the worker's hello message: {field}={shown(row.get(field))} is "
+                "invalid. See docs/process-protocol.md",
                 name=field,
             )
     try:
         capabilities = Capabilities.of(takes or (), gives or (), mode or "single")
     except UsageError as error:
-        raise UsageError(f"hello of the worker: {error}", name=error.name) from None
+        raise UsageError(
+            f"the worker's hello message: {error}", name=error.name
+        ) from None
     if options is not None:
         options = frozenset(options)
     return Hello(

@@ -168,7 +168,7 @@ class WorkerProgram:
                 )
                 if time.monotonic() > deadline:
                     raise self.end_with_error(
-                        f"it only logged for {LOG_LIMITS} times {limit}"
+                        f"it sent only log messages for {LOG_LIMITS} times {limit}"
                     )
             elif message["type"] in types:
                 return message

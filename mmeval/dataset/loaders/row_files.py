@@ -147,7 +147,7 @@ def _files_of_split(source: DataSource) -> tuple[Path, ...]:
         hint += f"; loader: datasets reads {listed(tables, 3)}"
     names = " nor ".join(f"{source.split}{suffix}" for suffix in SUFFIXES)
     raise MissingDataError(
-        f"{top}: no rows of the split {source.split!r}: neither {names}. "
+        f"{top}: no rows of the split {source.split!r}: neither {names} exists. "
         f"Set test_split, or dataset_kwargs: {{data_file: NAME}}{hint}"
     )
 

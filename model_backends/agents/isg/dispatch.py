@@ -189,8 +189,8 @@ class PlanTools:
                 if choice["tool"] in (kind.name, kind.role):
                     return SelectedTool(kind, tool, kind.read(arguments))
         raise ReplyError(
-            f"it does not name one of {', '.join(self._available)} with an object as "
-            "arguments"
+            f"it must name one of {', '.join(self._available)} and give the arguments "
+            "as a JSON object"
         )
 
     def example(self, text: str) -> str:

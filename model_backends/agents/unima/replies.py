@@ -123,6 +123,6 @@ def _texts(value: object) -> dict[str, str]:
     """
     values = list(value.values()) if isinstance(value, dict) else [None]
     if not all(isinstance(item, str) for item in values):
-        raise ReplyError("it is not an object in which every name has a string")
+        raise ReplyError("it is not an object whose values are all strings")
     texts: dict[str, str] = value  # type: ignore[assignment]  # checked above
     return texts

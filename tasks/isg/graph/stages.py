@@ -68,7 +68,8 @@ def read_structure(text: str, query: Sequence[str] | None = None) -> Structure:
         pass  # the reply belongs to a single stage, as requested
     else:
         raise ReplyError(
-            "the reply has all stages (as of --model reference); use --protocol single"
+            "the reply contains all stages at once, as replies of --model reference "
+            "do; use --protocol single"
         )
     reply = read_object(text, ("Query", "Answer"))
     query_blocks = _texts(reply["Query"], "Query")

@@ -95,7 +95,7 @@ def test_a_hello_with_an_unknown_kind_is_named_as_such(tmp_path: Path) -> None:
             '"gives": ["text", "image"', '"gives": ["text", "imag"'
         )
     )
-    with pytest.raises(UsageError, match=r"hello of the worker: .*'imag'"):
+    with pytest.raises(UsageError, match=r"the worker's hello message: .*'imag'"):
         ProcessBackend(command=[sys.executable, str(serve)])
 
 

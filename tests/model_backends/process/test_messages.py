@@ -67,7 +67,7 @@ def test_a_batch_has_at_most_so_many_rows_whatever_a_worker_states(
     ids=lambda stated: next(iter(stated)),
 )
 def test_what_a_worker_states_of_itself_has_bounds(stated: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=r"hello of the worker: \w+=.* is invalid"):
+    with pytest.raises(UsageError, match=r"hello message: \w+=.* is invalid"):
         read_hello({**HELLO, **stated})
 
 

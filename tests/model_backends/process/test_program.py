@@ -220,7 +220,7 @@ def test_a_worker_that_only_logs_is_waited_for_ten_times_as_long_as_a_silent_wor
     clock = SimpleNamespace(monotonic=itertools.count().__next__)
     monkeypatch.setattr(program, "time", clock)
     asked = Asked(bad_worker("only logs", notes, copies=0, timeout=60))
-    assert "it only logged for 10 times 60 seconds (timeout)" in asked.death
+    assert "only log messages for 10 times 60 seconds (timeout)" in asked.death
 
 
 def test_after_a_worker_has_replaced_its_media_folder_another_is_started(
