@@ -35,7 +35,10 @@ def is_unknown(verdict: Verdict, lost: Lost) -> bool:
 
 
 def is_unread(verdict: Verdict, lost: Lost) -> bool:
-    """Returns True if an unusable reply counts, officially or with ``lost: wrong``."""
+    """Returns True if an unusable reply is scored instead of lost.
+
+    This happens in the official reading, or with ``lost: wrong``.
+    """
     if any(vote.get(UNREADABLE) for vote in verdict.votes):
         return True
     return bool(verdict.lost) and not is_unknown(verdict, lost)

@@ -239,7 +239,7 @@ def grades_form(
 ) -> GradesForm:
     """Returns the form of a reply with these grades.
 
-    The release neither asks for reasons nor rounds.
+    The release does not ask for reasons, and does not round the grades.
     """
     whole = reading == "robust"
     grades = [Grade(name, whole=whole) for name in names]

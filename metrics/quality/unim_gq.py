@@ -25,8 +25,8 @@ COUNT = "count"
 MEAN = "mean"
 PARTIAL = "gq_partial"
 WITHOUT = "without"
-"""Keys of the evidence: per piece, the number of items with a quality and their mean;
-true if items are left out; and the pieces of those items."""
+"""Keys of the evidence: for each metric, the number of items with a quality and their
+mean; true if items are left out; and the metrics of those items."""
 
 
 @metric(
@@ -41,17 +41,19 @@ def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score
 
     Range 0 to 1, higher is better. The items come from the evidence of other metrics,
     so nothing is decoded twice, and every item has the same weight. Each quality is
-    clamped to 0 and 1. A piece without ``items`` in its evidence counts as one item.
+    clamped to the range 0 to 1. A metric without ``items`` in its evidence counts as
+    one item.
 
-    Items of a piece that is unavailable (no judge, no weights) are left out. The
-    evidence then contains ``gq_partial``, and the pieces under ``without``, even if the
-    answer has no such items. Unscored with bounds if an item is unscored. Unavailable
-    if all items are left out, inapplicable without an item. Items of a modality without
-    a piece are ignored. The metric does not check if an item is what was requested.
+    Items of a metric that is unavailable (no judge, no weights) are left out. The
+    evidence then contains ``gq_partial``, and ``without`` lists these metrics, even if
+    the answer has no such items. Unscored with bounds if an item is unscored.
+    Unavailable if all items are left out, inapplicable without an item. Items of a
+    modality without a metric in ``of`` are ignored. ``unim_gq`` does not check if an
+    item is what was requested.
 
     Switches: ``of`` names the metrics with the items that count.
 
-    Evidence: per piece, the ``count`` of its items and their ``mean``.
+    Evidence: for each of these metrics, the ``count`` of its items and their ``mean``.
     """
     known: list[float] = []
     spans: list[_QualityRange] = []

@@ -41,7 +41,7 @@ triangles. Sampling: even areas, even valences, even spacing, few outliers."""
 
 
 class MeshRules(NamedTuple):
-    """The switches of these names, which control how a mesh is measured."""
+    """How a mesh is measured; each field holds the switch of the same name."""
 
     defects: Defects
     triangles: Triangles

@@ -177,7 +177,7 @@ def resized(
 
 
 def normalised(pixels: Pixels) -> Numbers:
-    """Normalises pixels, and moves the colours before the frames.
+    """Normalises pixels, and moves the colour axis before the frame axis.
 
     The shape (clips, frames, height, width, 3) becomes (clips, 3, frames, height,
     width).

@@ -1,1 +1,1 @@
-"""MME-Unify: tasks of understanding, of generation, and tasks that need both."""
+"""MME-Unify: understanding tasks, generation tasks, and tasks that need both."""

@@ -1,4 +1,4 @@
-"""The pitch of a voice, by the analysis of Praat or librosa.
+"""The pitch of a voice, as measured by Praat or librosa.
 
 The definition is MMMG's (task Voice Attribution). The voiced moments of a clip are
 sorted into narrow bands of pitch. The pitch of the voice is the mean in the band with

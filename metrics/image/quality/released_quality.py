@@ -1,9 +1,10 @@
 """The stand-ins for BRISQUE and NIQE in UniM's released scorer of pictures.
 
 They are neither BRISQUE nor NIQE. No model is trained or fitted, and every picture,
-even noise, gets between 86 and 94 of 100. They reproduce the released numbers (profile
-``official``) with OpenCV, as the script does. In areas that are uniform or rise evenly
-they only measure the rounding errors of OpenCV's blur, which depend on its version.
+even noise, scores between 86 and 94 out of 100. They reproduce the released numbers
+(profile ``official``) with OpenCV, as the script does. In uniform areas and linear
+gradients they only measure the rounding errors of OpenCV's blur, which depend on its
+version.
 """
 
 from __future__ import annotations
