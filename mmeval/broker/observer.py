@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 
 def _ignore_waiting(_awaited: str) -> None:
-    """Does nothing; the default without a run that displays it."""
+    """Does nothing; the default if no run shows what calls wait for."""
 
 
 def _ignore_loading(_model: str, _seconds: float | None) -> None:
-    """Does nothing; the default without a run that displays it."""
+    """Does nothing; the default if no run shows what is being loaded."""
 
 
 def _ignore_room() -> None:
-    """Does nothing; the default without a run that sends further calls."""
+    """Does nothing; the default if no run has further calls to send."""
 
 
 @dataclass(eq=False)

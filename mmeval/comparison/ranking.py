@@ -62,8 +62,8 @@ def ranks(values: Sequence[float], surely: Collection[Order]) -> list[Rank]:
 
 
 def groups(order: Sequence[int], surely: Collection[Order]) -> list[list[int]]:
-    """Returns the largest sets of neighbours without a sure difference. ``order`` lists
-    the runs from the best to the worst."""
+    """Returns the largest sets of neighbours with no significant difference between
+    them. ``order`` lists the runs from the best to the worst."""
     all_groups: list[list[int]] = []
     covered = 0
     for start in range(len(order)):
@@ -101,10 +101,10 @@ class RankedRun:
 class Ranking:
     """The runs ranked by one number, over the trials that have a score in all of them.
 
-    ``groups`` are the largest groups without a sure difference; the list is empty if
-    the runs are not ranked. ``differences`` contains a row and a column for each run,
-    in the order of the runs. An entry is the column's value minus the row's. It is None
-    on the diagonal, and if there is no test.
+    ``groups`` are the largest groups of neighbours with no significant difference
+    between them; the list is empty if the runs are not ranked. ``differences`` contains
+    a row and a column for each run, in the order of the runs. An entry is the column's
+    value minus the row's. It is None on the diagonal, and if there is no test.
     """
 
     task: str

@@ -47,7 +47,8 @@ class WeightsError(MissingDataError):
     def of_hub(self, model: str) -> WeightsError:
         """Returns the same error for a model of the hub.
 
-        A command can download its files again.
+        The files of such a model can be downloaded again. Unless the error already says
+        how to fix it, the new error names the command.
         """
         how_to_fix = self.how_to_fix
         if not how_to_fix:

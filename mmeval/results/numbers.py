@@ -81,7 +81,7 @@ class NumberRow:
 
     @property
     def label(self) -> str:
-        """The slice, or the alias for a whole."""
+        """The slice; the alias if the row covers a whole task or group."""
         return self.slice or self.alias
 
     @property

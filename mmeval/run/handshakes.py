@@ -31,8 +31,9 @@ def complete_handshakes(
 ) -> Mapping[str, list[Probe] | MmevalError]:
     """Returns what each of these roles can do, or why it cannot be asked.
 
-    There is no wait for a server that cannot be reached. Backends that answer from the
-    sample are left out. The answers are journalled in a folder that is removed.
+    Does not wait for a server that cannot be reached. Backends that answer from the
+    sample are left out. The answers are journalled in a temporary folder, which is
+    removed afterwards.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))

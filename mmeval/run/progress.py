@@ -27,7 +27,7 @@ _DIGITS = re.compile(r"\d+")
 
 @dataclass
 class AnswerNotes:
-    """Notes about the answers of a run, as numbers of trials.
+    """Notes about a run's answers; each is the number of trials it applies to.
 
     They are not errors, and the trials are scored.
     """
@@ -188,13 +188,13 @@ class Progress(Protocol):
     """Receives the progress of a run.
 
     - ``start``: number of all trials, and of trials kept from an earlier process
-    - ``judging``: only judging of ``total`` trials remains; ``judged`` is called for
-      each judged trial, even before
+    - ``judging``: only judging remains, of ``total`` trials
+    - ``judged``: a trial was judged; this may be called before ``judging``
     - ``costs``: a function that returns the US dollars spent, or None if no price is
       known
     - ``waiting``: the roles that all calls wait for; "" at the end of the outage
-    - ``loading``: the model that is being loaded, and the seconds that loading took,
-      once it has ended; no model if the model cannot be loaded
+    - ``loading``: when loading begins, the model and None; when it ends, the model and
+      the seconds that it took; if it fails, "" and None
     """
 
     def start(self, total: int, kept: int) -> None: ...

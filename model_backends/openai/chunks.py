@@ -282,7 +282,7 @@ class _StreamedText:
 
 
 class _StreamedSound:
-    """The sound of an answer, in pieces of samples or in files."""
+    """The sound of an answer, streamed as chunks of samples or as files."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []

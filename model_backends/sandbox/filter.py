@@ -188,7 +188,8 @@ def filter_for(machine: str = platform.machine()) -> bytes | None:
 def _when(number: int, then: list[Instruction]) -> list[Instruction]:
     """Returns the instructions for one system call.
 
-    Afterwards the call's number is loaded again.
+    ``then`` may load an argument in place of the call's number. The number is then
+    loaded again, because the next comparison needs it.
     """
     body = list(then)
     if len(then) > 1:

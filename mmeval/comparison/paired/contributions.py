@@ -46,10 +46,10 @@ class Contributions(NamedTuple):
     """The clusters of a difference.
 
     ``added`` is the contribution of each cluster; it sums to the difference. ``shares``
-    is its contribution to a true difference of 1; they sum to 1. ``influence`` is its
-    adjusted distance from the mean of each part. It is None if a part has a single
-    cluster, because the error of such a part is unknown. The standard error is the root
-    of the sum of the squared influences.
+    is what each cluster would contribute if the true difference were 1; the shares sum
+    to 1. ``influence`` is the cluster's adjusted distance from the mean of each part.
+    It is None if a part has a single cluster, because the error of such a part is
+    unknown. The standard error is the root of the sum of the squared influences.
     """
 
     added: Values

@@ -32,9 +32,11 @@ digits depend on the order of adding."""
 
 @dataclass(frozen=True)
 class AllFlips:
-    """The test by all flips. ``added`` is each cluster's contribution to the
-    difference. ``shares`` is its contribution to a true difference of 1; the shares sum
-    to 1."""
+    """The sign-flip test over all possible flips.
+
+    ``added`` is each cluster's contribution to the difference. ``shares`` is what each
+    cluster would contribute if the true difference were 1; the shares sum to 1.
+    """
 
     added: Values
     shares: Values

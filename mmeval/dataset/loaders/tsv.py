@@ -17,8 +17,8 @@ templates, as for ``loader: datasets``. ``image`` then contains all pictures of 
 ``media_columns`` names more columns in the form of ``image``. Paths are relative to the
 folder of the file, or to ``media_folder``, and must stay inside the data.
 
-A file is read row by row. Only the positions of rows are kept in memory. They are used
-to find a picture by the index of its row.
+A file is read row by row. Only the positions of rows are kept in memory, to find the
+picture of a row by its index.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ TsvRow: TypeAlias = Mapping[str, str] | UsageError
 
 
 class TsvFile:
-    """A TSV file: its ``header``, its rows, and the pictures of a row by its index."""
+    """A TSV file. It has a ``header`` and rows, and finds a row's picture by index."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -173,10 +173,10 @@ class TsvFile:
         return (row for _, row in self._placed())
 
     def cell_of_index(self, index: str, column: str) -> str | None:
-        """Returns the picture in a column of the row with an index.
+        """Returns the picture that the row with this index has in a column.
 
-        If several rows have the index, the last one counts. Returns None if ``index``
-        is not an index. Raises UsageError if the row has no picture.
+        If several rows have the index, the last one counts. Returns None if no row has
+        this index. Raises UsageError if the row has no picture.
         """
         place = self._places.get(index) if len(index) <= _LONGEST_INDEX else None
         if place is None:

@@ -144,7 +144,7 @@ def left_aside(
 def check_any_available(selection: Selection, names: Collection[str]) -> None:
     """Raises MissingError if no requested metric can be computed.
 
-    Pieces of other metrics do not count.
+    A metric that was not requested, but is a piece of a requested one, does not count.
     """
     requested = {load_metric(name).name for name in names}
     lacks: list[Finding] = []

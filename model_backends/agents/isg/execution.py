@@ -26,7 +26,7 @@ from mmeval.program import Program, ask_all
 
 
 class Problem(NamedTuple):
-    """What went wrong in a step of a plan. Steps count from 1."""
+    """What went wrong in a step of a plan. Steps are numbered from 1."""
 
     step: int
     text: str

@@ -38,8 +38,8 @@ class Link(NamedTuple):
 def read_encoded(text: str, *, only_data: bool = False) -> EncodedBytes | Link | None:
     """Reads a field for a medium. Returns None if it is neither bytes nor an address.
 
-    Base64 without the prefix of a data URI counts if it decodes to a known file type,
-    or if ``only_data`` is True. This means that the field contains only data.
+    ``only_data`` is True for a field that contains only data. Base64 without the prefix
+    of a data URI counts in such a field, or if it decodes to a known file type.
     """
     head = _whole_head(text)
     if head is not None:
