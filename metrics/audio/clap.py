@@ -30,7 +30,7 @@ _AT_ONCE = 16
 
 
 class _Encoder(NamedTuple):
-    """Objects of the transformers library. They are untyped here."""
+    """The encoder and its processor, from transformers, which are untyped here."""
 
     network: Any
     features: Any
@@ -42,8 +42,8 @@ def embeddings(clips: Sequence[Samples], model: Mapping[str, Any]) -> Vectors:
 
     Clips are mono at 22050 Hz. A clip without samples counts as silence. A clip longer
     than the encoder's window (ten seconds) is cut to a random part, always the same for
-    the same clip. A shorter clip is explicitly padded with silence. By default, newer
-    versions of transformers would repeat it, unlike the released scorer's version.
+    the same clip. A shorter clip is padded with silence, as in the released scorer. By
+    default, newer versions of transformers would repeat the clip instead.
     """
     import numpy as np
 

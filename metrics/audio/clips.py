@@ -1,4 +1,4 @@
-"""Clips: the sound of an answer as metrics use it, in mono at one rate."""
+"""Clips: the sounds of answers, converted to mono at one sampling rate."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def _size(samples: Samples) -> int:
 
 @decoded_once(size=_size)
 def clip(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Samples:
-    """Returns a medium's whole sound in mono at ``RATE``.
+    """Returns the full sound of a medium in mono at ``RATE``.
 
-    It is a read-only float32 array of shape (n,), with n at least 1. Channels are
-    averaged, then resampled as librosa does by default when it loads a file (soxr, high
-    quality, n rounded up). A clip of at most 12 minutes is kept with the medium
-    (``mmeval.media.decode.memo``). Raises the errors of ``mmeval.media.decode``. Its
-    default limits allow an hour.
+    The result is a read-only float32 array of shape (n,), with n at least 1. Channels
+    are averaged, then resampled as librosa does by default when it loads a file (soxr,
+    high quality, n rounded up). A clip of at most 12 minutes is kept with the medium
+    (``mmeval.media.decode.memo``). Raises the errors of ``mmeval.media.decode``, whose
+    default limits allow one hour of sound.
     """
     sound = audio(media, limits=limits)
     samples = resampled(one_channel(sound.samples), sound.rate, RATE)
@@ -52,9 +52,9 @@ def one_channel(samples: Samples) -> Samples:
 def the_only_clip(trial: Trial) -> Samples | Score:
     """Returns the clip of an answer with exactly one sound, or else the answer's score.
 
-    An answer without exactly one sound, or with a damaged sound, scores 0 and gives the
-    reason. The trial is unscored if there is no answer, or if the sound exceeds the
-    limits of decoding.
+    An answer without exactly one sound, or with a damaged sound, scores 0, with the
+    reason as evidence. The trial is unscored if there is no answer, or if the sound
+    exceeds the limits of decoding.
     """
     sound = the_only_medium(trial, "audio", "sounds")
     if isinstance(sound, Score):
@@ -71,7 +71,7 @@ def answer_clip(sound: Media) -> Samples | Score:
 
 
 def decodable(sound: Media, called: str = "") -> Media | Score:
-    """Returns a sound of the answer if it can be decoded, or else its score.
+    """Returns a sound if it can be decoded, or else the score of the answer.
 
     The reason of the score begins with ``called``.
     """

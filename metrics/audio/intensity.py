@@ -124,7 +124,7 @@ def intensity(
 def line_of_peaks(
     levels: Samples, *, distance: int = 4, margin: int = 5, hop: int = HOP
 ) -> FittedLine | None:
-    """Fits a line to the peaks of levels scaled to 0..1, over the time in seconds.
+    """Fits a line to the peaks of levels (scaled to 0..1) over the time in seconds.
 
     Returns None if there are fewer than two points.
     """

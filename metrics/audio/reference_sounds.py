@@ -31,7 +31,8 @@ MOST = 100
 """Maximum number of clips of a class in a folder of classes."""
 _SOUNDS = (".wav", ".mp3", ".ogg", ".flac")
 _RECIPE = "clap clips 2"
-"""Part of the cache key. Change it when clips and model give other embeddings."""
+"""Part of the cache key. Change it when the same clips and model would yield other
+embeddings."""
 
 REFERENCE_SOUNDS = HubModel(
     ("|".join((*TABLES, "")), "audio/*.wav|*/*.mp3|*/*.wav|*/*.ogg|*/*.flac"),

@@ -20,7 +20,7 @@ FRAME, HOP = 2048, 512
 TRIM_DB, SPLIT_DB = 60.0, 40.0
 """Decibels below the loudest frame that count as silence: at both ends, in pauses."""
 _FAINTEST_POWER = 1e-10
-"""The lowest mean square. It gives digital silence a level in decibels."""
+"""The lowest mean square, so that digital silence has a finite level in decibels."""
 _AT_ONCE = 1024
 """Number of frames in one step. Overlapping frames take several times the memory of
 their clip."""
@@ -38,7 +38,7 @@ class Interval(NamedTuple):
 
 
 def trimmed(samples: Samples, top_db: float = TRIM_DB) -> Samples:
-    """Removes the silence at both ends. The result is empty only if the clip is."""
+    """Removes the silence at both ends. Only an empty clip has an empty result."""
     intervals = sounding(samples, top_db)
     if not intervals:
         return samples[:0]

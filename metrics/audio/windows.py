@@ -25,7 +25,8 @@ def window(
     """Returns the first or last ``longest`` seconds of a clip.
 
     The window is at most half the clip, in whole seconds. A clip shorter than two
-    seconds has empty windows, but with ``short_end="whole"`` its end is the whole clip.
+    seconds has empty windows. With ``short_end="whole"``, however, the window at the
+    end is the entire clip.
     """
     count = min(longest, len(samples) // (2 * RATE)) * RATE
     if edge == "start":

@@ -2,9 +2,10 @@
 
 Foscarin, Schlüter and Widmer, "Beat This! Accurate beat tracking without DBN
 postprocessing", ISMIR 2024. The released package needs torchaudio, which does not work
-with a current torch and then breaks transformers. The network is therefore computed
-here from the released weights, which are found by their names. Functions take weights
-and return logits. Tensors have the type ``Any``, since types are checked without torch.
+with a current torch and then breaks transformers. This module therefore computes the
+network itself, and finds the released weights by their names. Its functions take
+weights and return logits. Tensors have the type ``Any``, since types are checked
+without torch.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Weights = Mapping[str, Any]
 """Tensors by their names in the released checkpoint, without the leading ``model.``."""
 
 CHECKPOINTS = ("final0.ckpt", "beat_this-final0.ckpt")
-"""Names of the released checkpoint, as published and as its package stores it."""
+"""Names of the checkpoint file: the published name, and the package's name for it."""
 RATE = 22050
 FRAMES_A_SECOND = 50
 _WINDOW = 1024
@@ -41,7 +42,7 @@ _NEVER = -1000.0
 class BeatNetwork(NamedTuple):
     """A loaded network.
 
-    If ``beat_is_sum``, the outputs for beats and downbeats are added.
+    If ``beat_is_sum`` is true, the outputs for beats and for downbeats are added.
     """
 
     weights: Weights

@@ -29,12 +29,12 @@ BEAT_THIS = HubModel(
     by_hand="mmeval ls metrics tempo says how to get it",
 )
 BEAT_THIS_NAME = "CPJKU/beat_this"
-"""The name that the authors use. It is not a model on the hub."""
+"""The authors' name for the network, which is not on the hub."""
 
 SHORTEST = 1024
 """Samples in one window. A shorter sound has no beat, since no window fits into it."""
 NEAR = 3
-"""A beat is the highest of this number of frames on each side: 60 milliseconds."""
+"""A beat is a maximum among this number of frames on each side (60 milliseconds)."""
 
 
 def beats(clip: Samples, model: Mapping[str, Any]) -> list[float]:
@@ -53,11 +53,11 @@ def beats(clip: Samples, model: Mapping[str, Any]) -> list[float]:
 
 
 def librosa_beats(clip: Samples) -> list[float]:
-    """Returns the times of beats by librosa, in seconds and in rising order.
+    """Returns the times of beats that librosa finds, in seconds and in rising order.
 
-    The method is that of Ellis (2007). ``clip`` is mono at 22050 Hz. The times are
-    multiples of a frame of 23 milliseconds. A fast tempo may be detected as half the
-    true tempo, and a slow tempo as twice the true tempo.
+    The beats are found by the method of Ellis (2007). ``clip`` is mono at 22050 Hz. The
+    times are multiples of 23 milliseconds, the length of a frame. A fast tempo may be
+    detected as half the true tempo, and a slow tempo as twice the true tempo.
     """
     if len(clip) < 2 * SHORTEST:  # shorter than a frame of librosa
         return []

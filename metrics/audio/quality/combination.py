@@ -46,25 +46,26 @@ HISS_FROM, HISS_COST, HISS_SPAN, HISS_LEAST = -0.5, 6.0, 0.65, 0.25
 """Slope of the spectrum above which hiss is penalised, the penalty, its span, and the
 lowest factor."""
 HIGH_UNSTRUCTURED, HIGH_FROM, HIGH_COST = 0.4, 0.22, 8.0
-"""If structure is below the first number, a share of high frequencies above the second
-lowers the quality. The third is the penalty."""
+"""If the structure is below the first number, and the share of high frequencies is
+above the second, the quality is lowered. The third number is the penalty."""
 CONTRAST_BELOW_DB, CONTRAST_LOW, CONTRAST_COST = 18.0, 0.12, 3.2
-"""If signal to noise is below the first number, a contrast below the second lowers the
-quality. The third is the penalty."""
+"""If signal to noise is below the first number, and the contrast is below the second,
+the quality is lowered. The third number is the penalty."""
 STRUCTURE_BELOW_DB, BONUS_CONTRAST, BONUS_CHROMA = 18.0, 0.12, 0.08
-"""If signal to noise is below the first number, music gets a bonus. The others are the
-bonuses for contrast and chroma."""
+"""If signal to noise is below the first number, music gets a bonus. The other numbers
+are the bonuses for contrast and for chroma."""
 PERIODIC_STRUCTURE, PERIODIC_DB, BONUS_PERIODIC = 0.5, 15.0, 0.15
-"""From this structure and signal to noise on, periodicity raises the quality. The third
-is the bonus."""
+"""If structure and signal to noise reach the first two numbers, periodicity raises the
+quality. The third number is the bonus."""
 FINAL_POWER: Mapping[Combination, float] = {"released": 0.7, "paper": 1.0}
 
 
 class SoundTerms(NamedTuple):
     """The measured terms of a recording, in the units of their modules.
 
-    Reported terms have the names of the released report. ``snr_db_hpss`` is None if the
-    recording is not music. ``snr_db_sf`` is None if flatness gives no estimate.
+    The fields of reported terms are named as in the released report. ``snr_db_hpss`` is
+    None if the recording is not music. ``snr_db_sf`` is None if flatness gives no
+    estimate.
     """
 
     bandwidth_raw: float
@@ -105,7 +106,7 @@ def chroma_score(variance: float) -> float:
 
 
 def is_music(contrast: float, chroma: float) -> bool:
-    """Returns True if either score is high enough for music."""
+    """Returns True if the score of contrast or of chroma is high enough for music."""
     return contrast >= MUSIC_CONTRAST or chroma >= MUSIC_CHROMA
 
 
@@ -146,8 +147,7 @@ def factors_of(terms: SoundTerms, scores: Mapping[str, Any]) -> dict[str, float]
 
     High frequencies lower the quality only if there is little structure, and low
     contrast only if there is much noise. Music gets its bonus for structure despite
-    noise. With ``hpss_margin`` 1 it gets no bonus, since music then counts as
-    noiseless.
+    noise. With ``hpss_margin`` 1, music counts as noiseless and gets no bonus.
     """
     structure = scores["structure(1-SF)"]
     contrast = scores["contrast_score"]

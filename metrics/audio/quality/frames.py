@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 
 TINY = 1e-12
-"""Added to a level that may be zero, before it is a divisor or in a logarithm."""
+"""Added to a level that may be zero, before a division by it or its logarithm."""
 SHORT, SHORT_HOP = 0.02, 0.01
-"""Length of a frame and distance between the starts of two, in seconds. Used for noise,
-silence and gaps."""
+"""Length of a frame and distance between the starts of two frames, in seconds, for the
+measures of noise, silence and gaps."""
 
 
 def framed(
@@ -39,7 +39,7 @@ def framed(
 
 
 def rms(frames: Samples) -> Samples:
-    """Returns the root mean square of each frame, plus a tiny amount."""
+    """Returns the root mean square of each frame, plus ``TINY``."""
     import numpy
 
     powers: Samples = numpy.einsum("ij,ij->i", frames, frames) / numpy.float32(
@@ -70,8 +70,8 @@ def band(
     high: float,
     softness: float,
 ) -> float:
-    """Returns 1 inside a range, and falls exponentially outside.
+    """Returns 1 inside a range, and an exponentially falling score outside.
 
-    With a larger ``softness`` it falls more slowly.
+    The larger ``softness`` is, the more slowly the score falls.
     """
     return math.exp(-max(low - value, value - high, 0.0) / softness)

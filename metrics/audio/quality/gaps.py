@@ -23,18 +23,18 @@ BELOW_DB = 20.0
 """A frame is silent if it is more than this number of decibels below the reference."""
 LOWEST_DB, HIGHEST_DB = -55.0, -30.0
 """A frame below the first level is always silent. A frame above the second level is
-silent only if its samples are."""
+silent only if enough of its samples are silent."""
 SILENT_SHARE = 0.97
 """A frame is silent if its share of silent samples is larger than this."""
 SHORT_GAP = 0.1
 """Seconds of silence that are not penalised."""
 GAP_SPAN, MOST_COST = 0.8, 0.98
-"""A gap of this share of the middle section would cost 1. The cost has this limit."""
+"""The share of the middle section at which a gap would cost 1, and the highest cost."""
 ENOUGH_ACTIVE, COST_OF_ABSENCE, LEAST = 0.85, 2.0, 0.1
-"""The share of active frames from which there is no penalty, the penalty's slope below
-it, and the lowest factor."""
+"""The share of active frames from which on nothing is deducted, the slope of the
+penalty below this share, and the lowest factor."""
 MUCH_SILENCE, STEEPNESS = 0.35, 4.0
-"""The share of silent frames above which the penalty grows, and how steeply."""
+"""The share of silent frames above which the penalty grows, and its steepness."""
 _AT_ONCE = 1024
 """Number of frames inspected in one step."""
 

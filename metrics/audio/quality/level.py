@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples
 
 RANGE, RANGE_HOP = 0.05, 0.025
-"""Length of a frame for the dynamic range, and distance between the starts of two, in
-seconds."""
+"""Length of a frame for the dynamic range, and distance between the starts of two
+frames, in seconds."""
 LOUD_PERCENTILE, QUIET_PERCENTILE = 95, 5
 FULL_SCALE = 0.995
 """A sample from this amplitude on may be clipped."""
@@ -29,8 +29,8 @@ ENVELOPE = RATE // 100
 JUMP_PERCENTILE = 95
 """A step of the envelope above this percentile is a jump."""
 STEP_TOLERANCE = 1e-9
-"""A jump must exceed the percentile by more than this. It is far below the smallest
-step of 16-bit sound (6e-8) and above rounding errors (1e-10)."""
+"""A jump must exceed the percentile by more than this. The tolerance is far below the
+smallest step of 16-bit sound (6e-8) and above rounding errors (1e-10)."""
 MOST_JUMPS = 0.2
 """The share of jumps at which the score of transients is 0."""
 _AT_ONCE = 2**16
@@ -68,7 +68,7 @@ def level_terms(samples: Samples) -> LevelTerms:
 def clip_share(samples: Samples) -> float:
     """Returns the share of runs of four samples that are at full scale.
 
-    Eight such samples in a row are two runs.
+    Eight such samples in a row count as two runs.
     """
     import numpy
 
@@ -81,7 +81,7 @@ def clip_share(samples: Samples) -> float:
 
 
 def level_score(terms: LevelTerms) -> float:
-    """Returns 1 without faults. Each fault at its limit lowers it by a third."""
+    """Returns 1 minus the faults. Each fault at its limit costs a third."""
     limits = (MOST_CLIPPED, MOST_OFFSET, MOST_SILENT)
     pairs = zip(terms, limits, strict=True)
     return sum(clipped(1 - share / most) for share, most in pairs) / len(limits)
@@ -91,9 +91,9 @@ def transient_score(samples: Samples) -> float:
     """Scores how few jumps the envelope has.
 
     By definition a twentieth of the steps are jumps, so the score is about 0.75 for any
-    sound, and 1 if all steps are equal. It carries no information and is kept only to
-    match the released scorer. Steps that differ only by rounding count as equal here.
-    In the released scorer the score of a steady tone depends on the processor.
+    sound, and 1 if all steps are equal. The score carries no information and is kept
+    only to match the released scorer. Steps that differ only by rounding count as equal
+    here. In the released scorer the score of a steady tone depends on the processor.
     """
     import numpy
 
@@ -107,7 +107,7 @@ def envelope_steps(samples: Samples) -> Samples:
     """Returns the n - 1 changes of the envelope from each sample to the next.
 
     The envelope is the running mean of absolute samples, with zeros beyond both ends.
-    It is computed in double precision and stored in single precision.
+    The mean is computed in double precision and stored in single precision.
     """
     import numpy
 
@@ -125,7 +125,7 @@ def envelope_steps(samples: Samples) -> Samples:
 
 
 def crest(samples: Samples) -> float:
-    """Returns the decibels from the root mean square to the highest sample."""
+    """Returns how far the highest sample is above the root mean square, in decibels."""
     import numpy
 
     peak = max(float(samples.max()), -float(samples.min()))

@@ -1,7 +1,7 @@
-"""Loudness of a whole recording, in LUFS (ITU-R BS.1770-4, one channel), by pyloudnorm.
+"""Loudness of a recording, in LUFS (ITU-R BS.1770-4, one channel), by pyloudnorm.
 
-Its meter needs about twenty bytes of memory per sample. A recording is therefore
-measured in pieces, and the blocks are gated here.
+The meter of pyloudnorm needs about twenty bytes of memory per sample. This module
+therefore measures a recording in sections, and gates the blocks itself.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 BLOCK, STEP = 0.4, 0.1
 """Length of a block and distance between the starts of two, in seconds."""
 ABSOLUTE_GATE, RELATIVE_GATE = -70.0, -10.0
-"""A block below the first level, in LUFS, does not count. The second level is relative
-to the mean of the blocks above the first."""
+"""A block below the first level, in LUFS, is left out. The second level is relative to
+the mean of the blocks above the first level."""
 OFFSET = -0.691
 """Decibels that make the loudness of a sine of 997 Hz equal to its level."""
 SHORTEST = BLOCK
 """Shortest sound in seconds. The loudness of a shorter sound is undefined."""
 _AT_ONCE = 100
-"""Number of blocks in a piece."""
+"""Number of blocks that are measured at once, called a section."""
 _LEAD = 10
-"""Number of blocks before a piece. The filters settle during these blocks."""
+"""Number of blocks before a section, during which the filters settle."""
 
 
 def loudness(samples: Samples) -> float:
     """Returns the integrated loudness in LUFS.
 
-    It is minus infinity if every block is below the gate.
+    The loudness is minus infinity if every block is below the gate.
     """
     import numpy
     import pyloudnorm

@@ -21,8 +21,8 @@ _AT_ONCE = 256
 def periodicity(samples: Samples) -> float:
     """Returns the median over frames of the highest autocorrelation.
 
-    It is about 0 for noise. It is lower for longer periods, since less of the frame
-    overlaps with its shifted copy.
+    The result is about 0 for noise, and lower for longer periods, since less of the
+    frame overlaps with its shifted copy.
     """
     import numpy
 

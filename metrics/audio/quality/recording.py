@@ -60,7 +60,7 @@ def audible(samples: Samples) -> Samples:
 def length_at_rate(count: int, rate: int) -> int:
     """Returns how many samples librosa makes from ``count`` samples at ``rate``.
 
-    The number is rounded up. The quotient of floats is often a little too large. Then a
-    sample of silence is added although the lengths would fit.
+    The number is rounded up. The quotient of floats is often slightly too large. In
+    this case, a sample of silence is added although the exact quotient is an integer.
     """
     return math.ceil(count * (RATE / rate))

@@ -18,7 +18,7 @@ second."""
 ENOUGH_NOISE = 10
 """If fewer frames are noise, the quietest frames are used instead."""
 NOISE_PERCENTILE, ANY_PERCENTILE = 20, 10
-"""The percentiles that give the noise level: of noise frames, or of all frames."""
+"""The percentile used as the noise level: among noise frames, or among all frames."""
 VALID_DB = -50.0
 """A frame above this level is valid for the estimate by flatness."""
 ENOUGH_VALID = 20
@@ -26,7 +26,7 @@ ENOUGH_VALID = 20
 NOISY_FLATNESS = 0.55
 """A frame above this flatness is noisy."""
 SIGNAL_BELOW, NOISE_ABOVE = 0.45, 0.65
-"""A frame below the first flatness is signal, and above the second it is noise."""
+"""A frame below the first flatness is signal, and one above the second is noise."""
 FEWEST, FEWEST_SHARE = 10, 0.05
 """The estimate by flatness needs at least this number of signal frames and of noise
 frames, and at least this share of the valid frames."""
@@ -50,8 +50,9 @@ class NoiseTerms(NamedTuple):
 def noise_terms(samples: Samples, flatness: Samples) -> NoiseTerms:
     """Estimates signal to noise by level and by flatness.
 
-    Frames of level and flatness are paired by number, as in the released scorer. Their
-    hops differ (480 and 512 samples), so after a minute they are four seconds apart.
+    The frames of level and the frames of flatness are paired by their indices, as in
+    the released scorer. Their hops differ (480 and 512 samples), so after a minute they
+    are four seconds apart.
     """
     levels = rms(framed(samples))
     count = min(len(levels), len(flatness))
@@ -66,7 +67,7 @@ def effective(*ratios: float | None) -> float:
 
 
 def snr_score(ratio: float, *, music: bool) -> float:
-    """Returns the score of a ratio, from 0 to 1. Music needs a lower ratio."""
+    """Returns the score of a ratio, from 0 to 1. At equal ratios music scores more."""
     middle = MIDDLE_MUSIC_DB if music else MIDDLE_DB
     return 1 / (1 + math.exp(-STEEPNESS * (ratio - middle)))
 

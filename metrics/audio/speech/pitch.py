@@ -1,8 +1,8 @@
 """The pitch of a voice, as measured by Praat or librosa.
 
-The definition is MMMG's (task Voice Attribution). The voiced moments of a clip are
-sorted into narrow bands of pitch. The pitch of the voice is the mean in the band with
-the most loudness, weighted by loudness.
+The pitch is defined as in MMMG (task Voice Attribution). The voiced moments of a clip
+are sorted into narrow bands of pitch. The pitch of the voice is the mean in the band
+with the most loudness, weighted by loudness.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _mel(hertz: Values) -> Values:
 def _weighted(voiced: VoicedFrames, edges: int) -> float:
     """Returns the mean pitch in the loudest band, weighted by loudness.
 
-    It is not weighted if all loudness is 0.
+    The mean is unweighted if the loudness is 0 throughout.
     """
     import numpy
 

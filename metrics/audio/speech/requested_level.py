@@ -1,4 +1,4 @@
-"""A requested pitch or speed, high or low, and how well a value meets it."""
+"""A requested pitch or speed, high or low, and how well a value meets the request."""
 
 from __future__ import annotations
 

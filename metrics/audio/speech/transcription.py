@@ -44,7 +44,8 @@ BELLE's model for Chinese uses Whisper's."""
 WHISPER_NAME = "openai/whisper-large-v3"
 HEARD_RATE = 16000
 AT_ONCE = 30
-"""Length of the model's window in seconds. A longer sound is transcribed in pieces."""
+"""Length of the model's window in seconds. A longer sound is transcribed in several
+windows."""
 _BATCH = 8
 
 

@@ -27,8 +27,8 @@ HEARD_RATE = 16000
 SECONDS = 5.0
 """The gender is detected from this number of seconds at the beginning of a clip."""
 LONGEST_SECONDS = 60.0
-"""The voice is measured in at most this number of seconds. The speaker model's memory
-grows with their square."""
+"""The voice is measured in at most this number of seconds. The memory that the speaker
+model needs grows with the square of the length."""
 MALE_CLASS = 1
 SHORTEST = HEARD_RATE // 2
 """Shortest clip in samples. A shorter clip is padded with silence, since the speaker

@@ -1,9 +1,9 @@
 """Chroma: how energy moves among the twelve semitones, added up over all octaves.
 
 The numbers equal those of ``feature.chroma_cqt`` of librosa 0.11 with its defaults for
-48 kHz. It is a constant-Q transform of seven octaves from C1 with 36 bins each. Each
-octave is analysed at twice the rate of the octave below, so the filters of the top
-octave serve all seven.
+48 kHz. Chroma is computed by a constant-Q transform of seven octaves from C1, with 36
+bins each. Each octave is analysed at twice the rate of the octave below, so the filters
+of the top octave serve all seven.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HOP = 256
 FRAME = 1024
 """Length in samples of an octave's longest filter, rounded up to a power of two."""
 DROPPED = 0.01
-"""A filter's faintest bins are dropped. This is their share of the filter's summed
+"""The faintest bins of a filter are dropped, up to this share of the filter's summed
 amplitudes."""
 _AT_ONCE = 512
 """Number of frames transformed in one step."""
@@ -95,7 +95,7 @@ def halved(samples: Samples) -> Samples:
 def filters_of(tuning: float) -> Filters:
     """Returns the filters of the top octave.
 
-    Each is a windowed oscillation, and all have the same number of periods.
+    Each filter is a windowed oscillation. All filters have the same number of periods.
     """
     import numpy
     from scipy.fft import fft

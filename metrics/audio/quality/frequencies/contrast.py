@@ -32,7 +32,7 @@ SPAN_DB = 80.0
 
 
 class Band(NamedTuple):
-    """The bins from ``start`` up to, but not including, ``end``, and a peak's size."""
+    """The bins of a band, ``start`` to ``end`` (exclusive), and a peak's bin count."""
 
     start: int
     end: int
@@ -57,7 +57,7 @@ def extremes(amplitude: Samples) -> tuple[Samples, Samples]:
 def contrast_of(valleys: Samples, peaks: Samples) -> float:
     """Returns the decibels between peaks and valleys.
 
-    It is the median over bands of the median over time.
+    The result is the median over bands of each band's median over time.
     """
     import numpy
 

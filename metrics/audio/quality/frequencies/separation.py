@@ -1,7 +1,8 @@
-"""Separates harmonic and percussive sound, and measures the rest that is neither.
+"""Separates harmonic and percussive sound, and measures the sound that is neither.
 
-It works as ``decompose.hpss`` of librosa 0.11 does for amplitudes. Running medians over
-time give the harmonic sound, and running medians over frequencies the percussive sound.
+The method is that of ``decompose.hpss`` in librosa 0.11, applied to amplitudes. The
+harmonic sound is estimated by running medians over time, and the percussive sound by
+running medians over frequencies.
 """
 
 from __future__ import annotations

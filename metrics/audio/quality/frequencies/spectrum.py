@@ -1,7 +1,7 @@
 """Measures the spectrum of a recording: structure, width and hiss.
 
-It is computed in blocks of frames, so a long recording takes no more memory than a
-short one.
+The spectrum is computed in blocks of frames, so a long recording takes no more memory
+than a short one.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class Spectrum(NamedTuple):
 def frame_count(samples: Samples) -> int:
     """Returns the number of frames.
 
-    Frames are centred on multiples of ``HOP`` samples. The last centre is past the end.
+    Frames are centred on multiples of ``HOP`` samples. The last centre is past the end
+    of the recording.
     """
     return math.ceil(len(samples) / HOP) + 1
 
@@ -130,9 +131,9 @@ def flatness_of(amplitude: Samples) -> Samples:
 
 
 def band_end(power: Doubles) -> float:
-    """Returns the frequency in Hz below which nearly all energy is.
+    """Returns the frequency in Hz below which ``ENERGY_SHARE`` of the energy lies.
 
-    Without any energy it is the highest frequency.
+    Without any energy, the highest frequency is returned.
     """
     import numpy
 
@@ -151,7 +152,7 @@ def bandwidth(power: Doubles) -> float:
 def hiss_slope(power: Doubles) -> float:
     """Returns the slope of power over frequency in the range of hiss.
 
-    Both are logarithms to base 10.
+    Power and frequency are logarithms to base 10.
     """
     import numpy
 
@@ -172,7 +173,7 @@ def high_share(power: Doubles) -> float:
 def _window() -> Doubles:
     """Returns a periodic Hann window, divided by its sum, which is a power of two.
 
-    It is rounded as scipy rounds it for samples of single precision.
+    The values are rounded as scipy rounds them for samples of single precision.
     """
     import numpy
 

@@ -1,7 +1,7 @@
 """Tuning: how far a recording's tones deviate from an instrument tuned to 440 Hz.
 
-It works as ``estimate_tuning`` of librosa 0.11 does with its defaults, for 36 steps per
-octave.
+The method is that of ``estimate_tuning`` in librosa 0.11 with its defaults, for 36
+steps per octave.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Peaks(NamedTuple):
 def peaks_of(amplitude: Samples) -> Peaks:
     """Returns the local maxima of frames.
 
-    Each is located at the top of a parabola through three bins.
+    Each maximum is located at the top of a parabola through three bins.
     """
     import numpy
 
@@ -63,7 +63,7 @@ def peaks_of(amplitude: Samples) -> Peaks:
 def tuning_of(peaks: Sequence[Peaks]) -> float:
     """Returns the most frequent deviation of the louder tones, or 0 without tones.
 
-    It is from -0.5 to 0.5 steps.
+    The deviation is from -0.5 to 0.5 steps.
     """
     import numpy
 
