@@ -30,8 +30,8 @@ from mmeval.records import Score, Trial
 from mmeval.system import Condition
 
 WIDEST_MARGIN = 1000.0
-"""The widest margin for the separation of music. A wider margin leaves no harmonic or
-percussive sound."""
+"""The widest margin for the separation of music. With a wider margin, no sound counts
+as harmonic or percussive."""
 
 
 class CombinationSwitches(NamedTuple):

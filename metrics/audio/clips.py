@@ -65,7 +65,7 @@ def the_only_clip(trial: Trial) -> Samples | Score:
 def answer_clip(sound: Media) -> Samples | Score:
     """Returns the clip of an answer's sound, or the score if it cannot be decoded.
 
-    The score is 0 for a damaged sound, and unscored beyond the limits of decoding.
+    A damaged sound scores 0. A sound above the limits of decoding is unscored.
     """
     return decoded(sound, clip)
 

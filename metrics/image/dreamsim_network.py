@@ -1,10 +1,10 @@
 """The network of DreamSim: the distance of pictures, by the released checkpoints.
 
-Fu, Tamir, Sundaram and others, "DreamSim", NeurIPS 2023. Its package needs torchvision,
-timm, open_clip and peft. With them it loads three vision transformers of the same form
-and their low-rank corrections. This module computes the network from the released files
-by the names of the weights, and adds the corrections to the weights once. Tensors have
-the type ``Any``, since types are checked without torch.
+Fu, Tamir, Sundaram and others, "DreamSim", NeurIPS 2023. The authors' package loads
+three vision transformers of the same form, and their low-rank corrections, by
+torchvision, timm, open_clip and peft. This module does without these packages: it finds
+the weights in the released files by their names, and adds the corrections to the
+weights once. Tensors have the type ``Any``, since types are checked without torch.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _HEAD = 64
 """Number of channels of an attention head in each transformer."""
 _IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 _CLIP = ((0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711))
-"""Mean and spread of red, green and blue in the training of a transformer."""
+"""Mean and standard deviation of red, green and blue in a transformer's training."""
 _ADAPTER = "ensemble_lora"
 _NAME = re.compile(
     r"(?:"
@@ -128,8 +128,8 @@ def embeddings(ensemble: DreamSimEnsemble, pictures: Sequence[Image]) -> Any:
 def _dino(folder: Path) -> dict[str, Any]:
     """Loads DINO's transformer from torch hub's file, or else from a checkpoint.
 
-    From a checkpoint, the teacher network is used. Raises UsageError if the released
-    file contains only the head.
+    If a checkpoint is loaded, its teacher network is used. Raises UsageError if the
+    released file contains only the head.
     """
     hub_file = folder / "checkpoints" / "dino_vitbase16_pretrain.pth"
     if hub_file.is_file():
@@ -172,8 +172,8 @@ def _corrected(
 def _corrected_layer(name: str) -> tuple[int, str]:
     """Returns the transformer and the weight to which a correction belongs.
 
-    Raises ValueError for an unknown name. Without the correction the network would
-    measure something else.
+    Raises ValueError for an unknown name, since a network without the correction would
+    compute another distance.
     """
     match = _NAME.fullmatch(name)
     if match is None:

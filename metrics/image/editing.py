@@ -1,4 +1,4 @@
-"""Edited pictures: the box that should change, and how well the rest is preserved."""
+"""Edited pictures: the box that should change, and how well other areas are kept."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def edit_of(
 ) -> Edit | Score:
     """Returns the edit in a trial, or the trial's score if there is none.
 
-    The score is 0 for a fault of the answer, and unscored otherwise. The arguments are
+    The score is 0 if the answer is at fault, and unscored otherwise. The arguments are
     the switches of ``edit_outside_ssim``.
     """
     original = other_picture(trial.sample, against)
@@ -139,7 +139,7 @@ def padded_box(
     """Widens a box on each side, and cuts it at the edges of a picture.
 
     ``size`` is the picture's width and height. Each side of the box moves outwards by
-    the size divided by ``margin``, rounded down.
+    the width or height divided by ``margin``, rounded down.
 
     >>> padded_box([-1, 30, 90, 80], (150, 120))
     PixelBox(left=0, top=18, right=105, bottom=92)
@@ -180,7 +180,8 @@ def box_fault(label: Any, key: str) -> str:
 
 
 _MAX_EDGE = 1e9
-"""Largest coordinate in pixels. Every picture is smaller, and NaN fails this check."""
+"""Largest valid coordinate in pixels. All pictures are smaller than this. The check
+also rejects NaN."""
 
 
 def cropped(pixels: Pixels, box: PixelBox) -> Image:

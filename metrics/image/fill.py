@@ -1,4 +1,4 @@
-"""Fill: whether a region or border, and not the area beside it, has one colour."""
+"""Fill: whether only a region or border is filled with the requested colour."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def border_fill(
 
 
 class TargetColor(NamedTuple):
-    """The requested colour of an area, and how it is compared."""
+    """The requested colour of an area, and the rules for comparing colours."""
 
     name: str
     color: Color
@@ -277,10 +277,11 @@ def bands_of(
 
 
 def border_strip(pixels: Pixels, border: float) -> Pixels:
-    """Returns the four pieces of a picture's border, joined one below the other.
+    """Returns the four strips of a picture's border, joined one below the other.
 
-    Their order is above, left, right, below. Each is as wide as the picture's shorter
-    side. The left and right pieces are rotated by 90 degrees counterclockwise.
+    The strips are in the order top, left, right, bottom. Each strip is as long as the
+    picture's shorter side. The left and right strips are rotated by 90 degrees
+    counterclockwise.
     """
     import numpy
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels
 
 SHORTEST_SIDE = 192
-"""A picture with a shorter side, in pixels, is enlarged. This is the size of two
-patches of NIQE."""
+"""A picture whose shorter side has fewer pixels than this is enlarged. The number is
+the side of two patches of NIQE."""
 WORST_NIQE = 10.0
-"""The NIQE from which on the quality is 0."""
+"""The lowest NIQE for which the quality is 0."""
 
 
 @metric(
@@ -112,7 +112,7 @@ def image_quality(
 
 
 def quality_of(distance: float, *, worst: float = WORST_NIQE) -> float:
-    """Converts a NIQE of ``distance`` to a quality."""
+    """Converts the NIQE ``distance`` to a quality from 0 to 1."""
     return 1 - min(max(distance, 0.0), worst) / worst
 
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels
 
 _AT_ONCE, _PIXELS = 16, 2**20
-"""Maximum number of pairs in a batch, and of pixels in their first pictures. In larger
-batches each pair takes longer."""
+"""Maximum number of pairs in a batch, and of pixels in the first pictures of these
+pairs. In larger batches each pair takes longer."""
 
 
 @metric(

@@ -37,15 +37,15 @@ def _size(pixels: Pixels) -> int:
 def rgb(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Pixels:
     """Returns the pixels of a picture with 8 bits per channel.
 
-    They are read-only and are kept with the medium. Transparency is dropped, and the
-    stored colours are used unchanged. Raises the errors of ``mmeval.media.decode``.
+    The pixels are read-only and are kept with the medium. Transparency is dropped, and
+    the stored colours are used unchanged. Raises the errors of ``mmeval.media.decode``.
     """
     return _read_only(image(media, limits=limits))
 
 
 @decoded_once(size=_size)
 def stored_rgb(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Pixels:
-    """Returns ``rgb`` of the picture as stored, ignoring the file's orientation."""
+    """Returns the pixels as ``rgb`` does, but ignores the file's orientation."""
     return _read_only(stored_image(media, limits=limits))
 
 
@@ -71,8 +71,8 @@ def the_only(trial: Trial) -> Pixels | Score:
 def produced(media: Media) -> Pixels | Score:
     """Returns the pixels of a picture in the answer, or the answer's score.
 
-    A damaged picture scores 0, as a wrong answer. A picture above the limits is not
-    decoded, so it is unscored.
+    A damaged picture scores 0, as a wrong answer does. A picture above the limits of
+    decoding is unscored.
     """
     return decoded(media, rgb)
 
@@ -114,9 +114,9 @@ def compared(
     """Averages a measure over the pictures of an answer and its first reference.
 
     Pictures are paired in order. An answer with another number of pictures, or with a
-    damaged picture, scores 0 and gives the reason. Unscored if the reference has no
-    picture, or a picture that is damaged or has a side below ``smallest`` pixels. The
-    evidence contains the values under ``name``.
+    damaged picture, scores 0, with the reason as evidence. Unscored if the reference
+    has no picture, or a picture that is damaged or has a side below ``smallest``
+    pixels. The evidence contains the values under ``name``.
     """
     pairs = pairs_of(trial)
     if isinstance(pairs, Score):
@@ -183,7 +183,7 @@ def resized(
 
 
 def picture(pixels: Pixels) -> Image:
-    """Copies pixels into a picture of Pillow."""
+    """Copies pixels into a picture object of Pillow."""
     from PIL import Image
 
     return Image.fromarray(pixels)

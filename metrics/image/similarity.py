@@ -39,8 +39,8 @@ WORST: Mapping[Measure, float] = {
     "mse": 255.0**2,
     "ssim": 0.0,
 }
-"""The value of an answer without the right pictures. For ``nrmse`` it is the value of a
-black picture."""
+"""The value of an answer without the right pictures. For ``nrmse`` this is the value of
+a black picture."""
 GAUSSIAN = 11
 """Side in pixels of the weighted window."""
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     """Pixels of shape (height, width, 3), from 0 to 1."""
 
 Size = Literal["own", "smaller"]
-"""A switch: pictures of different sizes are not resized, or ``at_smaller_size``."""
+"""A switch: pictures of different sizes are not resized (``own``), or are resized by
+``at_smaller_size`` (``smaller``)."""
 
 
 def smaller_size(first_picture: Pixels, second_picture: Pixels) -> tuple[int, int]:

@@ -55,11 +55,11 @@ def ssim(trial: Trial) -> Score:
 def ssim_of(answer: Pixels, reference: Pixels) -> float:
     """Returns the structural similarity of two pictures of the same size.
 
-    It is from -1 to 1, and 1 for equal pictures. It equals ``structural_similarity`` of
-    scikit-image for bytes with the channels last and its defaults: uniform windows of
-    7 x 7, constants 0.01 and 0.03 of the range 255, sample covariance, and the mean
-    over channels and over the windows inside the picture. Each side must have at least
-    7 pixels.
+    The similarity is from -1 to 1, and is 1 for equal pictures. It equals
+    ``structural_similarity`` of scikit-image for bytes with the channels last and its
+    defaults: uniform windows of 7 x 7, constants 0.01 and 0.03 of the range 255, sample
+    covariance, and the mean over channels and over the windows inside the picture. Each
+    side must have at least 7 pixels.
     """
     import numpy
 

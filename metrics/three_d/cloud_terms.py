@@ -16,8 +16,8 @@ FOR_TOPOLOGY, FOR_SAMPLING, FOR_GEOMETRY = 8, 16, 32
 """Minimum number of points for each term. With fewer points the term is 0."""
 FAR_QUANTILE = 95.0
 FLAT, BENT = 0.02, 0.08
-"""The flatness is 1 up to the first share of scatter across the plane, and 0 from the
-second on."""
+"""The score of flatness is 1 if at most the first share of the scatter is across the
+plane, and 0 from the second share on."""
 SHARP = math.radians(30)
 SURFACE = 2.0
 TOPOLOGY = (0.45, 0.35, 0.20)
@@ -73,7 +73,7 @@ def cloud_terms(
 def surface_likeness(dimension: Numbers) -> float:
     """Returns 1 up to a median dimension of two, and 0 from three on.
 
-    A line also scores 1.
+    Points on a line also score 1.
     """
     import numpy as np
 
@@ -83,8 +83,8 @@ def surface_likeness(dimension: Numbers) -> float:
 def isolated_share(nearest: Numbers) -> float:
     """Returns the share of points with a nearest distance above the 95th percentile.
 
-    By construction it is about 0.05, or 0 if many distances are equal. It carries no
-    information, but it is part of the metric's definition.
+    By construction the share is about 0.05, or 0 if many distances are equal. It
+    carries no information, but is part of the metric's definition.
     """
     import numpy as np
 

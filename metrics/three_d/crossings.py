@@ -1,4 +1,4 @@
-"""Finds faces of a mesh that cut other faces, for a limited number of faces."""
+"""Finds faces of a mesh that cut other faces, testing a limited number of faces."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from mmeval.metrics.three_d.surface import Flags, Indices, Numbers
 
 MOST_FACES = 1000
-"""Maximum number of faces that are tested. They are drawn at random if there are
-more."""
+"""Maximum number of faces that are tested. If a mesh has more faces, they are drawn at
+random."""
 MOST_PAIRS = 1_000_000
 """Maximum number of pairs of near faces. With more pairs, fewer faces are tested."""
 CLEAR = 1e-9
@@ -74,7 +74,7 @@ def crossing_share(
 
 
 class _Boxes:
-    """The axis-aligned boxes around faces, which can be searched by position."""
+    """The axis-aligned bounding boxes of faces, which can be searched by position."""
 
     def __init__(self, corners: Numbers) -> None:
         import numpy as np
@@ -107,7 +107,7 @@ class _Boxes:
     def near(self, faces: Indices, most_pairs: int) -> Iterator[tuple[int, _Pairs]]:
         """Yields batches of faces, each with all faces whose boxes may overlap.
 
-        It ends after all faces, or after ``most_pairs`` pairs.
+        The iteration ends after all faces, or after ``most_pairs`` pairs.
         """
         import numpy as np
 
@@ -171,7 +171,7 @@ def _without_common_vertices(faces: Indices, pairs: _Pairs) -> _Pairs:
 def _cut(corners: Numbers, pairs: _Pairs) -> Flags:
     """Returns which pairs of triangles cut each other.
 
-    They do if an edge of one triangle crosses the inside of the other.
+    Two triangles cut each other if an edge of one crosses the inside of the other.
     """
     import numpy as np
 
@@ -196,7 +196,7 @@ def _cut(corners: Numbers, pairs: _Pairs) -> Flags:
 def _heights(corners: Numbers, triangle: Numbers) -> Numbers:
     """Returns the heights of three corners above the plane of a triangle.
 
-    They are 0 if the triangle has no normal.
+    The heights are 0 if the triangle has no normal.
     """
     import numpy as np
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 class Edges(NamedTuple):
     """The distinct edges of a mesh, with their ``ends`` (e x 2).
 
-    ``counts`` are the numbers of faces' sides at each edge. ``neighbours`` (a x 2) are
-    the pairs of faces at edges with exactly two sides.
+    ``counts`` contains, for each edge, how many sides of faces meet there.
+    ``neighbours`` (a x 2) are the pairs of faces at edges with exactly two sides.
     """
 
     ends: Indices

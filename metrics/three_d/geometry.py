@@ -22,8 +22,8 @@ MAX_FACES = 1_000_000
 MAX_VERTICES = 2_000_000
 MAX_POINTS = 500_000
 MAX_AT_ONE_PLACE = 10_000
-"""Maximum number of points at one position, unless merged. A search cannot separate
-them, so its time grows with the square of their number."""
+"""Maximum number of points at one position, unless merged. A search for neighbours
+cannot separate such points, so its time grows with the square of their number."""
 LIMITS = replace(
     DEFAULT_LIMITS, max_mesh_faces=MAX_FACES, max_mesh_vertices=MAX_VERTICES
 )
@@ -32,7 +32,7 @@ LIMITS = replace(
 class Geometry(NamedTuple):
     """Points (n x 3) and the faces between them (m x 3), if any.
 
-    Without faces it is a point cloud.
+    A geometry without faces is a point cloud.
     """
 
     points: Numbers
@@ -59,7 +59,7 @@ def geometry_of(media: Media, ply: Ply) -> Geometry:
 
 
 def of_size_one(geometry: Geometry) -> Geometry:
-    """Moves the middle of the box to the origin, and scales its largest side to 1."""
+    """Centres the bounding box at the origin, and scales its largest side to 1."""
     import numpy as np
 
     used_points = geometry.points
@@ -99,7 +99,7 @@ def merged(geometry: Geometry) -> Geometry:
 
 
 def without_collapsed(geometry: Geometry) -> Geometry:
-    """Drops faces that use a vertex twice. They are lines or points, not surfaces."""
+    """Drops faces that use a vertex twice, since they are lines or points."""
     a, b, c = geometry.faces.T
     differ = (a != b) & (b != c) & (c != a)
     return Geometry(geometry.points, geometry.faces[differ])

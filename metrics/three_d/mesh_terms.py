@@ -28,7 +28,7 @@ SHARP = math.radians(60)
 MOST_COMPONENTS = 4
 """From this number of parts on, the measure of connected parts is 0."""
 SAMPLES, NEIGHBOURS = 5000, 8
-"""Number of random points on the surface, and of the neighbours that give a spacing."""
+"""Number of random points on the surface, and of neighbours that define a spacing."""
 TRIANGLES = {"released": 2 * math.sqrt(3), "equilateral": 4 * math.sqrt(3)}
 """The constant in the measure of a triangle's shape. With the released constant, an
 equilateral triangle scores 0.5. With the other constant it scores 1."""

@@ -45,7 +45,7 @@ class Neighbourhoods(NamedTuple):
 def neighbourhoods_of(points: Numbers, *, padded: bool) -> Neighbourhoods:
     """Measures the neighbourhoods of at least three points.
 
-    If there are too few neighbours, all of them are used. With ``padded``, the missing
+    If a cloud has too few points, all neighbours are used. With ``padded``, the missing
     neighbours for the dimension are infinitely far away, as in the released scorer.
     """
     import numpy as np
@@ -69,7 +69,7 @@ def _measured(
 ) -> Neighbourhoods:
     """Measures points, given their nearest points in order and the distances.
 
-    The nearest point is the point itself.
+    The first of these nearest points is the point itself.
     """
     import numpy as np
 
@@ -111,8 +111,8 @@ def intrinsic_dimension(distances: Numbers) -> Numbers:
 
     The distances are sorted. The estimate is Levina and Bickel's, limited to 1 to 5:
     ``k - 1`` divided by the sum of the logarithms of the ratios between the last
-    distance and each other distance. It is 5 if all distances are equal, and 1 if the
-    last distance is infinite.
+    distance and each other distance. The estimate is 5 if all distances are equal, and
+    1 if the last distance is infinite.
     """
     import numpy as np
 

@@ -1,10 +1,10 @@
-"""Computes the normals of planes through neighbourhoods: where points scatter least.
+"""Computes normals of planes through neighbourhoods: the directions of least scatter.
 
-A normal is the eigenvector of a 3 x 3 covariance for the smallest eigenvalue. It is
-computed in closed form (Eberly, "A Robust Eigensolver for 3x3 Symmetric Matrices", the
-version without iterations). The sign of a normal, and the choice among equal
-directions, are arbitrary. Here they are the same as in Open3D, which uses this
-algorithm, since the released scorer's values depend on them.
+A normal is the eigenvector of a 3 x 3 covariance for the smallest eigenvalue. The
+eigenvector is computed in closed form (Eberly, "A Robust Eigensolver for 3x3 Symmetric
+Matrices", the version without iterations). The sign of a normal, and the choice among
+equal directions, are arbitrary. This module chooses both as Open3D does, which uses the
+same algorithm, since the released scorer's values depend on them.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def _off_squares(matrices: Numbers) -> Numbers:
 def _smallest(matrices: Numbers) -> Numbers:
     """Returns the eigenvector of the smallest eigenvalue.
 
-    If the third eigenvalue is apart from the others, it is computed as the cross
-    product of the other two eigenvectors.
+    If the third eigenvalue is apart from the others, this eigenvector is computed as
+    the cross product of the other two eigenvectors.
     """
     import numpy as np
 
@@ -116,7 +116,7 @@ def _eigenvalues(matrices: Numbers) -> Eigenvalues:
 def _vector_of_single_value(matrices: Numbers, values: Numbers) -> Numbers:
     """Returns the eigenvector of an eigenvalue that is apart from the others.
 
-    It is the longest vector orthogonal to two rows of (matrix - value).
+    The eigenvector is the longest cross product of two rows of (matrix - value).
     """
     import numpy as np
 
@@ -137,7 +137,7 @@ def _vector_of_middle_value(
 ) -> Numbers:
     """Returns the middle eigenvalue's eigenvector.
 
-    It is orthogonal to ``vectors``, the eigenvectors of another eigenvalue.
+    The result is orthogonal to ``vectors``, the eigenvectors of another eigenvalue.
     """
     import numpy as np
 

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from mmeval.metrics.three_d.surface import Numbers
 
 FEWEST = 4
-"""Fewer numbers have a variation of 0."""
+"""Minimum number of values for a variation. The variation of fewer values is 0."""
 QUARTILES = (25, 50, 75)
 SMALLEST_MEDIAN = 1e-12
 FAR = 2.5
-"""A number is an outlier if it is farther from the mean, in standard deviations."""
+"""A number that is farther from the mean, in standard deviations, is an outlier."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Terms:
 def variation(numbers: Numbers) -> float:
     """Returns the variation of numbers, from 0 (all are equal) to 1.
 
-    It is ``1 - exp(-IQR / abs(median))``, where IQR is the interquartile range. If the
-    median is zero, the mean absolute value replaces it. Numbers that are not finite are
-    left out. The variation of fewer than four numbers is 0.
+    The variation is ``1 - exp(-IQR / abs(median))``, where IQR is the interquartile
+    range. If the median is zero, the mean absolute value replaces it. Numbers that are
+    not finite are left out. The variation of fewer than four numbers is 0.
     """
     import numpy as np
 
@@ -49,7 +49,7 @@ def variation(numbers: Numbers) -> float:
 def far_share(numbers: Numbers) -> float:
     """Returns the share of numbers more than 2.5 standard deviations from the mean.
 
-    It is 0 if all numbers are equal.
+    The share is 0 if all numbers are equal.
     """
     import numpy as np
 

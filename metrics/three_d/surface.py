@@ -21,7 +21,8 @@ SMALLEST_SQUARES = 1e-12
 class Faces(NamedTuple):
     """The corners, normals, areas and summed squared sides of m faces.
 
-    Corners are m x 3 x 3, and normals m x 3. A face without a normal has zeros.
+    Corners are m x 3 x 3, and normals m x 3. For a face without a normal, zeros are
+    stored instead.
     """
 
     corners: Numbers
@@ -89,8 +90,8 @@ def angles_between(normals: Numbers, pairs: Indices) -> Numbers:
 def shape_quality(faces: Faces, constant: float) -> Numbers:
     """Returns how close each face is to an equilateral triangle, at most 1.
 
-    It is ``constant`` times the area divided by the sum of the squared sides. If
-    ``constant`` is four times the root of three, an equilateral triangle scores 1.
+    The result is ``constant`` times the area divided by the sum of the squared sides.
+    If ``constant`` is four times the root of three, an equilateral triangle scores 1.
     """
     import numpy as np
 

@@ -40,7 +40,7 @@ AT_ONCE = 16
 
 
 def clip_needs(switches: Mapping[str, Any]) -> tuple[str, ...]:
-    """Returns the ``needs`` of ``@metric`` for a metric with the switch ``vectors``."""
+    """Returns the ``needs`` that a metric with the switch ``vectors`` must declare."""
     if switches["vectors"]:
         return ()
     return ("torch:hf", "transformers:hf")
@@ -49,7 +49,7 @@ def clip_needs(switches: Mapping[str, Any]) -> tuple[str, ...]:
 class PictureToEmbed(NamedTuple):
     """A picture to embed: its medium, its form after resizing, and its pixels.
 
-    ``pixels`` is called only if the pixels are needed. It raises the errors of
+    ``pixels`` is only called if the pixels are needed, and raises the errors of
     ``mmeval.media.decode``.
     """
 
@@ -65,7 +65,7 @@ class PictureToEmbed(NamedTuple):
 class Embedder(Protocol):
     """Computes embeddings of pictures and texts.
 
-    Their length is arbitrary. ``cosines`` compares them.
+    Embeddings need not have length 1. ``cosines`` compares them.
     """
 
     def pictures(self, shown: Sequence[PictureToEmbed]) -> list[Vector | ContentError]:
@@ -166,7 +166,7 @@ class _NetworkEmbedder:
 
 
 class _Clip(NamedTuple):
-    """Objects of the libraries transformers and tokenizers. They are untyped here."""
+    """Objects of the libraries transformers and tokenizers, which are untyped here."""
 
     network: Any
     features: Any
@@ -215,7 +215,7 @@ def _text_vectors(clip: _Clip, texts: Sequence[str]) -> list[Vector]:
 def _rows(found: Any) -> list[Vector]:
     """Returns a vector for each picture or text.
 
-    Newer versions of transformers return them inside an object.
+    Newer versions of transformers return the vectors inside an object.
     """
     return list(getattr(found, "pooler_output", found).float().cpu().numpy())
 

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 Weights = Mapping[str, Any]
 HUB_FILES = ("model.safetensors|pytorch_model.bin",)
-"""The files of timm's models on the hub that are opened."""
+"""The files that are opened in a timm model from the hub."""
 AT_ONCE = 16
 """Number of pictures in one batch."""
 MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Mean and spread of red, green and blue in ImageNet."""
+"""Mean and standard deviation of red, green and blue in ImageNet."""
 
 
 class Convolution(NamedTuple):
@@ -54,7 +54,7 @@ class Layers:
 def read_weights(path: Path) -> dict[str, Any]:
     """Reads the tensors in a file of safetensors or torch, by name.
 
-    Code in the file is never run.
+    Code that a file contains is never run.
     """
     if path.suffix == ".safetensors":
         return dict(need("safetensors.torch", "hf").load_file(path))

@@ -1,7 +1,7 @@
-"""Inception-v3: the features of pictures, as they are before the classifier.
+"""Inception-v3: the features of pictures that the classifier would receive.
 
 Szegedy, Vanhoucke, Ioffe, Shlens and Wojna, "Rethinking the Inception Architecture for
-Computer Vision", 2016. The parts have the names that torchvision gives them.
+Computer Vision", 2016. The parts of the network are named as in torchvision.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ SIDE = 299
 
 
 class _Branches(NamedTuple):
-    """A block with its chains of convolutions and its pooling.
+    """A block of the network: its chains of convolutions, and its pooling.
 
-    The pooling is ``mean`` followed by a convolution, ``max``, or empty.
+    The pooling is ``max``, ``mean`` (followed by a convolution), or empty.
     """
 
     chains: tuple[tuple[str, ...], ...]
@@ -101,7 +101,7 @@ _MIXED = {
 def inception_v3(folder: Path, device: str) -> Layers:
     """Loads the network from a folder with ``HUB_FILES``.
 
-    Raises WeightsError if the folder has other weights.
+    Raises WeightsError if the weights belong to another network.
     """
     with opening(folder, "does not have the weights of Inception-v3"):
         weights = hub_weights(folder)
@@ -170,7 +170,7 @@ def _mixed(
 def _stepped(
     layers: Layers, name: str, x: Any, stride: int = 1, *, padded: bool = True
 ) -> Any:
-    """Applies a convolution and then a threshold at 0. Padding preserves the size."""
+    """Applies a convolution and a ReLU. With ``padded`` the size is preserved."""
     height, width = layers[name].weight.shape[2:]
     padding = (height // 2, width // 2) if padded else 0
     return need("torch.nn.functional", "hf").relu_(layers[name](x, stride, padding))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.smaller import Numbers
 
 TRUNKS = ("alexnet-owt-7be5be79.pth", "alexnet-owt-4df8aa71.pth")
-"""The file names of the same weights in newer and older versions of torchvision."""
+"""The names that newer and older versions of torchvision use for the same file."""
 HEADS = "alex.pth"
 LPIPS = HubModel(
     ("|".join(TRUNKS), HEADS),
@@ -46,7 +46,7 @@ class LpipsNetwork(NamedTuple):
 def lpips_network(folder: Path, device: str) -> LpipsNetwork:
     """Loads the network from the released files.
 
-    Raises WeightsError for other files.
+    Raises WeightsError if the files contain other weights.
     """
     with opening(folder, "does not have AlexNet and the heads of LPIPS"):
         trunk_file, *_ = [name for name in TRUNKS if (folder / name).is_file()]
@@ -69,7 +69,7 @@ def lpips_distances(
 
     All pictures have the same size, with at least ``SMALLEST`` pixels on each side.
     With ``signed`` the network receives numbers from -1 to 1, as it expects. Otherwise
-    they are from 0 to 1.
+    it receives numbers from 0 to 1.
     """
     import numpy
 

@@ -1,4 +1,4 @@
-"""ResNet-50: the features of pictures, as they are before the classifier.
+"""ResNet-50: the features of pictures that the classifier would receive.
 
 He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", 2016. As in the
 network that torchvision trained, the stride is in a block's middle convolution.
@@ -36,7 +36,7 @@ _BLOCKS = (3, 4, 6, 3)
 def resnet50(folder: Path, device: str) -> Layers:
     """Loads the network from a folder with ``HUB_FILES``.
 
-    Raises WeightsError if the folder has other weights.
+    Raises WeightsError if the weights belong to another network.
     """
     with opening(folder, "does not have the weights of ResNet-50"):
         weights = hub_weights(folder)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST = 2**14
-"""Maximum number of embeddings that are kept. Each has some kilobytes. The least
-recently used are dropped first."""
+"""Maximum number of embeddings that are kept. An embedding needs some kilobytes. The
+least recently used embeddings are dropped first."""
 _KEPT: OrderedDict[Hashable, Any] = OrderedDict()
 
 
@@ -25,9 +25,9 @@ def embedded_once(
     """Returns the result of ``compute`` for each key, and keeps it for the process.
 
     ``compute`` is called once, with the positions of the distinct keys that have no
-    result yet. It is not called if there are no such keys. An exception among its
-    results is returned, but not kept. A key must contain everything on which its result
-    depends, such as a model's fingerprint and a picture's digest.
+    result yet. If all keys have a result, ``compute`` is not called. An exception among
+    the results is returned, but not kept. A key must contain everything on which the
+    result depends, such as a model's fingerprint and a picture's digest.
     """
     known: dict[Hashable, T] = {}
     for key in keys:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 FIRST, LAST, STEP = 0.2, 10.0, 0.001
-"""First, last and step of the shapes that are tried."""
+"""The first and the last shape that are tried, and the step between shapes."""
 
 
 class Fit(NamedTuple):
@@ -28,7 +28,7 @@ class Fit(NamedTuple):
 
     @property
     def mean(self) -> Numbers:
-        """The mean of the fitted distribution. It differs from the numbers' mean."""
+        """The mean of the fitted distribution. It differs from the data's mean."""
         import numpy
         from scipy.special import gamma
 
@@ -41,8 +41,9 @@ class Fit(NamedTuple):
 class Shapes(NamedTuple):
     """The shapes that are tried, in rising order, each with a ratio and a factor.
 
-    ``ratio`` is the squared mean of absolute values divided by the mean square. It
-    rises with the shape. ``factor`` converts a side's root mean square to its spread.
+    ``ratio`` is the squared mean of absolute values divided by the mean square. The
+    ratio rises with the shape. ``factor`` converts the root mean square of one side to
+    the spread of this side.
     """
 
     shape: Numbers
@@ -64,8 +65,8 @@ def shapes() -> Shapes:
 class Moments(NamedTuple):
     """The moments of sets of ``size`` numbers, with one entry per set.
 
-    They are the counts below and above zero, the sum of absolute values, and the sums
-    of squares below and above zero. Zeros belong to neither side.
+    The moments are the counts of numbers below and above zero, the sum of absolute
+    values, and the sums of squares below and above zero. Zeros belong to neither side.
     """
 
     below: Numbers
@@ -100,7 +101,7 @@ def _squares(sets: Numbers) -> Numbers:
 def fitted(moments: Moments) -> Fit:
     """Fits a distribution to each set by matching moments (Lasmar et al., 2009).
 
-    All three numbers are NaN for a set with an empty side.
+    A set without numbers below or above zero gets NaN for shape and spreads.
     """
     import numpy
 
@@ -121,8 +122,8 @@ def fitted(moments: Moments) -> Fit:
 def nearest_ratios(ratios: Numbers) -> np.ndarray[Any, np.dtype[np.intp]]:
     """Returns the index of the nearest ratio in the table, for each of ``ratios``.
 
-    It is the index with the smallest squared difference, or the lower index if two are
-    equal.
+    The nearest ratio has the smallest squared difference. If two differences are equal,
+    the lower index is returned.
     """
     import numpy
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.quality.aggd import Numbers
 
 FEWEST_PATCHES = 2
-"""Minimum number of finite patches for a covariance."""
+"""Minimum number of finite patches from which a covariance is computed."""
 NIQE_SOURCE = (
     'A. Mittal, R. Soundararajan, A. C. Bovik: Making a "Completely Blind" Image '
     "Quality Analyzer, 2013; its original "
@@ -138,8 +138,8 @@ def distance_of(patches: Numbers) -> float:
     """Returns the distance of patches from the pristine patches.
 
     ``patches`` has the shape (patches, 36), with at least two patches. The covariance
-    of the pristine patches is positive definite, and so is its mean with any other
-    covariance. The published pseudo-inverse is therefore always the inverse.
+    of the pristine patches is positive definite, so its mean with any other covariance
+    is too. The published pseudo-inverse is therefore always the inverse.
     """
     import numpy
 

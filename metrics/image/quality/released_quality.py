@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.quality.aggd import Numbers
 
 STRIP = 2**16
-"""Number of pixels processed in one step. It limits the memory."""
+"""Number of pixels processed in one step, which limits the memory that is needed."""
 WINDOW = 7
 """Side in pixels of a Gaussian window."""
 SIGMA = 1.16
@@ -34,7 +34,7 @@ NOTHING = (1.0, 0.1)
 """The shape and spread if there are no values, or if all values are zero."""
 WORST_BRISQUE, PER_FEATURE = 100.0, 20.0
 DEVIATION = 1.0
-"""The smallest divisor of a difference. A smaller deviation is replaced by this."""
+"""The smallest divisor of a difference. A smaller deviation is raised to this value."""
 PATCH, STRIDE, MOST_PATCHES = 96, 48, 100
 NIQE_SIGMA = 1.5
 QUARTILES = (25, 75)
@@ -44,8 +44,9 @@ BEST_NIQE, WORST_NIQE = 0.1, 10.0
 MEANS = (0.0, 1.0, -0.7, 0.7, 0.8, 3.0, -3.0)
 DEVIATIONS = (0.1, 0.5, 0.5, 0.5, 0.3, 1.0, 1.0)
 WEIGHTS = (1.0, 2.0, 1.0, 1.0, 1.5, 1.0, 1.0)
-"""For a patch's mean, deviation, lower and upper quartile, mean absolute value, highest
-and lowest value: the natural mean and deviation over patches, and the weight."""
+"""The mean, the deviation and the weight that the script assumes for seven statistics
+of patches: mean, deviation, lower and upper quartile, mean absolute value, highest and
+lowest value."""
 NIQE_SCALE, DEVIATION_SHARE = 1.5, 0.5
 
 
@@ -153,7 +154,7 @@ class _Sums(NamedTuple):
 def niqe_stand_in(picture: Pixels) -> float:
     """Returns the distance of seven statistics of the patches from fixed values.
 
-    Without a patch it is the worst value.
+    Without a patch, the worst value is returned.
     """
     import numpy
 
@@ -233,8 +234,9 @@ def _not_negative(variance: Numbers) -> Numbers:
 def _shape_and_spread(values: _Sums) -> tuple[float, float]:
     """Fits a generalised Gaussian, with the script's wrong ratio.
 
-    The script compares the mean absolute value over the root mean square, not squared,
-    with the gamma functions of one and two. The correct ratio uses one, two and three.
+    The script divides the mean absolute value by the root mean square, without squaring
+    this ratio, and compares it with a ratio of the gamma functions of one and two. The
+    correct ratio uses those of one, two and three.
     """
     import numpy
 

@@ -1,7 +1,7 @@
 """Statistics of natural scenes: the distribution of normalised brightness.
 
-They are the features of NIQE. A picture is processed in pieces of some patches. Each
-piece includes three pixels of its neighbours, to avoid seams.
+The statistics are the features of NIQE. A picture is processed in tiles of some
+patches. Each tile includes three pixels of its neighbours, to avoid seams.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     integers."""
 
 PATCH = 96
-"""Side of a patch in pixels, in full size. At half size it is half of this."""
+"""Side of a patch in pixels, in full size. At half size a patch has half this side."""
 SHIFTS = ((0, 1), (1, 0), (1, 1), (1, -1))
 """Offset of the neighbour in a product: rows down, columns to the right."""
 FEATURES = 2 + 4 * len(SHIFTS)
@@ -40,16 +40,17 @@ RED, GREEN, BLUE, WHOLE = 299, 587, 114, 1000
 SHARP = -0.5
 """The parameter ``a`` of the cubic kernel."""
 _STRIP = 2**16
-"""Number of pixels in one step of the brightness. They fit in the processor's cache."""
+"""Number of pixels whose brightness is computed in one step. They fit in the
+processor's cache."""
 AT_ONCE = 5
-"""Number of rows and of columns of patches in a piece."""
+"""Number of rows and of columns of patches in a tile."""
 
 
 def luma(pixels: Pixels) -> Luma:
     """Returns each pixel's brightness (ITU-R BT.601), rounded to 0..255, half to even.
 
-    It is computed in single precision, which represents the integers before the
-    division exactly.
+    The brightness is computed in single precision, in which the integers before the
+    division are exact.
     """
     import numpy
 
@@ -64,7 +65,7 @@ def luma(pixels: Pixels) -> Luma:
 
 
 def cropped(picture: Luma) -> Luma:
-    """Removes the rows at the bottom and columns at the right beyond whole patches."""
+    """Removes the rows and columns at the bottom and right that fill no patch."""
     height, width = picture.shape[:2]
     return picture[: height - height % PATCH, : width - width % PATCH]
 
@@ -142,8 +143,9 @@ def halving_kernel() -> Numbers:
 def _patch_features(picture: Luma, side: int) -> Numbers:
     """Returns 18 numbers for each patch in one size.
 
-    They are the shape and spread of its values, then the shape, mean and both spreads
-    of its products with each of four neighbours. A patch wraps around at its borders.
+    The numbers are the shape and spread of the values, then the shape, mean and both
+    spreads of the products with each of four neighbours. A patch wraps around at its
+    borders.
     """
     import numpy
 
