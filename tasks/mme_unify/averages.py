@@ -57,7 +57,7 @@ def steps(
 
     The weight of a maze is its number of steps. With the profile ``official``, every
     maze is counted with as many steps as the longest maze, as in the released script.
-    The maximum is then lower: 405 of 720 steps on the whole data.
+    The highest possible share is then lower: 405 of 720 steps on the complete data.
     """
     if profile == "standard":
         return weighted_mean(scores)

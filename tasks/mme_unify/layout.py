@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SCORE, PLUS = "mme_unify_score", "mme_unify_plus"
 UNSUPPORTED = "-"
-"""The cell of an unsupported task, as in the paper. Such a task counts as 0."""
+"""The cell of an unsupported task, as in the paper. The score counts as 0."""
 UNIFY_COLUMNS: Mapping[str, Sequence[str]] = {
     "Text, action": ("mme_unify_explanation", "mme_unify_choice", "mme_unify_action"),
     "Location": ("mme_unify_location",),
@@ -46,7 +46,7 @@ GENERATION_COLUMNS: Mapping[str, Sequence[str]] = {
     "CLIP-T": ("clip_text_similarity",),
     "Score": (SCORE,),
 }
-"""The numbers in each column. A task has at most one of them."""
+"""The numbers in each column. A task has at most one number of a column."""
 STRICT = (
     "Strict: missing outputs count as 0. In the other rows, the means of generation "
     "leave them out, as in the paper."
@@ -60,7 +60,7 @@ _NOT_SETTINGS = ("of", "script", "text_key")
 class _TaskNumber(NamedTuple):
     """A number of a task: its result and its value.
 
-    In ``strict`` missing outputs count as 0.
+    ``strict`` is the value with missing outputs counted as 0.
     """
 
     result: Result
@@ -92,7 +92,7 @@ class _TaskNumbers:
     def cell(self, numbers: Sequence[str], *, strict: bool = False) -> Cell:
         """Returns the percentage of the first of these numbers that the task has.
 
-        Returns None if the task has none of them or its value is unknown.
+        Returns None if the task has none of these numbers, or if the value is unknown.
         """
         for name in numbers:
             if name not in self.numbers:
@@ -107,7 +107,7 @@ class _TaskNumbers:
     def score(self, *, strict: bool) -> float | None:
         """Returns the score in percent.
 
-        It is 0 if the task is unsupported, and None if the score is unknown.
+        The score is 0 if the task is unsupported, and None if it is unknown.
         """
         if self.is_unsupported:
             return 0.0
@@ -274,7 +274,7 @@ def _table(
 
 
 def _settings(run: StoredRun) -> str:
-    """Returns a note on the metrics' switches that change the numbers."""
+    """Returns a note on the switches of metrics that change the numbers."""
     values_of: dict[str, set[str]] = {}
     for task, metrics in run.ours.get("metrics", {}).items():
         if not task.startswith("mme_unify_"):

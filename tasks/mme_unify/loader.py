@@ -63,7 +63,8 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "sd": (f"{_UNIFY}/SpotDiff/Spot_Diff.json",),
     "vcot": (f"{_UNIFY}/Visual_CoT/Visual_CoT.json",),
 }
-"""The paths of question files. A folder has two spellings, and a file has two dots."""
+"""The possible paths of each question file. One folder has two spellings, and one file
+has two dots in its name."""
 CATEGORIES: Mapping[str, Mapping[str, str]] = {
     "understanding": {
         "single image perception and understanding": "sipu",
@@ -167,7 +168,7 @@ class MmeUnifyRowReader:
     mask: bool = False
     _find: SameStem = field(default_factory=SameStem)
     _logged: set[str] = field(default_factory=set)
-    """The tasks for which a row has been logged as info."""
+    """The tasks of which one odd row has been logged as info."""
 
     def read(
         self, row: Mapping[str, Any], position: str, resolve: MediaFolder
@@ -218,7 +219,8 @@ class MmeUnifyRowReader:
         sample_id: str,
         notable: Sequence[str],
     ) -> None:
-        """Logs what is odd about a row, as info for the first such row of a task."""
+        """Logs what is odd about a row, at level info only for a task's first such
+        row."""
         if task in self._logged:
             _log.debug("%s: %s", sample_id, "; ".join(notable))
             return
@@ -242,7 +244,7 @@ def task_of(file: str, category: Any) -> str:
 
 
 def question_of(labels: Mapping[str, Any]) -> dict[str, Any]:
-    """Restores the row of the data from which a sample was made, from its labels."""
+    """Restores the row from which a sample was made, using the sample's labels."""
     row = {key: value for key, value in labels.items() if key not in _ADDED}
     if isinstance(labels[PATHS], list):
         return {**row, "image": labels[PATHS]}
@@ -283,8 +285,8 @@ def _labels(row: Mapping[str, Any], task: str) -> dict[str, Any]:
 class _UnifyRow:
     """Reads a row.
 
-    ``odd`` collects irregularities. Those in ``notable`` are logged. The texts in
-    ``odd`` are part of the sample's digest, so they must not change.
+    ``odd`` collects irregularities. The irregularities in ``notable`` are logged. The
+    texts in ``odd`` are part of the sample's digest, so they must not change.
     """
 
     row: Mapping[str, Any]

@@ -31,7 +31,8 @@ def maze(
     Each request contains the sample's prompt and the model's earlier turns. The
     protocol ends with the action Finish, or when there is a turn for each action of the
     sample. The answer consists of the turns (:mod:`mmeval.tasks.mme_unify.turns`). A
-    turn is the last action, the last location and the first picture in a reply.
+    turn consists of the last action, the last location and the first picture in a
+    reply.
     """
     *before, prompt = ask.messages
     turns: list[MazeTurn] = []
@@ -51,7 +52,8 @@ def maze(
 def turn_in(reply: Interleaved, step: int) -> MazeTurn:
     """Reads the turn in a reply.
 
-    If the reply lists several steps in the form of earlier turns, only ``step`` counts.
+    If the reply lists several steps in the form of earlier turns, only ``step`` is
+    read.
     """
     stated = turns_of(reply).get(step)
     if stated is not None and stated.action:

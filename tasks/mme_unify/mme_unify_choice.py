@@ -75,8 +75,8 @@ def mme_unify_choice(
 def letter_of(answer: str, options: Sequence[str]) -> str | None:
     """Returns the letter of the option that an answer chooses.
 
-    Returns None unless it chooses exactly one option. Each option has its letter before
-    its text.
+    Returns None unless the answer chooses exactly one option. Each option begins with
+    its letter.
 
     >>> letter_of("The answer is (B), a barn.", ["A. a bridge", "B. a barn"])
     'B'

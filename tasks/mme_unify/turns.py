@@ -5,7 +5,8 @@
     Location: [1, 0]
     Image:
 
-The picture follows. A turn may lack any of these. A missing turn is not written.
+The picture follows these lines. A turn may lack any of them. A missing turn is not
+written.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ class MazeTurn(NamedTuple):
 def turns_of(answer: Interleaved | None) -> Mapping[int, MazeTurn]:
     """Reads the turns in an answer by step, counted from 0.
 
-    If a step occurs twice, the later turn counts. Only the first picture of a turn
-    counts. Everything before the first step is skipped.
+    If a step occurs twice, the later turn counts. Only the first picture of a turn is
+    used. Everything before the first step is skipped.
     """
     turns: dict[int, MazeTurn] = {}
     turn: MazeTurn | None = None

@@ -18,7 +18,7 @@ BEST, WORST = 1.0, 1000.0
 """The distances that score 1 and 0. They are constants, so that a score does not depend
 on other models or items."""
 _OF_TEXT = ("tvg", "t2v")
-"""The names, in the paper and the scripts, of the task with clips from text alone."""
+"""The names of the text-to-video task in the paper and in the scripts."""
 
 
 def video_score(raw: Sequence[float], *, equal_means_100: bool = False) -> list[float]:
@@ -39,8 +39,8 @@ def feature_distance(first_table: Table, second_table: Table) -> float:
     """Returns the Frechet distance of two tables of features.
 
     A table has a row for each picture. If a table has only one row, it has no
-    covariance, and the result is the squared distance of the means. MME-Unify calls
-    this FVD and FID.
+    covariance, and the result is the squared distance between the means. MME-Unify
+    calls this FVD and FID.
 
     >>> feature_distance([[1.0, 2.0]], [[0.0, 0.0], [2.0, 0.0]])
     4.0
@@ -67,7 +67,7 @@ def feature_distance(first_table: Table, second_table: Table) -> float:
 def even_indices(frames: int, count: int) -> list[int]:
     """Returns evenly spaced indices from the first frame to the last, rounded down.
 
-    An index may occur twice if there are few frames.
+    An index may occur more than once if there are few frames.
 
     >>> even_indices(10, 4)
     [0, 3, 6, 9]

@@ -1,7 +1,7 @@
 """The domains of UniM: the paper's numbers, names, fields, and instances by level.
 
-Only some of the data's names for domains are known. Each domain therefore lists likely
-spellings. Any other name becomes a separate domain.
+Only some of the names that the data use for domains are known. Each domain therefore
+lists likely spellings. Any other name becomes a separate domain.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ LEVELS = ("easy", "medium", "hard")
 class Domain:
     """A domain, with the paper's ``number``, ``title`` and ``counts`` by level.
 
-    The counts are those of table 13. ``words`` are the spellings that the data may use.
-    The first is the name in mmeval.
+    The counts are from table 13 of the paper. ``words`` are the spellings that the data
+    may use. The first spelling is the name in mmeval.
     """
 
     number: int

@@ -33,13 +33,13 @@ _CAPABILITY_IDS = {
     name.replace(" ", "_"): number for number, name in CAPABILITIES.items()
 }
 _HEAVIEST = 1e9
-"""The largest valid weight. The sum of larger JSON numbers may overflow."""
+"""The largest valid weight, since the sum of larger JSON numbers may overflow."""
 _SHOWN = 80
 """Maximum number of characters of an invalid value in a message."""
 
 
 class FieldDomain(NamedTuple):
-    """Field and domain in the paper's terms. They are empty if unknown.
+    """Field and domain in the paper's terms. An unknown one is an empty string.
 
     In the data the field's key is ``domain``, and the domain's key is ``subdomain``.
     """
@@ -54,7 +54,7 @@ ANY = FieldDomain()
 def word(value: object) -> str:
     """Converts a name or folder name such as ``1_math`` to lower snake case.
 
-    The number of a folder is removed.
+    The number before a folder's name is removed.
     """
     return _word(str(value))
 
@@ -66,7 +66,7 @@ def _word(name: str) -> str:
 
 
 def field_of(name: object) -> str:
-    """Finds the field for a name in the data or of a folder.
+    """Finds the field for a name in the data or for the name of a folder.
 
     Returns an empty string for an unknown name.
     """
@@ -130,7 +130,7 @@ def capabilities_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """Reads the labels ``capabilities`` and ``capability_weights``.
 
     ``capabilities`` may be empty, and ``capability_weights`` may be missing. Known ids
-    and names become the ids of the paper. Others are unchanged. A capability with
+    and names become the ids of the paper. Other names are unchanged. A capability with
     weight 0 is left out.
     """
     value: object = []

@@ -60,7 +60,8 @@ class UnimDataset:
     def fingerprint(self) -> str:
         """The digest of both variants' files.
 
-        It covers their bytes, and their paths, which may contain field and domain.
+        The digest covers their bytes, and their paths, which may contain field and
+        domain.
         """
         files = [(file.relative_to(self.records), file) for file in self.files]
         files += [(file.relative_to(self.root), file) for file in self.captions]
@@ -92,8 +93,9 @@ class UnimDataset:
     def __iter__(self) -> Iterator[Sample | BadRow]:
         """Yields the samples.
 
-        Further samples with the same id get ``#2``, ``#3`` and so on. Ids are unique
-        within a file, but not across the files of a domain.
+        If several samples have the same id, ``#2``, ``#3`` and so on are appended to
+        the ids of all but the first. Ids are unique within a file, but not across the
+        files of a domain.
         """
         id_counts = Counter[str]()
         captions = Captions(self.root, self.root / CAPTION_FOLDER, self.captions)

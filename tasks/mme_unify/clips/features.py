@@ -1,4 +1,4 @@
-"""Computes features of a clip's frames, and the score of a distance."""
+"""Computes the features of a clip's frames, and scores the distance of features."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels
 
 RANGE = (float("-inf"), WORST / (WORST - BEST))
-"""The range of a distance's score. The distance is at least 0."""
+"""The range of the score of a distance, which is at least 0."""
 NEEDS = ("av:video", "torch:hf", "safetensors:hf")
 Model = str | Mapping[str, Any]
 
@@ -46,7 +46,7 @@ class Network(NamedTuple):
 
 
 class Features(NamedTuple):
-    """The mean features of some pictures, and the mean squared distance from them."""
+    """The mean features of pictures, and the mean squared distance from this mean."""
 
     mean: Vector
     spread: float
@@ -116,7 +116,7 @@ def scored_clip(
 ) -> Score:
     """Scores an answer's only clip.
 
-    The switch ``missing`` decides the score of an answer without exactly one clip.
+    The switch ``missing`` decides how an answer without exactly one clip is scored.
     """
     clip = the_only_medium(trial, "video", "clips")
     if isinstance(clip, Score):

@@ -23,8 +23,8 @@ more than this, on average."""
 _QUALITY = 95
 """The JPEG quality of a key frame. The scripts use OpenCV's default."""
 _MAX_STORED = 4 * MAX_KEY_FRAMES
-"""Maximum number of candidates that are stored until their number is known. If a clip
-has more candidates, some frames are decoded again."""
+"""Maximum number of candidates that are stored while a clip is decoded. If a clip has
+more candidates, some frames are decoded again."""
 
 T = TypeVar("T")
 
@@ -73,7 +73,7 @@ def pixels_of(jpeg: bytes) -> Pixels:
 def key_frame_indices(changed: Sequence[int], count: int) -> list[int]:
     """Returns the indices of the key frames in a clip with ``count`` frames.
 
-    ``changed`` are the indices of the candidates.
+    ``changed`` contains the indices of the candidates.
     """
     if len(changed) < MAX_KEY_FRAMES:
         return sorted(set(even_indices(count, MAX_KEY_FRAMES)))
@@ -112,8 +112,9 @@ def _chosen(
 ) -> list[T]:
     """Returns the results of ``make`` for chosen frames of a clip.
 
-    ``choose`` returns their indices, given the number of frames. Until that is known,
-    likely frames and candidates are kept, so that most clips are decoded only once.
+    ``choose`` returns their indices, given the number of frames. Before this number is
+    known, likely frames and candidates are kept, so that most clips are decoded only
+    once.
     """
     likely_indices, count = frozenset(likely), 0
 

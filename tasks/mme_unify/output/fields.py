@@ -35,10 +35,10 @@ def parts_in(
     row: Mapping[str, Any],
     find: FindMedium,
 ) -> Iterator[Part]:
-    """Yields the parts of the answer in a row.
+    """Yields the parts of the answer that a row contains.
 
-    A missing file becomes a part without a medium. A value is ignored if the scripts do
-    not write values of its type.
+    A missing file becomes a part without a medium. A value of a type that the scripts
+    do not write is ignored.
     """
     output = row.get(OUTPUT)
     if task == "vcot":
@@ -98,7 +98,7 @@ def fields_of(
     """Returns the fields for an answer. ``files`` are the files of its media by digest.
 
     A choice is written as a single letter, since the scripts cannot read other texts.
-    It is empty if the answer has no letter.
+    The text is empty if the answer names no letter.
     """
     if task == "vcot":
         turns = {}

@@ -66,7 +66,7 @@ NAMES: Mapping[str, str] = {
     "sd": "Spot_Diff.json",
     "vcot": "Visual_CoT.json",
 }
-"""The file for each task. It has the name of the released file."""
+"""The file for each task, with the name of the released file."""
 
 
 def read_output(path: Path, media_root: MediaRoot = ()) -> RowAnswers:

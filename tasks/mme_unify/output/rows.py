@@ -19,7 +19,7 @@ _TASK_BY_FIELD = {"Action": "vcot", "img_a": "sd", "image_Auxiliary_lines": "al"
 class QuestionKey(NamedTuple):
     """The key of a question, since ids are not unique.
 
-    ``media`` are the names of its media. Fields that a row lacks are None.
+    ``media`` are the names of its media. A field is None if the row lacks it.
     """
 
     task: str
@@ -50,7 +50,7 @@ def result_files(path: Path) -> list[AnswerFile]:
 
 
 def task_in(row: Row) -> str:
-    """Returns a row's task, found by its keys; empty for an unknown task."""
+    """Returns the task that a row's keys identify, or an empty string if unknown."""
     row_data = row.get("data")
     data: Mapping[str, Any] = row_data if isinstance(row_data, dict) else {}
     for field, task in _TASK_BY_FIELD.items():

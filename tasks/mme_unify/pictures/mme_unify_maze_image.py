@@ -98,8 +98,8 @@ def mme_unify_maze_image(
 class _MazeComparison(NamedTuple):
     """The pictures and states to compare, by step.
 
-    ``right_states`` are the numbers of the right states. ``missing`` are the steps
-    with a picture without a file. They are not in ``pictures``.
+    ``right_states`` contains the numbers of the right states. ``missing`` contains the
+    steps whose picture has no file. These steps are not in ``pictures``.
     """
 
     right_states: Mapping[int, int]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Model = Annotated[str | Mapping[str, Any], CLIP]
 Tie: TypeAlias = Literal["wrong", "first"]
 """A switch for a tie between the right candidate and another: the answer is wrong, or
-the first of them wins."""
+the first candidate wins."""
 VectorOrError: TypeAlias = "Vector | ContentError"
 
 
@@ -63,8 +63,8 @@ def first_unknown(
 ) -> ContentError | None:
     """Returns the first error that makes the score unknown, or None.
 
-    It is an unsupported picture or a picture above the limits of decoding. Damaged
-    pictures only count with ``damaged``.
+    Such an error belongs to a picture that is unsupported or above the limits of
+    decoding or, with ``damaged``, to a damaged picture.
     """
     for item in items:
         if isinstance(item, CorruptMediaError) and not damaged:
@@ -79,7 +79,7 @@ def similarities(
 ) -> list[float]:
     """Returns the cosine of the answer with each candidate.
 
-    It is 0 if either is damaged, as in the released scripts.
+    The cosine is 0 if either is damaged, as in the released scripts.
     """
     values = []
     for candidate in candidates:

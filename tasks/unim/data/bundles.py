@@ -1,4 +1,4 @@
-"""Finds meshes with several tags: an OBJ file, its materials and its textures."""
+"""Finds meshes with several tags: one each for OBJ file, materials and textures."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _MESH = "model/obj"
 
 
 def bundles_of(shapes: Mapping[str, Media]) -> dict[str, list[str]]:
-    """Returns the tags of each OBJ's files, by the tag of the OBJ.
+    """Returns the tags of the materials and textures of each OBJ, by the OBJ's tag.
 
     ``shapes`` are the 3D media of one side, by tag. Materials and pictures belong to
-    the OBJ with the same file stem, else to the previous OBJ, else to the first OBJ.
-    Without an OBJ there is no bundle.
+    the OBJ with the same file stem, else to the previous OBJ, else to the first OBJ. If
+    there are no OBJ files, there are no bundles.
     """
     bundles: dict[str, list[str]] = {}
     stems: dict[str, str] = {}

@@ -18,7 +18,7 @@ from mmeval.tasks.unim.data.sample import CaptionedTexts, Identity, identity_of
 log = logging.getLogger(__name__)
 
 Index: TypeAlias = Mapping[str, Sequence[CaptionedTexts]]
-"""The captions in some files by the identity of the records, in file order."""
+"""Maps the identity of records to their captions in some files, in file order."""
 
 _CACHED = 32
 """Number of indices that are kept in memory. The files of a folder are read in turn."""
@@ -46,11 +46,11 @@ class Captions:
     ) -> CaptionedTexts | None:
         """Finds the captions of a record.
 
-        The record is the ``nth`` record (from 0) with its identity. Its captions are
-        the ``nth`` with this identity in the caption file with the same relative path.
-        If there are none, the files of the domain are searched. Captions found there
-        must be the only ones with this identity and with the record's words outside of
-        tags.
+        The record is number ``nth`` (from 0) among the records with its identity. Its
+        captions are number ``nth`` among the captions with this identity in the caption
+        file with the same relative path. If this file lacks them, all caption files of
+        the domain are searched. There the captions must match the record's identity and
+        its words outside of tags, and must be the only such captions.
         """
         name = str(identity)
         file = self._paths.get(record_file.file.relative_to(record_file.records))
@@ -100,7 +100,7 @@ class Captions:
 
 
 def caption_of(record: Record) -> CaptionedTexts | None:
-    """Returns the texts of a caption record, or None if it has none."""
+    """Returns the texts of a caption record, or None if they cannot be read."""
     return None if record.fault else _texts_of(record)
 
 
@@ -122,7 +122,7 @@ def _warn(message: str) -> None:
 
 
 def _matches(original: CaptionedTexts, captioned: CaptionedTexts) -> bool:
-    """Checks that captioned texts keep a record's words outside of tags, in order."""
+    """Returns True if captioned texts keep, in order, the words outside of tags."""
     for text, caption in (
         (original.question, captioned.question),
         (original.answer, captioned.answer),

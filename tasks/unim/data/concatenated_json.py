@@ -28,7 +28,7 @@ _BROKEN_TEXT = (
 
 
 class Record(NamedTuple):
-    """An object in a file. It begins at ``line``, counted from 1.
+    """An object in a file. ``line`` is its first line, counted from 1.
 
     If the object cannot be read, ``fault`` is the reason. ``row`` then contains only
     those of the keys id, domain, subdomain and difficulty_level that can be read.
@@ -45,11 +45,11 @@ class Record(NamedTuple):
 
 
 def read_records(file: Path) -> Iterator[Record]:
-    """Reads the objects in a file one by one, also if they are in a list.
+    """Reads the objects in a file one by one, even if the file is a JSON list of them.
 
-    An unreadable object has a fault, and reading continues with the next object. The
-    time is linear in the size of the file. Raises MissingDataError if the file cannot
-    be opened or is a pointer, and UsageError if it is too large.
+    An unreadable object is returned with a fault, and reading continues with the next
+    object. The time is linear in the size of the file. Raises MissingDataError if the
+    file cannot be opened or is a pointer, and UsageError if it is too large.
     """
     try:
         size = file.stat().st_size
@@ -87,9 +87,9 @@ class _Unreadable(Exception):
 def _objects(text: str) -> Iterator[_ObjectAt]:
     """Yields the objects in a text.
 
-    As long as there is no error, the decoder finds the end of each object. After a bad
-    object the decoder would scan the remaining text repeatedly. From then on the end of
-    each stretch is found before it is decoded.
+    Until the first error, the decoder finds the end of each object. After a bad object
+    the decoder would scan the remaining text repeatedly, so the end of each further
+    stretch is found before the stretch is decoded.
     """
     is_careful = False
     position = 0
@@ -111,7 +111,7 @@ def _in_stretch(
     start: int,
     end: int,
 ) -> Iterator[_ObjectAt]:
-    """Yields the object in a stretch, or else the objects and bad pieces in it."""
+    """Yields the object in a stretch, or else all objects and bad sections in it."""
     try:
         row, length = _decoded(text[start:end], 0)
     except _Unreadable as error:
@@ -176,7 +176,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _decoded(text: str, start: int) -> tuple[dict[str, Any], int]:
-    """Decodes the object that begins at ``start``. Returns it and its end.
+    """Decodes the object that begins at ``start``. Returns the object and its end.
 
     Raises _Unreadable if it cannot be decoded.
     """

@@ -1,4 +1,4 @@
-"""Finds the media files of UniM, and checks their kind against the tag."""
+"""Finds the media files of UniM, and checks that their kind matches the tag."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PATH_WITH_BLANKS = re.compile(
     r"txt|obj|mtl|off|ply)",
     re.IGNORECASE,
 )
-"""A path or web address with spaces. A caption does not begin or end like this."""
+"""A path or web address with spaces. Captions neither begin nor end in such a form."""
 _FIRM_SUFFIXES = (".pdf", ".doc", ".docx")
 """Suffixes of documents whose content is never plain text."""
 
@@ -47,7 +47,7 @@ class RecordFile:
     def media_folders(self, names: FieldDomain) -> tuple[str, ...]:
         """Returns the folders that may contain a record's media, in search order.
 
-        They are relative to the folder of the data set.
+        The folders are relative to the folder of the data set.
         """
         file_folder = self.file.parent.relative_to(self.root).as_posix()
         nested = []
@@ -94,10 +94,10 @@ def find_medium(
 
 
 def kind_fault(medium: Media, kind: str) -> str:
-    """Checks by its first bytes that a file has the kind of its tag.
+    """Compares a file's kind, judged by its first bytes, with the kind of its tag.
 
-    Returns the fault, or an empty string. Raises MissingDataError if the file cannot be
-    opened.
+    Returns the fault, or an empty string if the kinds agree. Raises MissingDataError if
+    the file cannot be opened.
     """
     mime = medium.mime
     if not medium.size:
@@ -167,5 +167,5 @@ def _locate(
 
 @lru_cache(maxsize=4096)
 def _folder_inside(root: Path, folder: str) -> Path:
-    """Calls ``path_inside`` once for all files in a folder, since it is slow."""
+    """Calls the slow function ``path_inside`` once for all files in a folder."""
     return path_inside(root, folder)

@@ -1,4 +1,4 @@
-"""Finds the record files in a UniM data set's folders, with fields and domains."""
+"""Finds the record files in the folders of a UniM data set, by field and domain."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ again without a new time stamp."""
 def record_files(folder: Path) -> list[Path]:
     """Returns the record files under a folder, ordered by path.
 
-    Hidden files, media and the other variant are left out. Raises UsageError for a
-    symbolic link that leads out of the folder.
+    Hidden files, media and the files of the other variant are left out. Raises
+    UsageError for a symbolic link that leads out of the folder.
     """
     files = []
     for current, folders, names in os.walk(folder):
@@ -51,15 +51,17 @@ def record_files(folder: Path) -> list[Path]:
 
 
 def selected_names(name: str) -> FieldDomain:
-    """Returns the field or domain in a ``dataset_name``. An empty name has neither."""
+    """Returns the field or domain in a ``dataset_name``, or neither for an empty
+    name."""
     field = field_of(name) if name else ""
     return FieldDomain(field, "" if field or not name else word(name))
 
 
 def may_hold(file: PurePath, selected: FieldDomain) -> bool:
-    """Checks by its folders if a file may contain records of a field and domain.
+    """Returns True if a file may contain records of a field and domain.
 
-    A folder with an unknown name may contain any records.
+    Only the names of the folders are compared. A folder with an unknown name may
+    contain any records.
     """
     folders = file.parent.parts
     field = field_of(folders[0]) if folders else ""
@@ -85,7 +87,7 @@ def sha256_of(file: Path) -> str:
 
 
 class RecordKind(NamedTuple):
-    """The labels by which records are counted. An unknown label is empty."""
+    """The labels by which records are counted. An unknown label is an empty string."""
 
     names: FieldDomain
     difficulty: str

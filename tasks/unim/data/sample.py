@@ -1,4 +1,4 @@
-"""Converts a UniM record to a sample: question, reference, labels for breakdowns."""
+"""Converts a UniM record to a sample with question, reference and labels."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _LETTERS: Mapping[PartKind, str] = {
     "code": "C",
     "3d": "3D",
 }
-"""The paper's letters for the modalities of a combination, in our order."""
+"""The paper's letters for the modalities of a combination, in the order of mmeval."""
 _MAX_NAMED = 4
-"""Maximum number of a record's faults that are listed. The others are counted."""
+"""Maximum number of a record's faults that are listed. Further faults are counted."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class CaptionedTexts:
 
 @dataclass(frozen=True)
 class Identity:
-    """The identity of a record. ``faults`` are the reasons why parts are empty."""
+    """The identity of a record. ``faults`` are the reasons why fields are empty."""
 
     names: FieldDomain
     number: str
@@ -56,7 +56,7 @@ class Identity:
     def __str__(self) -> str:
         """Returns the id of the sample.
 
-        It contains field and domain, since numbers repeat across domains.
+        The id contains field and domain, since numbers repeat across domains.
         """
         return f"{self.names.field}/{self.names.domain}/{self.number}"
 

@@ -20,9 +20,9 @@ _SPELLINGS = ("tag",)
 class SideContent:
     """The content of one side of a record.
 
-    ``tags`` are the labels with an entry in ``modal``. ``bundles`` are the names of the
-    files that belong to an OBJ, by the OBJ's key. ``bundled_tags`` are the tags of
-    these files.
+    ``tags`` are the labels of the tags that have an entry in ``modal``. ``bundles`` are
+    the names of the files that belong to an OBJ, by the OBJ's key. ``bundled_tags`` are
+    the tags of these files.
     """
 
     content: Interleaved = field(default_factory=Interleaved)
@@ -96,7 +96,8 @@ def _read_entry(
 ) -> None:
     """Reads an entry into ``modal``.
 
-    Raises UsageError or MissingDataError. The message is meant to follow the key.
+    Raises UsageError or MissingDataError with a message that is meant to follow the
+    entry's key.
     """
     if not isinstance(value, str):
         raise UsageError(f" must be a text, not of type {type(value).__name__}")

@@ -59,14 +59,14 @@ def pieces(
 ) -> Iterator[tuple[int, int]]:
     """Cuts a stretch where a record may begin: at each brace before a record's key.
 
-    The next record may be on the same line as a truncated record.
+    A truncated record may be followed by the next record on the same line.
     """
     cuts = [match.start() for match in _BEGINNING.finditer(text, start + 1, end)]
     return pairwise([start, *cuts, end])
 
 
 def legible_keys(text: str) -> dict[str, Any]:
-    """Returns those values of a record's keys that can be read."""
+    """Returns the values of a broken record's keys, as far as they can be read."""
     values = {}
     for key, pattern in _VALUES.items():
         match = pattern.search(text)

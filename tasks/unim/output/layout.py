@@ -1,4 +1,4 @@
-"""The layout of UniM's released scripts: records like the data's, with answers.
+"""The layout of UniM's released scripts: records as in the data, with answers.
 
     <field>/<domain>/answers.jsonl         an object per line: domain (the field), subdomain (the domain), id,
                                            difficulty_level, input, output
@@ -63,7 +63,7 @@ _SPELLINGS = ("tag",)
 _KNOWN = re.compile(r"<((?:code|image|document|audio|video|threeD)[0-9]+)>")
 """A tag that the released scripts can find."""
 _TAGGED = re.compile(r"<++[^<>]*+>*+")
-"""A tag, with or without a caption inside."""
+"""A tag, which may contain a caption."""
 _LABEL = re.compile(
     r"(?P<kind>image|audio|video|document|code|3d)(?P<number>[0-9]{1,9})"
 )
@@ -73,7 +73,7 @@ _NAME = re.compile(r"[a-z0-9_]{1,100}")
 
 
 class AnswerKey(NamedTuple):
-    """Identifies the question of an answer. Ids repeat across domains."""
+    """Identifies a question. Ids alone do not, since they repeat across domains."""
 
     field: str
     domain: str
@@ -81,7 +81,7 @@ class AnswerKey(NamedTuple):
 
 
 def key_of(names: FieldDomain, number: str) -> AnswerKey:
-    """Returns the key of a question. All known spellings of a domain have one key."""
+    """Returns the key of a question, the same for all known spellings of its domain."""
     known = domain_of(names.domain)
     domain = names.domain if known is None else known.name
     return AnswerKey(names.field, domain, number)
@@ -106,7 +106,7 @@ def names_of_sample(sample: Sample) -> FieldDomain | None:
 
 
 def same_question(question: str, sample: Sample) -> bool:
-    """Compares a record's question with the sample's, ignoring tags.
+    """Compares a record's question with that of the sample, ignoring tags.
 
     Returns True if they are equal or the record's question is empty.
     """
@@ -138,7 +138,7 @@ def whole_text(text: str) -> str:
 
 
 def tag_of(key: str) -> Tag | None:
-    """Reads a key of ``modal`` as a tag in any spelling. Returns None if it is not."""
+    """Reads a key of ``modal`` as a tag in any spelling, or returns None."""
     bare = key.strip().strip("<>").strip()
     tag = next(find(f"<{bare}>", _SPELLINGS), None)
     return tag if tag is not None and tag.raw == f"<{bare}>" else None
@@ -146,7 +146,7 @@ def tag_of(key: str) -> Tag | None:
 
 @dataclass(frozen=True)
 class RecordAnswer:
-    """An answer in a record. ``modal`` has media and code texts by key, in order."""
+    """An answer in a record. ``modal`` maps keys to media and code, in order."""
 
     content: str
     modal: Mapping[str, Media | str] = field(default_factory=dict)
@@ -155,10 +155,10 @@ class RecordAnswer:
 def read_record_answer(
     record_answer: RecordAnswer, missing: Mapping[str, PartKind] | None = None
 ) -> Interleaved:
-    """Reads the answer that a record expresses, without exact parts.
+    """Reads an answer from the record's ``output``, ignoring its exact parts.
 
-    ``missing`` are the kinds of missing media by label. Missing media without a tag
-    follow the text as parts without a medium.
+    ``missing`` maps the labels of missing media to their kinds. Missing media without a
+    tag follow the text as parts without a medium.
     """
     output = Interleaved.from_text(
         record_answer.content, record_answer.modal, spellings=_SPELLINGS
@@ -214,8 +214,8 @@ def _kind(part: Part) -> str:
 def _keys(parts: list[Part], question: str) -> dict[int, str]:
     """Returns the key of each part with an item, by position.
 
-    A part keeps the number of its tag unless another part has it, even a part without a
-    medium. Media without a tag get free numbers.
+    A part keeps the number of its tag, unless another part already uses this number,
+    even one without a medium. Media without a tag get free numbers.
     """
     tagged: dict[int, Part] = {}
     untagged: dict[int, Part] = {}
@@ -259,7 +259,7 @@ class _KeyAssigner:
     def from_label(self, part: Part) -> str:
         """Returns the key that follows from a part's label.
 
-        Returns an empty string if another item has this key.
+        Returns an empty string if the label yields no key, or if the key is taken.
         """
         label, kind = _LABEL.fullmatch(part.label), _kind(part)
         if label is None or label["kind"] != kind:

@@ -85,7 +85,7 @@ def read_output(
 
 
 _Key = tuple[AnswerKey, int]
-"""The question, and the number of the repeat, from 0."""
+"""Identifies an answer: its question, and the number of its repeat, from 0."""
 
 
 class _StoredRecord(NamedTuple):
@@ -97,7 +97,7 @@ class _StoredRecord(NamedTuple):
 
 
 class UnimAnswers:
-    """The answers of a model. All are checked first, and later read one by one."""
+    """The answers of a model, which are all checked first and later read one by one."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Reads a record of an answer file: it is checked once, and later read directly."""
+"""Reads a record of an answer file, which is checked once and later read directly."""
 
 from __future__ import annotations
 
@@ -38,12 +38,13 @@ from mmeval.tasks.unim.output.layout import (
 _TEXT_KEY = "text"
 _MAX_SHOWN = 120
 _MOVED = "/"
-"""Marks a file that is found through ``media_root``. No other file has this path."""
+"""The mark of a file that is found through ``media_root``. It is never a file's
+path."""
 
 
 @dataclass(frozen=True)
 class AnswerRecord:
-    """The question and answer of a record. With a ``fault`` the rest is empty.
+    """The question and answer of a record. If it has a ``fault``, all else is empty.
 
     ``paths`` maps the file names in the record to paths below the folder of the
     answers, or to None for a missing file. A file found through ``media_root`` has a
@@ -126,7 +127,7 @@ class AnswerRecord:
 
 
 def read_key(record: Record, record_file: RecordFile) -> tuple[AnswerKey, int] | None:
-    """Reads a record's question and its repeat, from 0.
+    """Reads a record's question, and the number of its repeat, from 0.
 
     Returns None if either is missing.
     """
@@ -143,7 +144,7 @@ def read_answer(
     record_file: RecordFile,
     media: MediaPaths,
 ) -> AnswerRecord:
-    """Reads the answer in a record. An invalid answer has a fault."""
+    """Reads the answer in a record. For an invalid answer, the fault is set."""
     try:
         return _read(record, record_file, media)
     except UsageError as error:

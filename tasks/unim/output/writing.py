@@ -35,7 +35,7 @@ from mmeval.tasks.unim.output.layout import (
 
 MAX_FILE_BYTES = 2**27
 """Maximum size of an answer file, since readers load a whole file. Further answers are
-written to another file."""
+written to the next file."""
 
 NOTES = {
     "reasoning": f"the layout cannot express hidden reasoning; it is kept in {OWN!r}",
@@ -109,7 +109,7 @@ class _UnimFolder(ExportFolder):
 
 
 def _question(sample: Sample) -> dict[str, Any]:
-    """Returns the question as in the data set, with the names of its media.
+    """Returns the question as in the data set, with the file names of its media.
 
     The media are not copied.
     """
@@ -173,9 +173,9 @@ def _answer(
     counts: Counter[str],
     extra: dict[str, Any],
 ) -> dict[str, Any]:
-    """Returns the ``output`` of a record, and mmeval's key.
+    """Returns the values of a record's keys ``output`` and ``mmeval``.
 
-    The key contains ``extra`` and everything that ``output`` cannot express.
+    The latter contains ``extra`` and everything that ``output`` cannot express.
     """
     record_answer = record_answer_of(output, question)
     kinds = {word: kind for kind, word in WORDS.items()}

@@ -1,4 +1,4 @@
-"""The averages of UniM: over the instances that a model supports, and over all.
+"""UniM's averages over the instances that a model supports, and over all instances.
 
 An instance is *supported* if the model accepts every modality of its input. ``tau`` is
 the share of supported instances. The *absolute* score is the mean over supported
@@ -6,8 +6,9 @@ instances, and the *relative* score is ``tau`` times the absolute score. Most of
 paper's numbers for fields are unweighted means of domains (*macro*), and some are means
 of instances (*micro*).
 
-An instance with a lost answer or verdict is supported but has no value. It counts in
-``tau`` but not in the absolute mean. A bad instance does not count at all.
+An instance with a lost answer or verdict is supported but has no value. Such an
+instance counts in ``tau`` but not in the absolute mean. A bad instance is left out of
+all averages.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from mmeval.aggregate import (
 class Sums(NamedTuple):
     """The weighted sums of a number over a slice.
 
-    They are the sums of all instances, of supported instances, of instances with a
-    value, and of the values.
+    The fields are the summed weights of all instances, of supported instances and of
+    instances with a value, and the weighted sum of the values.
     """
 
     asked: float = 0.0
@@ -44,7 +45,7 @@ class Sums(NamedTuple):
 
 
 class SliceMeans(NamedTuple):
-    """The three means of a slice. They are None if unknown or without instances."""
+    """The three means of a slice, each None if unknown or without instances."""
 
     tau: float | None = None
     absolute: float | None = None
@@ -55,7 +56,7 @@ def micro(sums: Sums) -> SliceMeans:
     """Computes the means over instances.
 
     Without supported instances the absolute mean is None, and the relative mean is 0.
-    If all values are lost, both are None.
+    If all values are lost, both means are None.
     """
     if not sums.asked:
         return SliceMeans()
@@ -98,8 +99,8 @@ def unim(
     ``macro`` gives each value of the label ``by`` the same weight. The task's
     ``breakdown`` must name this label. Trials without the label are left out, unless no
     trial has it. ``micro`` gives each trial the same weight. The standard error treats
-    the parts as independent, with clusters within each part. It is None if a part has
-    fewer than two clusters.
+    the parts as independent, with clusters within each part. The standard error is None
+    if a part has fewer than two clusters.
     """
     parts = [scores]
     if average == "macro":
@@ -127,7 +128,8 @@ def unim(
 
 
 class _ClusteredPart(NamedTuple):
-    """A part of the scores, grouped by cluster: repeats of a sample are dependent."""
+    """A part of the scores, grouped by cluster, as repeats of a sample are
+    dependent."""
 
     clusters: Mapping[str, Sums]
     means: SliceMeans

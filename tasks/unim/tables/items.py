@@ -1,8 +1,8 @@
 """Counts the items in a run's answers by modality, and averages their quality.
 
 The quality of an answer (GQ) is the mean over all its items. Here each modality is
-separate, to show where a model is good. Items are read from the evidence of the quality
-metrics. An answer that scores 0 because its output is missing has no items.
+averaged separately, to show where a model is good. Items are read from the evidence of
+the quality metrics. An answer that scores 0 because its output is missing has no items.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TITLES: Mapping[str, str] = {
     "quality_3d": "3D",
     "video_quality": "video",
 }
-"""The name of the modality that each number scores."""
+"""The name of the modality that each number scores, by the number's name."""
 
 
 class Items(NamedTuple):
@@ -52,9 +52,9 @@ class Items(NamedTuple):
 class ItemPool:
     """The items of all answers, by modality and index of the trial.
 
-    For each modality, ``partial`` counts the answers whose GQ lacks it.
+    For each modality, ``partial`` counts the answers whose GQ lacks this modality.
     ``partial_answers`` counts the answers whose GQ lacks any modality. ``unavailable``
-    are the numbers that cannot be computed on this machine.
+    contains the numbers that cannot be computed on this machine.
     """
 
     columns: dict[str, dict[int, Items]] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class ItemPool:
     ) -> None:
         """Adds the items in the scores of an answer.
 
-        If several tasks have the answer, the first task with items counts.
+        If several tasks contain the answer, only the first task with items is used.
         ``exclusions`` maps each number of the task to the reason why it does not count,
         or to an empty string. ``gq`` is the number that pools items.
         """

@@ -113,10 +113,10 @@ SHORT: Mapping[str, str] = {
 def layout(run: StoredRun) -> Iterator[Table]:
     """Makes the tables of a run's UniM tasks. A run without such tasks has no tables.
 
-    Each family of numbers has a table by field and a table by domain. The first family,
-    with tau, is always included. There is one table each by difficulty, by capability
-    and by combination, and one with the items by modality. A number without trials has
-    no column.
+    Each family of numbers has a table by field and a table by domain. The tables of the
+    first family, which contain tau, are always included. Further tables are by
+    difficulty, by capability and by combination, and one table lists the items by
+    modality. A number without trials gets no column.
     """
     pool = pooled(run)
     if not len(pool):
@@ -157,7 +157,7 @@ class TableLine(NamedTuple):
 
 
 class _Tables:
-    """Makes the tables of a pool, with those ``numbers`` that some trial has."""
+    """Makes the tables of a pool, with the ``numbers`` that at least one trial has."""
 
     def __init__(
         self,
@@ -259,7 +259,7 @@ class _Tables:
     def by_domain(self, family: ColumnFamily) -> Table:
         """Makes the table of the domains in the run.
 
-        It also lists the domains that have no instances of the run's levels.
+        The table also lists the domains that have no instances of the run's levels.
         """
         lines: list[tuple[int, TableLine]] = []
         domains_in_run = set()

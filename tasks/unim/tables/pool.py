@@ -38,13 +38,14 @@ UNIM = "unim"
 MAX_REASON = 400
 """Maximum number of characters in a reason."""
 MAX_REASONS = 1000
-"""Maximum number of different reasons that are counted. A judge may give a new reason
+"""Maximum number of different reasons that are counted. A judge may state a new reason
 each time."""
 
 SCORED, INAPPLICABLE, UNSCORED, UNAVAILABLE, NO_ANSWER = range(5)
-"""The states of a trial's number. If two tasks have the trial, the lower one counts."""
+"""The states of a trial's number. If two tasks share the trial, the lower one
+counts."""
 OK, FAILED, UNSUPPORTED, BAD = range(4)
-"""The states of a trial. If two tasks have the trial, the lower state counts."""
+"""The states of a trial. If two tasks share the trial, the lower state counts."""
 _LABELS = ("place", "difficulty", "combination")
 _NOT_YET = {"status": "unscored", "reason": "not scored yet"}
 _TRIAL: Mapping[str, int] = {"ok": OK, "unsupported": UNSUPPORTED}
@@ -88,7 +89,7 @@ class Pool:
     shared: int = 0
     """The number of trials that several tasks share."""
     weighted: bool = False
-    """True if the data give weights to capabilities."""
+    """True if the data contain weights of capabilities."""
     trials: bytearray = field(default_factory=bytearray)
     states: bytearray = field(default_factory=bytearray)
     values: array[float] = field(default_factory=lambda: array("d"))
@@ -185,8 +186,8 @@ class Pool:
     ) -> tuple[int, float]:
         """Returns the state and the value of a number.
 
-        ``fault`` is the reason why the number does not count. It is None if the task
-        does not have the number.
+        ``fault`` is the reason why the number does not count. ``fault`` is None if the
+        task does not have the number.
         """
         if fault is None:
             return UNAVAILABLE, 0.0
@@ -212,8 +213,8 @@ class Pool:
 def pooled(run: StoredRun) -> Pool:
     """Collects the trials of a run's UniM tasks.
 
-    Bad trials are added last. If another task has the same sample without a fault, the
-    complete labels of that task are used.
+    Bad trials are added last. If another task read the same sample without a fault, the
+    complete labels from that task are used.
     """
     pool = Pool()
     bad: list[Mapping[str, Any]] = []

@@ -57,7 +57,7 @@ def remarks(
     """Returns the notes for a run.
 
     ``abbreviations`` are the numbers' names in the paper. ``numbers`` are the numbers
-    that some trial has.
+    that at least one trial has.
     """
     notes = [READ, MEANS]
     if OF_MEANS_NEEDS.issubset(numbers):

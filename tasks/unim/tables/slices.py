@@ -1,4 +1,4 @@
-"""Slices of a run's UniM trials: the trials in each row of the paper's tables.
+"""Divides a run's UniM trials into slices, one for each row of the paper's tables.
 
 The sums are computed in plain loops over columns, so that the tables at the end of a
 run do not import numpy.
@@ -29,10 +29,10 @@ from mmeval.tasks.unim.tables.pool import (
 class Slice(NamedTuple):
     """The sums of each number over some trials, and the counts of trials by state.
 
-    ``whole`` trials have all required numbers. ``unscored`` trials have lost some
-    numbers. ``unavailable`` trials lack numbers that cannot be computed on this
-    machine. Together with ``unsupported``, ``failed`` and ``bad`` they add up to
-    ``trials``. Bad trials are not in the sums.
+    ``whole`` is the count of trials with all required numbers. ``unscored`` trials have
+    lost some numbers. ``unavailable`` trials lack numbers that cannot be computed on
+    this machine. Together with ``unsupported``, ``failed`` and ``bad``, these counts
+    add up to ``trials``. Bad trials are not in the sums.
     """
 
     sums: Mapping[str, Sums]
@@ -46,10 +46,10 @@ class Slice(NamedTuple):
 
 
 class SliceCodes(NamedTuple):
-    """The slice of each trial, or -1 if it is in none.
+    """The code of each trial's slice, or -1 for a trial that is in no slice.
 
-    A trial in several slices is repeated. ``weights`` are the weights of the trials in
-    their slices.
+    A trial in several slices is listed once for each slice. ``weights`` are the weights
+    of the trials in their slices.
     """
 
     codes: Sequence[int]
@@ -69,7 +69,7 @@ class Columns:
         self._pool = pool
 
     def scored_numbers(self) -> list[str]:
-        """Returns the numbers that some trial of the run has."""
+        """Returns the numbers that at least one trial of the run has."""
         numbers = []
         for place, name in enumerate(NUMBERS):
             states = self._pool.states[place :: len(NUMBERS)]
@@ -102,7 +102,7 @@ class Columns:
     def by_capability(self, *, soft: bool) -> SliceCodes:
         """Divides the trials by capability, with weight 1.
 
-        With ``soft`` each trial has the weight of its label.
+        With ``soft`` each trial has the weight of its capability label instead.
         """
         trials, codes, weights = self._pool.capability_labels
         if not soft:
@@ -184,7 +184,7 @@ class _SliceSums:
 
 
 _WHOLE, _UNSUPPORTED, _FAILED, _UNSCORED, _UNAVAILABLE, _BAD = range(1, 7)
-"""The indices of a slice's counts. ``trials`` comes before them."""
+"""The indices of the counts in a slice, after the count ``trials``."""
 _OUTCOMES = {UNSUPPORTED: _UNSUPPORTED, FAILED: _FAILED, BAD: _BAD}
 """The index of the count for each state of a trial without scores."""
 
