@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples
 
 FRAME, HOP = 2048, 512
-"""Length of a frame and distance between the starts of two, in samples."""
+"""Length of a frame and distance between the starts of two frames, in samples."""
 TRIM_DB, SPLIT_DB = 60.0, 40.0
 """Decibels below the loudest frame that count as silence: at both ends, in pauses."""
 _FAINTEST_POWER = 1e-10

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Window = Literal["whole", "begin_end", "range", "silence_segments"]
 Short = Literal["whole", "empty_begin"]
-"""The windows of a clip shorter than two seconds: the whole clip, or an empty begin."""
+"""The windows of a clip shorter than two seconds: the full clip, or an empty start."""
 
 
 class _ClassPart(NamedTuple):

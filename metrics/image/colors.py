@@ -26,7 +26,7 @@ COLORS: Mapping[str, Color] = {
 }
 """The colours of MMMG."""
 WITHOUT_HUE = ("white", "black")
-"""Colours without a hue. They are compared by distance."""
+"""Colours without a hue, which are compared by their distance in RGB."""
 
 
 class ColorRule(NamedTuple):

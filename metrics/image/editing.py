@@ -26,7 +26,7 @@ Against = Literal["input", "reference"]
 """The picture with which the edited picture is compared: the original or the target."""
 
 Region = Literal["whole", "bbox"]
-"""The compared region: the whole picture, or the padded box of an edited picture."""
+"""The compared region: the full picture, or the padded box of an edited picture."""
 
 FILTER = "BICUBIC"
 """The filter that resizes an edited picture to the size of the other picture."""

@@ -124,7 +124,7 @@ def border_fill(
 ) -> Score:
     """How evenly the border has the requested colour, minus how far it runs inside.
 
-    Range 0 to 1, higher is better. The border consists of four pieces, one on each side
+    Range 0 to 1, higher is better. The border consists of four strips, one on each side
     of the square in the middle of the picture. They are joined and scored like a region
     of ``region_fill``. The band beside them is the border of the inner part, with the
     same share of its size.

@@ -119,7 +119,7 @@ def without_dangling(geometry: Geometry) -> Geometry:
 
 
 def _is_used(geometry: Geometry) -> NDArray[np.bool_]:
-    """Returns a flag for each point: whether a face uses it."""
+    """Returns a flag for each point: True if a face uses the point."""
     import numpy as np
 
     is_used = np.zeros(len(geometry.points), bool)

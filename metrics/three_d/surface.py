@@ -32,7 +32,7 @@ class Faces(NamedTuple):
 
     @property
     def directed(self) -> Flags:
-        """A flag for each face: whether it has a normal."""
+        """A flag for each face: True if the face has a normal."""
         has_normal: Flags = (self.normals != 0).any(axis=1)
         return has_normal
 

@@ -116,7 +116,7 @@ class _TaskNumbers:
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
-    """Makes the tables of a run's MME-Unify tasks, if it has any."""
+    """Makes the tables of a run's MME-Unify tasks, if the run has any."""
     stored = {task.name: task for task in run.tasks}
     tasks: dict[str, _TaskNumbers] = {}
     names = []

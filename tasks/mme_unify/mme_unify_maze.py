@@ -21,7 +21,7 @@ _MISTYPED = re.compile(r"([0-9]+)\.([0-9]+)")
 def cell_of(value: Any) -> tuple[int, int] | None:
     """Reads a cell of the data as (row, column).
 
-    It also reads a mistyped ``[1.3]``. Returns None for anything else.
+    The mistyped ``[1.3]`` is also read. Returns None for any other value.
     """
     match value:
         case [row, column] if type(row) is type(column) is int:

@@ -41,7 +41,7 @@ class MazeTurn(NamedTuple):
 def turns_of(answer: Interleaved | None) -> Mapping[int, MazeTurn]:
     """Reads the turns in an answer by step, counted from 0.
 
-    If a step occurs twice, the later turn counts. Only the first picture of a turn is
+    If a step occurs twice, the later turn is used. Only the first picture of a turn is
     used. Everything before the first step is skipped.
     """
     turns: dict[int, MazeTurn] = {}

@@ -11,7 +11,7 @@ from mmeval.tasks.unim.domains import FIELDS
 
 DIFFICULTIES = {"1": "easy", "2": "medium", "3": "hard"}
 CAPABILITY_KEYS = ("capabilities", "capability", "capability_labels")
-"""Likely keys of the capabilities. The real key is not published."""
+"""Likely keys of the capabilities. The authors have not published the real key."""
 CAPABILITIES: Mapping[str, str] = {
     "C1": "perceptual understanding",
     "C2": "spatial understanding",

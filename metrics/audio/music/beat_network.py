@@ -32,7 +32,7 @@ _LOUDNESS = 1000.0
 CHUNK = 1500
 """Number of frames in a chunk: half a minute, as in training."""
 BORDER = 6
-"""Number of frames at each end of a chunk. Their predictions are not used."""
+"""Number of frames at each end of a chunk whose predictions are discarded."""
 _FRONT_BLOCKS = 3
 _LAYERS = "transformer_blocks.layers"
 _NEVER = -1000.0

@@ -28,7 +28,7 @@ LEAST_SCORE = 1e-9
 LEAST_FEATURE = 0.01
 """The lowest score of bandwidth, contrast and chroma."""
 NARROW, WIDE = 0.8, 0.2
-"""The score of an empty band, and what a full band adds to it."""
+"""The score of an empty band, and the amount that a full band adds to this score."""
 CONTRAST_FROM, CONTRAST_SPAN = 15.0, 25.0
 """Contrast in decibels that scores 0, and the increase from there that scores 1."""
 CHROMA_FROM, CHROMA_SPAN = 0.005, 0.045
@@ -64,7 +64,7 @@ class SoundTerms(NamedTuple):
     """The measured terms of a recording, in the units of their modules.
 
     The fields of reported terms are named as in the released report. ``snr_db_hpss`` is
-    None if the recording is not music. ``snr_db_sf`` is None if flatness gives no
+    None if the recording is not music. ``snr_db_sf`` is None if flatness yields no
     estimate.
     """
 

@@ -69,9 +69,9 @@ def gaps_of(samples: Samples) -> Gaps:
 
 
 def silent_frames(frames: Samples) -> Flags:
-    """Returns a flag for each frame: whether it is silent.
+    """Returns a flag for each frame: True if the frame is silent.
 
-    The reference level is that of the loudest frames.
+    The reference level is the median level of the loudest frames.
     """
     import numpy
 
@@ -97,7 +97,7 @@ def gap_factor(
 ) -> float:
     """Returns the factor, from 0 to 1, for the longest silence and the silent share.
 
-    ``seconds`` is the length of the recording's middle.
+    ``seconds`` is the length of the recording's middle section.
     """
     gap = cover = 1.0
     if longest > SHORT_GAP:

@@ -88,7 +88,7 @@ def level_score(terms: LevelTerms) -> float:
 
 
 def transient_score(samples: Samples) -> float:
-    """Scores how few jumps the envelope has.
+    """Returns a score that is higher for fewer jumps of the envelope.
 
     By definition a twentieth of the steps are jumps, so the score is about 0.75 for any
     sound, and 1 if all steps are equal. The score carries no information and is kept

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples
 
 BLOCK, STEP = 0.4, 0.1
-"""Length of a block and distance between the starts of two, in seconds."""
+"""Length of a block and distance between the starts of two blocks, in seconds."""
 ABSOLUTE_GATE, RELATIVE_GATE = -70.0, -10.0
 """A block below the first level, in LUFS, is left out. The second level is relative to
 the mean of the blocks above the first level."""

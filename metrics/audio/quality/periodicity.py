@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples
 
 LONG, LONG_HOP = 0.03, 0.01
-"""Length of a frame and distance between the starts of two, in seconds."""
+"""Length of a frame and distance between the starts of two frames, in seconds."""
 SHORTEST_LAG, LONGEST_LAG = RATE // 400, RATE // 50
 """The periods of 400 Hz and of 50 Hz, in samples."""
 _AT_ONCE = 256

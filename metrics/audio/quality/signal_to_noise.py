@@ -39,7 +39,7 @@ MIDDLE_DB, MIDDLE_MUSIC_DB = 28.0, 22.0
 class NoiseTerms(NamedTuple):
     """Both estimates in decibels, and the share of noisy frames.
 
-    ``by_flatness`` is None if flatness gives no estimate.
+    ``by_flatness`` is None if flatness yields no estimate.
     """
 
     by_level: float

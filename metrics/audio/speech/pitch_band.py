@@ -98,7 +98,8 @@ def pitch_band(
     Switches:
 
     - ``pitch_key``: the label.
-    - ``gender``: the band, ``male`` or ``female``. If it is empty, a model decides.
+    - ``gender``: the band, ``male`` or ``female``. If this is empty, a model detects
+      the gender.
     - ``model``, ``seconds``, ``male_class``: as in ``speaker_gender``.
     - ``male_low``, ``male_high``, ``female_low``, ``female_high``: the ends of the
       bands, in mel.

@@ -177,7 +177,7 @@ def _pairs(
 ) -> dict[str, tuple[Media, Media]] | Score:
     """Returns the pairs of sounds that should have the same voice.
 
-    The keys are their names in the evidence.
+    The keys are the names of the pairs in the evidence.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")

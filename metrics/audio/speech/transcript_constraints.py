@@ -135,7 +135,7 @@ class _ConstraintSwitches(NamedTuple):
     missing: Missing
 
     def sounds(self, trial: Trial) -> dict[str, Media] | Score:
-        """Returns the sounds with constraints by turn, or else the trial's score."""
+        """Returns the sounds with constraints, keyed by turn, or else the score."""
         if trial.output is None:
             return Score.unscored("there is no answer to score")
         try:

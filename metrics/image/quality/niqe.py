@@ -78,10 +78,10 @@ def niqe(trial: Trial) -> Score:
     these numbers and that of undamaged photographs.
 
     NIQE ignores colours and content. Clean drawings, text and diagrams are far from
-    photographs too. In wide flat areas the sign of rounding errors has a small effect.
-    Unscored if a picture has fewer than two finite patches (it is small, or mostly
-    uniform), is missing, damaged, or above the limits of decoding. Inapplicable without
-    a picture.
+    photographs too. In large uniform areas, the signs of rounding errors affect the
+    result slightly. Unscored if a picture has fewer than two finite patches (it is
+    small, or mostly uniform), is missing, damaged, or above the limits of decoding.
+    Inapplicable without a picture.
 
     Evidence: ``items`` has an entry for each picture with its ``label`` and ``niqe``,
     the number of finite ``patches``, and the number ``of`` all patches.

@@ -13,10 +13,11 @@ row identify its task, so files may have any name. All ``*.json`` files in the f
 and in the released folders below it, are read. Ids are not unique, so an answer is
 found by the question in its row: its id, its words, and the names of its media, if
 present. A missing file becomes a part without a medium. A row without a field for the
-answer, or with an ``error``, counts as an empty answer. It is wrong in understanding
-and in the unify tasks, since their scripts count all rows, and it is left out in
-generation. Everything else is as in :mod:`mmeval.interchange.row_layout`.
-"""  # noqa: E501
+answer, or with an ``error``, counts as an empty answer. An empty answer is wrong in
+understanding and in the unify tasks, since their scripts count all rows. In generation
+it is left out. Everything else is as in :mod:`mmeval.interchange.row_layout`."""  #
+
+noqa: E501
 
 from __future__ import annotations
 

@@ -61,11 +61,12 @@ def mme_unify_image(
     happens if the first candidate and another are equally near: the answer is
     ``wrong``, or the ``first`` wins. ``files: released`` treats bad files as the
     authors' script for the task does. ``script`` names this script. A damaged picture
-    has the similarity 0 to all candidates, so the first candidate wins (not in
-    ``iee``). In ``al`` this also holds for a missing picture. A damaged candidate has
-    the similarity 0. A missing candidate makes the answer wrong. In ``csq`` this only
-    holds for the first candidate, and other missing candidates are left out. In ``iee``
-    an answer without a text is wrong. Evidence: the cosine with each candidate.
+    has the similarity 0 to all candidates, so the first candidate wins, except in
+    ``iee``. In ``al`` a missing picture is treated like a damaged one. A damaged
+    candidate has the similarity 0. A missing candidate makes the answer wrong. In
+    ``csq`` only a missing first candidate does, and other missing candidates are left
+    out. In ``iee`` an answer without a text is wrong. Evidence: the cosine with each
+    candidate.
     """
     embed = embedder(model, vectors)
     is_released = files == "released"

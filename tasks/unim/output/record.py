@@ -68,7 +68,7 @@ class AnswerRecord:
 
     @property
     def files(self) -> list[str]:
-        """The files below the folder on which the answer depends."""
+        """The paths of the answer's files, relative to the folder of the answers."""
         return [path for path in self.paths.values() if path not in (None, _MOVED)]
 
     @property

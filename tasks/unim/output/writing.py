@@ -34,8 +34,8 @@ from mmeval.tasks.unim.output.layout import (
 )
 
 MAX_FILE_BYTES = 2**27
-"""Maximum size of an answer file, since readers load a whole file. Further answers are
-written to the next file."""
+"""Maximum size of an answer file, since readers load a complete file at once. Further
+answers are written to the next file."""
 
 NOTES = {
     "reasoning": f"the layout cannot express hidden reasoning; it is kept in {OWN!r}",
@@ -149,7 +149,8 @@ class _Files:
                     self._numbers[part.kind] += 1
 
     def put(self, medium: Media, kind: str) -> str:
-        """Writes a medium. Returns the name of its file, relative to the answers."""
+        """Writes a medium. Returns its file name, relative to the folder of the
+        answers."""
         if medium.sha256 not in self.names:
             data = medium.read()
             folder = self._place / WORDS[kind]

@@ -96,11 +96,11 @@ def unim(
 ) -> Estimate:
     """Computes the absolute or relative mean of UniM's tables.
 
-    ``macro`` gives each value of the label ``by`` the same weight. The task's
+    With ``macro`` all values of the label ``by`` have the same weight. The task's
     ``breakdown`` must name this label. Trials without the label are left out, unless no
-    trial has it. ``micro`` gives each trial the same weight. The standard error treats
-    the parts as independent, with clusters within each part. The standard error is None
-    if a part has fewer than two clusters.
+    trial has it. With ``micro`` all trials have the same weight. The standard error
+    treats the parts as independent, with clusters within each part. The standard error
+    is None if a part has fewer than two clusters.
     """
     parts = [scores]
     if average == "macro":

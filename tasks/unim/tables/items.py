@@ -1,4 +1,4 @@
-"""Counts the items in a run's answers by modality, and averages their quality.
+"""Counts the items in a run's answers by modality, and averages their qualities.
 
 The quality of an answer (GQ) is the mean over all its items. Here each modality is
 averaged separately, to show where a model is good. Items are read from the evidence of

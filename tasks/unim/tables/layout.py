@@ -207,7 +207,7 @@ class _Tables:
     ) -> list[TableLine]:
         """Makes the two lines of a field.
 
-        ``parts`` are its domains, and ``whole`` are all its instances.
+        ``parts`` are the field's domains, and ``whole`` are all instances of the field.
         """
         means = {}
         for number in family.numbers:

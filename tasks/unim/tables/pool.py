@@ -1,8 +1,8 @@
 """Collects the trials of a run's UniM tasks in columns, for the paper's tables.
 
 Tasks overlap, since the same sample belongs to a level and to a domain. A trial,
-identified by its sample's id and its repeat, counts once. Trials are read once from the
-score rows. Only the weights of capabilities come from the samples.
+identified by its sample's id and its repeat, is counted once. Trials are read once from
+the score rows. Only the weights of capabilities come from the samples.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ class Pool:
     the state of each trial. ``states`` and ``values`` contain the states and values of
     its numbers. ``codes`` contains the codes of its labels, or -1 for a missing label.
     ``capability_labels`` contains the trial, capability and weight of each capability
-    label. ``missing`` counts the reasons of missing values. ``items`` contains the
-    items of the answers by modality.
+    label. ``missing`` counts the missing values by reason. ``items`` contains the items
+    of the answers by modality.
     """
 
     places: dict[DomainPlace, int] = field(default_factory=dict)

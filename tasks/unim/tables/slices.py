@@ -82,14 +82,16 @@ class Columns:
         return SliceCodes.of(array("q", [0]) * len(self._pool))
 
     def by_label(self, label: str) -> SliceCodes:
-        """Divides the trials by place, difficulty or combination."""
+        """Divides the trials by a label: ``place``, ``difficulty`` or
+        ``combination``."""
         return SliceCodes.of(self._pool.codes[label])
 
     def by_difficulty_and(self, fields: Sequence[int]) -> SliceCodes:
         """Divides the trials by difficulty and field.
 
-        ``fields`` are the fields of the places. The code of a slice is the code of the
-        difficulty times the number of fields, plus the code of the field.
+        ``fields`` contains the code of the field for each place. The code of a slice is
+        the code of the difficulty times the number of fields, plus the code of the
+        field.
         """
         field_count = max(fields, default=0) + 1
         codes = array("q")
@@ -118,7 +120,7 @@ class Columns:
     ) -> list[Slice]:
         """Returns ``count`` slices with the sums of ``numbers``.
 
-        A whole trial has all ``required`` numbers.
+        Trials with all ``required`` numbers are counted as ``whole``.
         """
         sums = [_SliceSums(len(numbers)) for _ in range(count)]
         positions = [NUMBERS.index(name) for name in numbers]
@@ -200,7 +202,8 @@ def together(slices: Sequence[Slice]) -> Slice:
 
 
 def in_order(places: Mapping[DomainPlace, int]) -> list[DomainPlace]:
-    """Sorts places in the order of the paper. Unknown places follow by name."""
+    """Sorts places in the paper's order, followed by unknown places in order of
+    name."""
     fields = list(FIELDS)
 
     def key(place: DomainPlace) -> tuple[int, float, DomainPlace]:

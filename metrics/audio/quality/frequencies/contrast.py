@@ -70,7 +70,8 @@ def bands(bins: int) -> tuple[Band, ...]:
     """Returns the bands of a spectrum up to half the rate.
 
     As in librosa, a band begins with the bin before its range. Every band except the
-    last omits the last bin of its range, although its size counts this bin.
+    last omits the last bin of its range, although its ``size`` is computed with this
+    bin.
     """
     import numpy
 

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     Doubles: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 FRAME, HOP = 2048, 512
-"""Length of a frame and distance between the starts of two, in samples."""
+"""Length of a frame and distance between the starts of two frames, in samples."""
 BINS = FRAME // 2 + 1
 ENERGY_SHARE = 0.95
-"""The filled band ends at the frequency below which this share of the energy is."""
+"""The filled band ends at the frequency below which this share of the energy lies."""
 FULL_BAND = 0.9
 """A band that reaches this share of the highest frequency counts as full."""
 HISS_LOW, HISS_HIGH = 4_000.0, 12_000.0
@@ -68,8 +68,8 @@ def amplitudes(
 ) -> Samples:
     """Returns the amplitudes of frames, of shape (frames, bins).
 
-    The frames are those from ``first`` up to, but not including, ``last``. A sine of
-    amplitude 1 has the value 0.5. A recording is zero beyond its ends.
+    The frames are those from ``first`` up to, but not including, ``last``. The value
+    for a sine of amplitude 1 is 0.5. Beyond its ends, a recording is padded with zeros.
     """
     import numpy
     from scipy.fft import rfft
@@ -87,7 +87,7 @@ def amplitudes(
 
 
 def spectrum_of(samples: Samples) -> Spectrum:
-    """Computes the measures of the whole spectrum in one pass, block by block."""
+    """Computes all measures of the spectrum in one pass, block by block."""
     import numpy
 
     flatness: list[Samples] = []
