@@ -79,8 +79,7 @@ def _by_table(folder: Path, table: Path) -> dict[str, list[Path]]:
 
 def _by_folder(folder: Path) -> dict[str, list[Path]]:
     def place(path: Path) -> tuple[int, str]:
-        """Returns the sort key of a file: its number. Files without a number come
-        last."""
+        """Returns the sort key of a file. Files without a number come last."""
         number = int(path.stem) if path.stem.isdecimal() else 10**9
         return number, path.name
 

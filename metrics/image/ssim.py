@@ -80,8 +80,7 @@ def _similarities(
     second: Numbers,
     channels: int,
 ) -> float:
-    """Sums SSIM over the windows of some rows. A pixel consists of ``channels``
-    numbers.
+    """Sums SSIM over the windows of some rows. A pixel is ``channels`` numbers.
 
     A sum of 49 bytes fits in 16 bits. Sums of products, and everything that is
     subtracted, fit in 32 bits. All numbers before the fractions are therefore exact.

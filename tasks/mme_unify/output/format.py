@@ -15,9 +15,8 @@ found by the question in its row: its id, its words, and the names of its media,
 present. A missing file becomes a part without a medium. A row without a field for the
 answer, or with an ``error``, counts as an empty answer. An empty answer is wrong in
 understanding and in the unify tasks, since their scripts count all rows. In generation
-it is left out. Everything else is as in :mod:`mmeval.interchange.row_layout`."""  #
-
-noqa: E501
+it is left out. Everything else is as in :mod:`mmeval.interchange.row_layout`.
+"""  # noqa: E501
 
 from __future__ import annotations
 

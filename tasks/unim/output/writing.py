@@ -149,8 +149,7 @@ class _Files:
                     self._numbers[part.kind] += 1
 
     def put(self, medium: Media, kind: str) -> str:
-        """Writes a medium. Returns its file name, relative to the folder of the
-        answers."""
+        """Writes a medium. Returns its file name below the folder of the answers."""
         if medium.sha256 not in self.names:
             data = medium.read()
             folder = self._place / WORDS[kind]

@@ -82,8 +82,7 @@ class Columns:
         return SliceCodes.of(array("q", [0]) * len(self._pool))
 
     def by_label(self, label: str) -> SliceCodes:
-        """Divides the trials by a label: ``place``, ``difficulty`` or
-        ``combination``."""
+        """Divides the trials by ``place``, ``difficulty`` or ``combination``."""
         return SliceCodes.of(self._pool.codes[label])
 
     def by_difficulty_and(self, fields: Sequence[int]) -> SliceCodes:
@@ -202,8 +201,7 @@ def together(slices: Sequence[Slice]) -> Slice:
 
 
 def in_order(places: Mapping[DomainPlace, int]) -> list[DomainPlace]:
-    """Sorts places in the paper's order, followed by unknown places in order of
-    name."""
+    """Sorts places in the paper's order. Unknown places come last, by name."""
     fields = list(FIELDS)
 
     def key(place: DomainPlace) -> tuple[int, float, DomainPlace]:
