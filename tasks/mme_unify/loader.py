@@ -219,8 +219,8 @@ class MmeUnifyRowReader:
         sample_id: str,
         notable: Sequence[str],
     ) -> None:
-        """Logs what is odd about a row, at level info only for a task's first such
-        row."""
+        """Logs what is odd about a row, as info only for the first odd row of a
+        task."""
         if task in self._logged:
             _log.debug("%s: %s", sample_id, "; ".join(notable))
             return

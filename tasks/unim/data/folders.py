@@ -51,8 +51,7 @@ def record_files(folder: Path) -> list[Path]:
 
 
 def selected_names(name: str) -> FieldDomain:
-    """Returns the field or domain in a ``dataset_name``, or neither for an empty
-    name."""
+    """Returns the field or domain that a ``dataset_name`` selects, if any."""
     field = field_of(name) if name else ""
     return FieldDomain(field, "" if field or not name else word(name))
 

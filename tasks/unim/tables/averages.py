@@ -128,8 +128,7 @@ def unim(
 
 
 class _ClusteredPart(NamedTuple):
-    """A part of the scores, grouped by cluster, as repeats of a sample are
-    dependent."""
+    """A part of the scores by cluster, since repeats of a sample are dependent."""
 
     clusters: Mapping[str, Sums]
     means: SliceMeans
