@@ -30,7 +30,7 @@ _AT_ONCE = 16
 
 
 class _Encoder(NamedTuple):
-    """The encoder and its processor, from transformers, which are untyped here."""
+    """The encoder and its feature extractor from transformers, untyped here."""
 
     network: Any
     features: Any

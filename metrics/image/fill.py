@@ -125,9 +125,9 @@ def border_fill(
     """How evenly the border has the requested colour, minus how far it runs inside.
 
     Range 0 to 1, higher is better. The border consists of four strips, one on each side
-    of the square in the middle of the picture. They are joined and scored like a region
-    of ``region_fill``. The band beside them is the border of the inner part, with the
-    same share of its size.
+    of the square in the middle of the picture. The strips are joined and scored like a
+    region of ``region_fill``. The band beside them is the border of the inner part,
+    with the same share of its size.
 
     The answer must have exactly one picture that can be decoded, with a border of at
     least 7 pixels on each side. Otherwise it scores 0, with the ``reason`` as evidence.

@@ -65,7 +65,7 @@ def image_quality(
 
     - ``method``: ``niqe``, or ``released`` for the released script's stand-in, by
       OpenCV (extra ``ocr``). The latter is 1 minus a stand-in for BRISQUE divided by
-      100, rounded to four digits. It is between 0.86 and 0.94 for any picture.
+      100, rounded to four digits. The result is between 0.86 and 0.94 for any picture.
     - ``worst``: the lowest NIQE for which the quality is 0.
     - ``short_side``: a picture with a shorter side is enlarged to this number of pixels
       (bicubic). The enlarging affects the score too.

@@ -23,8 +23,8 @@ _WINDOW = SMALLEST * SMALLEST
 _C1 = (0.01 * 255) ** 2
 _C2 = (0.03 * 255) ** 2
 _STRIP = 2**17
-"""How many numbers of a channel are processed in one step. They fit in the processor's
-cache."""
+"""Number of values of a channel that are processed in one step. These values fit in the
+processor's cache."""
 
 
 @metric(
@@ -133,7 +133,7 @@ def _sevens(
 ) -> Numbers:
     """Returns the sums over every seven successive numbers that are ``step`` apart.
 
-    They are computed from sums of two numbers and sums of four numbers.
+    The sums of seven are built from sums of two numbers and sums of four numbers.
     """
 
     def part(

@@ -56,7 +56,7 @@ def edges_of(faces: Indices, vertices: int) -> Edges:
 def _in_order(keys: Indices) -> tuple[Indices, Indices]:
     """Returns the sorted keys, and the order that sorts them.
 
-    If a key and its position fit into one number, these numbers are sorted. This is
+    If a key and its position fit into one number, these numbers are sorted, which is
     several times faster.
     """
     import numpy as np

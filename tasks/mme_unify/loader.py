@@ -5,9 +5,9 @@ the file's tasks. ``mask: true`` adds the mask of an editing row to the question
 paths are relative to the data folder.
 
 The id of a sample is ``<task>/<row>``, with the row counted from 0, since the ids in
-the data are not unique. Its labels are the row's keys, and ``paths`` for the paths of
-media. The ``action`` and ``coordinate`` of a maze are as in the data. Further labels
-are added:
+the data are not unique. The labels of a sample are the row's keys, and ``paths`` with
+the paths of media. The ``action`` and ``coordinate`` of a maze are as in the data.
+Further labels are added:
 
 - ``mme_unify_task`` is the task.
 - ``question_key`` is the same for the two rows of a question.

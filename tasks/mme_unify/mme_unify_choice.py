@@ -87,7 +87,8 @@ def letter_of(answer: str, options: Sequence[str]) -> str | None:
 def _by_letter(options: Sequence[str]) -> dict[str, str]:
     """Returns the texts of the options by letter.
 
-    Letters follow from the order, beginning with A. They are not read from the texts.
+    The letters follow from the order of the options, beginning with A, and are not read
+    from the texts.
     """
     texts = {}
     for letter, option in zip(_letters(len(options)), options, strict=False):

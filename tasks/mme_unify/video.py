@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     )
 
 BEST, WORST = 1.0, 1000.0
-"""The distances that score 1 and 0. They are constants, so that a score does not depend
+"""The distances that score 1 and 0. Both are constants, so that a score does not depend
 on other models or items."""
 _OF_TEXT = ("tvg", "t2v")
 """The names of the text-to-video task in the paper and in the scripts."""

@@ -37,7 +37,7 @@ MIDDLE_DB, MIDDLE_MUSIC_DB = 28.0, 22.0
 
 
 class NoiseTerms(NamedTuple):
-    """Both estimates in decibels, and the share of noisy frames.
+    """Both estimates of signal to noise in decibels, and the share of noisy frames.
 
     ``by_flatness`` is None if flatness yields no estimate.
     """

@@ -50,7 +50,7 @@ _BATCH = 8
 
 
 class _WhisperProcessor(NamedTuple):
-    """Objects of the transformers library. They are untyped here."""
+    """The processor and generation settings of a Whisper model, untyped here."""
 
     processor: Any
     generation: Any
@@ -64,8 +64,8 @@ def transcripts(
 ) -> list[str]:
     """Returns the words of each clip, normalised as Whisper normalises English.
 
-    A transcript is lowercase, without punctuation and without text in brackets. It is
-    empty for a clip without words or without samples.
+    A transcript is in lower case, without punctuation and without text in brackets. It
+    is empty for a clip without words or without samples.
 
     Clips are mono at 22050 Hz. Decoding is greedy, so the same clip always has the same
     transcript.

@@ -46,7 +46,7 @@ class DetectedGender(NamedTuple):
 
 
 class _Model(NamedTuple):
-    """Objects of the transformers library. They are untyped here."""
+    """A speech model and its feature extractor from transformers, untyped here."""
 
     network: Any
     features: Any

@@ -73,8 +73,8 @@ def niqe(trial: Trial) -> Score:
     transparency is dropped, grey is used for all channels, and the orientation (EXIF)
     is ignored. The brightness is cut into patches of 96 x 96 pixels. A remainder at the
     right or at the bottom is not used. Each patch yields 18 numbers in full size and 18
-    in half size. They describe the distribution of normalised brightness and of the
-    products of neighbours. NIQE is the distance between the normal distribution of
+    in half size. The numbers describe the distribution of normalised brightness and of
+    the products of neighbours. NIQE is the distance between the normal distribution of
     these numbers and that of undamaged photographs.
 
     NIQE ignores colours and content. Clean drawings, text and diagrams are far from

@@ -6,7 +6,7 @@ _BEGINNING = b"version https://git-lfs.github.com/"
 MAX_BYTES = 1024
 """Maximum size of a pointer in bytes."""
 POINTER_FAULT = "is a git-lfs pointer; fetch the file with `git lfs pull`"
-"""The message about a pointer. It follows the path of the file."""
+"""The message about a pointer, which follows the path of the file."""
 
 
 def is_pointer(data: bytes) -> bool:

@@ -149,8 +149,7 @@ def _side_labels(input: SideContent, answer: SideContent) -> dict[str, Any]:
 
 
 def _missing_media(input: SideContent, answer: SideContent) -> list[str]:
-    """Lists a fault for each tag without a caption and without an entry in
-    ``modal``."""
+    """Lists a fault for each tag without a caption or an entry in ``modal``."""
     known_tags = input.tags | answer.tags
     faults = []
     for side, content in (("input", input.content), ("output", answer.content)):

@@ -5,9 +5,9 @@
     <field>/<domain>/image/img_<id>_<nn>.png, audio/, video/, document/, threeD/
 
 ``output.content`` is the text with tags. ``output.modal`` maps the name of a tag
-(``image2``, ``threeD1``) to a path or to the text of code. One script looks for
-the path in the folder of the record's file. The other looks for it in <field>/<domain>
-of a base folder. Here both are the same folder.
+(``image2``, ``threeD1``) to a path or to the text of code. One script looks for the
+path in the folder of the record's file. The other looks for it in <field>/<domain> of a
+base folder. In mmeval's exports both are the same folder.
 
 The scripts find a tag by its exact name in brackets, ``<image2>`` or ``<<image2>>``.
 Other spellings (``<3d1>``, ``<Image 2>``) are converted. A medium without a tag is only

@@ -155,7 +155,7 @@ def record_file_in(root: Path, file: Path) -> RecordFile:
     """Finds the folder of the records for an answer file, by field and domain.
 
     The field is the nearest folder with the name of a field, and the domain is the
-    folder below it. Both may be above the folder of the answers.
+    folder below it. Both folders may be above the folder of the answers.
     """
     for folder in file.parents:
         if field_of(folder.name):

@@ -30,8 +30,8 @@ def separated_snr(samples: Samples, margin: float) -> float:
     """Returns the ratio of harmonic and percussive sound to the rest, in decibels.
 
     With a margin of 1 the rest is only rounding noise, so the result is about 120 for
-    any sound. This is a defect of the released code. With a wider margin the rest is
-    sound that is not clearly harmonic or percussive.
+    any sound, which is a defect of the released code. With a wider margin the rest is
+    the sound that is not clearly harmonic or percussive.
     """
     import numpy
 
@@ -82,7 +82,8 @@ def soft_mask(
     """Returns the share of each bin that belongs to ``target``.
 
     The share is the square of ``target`` divided by the sum of the squares of
-    ``target`` and ``margin * other``. It is 0 for an empty bin, or 0.5 with margin 1.
+    ``target`` and ``margin * other``. For an empty bin the share is 0, or 0.5 with
+    margin 1.
     """
     import numpy
 

@@ -42,8 +42,8 @@ _AT_ONCE = 256
 class Spectrum(NamedTuple):
     """The measures of a spectrum.
 
-    They are the flatness of each frame, the mean power of each bin, the contrast in
-    decibels, and the tuning in thirds of a semitone.
+    The fields are the flatness of each frame, the mean power of each bin, the contrast
+    in decibels, and the tuning in thirds of a semitone.
     """
 
     flatness: Samples
@@ -119,7 +119,7 @@ def blocks(count: int, at_once: int = _AT_ONCE) -> Iterator[tuple[int, int]]:
 def flatness_of(amplitude: Samples) -> Samples:
     """Returns each frame's flatness: 0 for a tone, 1 for a flat spectrum.
 
-    It is the geometric mean of the amplitudes divided by their arithmetic mean.
+    Flatness is the geometric mean of the amplitudes divided by their arithmetic mean.
     """
     import numpy
 
