@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MOST_FILES = 1000
-"""Maximum number of files. Each has some hundred kilobytes."""
+"""Maximum number of files. Each file takes a few hundred kilobytes."""
 
 
 def cached_vectors(

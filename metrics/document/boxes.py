@@ -10,7 +10,7 @@ from mmeval.media.decode import TextBox
 COLUMN_GAP = 0.8
 """A gap wider than this share of a line's height separates two columns."""
 TOUCHING_GAP = 0.05
-"""Boxes with a gap or overlap of at most this share of a line's height are one word."""
+"""Boxes whose gap or overlap is at most this share of a line's height form one word."""
 COLUMN = "  "
 """The separator of two columns."""
 

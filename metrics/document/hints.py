@@ -1,4 +1,4 @@
-"""Computes hints for a judge by the release's rules for numbers and units."""
+"""Computes hints for a judge with the release's rules for numbers and units."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def hints_of(text: str) -> str:
 def has_unit(text: str) -> bool:
     """Returns True if a text contains a unit of the published list (g, kcal, mg, kg).
 
-    Published oddity: units are found in any case and inside words, so any letter g
-    counts.
+    Published oddity: units are found in any case and inside words, so every letter g
+    counts as a unit.
     """
     return _UNIT.search(text) is not None

@@ -1,4 +1,4 @@
-"""Finds words in pictures with rapidocr. Its networks are part of the package."""
+"""Finds words in pictures with rapidocr, whose package contains the networks."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ OCR_NEEDS = ("rapidocr:ocr", "onnxruntime:ocr")
 MAX_SIDE = 2000
 """Maximum number of pixels per side. A larger picture is reduced first."""
 MAX_ASPECT = 4
-"""Maximum ratio of the sides. A longer picture is padded with white, since the engine
-enlarges pictures until the shorter side has 736 pixels."""
+"""Maximum ratio of the longer side to the shorter side. A picture above it is padded
+with white, since the engine enlarges pictures until the shorter side has 736 pixels."""
 MAX_LINES = 1000
 """Maximum number of lines in a picture. Reading a line takes 25 ms or more."""
 _NETWORKS = 3
@@ -40,9 +40,9 @@ def read_words(picture: Picture) -> list[TextBox]:
     """Reads the words in a picture, with boxes in pixels.
 
     The first call loads the networks, which takes seconds. Pictures are read one at a
-    time. It takes a second for a few words and half a minute for a full page. There is
-    no time limit, so the result is the same on every machine. ``MAX_SIDE`` and
-    ``MAX_LINES`` limit the work.
+    time. Reading a few words takes a second, and reading a full page takes half a
+    minute. There is no time limit, so the result is the same on every machine.
+    ``MAX_SIDE`` and ``MAX_LINES`` limit the work.
 
     Raises MissingExtraError if the package is missing, and MissingDataError if its
     networks are missing.
@@ -78,7 +78,10 @@ def _on_white(picture: Picture) -> Picture:
 
 @lru_cache(maxsize=1)
 def _loaded() -> Any:
-    """Returns the engine of this process. ``Any``: the package is optional."""
+    """Returns the engine of this process.
+
+    The return type is ``Any``, since the package is optional.
+    """
     need("onnxruntime", "ocr")
     rapidocr = need("rapidocr", "ocr")
     folder = Path(rapidocr.__file__).parent / "models"

@@ -53,11 +53,11 @@ def document_markdown(
 ) -> str:
     """Returns at least the first ``MAX_CHARS`` characters of a document as Markdown.
 
-    It is empty if the document has no words. Tables in office files, texts that are
-    entirely CSV, and lines that look like rows become tables. OCR reads pictures and
-    pages without a text layer. Raises the errors of ``mmeval.media.decode``, NoOcrError
-    if OCR is required but switched off, and MissingExtraError if the OCR package is
-    missing.
+    The result is empty if the document contains no words. Tables in office files, texts
+    that are entirely CSV, and lines that look like rows become tables. OCR reads
+    pictures and pages without a text layer. Raises the errors of
+    ``mmeval.media.decode``, NoOcrError if OCR is required but switched off, and
+    MissingExtraError if the OCR package is missing.
     """
     if media.kind == "image":
         return markdown(blocks_of(_read_picture(media, limits, ocr)))
@@ -83,11 +83,12 @@ def picture_markdown(media: Media, limits: DecodeLimits) -> str:
 
 
 def table_rows(text: str, *, is_csv: bool = False) -> Rows:
-    """Returns the rows of a text that is entirely a table; empty for other texts.
+    """Returns the rows of a text that is entirely a table, and no rows for other texts.
 
     The separator is a comma, a tab or a semicolon. All rows have the same number of
     cells, at least two. A text with spaces or line ends after its commas is not a
-    table. With ``is_csv`` it is enough if most rows have two or more cells.
+    table. With ``is_csv`` a text is also a table if only most rows have two or more
+    cells.
     """
     stripped = text.strip("\ufeff\r\n ")
     start = stripped[: 2 * MAX_CHARS]
@@ -173,7 +174,7 @@ def _pdf_blocks(
 
 
 def _enough(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Yields blocks until they have more than ``MAX_CHARS`` characters."""
+    """Yields blocks until they contain more than ``MAX_CHARS`` characters."""
     count = 0
     for block in blocks:
         yield block

@@ -18,8 +18,8 @@ from mmeval.metrics.document.reading import (
 from mmeval.program import Route
 
 Extraction = Literal["by_type", "pictures"]
-"""How a document is converted to Markdown: ``by_type``, or as a picture as in the
-release."""
+"""How a document is converted to Markdown: ``by_type`` chooses the conversion by the
+document's type, and ``pictures`` reads only pictures, as in the release."""
 NO_WORDS = "it has no words that can be read"
 _MOST_NOTED_CHARS = 300
 _VERSION = 2
@@ -33,9 +33,9 @@ def markdown_route(
     *,
     hints: bool,
 ) -> Route:
-    """Returns the route from documents to words.
+    """Returns the route that converts documents to Markdown.
 
-    It also applies to a judge that accepts documents.
+    The route is also used for a judge that accepts documents.
     """
     options: list[str] = [extraction]
     if ocr != "none":

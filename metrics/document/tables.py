@@ -21,7 +21,7 @@ def released_markdown(lines: Iterable[str]) -> str:
     """Writes all lines that are not empty as one table, as in the release.
 
     The first line is the header, and each row contains the cells of its line. Official
-    oddity: a paragraph is also a row.
+    oddity: a paragraph also becomes a row.
     """
     rows = [cells_of(line) for line in lines if line.strip()]
     return "\n".join(_table(rows))
@@ -71,7 +71,7 @@ COLUMN_IN_TEXT = "  "
 def _table_end(cells: Sequence[Sequence[str]], start: int) -> int:
     """Returns the index after the table that begins at ``start``.
 
-    It is ``start`` if there is no table.
+    The index is ``start`` if no table begins there.
     """
     end = position = start
     while position < len(cells):

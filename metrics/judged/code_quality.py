@@ -98,21 +98,22 @@ def code_quality(
     not a piece. The judge grades correctness, readability, design, efficiency, security
     and testability, in any programming language. It does not see the question or the
     other pieces, and the code is not run, so it cannot tell if the code does what was
-    asked. Inapplicable to an answer without code. A tag without code, or a file that is
-    not text, scores 0 without a judge call. With ``unreadable: unscored`` the answer is
-    unscored instead.
+    asked. The metric is inapplicable to an answer without code. A tag without code, or
+    a file that is not text, scores 0 without a judge call. With ``unreadable:
+    unscored`` the answer is unscored instead.
 
     ``rubric: grade`` asks for the paper's single grade with ``prompt``. ``rubric:
     dimensions`` asks for six dimensions and an overall number from 0 to 100 with
-    ``dimensions_prompt``, as the released scorer does. Only the overall number counts.
-    A number beyond the scale is clamped to the end of the scale. ``fence: safe`` fences
-    the code so that nothing in it can end the fence. ``fence: released`` always uses
-    three backticks. ``repeats`` is the number of judge calls per piece, and ``combine``
-    (``mean``, ``median`` or ``majority``) combines them into one grade. Unscored with
-    bounds if the verdict on a piece is lost. The judge sees the first 40,000 characters
-    of longer code, and ``remarks`` report the cut. Evidence: ``items``, each with its
-    ``quality``, the grade (``score``, or ``overall_score`` with the dimensions) and the
-    judge's reason. ``raw`` is the quality before a number beyond the scale was clamped.
+    ``dimensions_prompt``, as the released scorer does. The score is computed from the
+    overall number alone. A number beyond the scale is clamped to the end of the scale.
+    ``fence: safe`` fences the code so that nothing in it can end the fence. ``fence:
+    released`` always uses three backticks. ``repeats`` is the number of judge calls per
+    piece, and ``combine`` (``mean``, ``median`` or ``majority``) combines them into one
+    grade. The answer is unscored, with bounds, if the verdict on a piece is lost. The
+    judge sees only the first 40,000 characters of longer code, and ``remarks`` report
+    that the code was cut. Evidence: ``items``, each with its ``quality``, the grade
+    (``score``, or ``overall_score`` with the dimensions) and the judge's reason.
+    ``raw`` is the quality before a number beyond the scale was clamped.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")

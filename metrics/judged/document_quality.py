@@ -148,12 +148,12 @@ def document_quality(
     ods, CSV and other text. With OCR it reads pictures of documents, and up to eight
     PDF pages without a text layer. ``hints`` adds what the published heuristics find
     about decimals and units. Layout, typefaces, colours, pictures inside a document,
-    and the truth of its content do not count.
+    and the truth of its content do not affect the score.
 
     A document that is missing, damaged or empty scores 0 without a judge call. With
     ``unreadable: unscored`` the answer is unscored instead. A document that exceeds the
-    limits of decoding, or that is in Word's old format, is unscored. Inapplicable to an
-    answer without a document.
+    limits of decoding, or that is in Word's old format, is unscored. The metric is
+    inapplicable to an answer without a document.
 
     ``ocr: none`` does not require an OCR package, and leaves out pictures and scanned
     pages. ``rubric: overall`` and ``rubric: dimensions`` use the requests of the two
@@ -164,8 +164,8 @@ def document_quality(
     a picture without text is judged as an empty string. The release uses another OCR
     engine (Tesseract), so words may differ. ``repeats`` is the number of judge calls,
     and ``combine`` combines them into one grade. Evidence: for each document its grade
-    or numbers and the judge's reason; ``remarks`` describes how it was read, including
-    its hints and its first words.
+    or numbers and the judge's reason; ``remarks`` describes how the document was read,
+    including its hints and its first words.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")

@@ -38,7 +38,7 @@ from mmeval.records import Score, Trial
 from mmeval.system import Share
 
 JudgeFailure = Literal["exclude", "lowest"]
-"""Effect of a missing grade: the trial is unscored, or the lowest grade counts."""
+"""Effect of a missing grade: the trial is unscored, or it gets the lowest grade."""
 COHERENCE, STYLE = "coherence", "style_consistency"
 """Keys of a reply."""
 OUTPUTS = ("holistic_coherence", "stylistic_harmony", "interleaved_coherence")
@@ -87,18 +87,19 @@ def interleaved_coherence(
     and ``stylistic_harmony`` are ``(grade - 1) / 4``. ``interleaved_coherence`` is
     their weighted mean; ``weight`` is the weight of ``holistic_coherence``. With
     ``show_input`` the judge also sees the question, captioned in the same way. An empty
-    answer gets grade 1 in both without a judge call.
+    answer gets grade 1 for both content and style without a judge call.
 
-    Unscored with bounds if a caption or a grade is lost; if one grade is lost, the
-    other number is still scored. A number beyond the scale is clamped to the end of the
-    scale. ``reading: robust`` rounds grades, and repeats the question after an unusable
-    reply. ``reading: official`` reads replies like the released script and only repeats
-    the question after an empty reply. With ``judge_failure: lowest`` a grade that a
-    reply lacks is 1, and the run reports the number of such replies. A trial without
-    any reply is still unscored. ``captions: released`` writes captions like the
-    released script. ``repeats`` is the number of judge calls, and ``combine`` combines
-    them into one grade. Evidence: the grades with the judge's reason, ``captions``, and
-    ``raw``, the judge's number if it is not a grade of the scale.
+    The numbers are unscored, with bounds, if a caption or a grade is lost; if one grade
+    is lost, the number of the other grade is still scored. A number beyond the scale is
+    clamped to the end of the scale. ``reading: robust`` rounds grades, and repeats the
+    question after an unusable reply. ``reading: official`` reads replies like the
+    released script and only repeats the question after an empty reply. With
+    ``judge_failure: lowest`` a grade that a reply lacks is 1, and the run reports the
+    number of such replies. A trial without any reply is still unscored. ``captions:
+    released`` writes captions like the released script. ``repeats`` is the number of
+    judge calls, and ``combine`` combines them into one grade. Evidence: the grades with
+    the judge's reason, ``captions``, and ``raw``, the judge's number if that is not a
+    grade of the scale.
     """
     if trial.output is None:
         return dict.fromkeys(OUTPUTS, Score.unscored("there is no answer to score"))
@@ -167,8 +168,8 @@ class DimensionVerdict:
 def _ask(question: Question, form: GradesForm, repeats: int) -> Program[list[Reply]]:
     """Asks a question ``repeats`` times and returns the replies.
 
-    If no attempt returns both grades, the judge is asked again. Then a reply with one
-    grade counts.
+    If no attempt returns both grades, the judge is asked again, and then a reply with
+    only one grade is accepted.
     """
     call = question.call()
     replies = yield from ask_all([call] * repeats)

@@ -47,8 +47,8 @@ def judge_choice(
     is the switch ``wanted``, or the label under ``wanted_key``. ``values`` sets the
     score of each option.
 
-    Unscored if the judge is not sure or the verdict is lost. The bounds are the lowest
-    and the highest value of an option.
+    The answer is unscored if the judge is not sure or the verdict is lost. The bounds
+    are the lowest and the highest value of an option.
 
     The judge sees the sample's input with ``show_input``, all references with
     ``show_references``, and media unless ``media`` is false. With ``repeats`` the

@@ -67,8 +67,8 @@ def judge_grade(
     Range 0 to 1, higher is better: ``(grade - lowest) / (highest - lowest)``.
     ``levels`` is a list of descriptions, graded from 1, or a mapping from whole numbers
     to descriptions. The judge may also choose a grade between two described levels.
-    ``criterion`` states what is graded. Unscored if the judge is not sure or the
-    verdict is lost.
+    ``criterion`` states what is graded. The answer is unscored if the judge is not sure
+    or the verdict is lost.
 
     The judge sees the sample's input with ``show_input``, all references with
     ``show_references``, and media unless ``media`` is false. ``repeats`` is the number

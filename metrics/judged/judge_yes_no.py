@@ -44,9 +44,9 @@ def judge_yes_no(
 
     Range 0 to 1, higher is better. The question is the switch ``question``, or the
     row's label under ``question_key``. ``wanted`` is true if the wanted answer is yes.
-    The row's label under ``wanted_key`` (true, false, ``yes``, ``no``) replaces it.
-    Unscored if the verdict is lost, or if the judge is not sure. ``not_sure`` sets a
-    score for the latter case.
+    The row's label under ``wanted_key`` (true, false, ``yes``, ``no``) replaces it. The
+    answer is unscored if the verdict is lost, or if the judge is not sure. ``not_sure``
+    sets a score for the latter case.
 
     The judge sees the sample's input with ``show_input``, all references with
     ``show_references``, and media unless ``media`` is false. ``repeats`` is the number

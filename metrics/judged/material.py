@@ -45,9 +45,9 @@ def material(
 def as_the_reference(trial: Trial, _switches: Mapping[str, Any]) -> Interleaved:
     """Returns a supposed answer with items like the items of the first reference.
 
-    It has the same number of items with the same sizes, but other digests, like a
-    model's answer. A metric that asks about each item passes it to
-    ``@metric(supposed=...)``.
+    The supposed answer contains the same number of items with the same sizes. Their
+    digests differ, as they would in a model's answer. A metric that asks about each
+    item passes it to ``@metric(supposed=...)``.
     """
     if not trial.sample.references:
         return trial.output or Interleaved()

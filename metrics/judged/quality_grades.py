@@ -1,7 +1,8 @@
 """Quality grades: a judge grades each item, and grades become qualities (0 to 1).
 
-A metric uses a :class:`GradeScale`. For each item it makes a question, or a score if no
-judge call is needed. :func:`judged_together` asks all questions at the same time:
+A metric uses a :class:`GradeScale`. For each item the metric makes a question, or a
+score if no judge call is needed. :func:`judged_together` asks all questions at the same
+time:
 
     items = [("text1", ItemQuestion(Question(judge, GRADES.form, prompt, values)))]
     return (yield from judged_together(items, GRADES, repeats=repeats, combine=combine))
@@ -76,14 +77,15 @@ class Dimensions:
 
 @dataclass(frozen=True)
 class DimensionsForm(ReplyForm):
-    """Several dimensions and an overall number. Only the overall number counts.
+    """Several dimensions and an overall number. The vote is the overall number alone.
 
-    It is used as reported and is not checked against the dimensions or ``most``. If a
-    reply lacks it, ``absent`` counts and the vote is marked as unreadable. Without
-    ``absent`` the reply is rejected. As in the release, a reply that is not bare JSON
-    (for example JSON in a fence) is rejected. With ``quotable`` a number in quotes
-    counts, since the released script passes it on. Without ``quotable`` it is rejected,
-    since the released script computes with the number.
+    The overall number is used as reported and is not checked against the dimensions or
+    ``most``. If a reply lacks the number, ``absent`` is used instead and the vote is
+    marked as unreadable. Without ``absent`` such a reply is rejected. As in the
+    release, a reply that is not bare JSON (for example JSON in a fence) is rejected.
+    With ``quotable`` a number in quotes is accepted, since the released script passes
+    the number on. Without ``quotable`` a number in quotes is rejected, since the
+    released script computes with the number.
     """
 
     overall: str
@@ -162,8 +164,8 @@ def dimensions_form(
 class GradeScale(NamedTuple):
     """How items are graded.
 
-    ``form`` is the form of the reply, and ``key`` is the key of the number that counts.
-    ``share_of`` maps this number to a share from 0 (worst) to 1 (best).
+    ``form`` is the form of the reply, and ``key`` is the key of the number that is
+    used. ``share_of`` maps this number to a share from 0 (worst) to 1 (best).
     """
 
     form: ReplyForm

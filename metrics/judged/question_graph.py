@@ -39,7 +39,8 @@ _KEYS = {"id", "question", "parents", "part"}
 class RowQuestion:
     """A question of a row.
 
-    ``part`` is the label of its part, and empty for the whole answer.
+    ``part`` is the label of the part that the question is about, and empty for the
+    whole answer.
     """
 
     id: str | int
@@ -56,8 +57,8 @@ def graph_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 def _supposed(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
     """Returns an answer with every part that a question is about.
 
-    It is like the reference if the reference has all these parts. If not, the parts are
-    made up.
+    The answer is like the reference if the reference contains all these parts. If not,
+    the parts are made up.
     """
     if graph_fault(trial.sample, switches):
         return trial.output or Interleaved()
@@ -118,15 +119,17 @@ def question_graph(
     ``show_input`` the judge also sees the sample's input. With ``repeats`` each
     question is asked several times, and the majority decides.
 
-    A question that depends on a no is not asked and counts as no. The same applies to a
-    question in a cycle, and to a question about a part that the answer does not have.
-    Questions about a kind of part that was not requested from the model are left out.
-    With ``dependencies: never_asked`` every question with parents counts as no.
+    A question that depends on a question answered no is not asked, and counts as no.
+    The same applies to a question in a cycle, and to a question about a part that the
+    answer does not have. Questions about a kind of part that was not requested from the
+    model are left out. With ``dependencies: never_asked`` every question with parents
+    counts as no.
 
-    Unscored if a verdict is lost or the judge is not sure. The bounds are the scores if
-    this question and those that depend on it all count as no, or all as yes. With
-    ``lost: wrong`` a question without a readable reply counts as no. Unscored for a row
-    without a list of questions, inapplicable for an empty list.
+    The answer is unscored if a verdict is lost or the judge is not sure. The bounds are
+    the scores if this question and those that depend on it all count as no, or all as
+    yes. With ``lost: wrong`` a question without a readable reply counts as no. The
+    metric is unscored for a row without a list of questions, and inapplicable for an
+    empty list.
 
     Evidence: the ids that were ``asked`` in order, the ``verdicts`` by id, the reasons
     for questions ``not_asked``, the judge's words (``said``), and ``faults`` of the

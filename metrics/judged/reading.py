@@ -8,8 +8,8 @@ from typing import Literal
 from mmeval.metric.judge import ReplyForm, Verdict
 
 Reading = Literal["robust", "official"]
-"""How replies are read: ``robust`` rejects unusable replies, ``official`` reads like
-the released script, oddities included."""
+"""How replies are read: ``robust`` rejects unusable replies, and ``official`` reads
+like the released script, oddities included."""
 Lost = Literal["unscored", "wrong"]
 """The effect of a question without a usable reply: it is unscored, or wrong as in the
 release. A question without any reply (the judge failed) is unscored in both cases. A

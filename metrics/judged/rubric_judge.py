@@ -93,8 +93,9 @@ def rubric_judge(
     the judge sees of the answer) and ``kinds`` (the kinds of media that it sees). Each
     criterion has its own judge call, so that only a changed criterion is judged again.
 
-    Unscored if a criterion has no verdict or the judge is not sure. The bounds are the
-    scores if none or all of these criteria are met. A row without a rubric is unscored.
+    The answer is unscored if a criterion has no verdict or the judge is not sure. The
+    bounds are the scores if none or all of these criteria are met. A row without a
+    rubric is unscored.
 
     The judge sees the sample's input with ``show_input`` and all references with
     ``show_references``. ``media: false`` hides the media in all of these, and every

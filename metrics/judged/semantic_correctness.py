@@ -82,15 +82,15 @@ def semantic_correctness(
     the reference is kept unchanged, with its caption from the row. An empty answer gets
     grade 1 without a judge call.
 
-    Unscored without a reference. Unscored with bounds 0 and 1 if a caption or the
-    verdict is lost. ``prompt`` selects the judge's policy: ``semantic_correctness``
-    (strict) or ``semantic_correctness_intent_aware``, which also accepts another valid
-    answer to the question. ``reading: official`` also reads a digit in a reply in
-    prose. ``repeats`` is the number of judge calls, and ``combine`` (``mean``,
-    ``median`` or ``majority``) combines them into one grade. The switches
-    ``caption_...`` are the captioner's prompts. Evidence: ``score`` (the grade), the
-    judge's reason, the ``captions`` of the answer, and the origin of the ``reference``,
-    with its captions if the metric made them.
+    The answer is unscored without a reference. It is unscored, with bounds 0 and 1, if
+    a caption or the verdict is lost. ``prompt`` selects the judge's policy:
+    ``semantic_correctness`` (strict) or ``semantic_correctness_intent_aware``, which
+    also accepts another valid answer to the question. ``reading: official`` also reads
+    a digit in a reply in prose. ``repeats`` is the number of judge calls, and
+    ``combine`` (``mean``, ``median`` or ``majority``) combines them into one grade. The
+    switches ``caption_...`` are the captioner's prompts. Evidence: ``score`` (the
+    grade), the judge's reason, the ``captions`` of the answer, and the origin of the
+    ``reference``, with its captions if the metric made them.
 
     Labels, for example: ``{"captioned_reference": "A hare: <<image1: a brown
     hare>>"}``.

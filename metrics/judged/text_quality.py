@@ -83,14 +83,15 @@ def text_quality(
 
     ``rubric: grade`` asks for the paper's single grade with ``prompt``. ``rubric:
     dimensions`` asks for five dimensions and an overall number with
-    ``dimensions_prompt``, as the released scorer does. Only the overall number counts.
-    A number beyond the scale is clamped to the end of the scale. ``repeats`` is the
-    number of judge calls, and ``combine`` (``mean``, ``median`` or ``majority``)
-    combines them into one grade. Unscored with bounds 0 and 1 if the verdict is lost.
-    The judge sees the first 40,000 characters of a longer text, and ``remarks`` report
-    the cut. Evidence: ``items`` with the one item, its ``quality``, the grade
-    (``score``, or ``overall`` with the dimensions) and the judge's reason. ``raw`` is
-    the quality before a number beyond the scale was clamped.
+    ``dimensions_prompt``, as the released scorer does. The score is computed from the
+    overall number alone. A number beyond the scale is clamped to the end of the scale.
+    ``repeats`` is the number of judge calls, and ``combine`` (``mean``, ``median`` or
+    ``majority``) combines them into one grade. The answer is unscored, with bounds 0
+    and 1, if the verdict is lost. The judge sees the first 40,000 characters of a
+    longer text, and ``remarks`` report that the text was cut. Evidence: ``items`` with
+    the one item, its ``quality``, the grade (``score``, or ``overall`` with the
+    dimensions) and the judge's reason. ``raw`` is the quality before a number beyond
+    the scale was clamped.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -111,8 +112,8 @@ def text_quality(
 def tagged_text(answer: Interleaved) -> str:
     """Returns the text of an answer, with a tag for every other part.
 
-    A tag is copied as written. If there is none, it is made from the kind and the
-    number of the part in the answer.
+    A tag is copied as written. If a part has no tag, a tag is made from the part's kind
+    and its number in the answer.
     """
     numbers: Counter[str] = Counter()
     pieces: list[str] = []

@@ -1,6 +1,6 @@
 """Reads UniM's grades from 1 to 5 in replies, and converts them to shares.
 
-``robust`` reads a JSON object as in other metrics. It rejects an unusable reply, and
+``robust`` reads a JSON object as in other metrics. An unusable reply is rejected, and
 the judge is asked again. ``official`` reads like the authors' scripts, oddities
 included. The script for coherence is released (``evaluation/interleaved_coherence``).
 The script for semantic correctness is an earlier script by the same author.
@@ -30,7 +30,7 @@ from mmeval.program import Reply
 from mmeval.records import Response, answered
 
 LOWEST, HIGHEST = 1, 5
-"""The ends of the scale."""
+"""The lowest and the highest grade of the scale."""
 SCORE = "score"
 PARTIAL_REPLY = "the reply lacks one of its grades: "
 """The message about a reply with some but not all grades begins with these words."""
@@ -50,8 +50,8 @@ def share(grade: float) -> float:
 class Grade:
     """A grade from 1 to 5. ``whole`` grades are rounded, halves upwards.
 
-    A number beyond the scale is clamped to the end of the scale, since the judge means
-    best or worst. A number may be a string.
+    A number beyond the scale is clamped to the end of the scale, since the judge then
+    means the best or the worst grade. A number may be a string.
     """
 
     name: str
@@ -115,8 +115,8 @@ def _without_reasons(form: ReplyForm) -> str:
 def stated_grade(text: str) -> int | None:
     """Returns the grade under ``score`` if it is a whole number of the scale.
 
-    Official oddity: otherwise the first digit from 1 to 5 that stands alone counts, so
-    "out of 5: 3" is read as 5 and "4.7" as 4.
+    Official oddity: otherwise the grade is the first digit from 1 to 5 that stands
+    alone, so "out of 5: 3" is read as 5 and "4.7" as 4.
     """
     reply = strict_json(text)
     value: Any = reply.get(SCORE) if isinstance(reply, dict) else None
@@ -253,8 +253,8 @@ def unfenced(text: str) -> str:
     """Removes the fence that the released script removes.
 
     Official oddity: ```` ```json ```` at the very start and three backticks at the very
-    end are removed independently. With prose before them, or with a bare fence, the
-    script finds no JSON.
+    end are removed independently. If prose precedes the fence, or if the fence does not
+    name ``json``, the script finds no JSON.
     """
     return text.strip().removeprefix("```json").removesuffix("```").strip()
 
@@ -270,7 +270,10 @@ def is_partial_reply(reply: Reply) -> bool:
 
 
 def as_empty_reply(reply: Reply) -> Reply:
-    """Replaces an unreadable reply by an empty reply. Other replies are not changed."""
+    """Replaces an unreadable reply with an empty reply.
+
+    Other replies are not changed.
+    """
     error = reply.response.error
     if error is None or error.kind != "bad_reply":
         return reply

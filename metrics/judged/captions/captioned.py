@@ -12,11 +12,11 @@ from mmeval.records import CAUSES, Cause, Score
 
 @dataclass(frozen=True)
 class MediumCaption:
-    """The caption of an item of an answer, or why it is ``lost``.
+    """The caption of an item of an answer, or the reason why the caption is ``lost``.
 
-    If the answer has no readable medium there, ``text`` is empty but not lost, since
-    the answer is at fault. ``remarks`` report this, and how the medium was changed
-    before it was captioned.
+    If the answer contains no readable medium for the item, ``text`` is empty, but the
+    caption is not lost, since the answer is at fault. ``remarks`` report the fault, and
+    any change to the medium before it was captioned.
     """
 
     label: str
@@ -64,7 +64,10 @@ class CaptionedContent:
 
     @property
     def cause(self) -> Cause:
-        """The cause of the lost captions. It shows if another attempt can help."""
+        """The cause of the lost captions.
+
+        The cause shows if another attempt can help.
+        """
         # CAUSES begins with the cause where another attempt can help most.
         causes = (caption.cause for caption in self.captions if caption.lost)
         return min(causes, key=CAUSES.index, default="lost")

@@ -1,4 +1,4 @@
-"""The text that UniM's released coherence script judges. Each oddity is a function.
+"""Makes the text that UniM's released script judges. Each oddity has its function.
 
 The script is ``evaluation/interleaved_coherence`` in the authors' repository. It writes
 each caption after its tag. In the script, an answer is a string and a mapping from tags
@@ -38,15 +38,16 @@ def marked_up(text: str, captions: Mapping[str, str]) -> str:
 def useful_words(reply: str) -> str:
     """Returns the part of a captioner's reply that the script uses.
 
-    It is the text after the first line that ends in ``assistant``. A captioner writes
-    this line when it repeats its prompt. The script's function is ``extract_caption``.
+    This part is the text after the first line that ends in ``assistant``. A captioner
+    writes this line when it repeats its prompt. The script's function is
+    ``extract_caption``.
     """
     _, marker, after = reply.partition(_MARKER)
     return (after if marker else reply).strip()
 
 
 def not_found(label: str) -> str:
-    """Returns the text for an item with a missing file. The wording is ours."""
+    """Returns the text for an item with a missing file. The wording is mmeval's own."""
     return f"No file of {label} was found."
 
 

@@ -48,17 +48,18 @@ def isg_block(
 
     The mean of a judge's scores. Range 1 to 10 (unlimited with ``reading: official``),
     higher is better. The score is 1 without a judge call if the order of the blocks
-    differs from the golden answer. Inapplicable to a row without questions. A question
-    is skipped and left out of the mean if its blocks are missing, or if it is about the
-    whole answer. If no question has a score, the result is 1.
+    differs from the golden answer. The metric is inapplicable to a row without
+    questions. A question is skipped and left out of the mean if its blocks are missing,
+    or if it is about the whole answer. If no question has a score, the result is 1.
 
     ``reading: robust`` accepts a number (or a string with a number) from 1 to 10, and
     repeats the question after any other reply. ``reading: official`` reads like the
     released script, where a value that is not a number makes the score of the whole
-    sample 1. Unscored with bounds if a question has no verdict. ``lost: wrong`` leaves
-    a question out if there were replies but none was usable. ``analyze_first`` requests
-    the reason before the number. Evidence: the numbers of the questions that were
-    ``asked``, the ``verdicts`` by number, and why the other questions were not asked.
+    sample 1. The answer is unscored, with bounds, if a question has no verdict. ``lost:
+    wrong`` leaves a question out if there were replies but none was usable.
+    ``analyze_first`` requests the reason before the number. Evidence: the numbers of
+    the questions that were ``asked``, the ``verdicts`` by number, and why the other
+    questions were not asked.
 
     Labels, for example: ``{"predict": {"block_qa": {"questions": [{"subject":
     "<gen_text1>", "object": "<gen_img1>", "Question": "Does <gen_text1> describe this

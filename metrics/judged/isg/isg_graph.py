@@ -48,8 +48,9 @@ def isg_graph(trial: Trial, *, alike: Share = 0.5) -> MetricScores:
     if the F1 of their sets of words is at least ``alike``. A written question can match
     only one question of the row. The paper uses a BERTScore above 0.8 instead, so its
     numbers are not comparable with these. The answer is JSON in the form of the row's
-    ``predict``. Any other text scores 0. Inapplicable if the row has no such questions.
-    Evidence: the numbers of the row's questions that were ``missed``.
+    ``predict``. Any other text scores 0. A number is inapplicable if the row contains
+    no questions for it. Evidence: the numbers of the row's questions that were
+    ``missed``.
 
     Labels, for example: ``{"predict": {"structure": {"Answer": ["<gen_text1>"]},
     "block_qa": {"questions": []}, "image_qa": {"questions": []}}}``.
@@ -99,7 +100,7 @@ def _questions(
     label: str,
     keys: Sequence[str],
 ) -> list[ComparedQuestion]:
-    """Returns the questions under a label, if they have words and all their blocks."""
+    """Returns a label's questions that contain words and name all their blocks."""
     questions: list[ComparedQuestion] = []
     for row in listed(predict_of(sample).get(label)):
         if isinstance(row, dict):
@@ -117,7 +118,8 @@ def _missed(
 ) -> list[int]:
     """Returns the numbers of the expected questions that were not written.
 
-    Equal questions are matched first. Then each other question gets its nearest match.
+    Equal questions are matched first. Then each other question is matched with the most
+    similar question that is left.
     """
     equal = Counter(map(_folded, written))
     unmatched: list[int] = []

@@ -51,21 +51,21 @@ def isg_image(
     """The share of the questions about the pictures that a judge answers with yes.
 
     Range 0 to 1, higher is better. The score is 0 without a judge call if the order of
-    the blocks differs from the golden answer. Inapplicable to a row without questions;
-    with ``reading: official`` the score is then 0. A question about a missing picture
-    counts as no. With ``dependencies: followed`` a question is only asked if all
-    questions that it depends on were answered yes. If one of them was answered no, the
-    question counts as no. With ``dependencies: never_asked`` every question that
-    depends on another counts as no, as in the released script.
+    the blocks differs from the golden answer. The metric is inapplicable to a row
+    without questions; with ``reading: official`` the score is 0 instead. A question
+    about a missing picture counts as no. With ``dependencies: followed`` a question is
+    only asked if all questions that it depends on were answered yes. If one of them was
+    answered no, the question counts as no. With ``dependencies: never_asked`` every
+    question that depends on another counts as no, as in the released script.
 
     ``reading: robust`` accepts every reply with the key ``Judge``. A string that begins
     with yes counts as yes. With ``reading: official`` only a string that is exactly yes
     counts as yes. A reply without ``Judge`` counts as no, and a value that is not a
-    string makes the score of the whole sample 0. Unscored with bounds if a question has
-    no verdict; the questions that depend on it then have no verdict either. ``lost:
-    wrong`` counts unusable replies as no. ``analyze_first`` requests the reason before
-    the verdict. Evidence: the ids of the questions that were ``asked``, the
-    ``verdicts`` by id, and why the other questions were not asked.
+    string makes the score of the whole sample 0. The answer is unscored, with bounds,
+    if a question has no verdict; the questions that depend on it then have no verdict
+    either. ``lost: wrong`` counts unusable replies as no. ``analyze_first`` requests
+    the reason before the verdict. Evidence: the ids of the questions that were
+    ``asked``, the ``verdicts`` by id, and why the other questions were not asked.
 
     Labels, for example: ``{"predict": {"image_qa": {"questions": [{"image":
     "<gen_img1>", "Question": "Is there a hare in this image?", "id": 0, "Preliminary":

@@ -28,8 +28,9 @@ OUTPUTS = (
 )
 RESULT, EARLIER, ANSWERED = "result", "earlier", "answered"
 """Labels that a sample gets from the judge file. ``result`` is its result. ``earlier``
-lists ``result`` and ``answered`` of earlier lines with the same id. ``answered`` is
-true if the line has an answer that does not begin with an empty text."""
+lists the ``result`` and ``answered`` of each earlier line with the same id.
+``answered`` is true if the line has an answer that does not begin with an empty
+text."""
 
 
 def _ranges(
@@ -113,8 +114,8 @@ def _levels(
 def _block(rows: Any, reading: Reading) -> float | None:
     """Returns the mean of the recorded numbers, or None without questions.
 
-    It is 1 if no number is usable. Official oddity: a failed call, or a value that is
-    not a number, makes the score of the whole sample 1.
+    The mean is 1 if no number is usable. Official oddity: a failed call, or a value
+    that is not a number, makes the score of the whole sample 1.
     """
     if not isinstance(rows, list | tuple) or not rows:
         return None

@@ -24,8 +24,8 @@ def isg_structural(trial: Trial, *, reading: Reading = "robust") -> Score:
     answer with an extra text scores 0, and so does an empty answer. Hidden reasoning is
     not a block. ``reading: official`` follows the released script: every block except
     text counts as a picture, and a row with questions that the script cannot read
-    scores 0. Unscored without an answer or a golden answer. Evidence: both orders, with
-    one letter per block, and the reason for a 0.
+    scores 0. The trial is unscored without an answer or a golden answer. Evidence: both
+    orders, with one letter per block, and the reason for a 0.
     """
     if why := unscorable(trial):
         return Score.unscored(why)

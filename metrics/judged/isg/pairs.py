@@ -47,7 +47,7 @@ class PairVerdicts(NamedTuple):
     def evidence(self, lost: Lost) -> dict[str, Any]:
         """Returns the asked questions with their verdicts.
 
-        It also states why the other questions were skipped.
+        The evidence also states why the other questions were skipped.
         """
         verdicts = {}
         for number, verdict in self.by_number.items():
@@ -79,7 +79,7 @@ def verdict_evidence(verdict: Verdict) -> dict[str, Any]:
 def ask_pairs(
     trial: Trial, judge: Role, form: ReplyForm, prompts: PairPrompts
 ) -> Program[PairVerdicts]:
-    """Asks all questions with two existing blocks, all at the same time."""
+    """Asks all questions whose two blocks exist, all at the same time."""
     blocks = tokens_of(trial)
     questions: dict[int, Question] = {}
     skipped: dict[int, str] = {}

@@ -44,7 +44,8 @@ Remark = Literal["clamped", "unreadable", "unfit"]
 """What is odd about a value: it is outside the scale, missing, or not a number that the
 released script can add up."""
 _LARGEST = 10**300
-"""The bound of numbers that are not clamped to the scale. It keeps sums finite."""
+"""The bound of numbers that are not clamped to the scale. The bound keeps sums
+finite."""
 # Possessive quantifiers: the patterns read hostile text in linear time.
 _NUMBER = re.compile(
     r"\s*+([+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20}))"
@@ -111,7 +112,7 @@ class YesForm(ReadForm):
 class WholeForm(ScoreForm):
     """A reply about a whole answer.
 
-    The overall score counts, and the scores of the five dimensions are evidence.
+    The vote is the overall score. The scores of the five dimensions are only evidence.
     """
 
     analyze_first: bool = False
@@ -151,7 +152,7 @@ def scale(
 ) -> tuple[float, float]:
     """Returns the range of a score.
 
-    Official oddity: numbers outside the scale count.
+    Official oddity: numbers outside the scale are used unchanged.
     """
     if switches["reading"] == "official":
         return (-math.inf, math.inf)
@@ -201,7 +202,10 @@ def reply_object(
 
 
 def lower_keys(reply: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the reply with lowercase keys. The first of several equal keys counts."""
+    """Returns the reply with lowercase keys.
+
+    Of several equal keys, the first is kept.
+    """
     lowered: dict[str, Any] = {}
     for key, value in reply.items():
         lowered.setdefault(str(key).casefold(), value)

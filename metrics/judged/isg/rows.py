@@ -1,7 +1,8 @@
 """The blocks of an answer, and the questions about them in a row of ISG-Bench.
 
-The questions are under ``predict``. A model wrote them, and their JSON varies. A faulty
-question does not make the row fail: :func:`irregularities` reports what is odd.
+The questions are under ``predict``. They were written by a model, so the form of their
+JSON varies. A faulty question does not make the row fail: :func:`irregularities`
+reports what is odd.
 
     {"block_qa": {"questions": [{"subject": "<gen_text1>", "object": "<query_img1>", "Question": "..."}]},
      "image_qa": {"questions": [{"image": "<gen_img1>", "Question": "...", "id": 0, "Preliminary": []}]}}
@@ -172,8 +173,8 @@ def image_questions(sample: Sample, reading: Reading = "robust") -> list[ImageQu
     """Returns the questions about pictures.
 
     A question without an id gets its number as id, such as ``#3``. Official oddities:
-    the first list of an object counts, whatever its key is, and a parent that is not an
-    id counts as a parent.
+    the first list of an object is used, whatever its key is, and a parent that is not
+    an id is still treated as a parent.
     """
     image_qa = predict_of(sample).get(IMAGE_QUESTIONS)
     if reading == "official" and isinstance(image_qa, Mapping):
@@ -217,8 +218,8 @@ def listed(value: Any) -> Sequence[Any]:
 def ended_early(predict: Any) -> str:
     """Returns the fault in a row's questions that makes the released script fail.
 
-    Empty if there is none. Official oddity: a sample with the right structure and such
-    a fault gets the lowest value on all four levels.
+    The text is empty if there is no such fault. Official oddity: a sample with the
+    right structure and such a fault gets the lowest value on all four levels.
     """
     if not isinstance(predict, Mapping):
         return f"{ENDS_HERE}: the row has no questions"
@@ -312,7 +313,9 @@ def _image_irregularities(
 
 
 def predict_of(sample: Sample) -> Mapping[str, Any]:
-    """Returns the object under ``predict``; empty if it is anything else."""
+    """Returns the object under ``predict``, or an empty object if the value is anything
+    else.
+    """
     predict = sample.metadata.get(GRAPH)
     if isinstance(predict, Mapping):
         return predict

@@ -46,7 +46,7 @@ DrawnPrompt = Annotated[PromptValue, JudgePrompt("pattern", form=False)]
 class PictureJudge:
     """A judge, and the settings of the questions to it.
 
-    The settings are the metrics' switches of the same names. ``media_first`` puts the
+    Each setting is the metrics' switch of the same name. ``media_first`` puts the
     picture before the words.
     """
 
@@ -58,7 +58,9 @@ class PictureJudge:
 
 
 class QuestionSubject(NamedTuple):
-    """The subject of a question: values for the prompt, and a picture if it has one."""
+    """The subject of a question: values for the prompt, and the picture if there is
+    one.
+    """
 
     values: Mapping[str, Any]
     picture: Media | None = None
@@ -121,7 +123,7 @@ class JudgeAnswer:
     def unread(self) -> int:
         """The number of unreadable replies that count as wrong.
 
-        A verdict without a usable reply counts once.
+        A verdict without a usable reply adds one to this number.
         """
         if self.lost != "wrong":
             return 0

@@ -12,9 +12,11 @@ from mmeval.records import CAUSES, Cause, Score
 
 @dataclass(frozen=True)
 class BoundedValue:
-    """A value from 0 to 1, between ``low`` and ``high``. It is known if both are equal.
+    """A value from 0 to 1 that is between ``low`` and ``high``, and known if they are
+    equal.
 
-    ``reason`` is why the value is unknown. ``cause`` shows if another attempt can help.
+    ``reason`` says why the value is unknown. ``cause`` shows if another attempt can
+    help.
     """
 
     low: float
@@ -29,7 +31,7 @@ class BoundedValue:
     def scored(self, evidence: Mapping[str, Any]) -> Score:
         """Returns the value as a score.
 
-        It is unscored, with bounds, if the value is unknown.
+        The score is unscored, with bounds, if the value is unknown.
         """
         if self.is_known:
             return Score(self.low, evidence=evidence)
@@ -52,9 +54,9 @@ def unknown_value(reason: str, cause: Cause) -> BoundedValue:
 
 
 def product(factors: Sequence[BoundedValue]) -> BoundedValue:
-    """Returns the product; 1 without factors.
+    """Returns the product of the values, which is 1 if there are none.
 
-    It is known if a factor is known to be 0.
+    The product is known if a factor is known to be 0.
     """
     low = math.prod(factor.low for factor in factors)
     high = math.prod(factor.high for factor in factors)
@@ -62,7 +64,9 @@ def product(factors: Sequence[BoundedValue]) -> BoundedValue:
 
 
 def mean(parts: Sequence[BoundedValue]) -> BoundedValue:
-    """Returns the mean; 1 without parts, since nothing is missing then."""
+    """Returns the mean of the parts, which is 1 without parts, as nothing is missing
+    then.
+    """
     if not parts:
         return known_value(1.0)
     low = sum(part.low for part in parts) / len(parts)
@@ -73,7 +77,7 @@ def mean(parts: Sequence[BoundedValue]) -> BoundedValue:
 def weighted_sum(
     parts: Sequence[BoundedValue], weights: Sequence[float]
 ) -> BoundedValue:
-    """Returns the weighted sum.
+    """Returns the weighted sum of the parts.
 
     Weights are at least 0 and add up to 1. An unknown part of weight 0 has no effect.
     """

@@ -143,8 +143,8 @@ def judge_self_color(
 ) -> Program[Score]:
     """1 when the judge finds each object once, in the colour the answer claims, else 0.
 
-    Range 0 to 1, higher is better. The answer states its claim as a JSON object. It
-    maps each object of the label ``object_key`` to a different colour of the label
+    Range 0 to 1, higher is better. The answer states its claim as a JSON object. The
+    object maps each item of the label ``object_key`` to a different colour of the label
     ``color_key``. The score is 0 without a judge call if the claim is missing, or if
     there is not exactly one picture at one position. An object must have no other major
     colour, except for the objects in ``many_colored``. ``statements: official`` splits
@@ -219,7 +219,7 @@ def judge_self_size(
     label ``relation_key`` names the property that is compared: ``size``, ``area``,
     ``volume``, ``length`` or ``height``. The optional label ``note_key`` is a remark
     for the judge. ``statements: official`` accepts a list that names an object twice,
-    and only its first entries count. Unscored without the labels. ``reading``,
+    and reads only its first entries. Unscored without the labels. ``reading``,
     ``lost``, ``media_first`` and ``repeats`` are as in ``judge_presence``. Evidence:
     ``claimed``, and ``questions`` with the judge's words.
 
@@ -344,8 +344,8 @@ def judge_self_text(
     Range 0 to 1, higher is better. The answer states its claim as ``<text>...</text>``
     with ``least`` to ``most`` words on one line. The score is 0 without a judge call if
     the claim is missing, or if there is not exactly one picture at one position. The
-    label ``object_key`` names the object with the text. ``statements: official`` counts
-    the pieces between single spaces as words. Everything else is as in ``judge_ocr``.
+    label ``object_key`` names the object with the text. With ``statements: official``,
+    words are separated by single spaces. Everything else is as in ``judge_ocr``.
     Evidence: ``claimed``, ``readings`` with the judge's words, the errors, and both
     texts in the compared form.
 

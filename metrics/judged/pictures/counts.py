@@ -58,7 +58,8 @@ def ask_count(
 ) -> Program[Score]:
     """Scores 1 if the judge's count of the described objects is as expected, else 0.
 
-    The judge answers with a letter. The evidence contains the count of this letter.
+    The judge answers with a letter. The evidence contains the count that this letter
+    stands for.
     """
     answer = yield from ask_letter(judge, prompt, subject, counts.options)
     counted = counts.options.get(answer.answer)

@@ -1,9 +1,9 @@
-"""What metrics about pictures share: the row check, the judge, switches and the score.
+"""The parts that picture metrics share: row check, judge, switches and score.
 
-A rule is a program with a :class:`PictureCase` and switches as arguments. It asks the
-judge and turns the answers into a score. :func:`question` turns a rule into a metric:
-it adds the judge and the switches that all rules share, and scores trials that do not
-need the judge.
+A rule is a program whose arguments are a :class:`PictureCase` and switches. The rule
+asks the judge and turns the answers into a score. :func:`question` turns a rule into a
+metric: it adds the judge and the switches that all rules share, and it scores trials
+that do not need the judge.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ OFFICIAL = {"reading": "official", "lost": "wrong"}
 
 @dataclass(frozen=True)
 class PictureCase:
-    """A trial with the judge of a rule, and the second judge if the rule has one."""
+    """A trial with the judge of a rule, and the second judge if the rule uses two."""
 
     trial: Trial
     judge: PictureJudge
@@ -49,7 +49,10 @@ class PictureCase:
 
     @property
     def picture(self) -> Media:
-        """The answer's only picture. Raises ScoredWithoutJudge for none or several."""
+        """The answer's only picture.
+
+        Raises ScoredWithoutJudge if the answer contains no picture or several.
+        """
         return only_picture(self.trial)
 
     def claim(self, parse: Callable[[str], T | None]) -> T:
@@ -83,9 +86,9 @@ def question(
 ) -> Callable[[Callable[..., Program[Score]]], Metric]:
     """Turns a rule into a metric with the range 0 to 1.
 
-    ``check`` returns what is wrong with a row. ``statements`` adds the switch of that
-    name, and ``second_judge`` adds a second judge. ``official`` adds switches to that
-    profile.
+    ``check`` returns what is wrong with a row. ``statements`` adds the switch
+    ``statements``, and ``second_judge`` adds a second judge. ``official`` adds switches
+    to the profile ``official``.
     """
     roles, omitted = ["judge"], set()
     profile = {**OFFICIAL, **(official or {})}
@@ -145,7 +148,8 @@ def _sign(
     """Gives a metric the name and docstring of its rule, and a signature.
 
     The signature contains the roles, the rule's switches, the shared switches, and the
-    rule's prompts. ``Any``: the type of a function lacks ``__signature__``.
+    rule's prompts. The function is typed as ``Any``, since the type of a function lacks
+    ``__signature__``.
     """
     shared = inspect.signature(judged, eval_str=True).parameters
     _, *rule_parameters = inspect.signature(rule, eval_str=True).parameters.values()

@@ -92,8 +92,9 @@ class PlacePrompts(NamedTuple):
 class PlaceResult(NamedTuple):
     """The judge's answers about a place.
 
-    ``presence`` answers if the objects occur once each. ``letter`` is None if they do
-    not, or if the score is 0 already. The judge is then not asked where they are.
+    ``presence`` says if the objects occur once each. ``letter`` is None if they do not,
+    or if the score is already known to be 0. The judge is then not asked where they
+    are.
     """
 
     place: ExpectedPlace
@@ -185,7 +186,7 @@ def places_of(label: Any) -> list[ExpectedPlace]:
 def pairs_of(label: Any) -> list[ExpectedPlace]:
     """Returns the two objects or pairs of a label, without letters.
 
-    Empty for other labels.
+    The result is empty for other labels.
     """
     if _are_two_things(label):
         return [ExpectedPlace("quarter", [thing], "") for thing in label]

@@ -52,7 +52,7 @@ def ask_one_place(
 ) -> Program[Score]:
     """Returns the word accuracy of the text on one object.
 
-    ``place`` is the object. If it is None, the whole picture is read.
+    ``place`` is the object. If ``place`` is None, the whole picture is read.
     """
     values = {} if place is None else {"place": place}
     answers = yield from ask_words(judge, prompt, [QuestionSubject(values, picture)])
@@ -62,7 +62,7 @@ def ask_one_place(
 def nothing_read(scene: JudgeAnswer, text: Mapping[str, str]) -> Score:
     """Returns the score if the picture shows another scene.
 
-    Each place then counts as empty.
+    The text of each place then counts as empty.
     """
     accuracy = accuracy_of([("", expected) for expected in text.values()])
     value = known_value(accuracy.value or 0.0)
@@ -85,7 +85,7 @@ def compared(
 def value_of(answers: Sequence[JudgeAnswer], accuracy: Accuracy) -> BoundedValue:
     """Returns the accuracy, or an unknown value if an answer is lost.
 
-    It is 0 if all answers are missing and count as wrong.
+    The value is 0 if all answers are missing and count as wrong.
     """
     for answer in answers:
         if answer.is_unknown:
@@ -102,7 +102,7 @@ def common_characters(
 ) -> str:
     """Returns the characters of the first reading that also occur in the second.
 
-    They keep their order. With ``common="set"`` each character is kept once.
+    The characters keep their order. With ``common="set"`` each character is kept once.
     """
     others = set(second)
     shared = [letter for letter in first if letter in others]

@@ -1,10 +1,10 @@
 """Requests and reads the replies to questions about pictures.
 
-Each kind of question has two forms. The ``robust`` form asks for a JSON object. It also
-accepts a plain reply with a single meaning. It rejects all other replies, and then the
-judge is asked again. The ``official`` form asks for the plain reply of MMMG's release
-and reads it like the released script, oddities included (code 30c9f602). It rejects
-only an empty reply.
+Each kind of question has two forms. The ``robust`` form asks for a JSON object. This
+form also accepts a plain reply with a single meaning. All other replies are rejected,
+and then the judge is asked again. The ``official`` form asks for the plain reply of
+MMMG's release and reads it like the released script, oddities included (code 30c9f602).
+This form rejects only an empty reply.
 
 The value of a vote is ``answer``: ``yes`` or ``no``, a letter, or words.
 """
@@ -37,8 +37,8 @@ TAIL_CHARS = 20
 """Number of characters at the end of an official reply that are searched for yes or
 no."""
 NO_ANSWER = ""
-"""The answer in an official reply that the released script cannot read. It is wrong
-unless an empty answer is expected."""
+"""The answer that is taken from an official reply if the released script cannot read
+it. This answer is wrong unless an empty answer is expected."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class RobustForm(ReplyForm):
 class OfficialForm(ReplyForm):
     """The plain reply of the release.
 
-    ``wording`` requests it and ``parse`` reads any reply. ``readable`` is true if a
-    reply has the requested form; it does not change the answer.
+    ``wording`` requests the plain reply, and ``parse`` reads any reply. ``readable`` is
+    true if a reply has the requested form; it does not change the answer.
     """
 
     wording: str
@@ -109,7 +109,7 @@ class _YesNoField:
 
 @dataclass(frozen=True)
 class _TextField:
-    """A text. With ``several`` it is a list of texts, and they are joined by spaces."""
+    """A text, or with ``several`` a list of texts, which are joined by spaces."""
 
     several: bool
     name: str = ANSWER
@@ -131,8 +131,8 @@ def yes_no_form(
 ) -> ReplyForm:
     """Returns the form of a reply with yes or no.
 
-    The official reading only searches for ``word``: its answer is the word or empty.
-    With ``reasons`` the official reply begins with reasons.
+    The official reading only searches for ``word``, and the answer is the word or
+    empty. With ``reasons`` the official reply begins with reasons.
     """
     fields = _fields(_YesNoField())
     if reading == "robust":
@@ -220,7 +220,8 @@ def reply_tail(text: str) -> str:
 def stated_letter(text: str, letters: Sequence[str]) -> str:
     """Returns the letter of the first ``nswer: X``; empty if there is none.
 
-    Official oddity: exactly one space is allowed, and no bracket or star.
+    Official oddity: the letter must follow exactly one space, without a bracket or
+    star.
     """
     match = re.search(f"nswer: ([{''.join(letters)}])", text)
     if match is None:
@@ -239,8 +240,8 @@ def first_letter(text: str) -> str:
 def listed_texts(text: str) -> str:
     """Returns the items of the first list on one line, in lowercase.
 
-    Empty without a list. Official oddity: only strict JSON counts as a list, so a list
-    with single quotes is empty.
+    The result is empty without a list. Official oddity: only strict JSON counts as a
+    list, so a list with single quotes is empty.
     """
     items = texts_in(text)
     if items is None:
@@ -277,7 +278,7 @@ def plain_yes_no(text: str) -> str:
 
 
 def plain_letter(text: str, letters: Sequence[str]) -> str:
-    """Returns the letter that is stated (``Answer: B``) or is the whole reply.
+    """Returns the letter that a reply states (``Answer: B``) or consists of.
 
     Raises ReplyError if there is no such letter, or if several are stated.
     """
@@ -318,5 +319,5 @@ def plain_characters(text: str) -> str:
 
 
 def _bare(piece: str) -> str:
-    """Removes the quotes, stars and spaces around a piece."""
+    """Removes the quotes, stars and spaces around a text."""
     return re.sub(r"^[\W_]++|[\W_]++$", "", piece)

@@ -27,14 +27,14 @@ class ScoredWithoutJudge(Exception):
 
 
 def value_or_raise(value: T | Score) -> T:
-    """Returns the value. Raises ScoredWithoutJudge if it is a score."""
+    """Returns the value. Raises ScoredWithoutJudge if the value is a score."""
     if isinstance(value, Score):
         raise ScoredWithoutJudge(value)
     return value
 
 
 def answer_of(trial: Trial) -> Interleaved:
-    """Returns the answer of a trial. Raises ScoredWithoutJudge if it is missing."""
+    """Returns the answer of a trial. Raises ScoredWithoutJudge if there is none."""
     if trial.output is None:
         raise ScoredWithoutJudge(Score.unscored("there is no answer to score"))
     return trial.output

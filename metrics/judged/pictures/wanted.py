@@ -278,19 +278,20 @@ def judge_ocr(
     which it is written. Without ``object_key`` the judge reads the whole picture,
     digits included. ``text_key`` may also map places to texts. Then ``object_key``
     describes the scene. If the picture shows the scene, the judge reads each place. If
-    not, every place counts as empty. The errors of all places are added up. Case,
-    accents and punctuation do not count (``word_accuracy`` with ``normalise: ocr``). If
-    no text is expected, an empty reading is correct. ``region: bbox`` shows the judge
-    only the box ``bbox_key`` of an edited picture, widened by ``margin`` as in
-    ``edit_outside_ssim``.
+    not, the text of every place counts as empty. The errors of all places are added up.
+    Case, accents and punctuation do not matter (``word_accuracy`` with ``normalise:
+    ocr``). If no text is expected, an empty reading is correct. ``region: bbox`` shows
+    the judge only the box ``bbox_key`` of an edited picture, widened by ``margin`` as
+    in ``edit_outside_ssim``.
 
     The score is 0 unless the answer has exactly one picture that can be decoded. It is
     unscored without the labels, or if a reply is lost. With ``lost: wrong`` (profile
-    ``official``) the score is 0 if all replies are unusable. If only some are, they
-    count as empty readings. ``reading: official`` reads a strict JSON list in the reply
-    and treats anything else as an empty list. ``media_first`` puts the picture before
-    the words. With ``repeats`` the majority decides. Evidence: ``readings``, each with
-    the judge's words, the errors, and both texts in the compared form.
+    ``official``) the score is 0 if all replies are unusable. If only some replies are
+    unusable, these count as empty readings. ``reading: official`` reads a strict JSON
+    list in the reply and treats anything else as an empty list. ``media_first`` puts
+    the picture before the words. With ``repeats`` the majority decides. Evidence:
+    ``readings``, each with the judge's words, the errors, and both texts in the
+    compared form.
 
     Labels, for example: ``{"object": "the sign", "text": "OPEN"}`` or ``{"object": "two
     signs", "text": {"the left sign": "IN", "the right sign": "OUT"}}``.
@@ -336,10 +337,11 @@ def judge_ocr_multilingual(
     """The accuracy of the text in a picture, with two judges for Chinese characters.
 
     Range 0 to 1, higher is better. If the label ``text_key`` contains Chinese
-    characters, both judges read the picture. Only the characters that both read count,
-    in the order of the first judge. The score is 1 minus the number of errors per
-    expected character. Text without Chinese characters is read by the first judge
-    alone. ``object_key`` and everything not described here are as in ``judge_ocr``.
+    characters, both judges read the picture. Only the characters that both judges read
+    are compared, in the order of the first judge. The score is 1 minus the number of
+    errors per expected character. Text without Chinese characters is read by the first
+    judge alone. ``object_key`` and everything not described here are as in
+    ``judge_ocr``.
 
     ``common: text`` keeps all characters of the first reading that are also in the
     second. ``common: set`` (profile ``official``) keeps each of them once, since the

@@ -1,9 +1,9 @@
 """Reads the judge's reply about a criterion: ``{"criteria_met": true}``.
 
-``robust`` reads the object; prose or fences may surround it. It rejects every value
-except yes, no and "not sure", and the judge is asked again. ``official`` reads like the
-released evaluator, oddities included. It only rejects a reply without an object, and
-every value except yes counts as no.
+``robust`` reads the object; prose or fences may surround it. Every value except yes, no
+and "not sure" is rejected, and the judge is asked again. ``official`` reads like the
+released evaluator, oddities included. This reading only rejects a reply without an
+object, and every value except yes counts as no.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _STRAY = re.compile(r'(?<!\\)\\(?!["\\/bfnrtu])')
 class CriterionField:
     """The field of the reply.
 
-    It is true if the criterion is met. "Not sure" is false.
+    The field is true if the criterion is met. "Not sure" is read as false.
     """
 
     name: str = KEY
@@ -108,7 +108,7 @@ def criterion_form(reading: Reading) -> CriterionForm:
 def read_value(value: Any) -> tuple[bool, Remark | None]:
     """Returns True if a value means yes, and a remark if it means neither yes nor no.
 
-    A number means neither: the released evaluator counts 1 as not met.
+    A number means neither, since the released evaluator treats 1 as not met.
     """
     if isinstance(value, bool):
         return value, None
@@ -150,7 +150,7 @@ def _between(
 ) -> str:
     """Returns the text from the first opening to the next closing.
 
-    Empty if one of them is missing.
+    The text is empty if one of the two is missing.
     """
     start = opening.search(text)
     if start is None:

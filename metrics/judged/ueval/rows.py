@@ -64,8 +64,8 @@ def released_kind(labels: Mapping[str, Any]) -> Kind:
 def criteria_of(labels: Mapping[str, Any], label: str) -> tuple[str, ...]:
     """Returns the criteria of one side.
 
-    Empty if the row does not have the label. Raises ValueError for a label that is not
-    a list of criteria.
+    The list is empty if the row does not have the label. Raises ValueError for a label
+    that is not a list of criteria.
     """
     rows = labels.get(label)
     if rows is None:
