@@ -1,4 +1,4 @@
-"""Loads metrics' models in the format of the transformers library."""
+"""Loads the models of metrics, in the format of the transformers library."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from mmeval.records import Score, Trial
 
 T = TypeVar("T")
 Missing = Literal["zero", "dropped"]
-"""A switch: an answer without the required media scores 0 or is inapplicable."""
+"""A switch: an answer without the required media scores 0, or it is inapplicable."""
 
 
 def media_of(content: Interleaved, kind: PartKind) -> tuple[Media, ...]:
@@ -29,9 +29,9 @@ def media_of(content: Interleaved, kind: PartKind) -> tuple[Media, ...]:
 def labelled(content: Interleaved, kind: PartKind) -> list[tuple[str, Part]]:
     """Returns the parts of one kind in order, with their labels.
 
-    A label is the part's tag, or else is made from its position (``image1``). A part
-    that appears twice with the same number counts once. A tag without a file is also a
-    part, unless another part has its number.
+    A label is the part's tag. If a part has no tag, its label is made from its position
+    (``image1``). A part that appears twice with the same number counts once. A tag
+    without a file is also a part, unless another part has the tag's number.
     """
     parts: dict[tuple[str, str], tuple[str, Part]] = {}
     for position, part in enumerate(content.parts):
@@ -90,7 +90,9 @@ def undecodable(media: Media, error: ContentError) -> Score:
 
 
 def wrong(reason: str, **evidence: object) -> Score:
-    """Returns the score 0 for an answer that cannot be measured by its own fault."""
+    """Returns the score 0 for an answer that cannot be measured, and is itself at
+    fault.
+    """
     return Score(0.0, evidence={"reason": reason, **evidence})
 
 

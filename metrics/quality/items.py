@@ -1,8 +1,8 @@
 """Scores the items of an answer one by one, for the quality metrics.
 
-Each metric scores the items of one kind, such as the answer's pictures. Its value is
-their mean, and its evidence contains the quality of each item. :mod:`unim_gq` computes
-the mean over all kinds from this evidence.
+Each metric scores the items of one kind, such as the answer's pictures. The metric's
+value is the mean of these scores, and its evidence contains the quality of each item.
+:mod:`unim_gq` computes the mean over all kinds from this evidence.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ LABEL = "label"
 REASON = "reason"
 LEFT_OUT = "left_out"
 """Keys of the evidence: the items in order, and for each item its quality (or null),
-its name, the reason, and true if it is left out because its scorer is unavailable."""
+its name, the reason for a null, and true if the item is left out because its scorer is
+unavailable."""
 UNSEEN = "the answer names it, but its file is missing"
 Rounding: TypeAlias = Literal["none", "released"]
 """The rounding of a quality: exact, or as :func:`in_released_digits` does."""
 Unreadable: TypeAlias = Literal["zero", "unscored"]
-"""The switch ``unreadable`` of each quality metric. A missing or damaged item counts as
-0, or leaves its answer unscored as in the released scripts."""
+"""The switch ``unreadable`` of each quality metric. A missing or damaged item gets the
+quality 0, or its answer is unscored as in the released scripts."""
 
 
 class AnswerItem(NamedTuple):
     """A file that the answer contains or names.
 
-    ``media`` is None if it is only named.
+    ``media`` is None if the answer only names the file.
     """
 
     label: str
@@ -43,7 +44,7 @@ class AnswerItem(NamedTuple):
 
 @dataclass(frozen=True)
 class ItemScore:
-    """The quality of an item from 0 to 1 with its terms, or None with a reason.
+    """The quality of an item from 0 to 1 with its terms, or None with the reason.
 
     ``cause`` means the same as in a ``Score``.
     """
@@ -63,7 +64,7 @@ class ItemScore:
     def unavailable(cls, reason: str) -> ItemScore:
         """Returns the score of an item whose scorer is unavailable.
 
-        It does not count in any mean.
+        The item is left out of every mean.
         """
         return cls(None, reason=reason, left_out=True)
 
@@ -91,7 +92,8 @@ def quality_of_media(
     *,
     unreadable: Unreadable = "zero",
 ) -> Score:
-    """Computes the mean quality of the items of a kind; inapplicable without any.
+    """Computes the mean quality of the items of a kind, or an inapplicable score if
+    none.
 
     A file that is missing or damaged has the quality 0, or no quality if ``unreadable``
     is ``unscored``. A file that is unsupported, or that exceeds the limits of decoding,
@@ -140,7 +142,8 @@ def together(scored: Sequence[tuple[str, ItemScore]]) -> Score:
     """Computes the mean over labelled items.
 
     Unavailable items are left out. The score is unavailable if all items are
-    unavailable. It is unscored, with bounds, if another item has no quality.
+    unavailable. The score is unscored, with bounds, if an item has no quality for
+    another reason.
     """
     evidence = {ITEMS: [score.to_json(label) for label, score in scored]}
     counted = [(label, score) for label, score in scored if not score.left_out]

@@ -11,7 +11,7 @@ from mmeval.records import Score
 from mmeval.system import Condition, Share
 
 ETA = 0.7
-"""The weight in the paper, which also tests 0.6 and 0.8."""
+"""The weight of the paper's main results; the paper also tests 0.6 and 0.8."""
 
 
 def _pair_fault(of: Sequence[str]) -> str:
@@ -32,16 +32,17 @@ def sqcs(
 ) -> Score:
     """Correctness, weighted by quality: ``correctness * (eta + (1 - eta) * quality)``.
 
-    Range 0 to 1, higher is better. Both pieces must be between 0 and 1. Unscored if a
-    piece is unscored. The bounds follow from the other piece. If the correctness is 0,
-    the score is 0, whatever the quality is.
+    Range 0 to 1, higher is better. The correctness and the quality must be between 0
+    and 1. The score is unscored if one of the two is unscored, and the bounds follow
+    from the other one. If the correctness is 0, the score is 0, whatever the quality
+    is.
 
     Switches:
 
-    - ``of``: the two outputs that it combines, the correctness first.
-    - ``eta``: the share of the correctness that counts whatever the quality is.
+    - ``of``: the two outputs that the score combines; the correctness is the first.
+    - ``eta``: the share of the correctness that does not depend on the quality.
 
-    Evidence: the value of each piece (null if it has no value), and ``eta``.
+    Evidence: the value of each output (null if there is none), and ``eta``.
     """
     pieces = {name: scores[name] for name in of}
     spans: list[Range] = []

@@ -51,7 +51,7 @@ def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score
     modality without a metric in ``of`` are ignored. ``unim_gq`` does not check if an
     item is what was requested.
 
-    Switches: ``of`` names the metrics with the items that count.
+    Switches: ``of`` names the metrics whose items are averaged.
 
     Evidence: for each of these metrics, the ``count`` of its items and their ``mean``.
     """
@@ -107,7 +107,7 @@ class _QualityRange(NamedTuple):
 
 
 class _PieceItems(NamedTuple):
-    """The items of a piece.
+    """The items of one metric.
 
     ``known`` are their qualities, and ``spans`` are the ranges of unknown qualities.
     ``left_out`` is True if some items are left out.
@@ -119,9 +119,9 @@ class _PieceItems(NamedTuple):
 
     @classmethod
     def of(cls, score: Score) -> _PieceItems:
-        """Returns the items of a piece.
+        """Returns the items of one metric.
 
-        An inapplicable piece has no items.
+        An inapplicable metric has no items.
         """
         items = score.evidence.get(ITEMS)
         if isinstance(items, list | tuple) and items:

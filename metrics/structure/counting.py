@@ -1,7 +1,7 @@
 """Counts an answer's media tags, its files, or its parts, by modality.
 
-Source: UniM, section 4.2 and appendix B. Tags are the unit there. Every tag occurs
-once, and input tags occur only in the input.
+Source: UniM, section 4.2 and appendix B. The paper counts tags. In its data every tag
+occurs once, and the tags of the input occur only in the input.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Unit = Literal["tags", "files", "parts"]
 ``parts``: both, and a tag with its file counts once."""
 
 Counts = Mapping[str, int]
-"""Items by modality (``image``, ``audio``, ``video``, ``document``, ``code``, ``3d``),
-without zeros."""
+"""The number of items by modality (``image``, ``audio``, ``video``, ``document``,
+``code``, ``3d``). A modality without items is left out."""
 
 
 class CountedItem(NamedTuple):

@@ -18,12 +18,12 @@ def lenient_structure(
     count: Unit = "tags",
     spelling: SpellingName | list[SpellingName] = "tag",
 ) -> Score:
-    """The share of the reference's modalities that the answer has, in any number.
+    """The share of the reference's modalities that occur in the answer, in any number.
 
-    Range 0 to 1, higher is better. It is 1 when no modality is missing. Additional
-    modalities in the answer do not matter. Text and hidden reasoning are not counted.
-    The first reference is the target. An answer without any modality scores 0. Unscored
-    when the reference has no modality.
+    Range 0 to 1, higher is better. The score is 1 when no modality is missing.
+    Additional modalities in the answer do not matter. Text and hidden reasoning are not
+    counted. The first reference is the target. An answer without any modality scores 0.
+    The answer is unscored when the reference has no modality.
 
     Switches: ``mode``, ``count`` and ``spelling`` are the same as in
     ``strict_structure``. Only the mode ``unique_no_echo`` can change this score.
@@ -42,7 +42,7 @@ def lenient_structure(
 
 
 def lenient_fraction(structures: Structures) -> Fraction | None:
-    """Returns the answer's share of the reference modalities; None without any.
+    """Returns the share of the reference's modalities in the answer; None without any.
 
     >>> lenient_fraction(Structures({"image": 3, "audio": 1}, {"image": 1, "video": 1}))
     Fraction(1, 2)

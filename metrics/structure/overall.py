@@ -14,7 +14,7 @@ Combine = Literal["product", "mean", "minimum"]
 
 
 def _span_of(spans: Sequence[Range], combine: Combine) -> Range:
-    """Computes the range of a combination from the ranges of its pieces.
+    """Computes the range of a combination from the ranges of the combined scores.
 
     If a factor is known to be 0, the product is 0, whatever the other factors are.
     """
@@ -34,7 +34,7 @@ def _span_of(spans: Sequence[Range], combine: Combine) -> Range:
 
 
 def overall_range(ranges: Mapping[str, Range], switches: Mapping[str, Any]) -> Range:
-    """Computes the range of the score from the ranges of its pieces."""
+    """Computes the range of the score from the ranges of the combined scores."""
     return _span_of(list(ranges.values()), switches["combine"])
 
 
@@ -44,17 +44,17 @@ def overall(
 ) -> Score:
     """The product, the mean or the minimum of other scores of the same trial.
 
-    The range follows from the ranges of the pieces: 0 to 1 for shares, and below 0 with
-    an SSIM. Higher is better if this is true for all pieces. Unscored if a piece is
-    unscored. The bounds follow from the other pieces. A product with a factor of 0 is
-    still 0.
+    The range follows from the ranges of the combined scores: 0 to 1 for shares, and
+    below 0 with an SSIM. Higher is better if this is true for all of them. The result
+    is unscored if one of them is unscored, and the bounds follow from the others. A
+    product with a factor of 0 is still 0.
 
     Switches:
 
     - ``of``: the outputs of the task's other metrics.
     - ``combine``: ``product``, ``mean`` or ``minimum``.
 
-    Evidence: the value of each piece; null if it has no value.
+    Evidence: the value of each combined score; null if there is none.
     """
     spans: list[Range] = []
     for score in scores.values():
@@ -69,7 +69,7 @@ def overall(
 def combined(pieces: Mapping[str, Score], span: Range, **evidence: Any) -> Score:
     """Returns the score of a combination with the range ``span``.
 
-    Unscored if a piece without a value matters, that is, if the ends of ``span``
+    The score is unscored if a missing value matters, that is, if the ends of ``span``
     differ.
     """
     low, high = span

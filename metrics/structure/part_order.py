@@ -42,8 +42,8 @@ def part_order(
 
     Range 0 to 1, higher is better. An order is a word with one letter per part: t text,
     i image, a audio, v video, d document, c code, 3 for 3D. Neighbouring texts are one
-    part. Blank text and hidden reasoning are not parts. An empty answer scores 0.
-    Unscored without an accepted order.
+    part. Blank text and hidden reasoning are not parts. An empty answer scores 0. The
+    answer is unscored without an accepted order.
 
     Labels, for example: ``{"order": ["ti"]}``.
 
@@ -118,7 +118,9 @@ _TOKEN = re.compile(r"<(image|audio)_\d+>")
 
 
 def official_text(answer: Interleaved) -> str:
-    """Returns the answer's text with placeholders for untagged media, as released."""
+    """Returns the answer's text with placeholders for untagged media, as in the
+    release.
+    """
     pieces: list[str] = []
     for number, part in enumerate(answer.parts):
         if part.raw or part.kind not in ("image", "audio"):

@@ -41,7 +41,7 @@ Letters = Annotated[str, Condition(_letters_fault)]
 
 
 def statement_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Returns why a row lacks a label for its statement; empty if it does not."""
+    """Returns which label a row lacks for its statement; empty if all labels are there."""
     keys: list[str] = []
     if switches["kind"] in ("colors", "sizes"):
         keys.append(switches["object_key"])
@@ -75,9 +75,9 @@ def self_description(
     """1 if the answer describes its own picture in the requested form, else 0.
 
     Range 0 to 1, higher is better. The metric does not check if the description is
-    true: for this, ``judge_self_count`` and the other ``judge_self_*`` metrics ask a
-    judge. Unscored without an answer, or if the row lacks a label that the kind
-    requires.
+    true. The metrics ``judge_self_count`` and other ``judge_self_*`` ask a judge about
+    this. The trial is unscored without an answer, or if the row lacks a label that the
+    kind requires.
 
     Switches:
 
@@ -189,7 +189,7 @@ def text_in(
 ) -> str | None:
     """Returns the text in ``<text>...</text>`` if it has ``least`` to ``most`` words.
 
-    It must be on one line, and it must contain a letter or a digit. A row of dots is
+    The text must be on one line, and must contain a letter or a digit. A row of dots is
     empty after normalisation, so a picture without text would match it.
 
     Official oddity: words are separated by single spaces, so a double space adds a
@@ -213,7 +213,8 @@ def colors_in(
 ) -> dict[str, str] | None:
     """Returns the first ``{...}`` if it is JSON that maps the objects to the colours.
 
-    It must contain exactly these objects and colours. It may span lines.
+    The JSON must contain exactly these objects, each with its own colour from the list.
+    It may span lines.
     """
     start = words.find("{")
     end = words.find("}", start)
@@ -236,7 +237,7 @@ def sizes_in(
 ) -> list[str] | None:
     """Returns the first ``[...]`` on one line if it is JSON with exactly these objects.
 
-    Official oddity: the list may repeat an object. Only its first entries count, as
+    Official oddity: the list may repeat an object. Only its first entries are read, as
     many as there are objects.
     """
     names = texts_in(words)
@@ -277,7 +278,7 @@ def pattern_in(words: str) -> str | None:
 def texts_in(words: str) -> list[str] | None:
     """Returns the first list of strings that is strict JSON on one line.
 
-    None if there is no such list.
+    The result is None if there is no such list.
     """
     enclosed = first_enclosed(words, "[", "]")
     if enclosed is None:
@@ -293,9 +294,9 @@ def first_enclosed(
     opening: str,
     closing: str,
 ) -> str | None:
-    """Returns the first piece between two marks on one line.
+    """Returns the first text between two marks on one line.
 
-    The marks are included. None if there is no such piece.
+    The result includes the marks, and is None if there is no such text.
     """
     for line in text.split("\n"):
         start = line.find(opening)

@@ -20,11 +20,11 @@ def strict_structure(
 ) -> Score:
     """Mean F1 between the item counts of answer and reference, over all modalities.
 
-    Range 0 to 1, higher is better. It is 1 if every modality occurs exactly as often as
-    in the reference. A modality on only one side contributes 0. Text and hidden
-    reasoning are not counted, and order and index numbers do not matter. The first
-    reference is the target. An answer without items scores 0 if the reference has
-    items. Unscored if neither side has an item.
+    Range 0 to 1, higher is better. The score is 1 if every modality occurs exactly as
+    often as in the reference. A modality on only one side contributes 0. Text and
+    hidden reasoning are not counted, and order and index numbers do not matter. The
+    first reference is the target. An answer without items scores 0 if the reference has
+    items. The answer is unscored if neither side contains an item.
 
     Switches:
 
@@ -53,7 +53,7 @@ def strict_structure(
 def strict_fraction(structures: Structures) -> Fraction | None:
     """Returns the mean of ``2 * min(g, r) / (g + r)`` over all modalities.
 
-    None if there is no modality.
+    The result is None if there is no modality.
 
     >>> strict_fraction(Structures({"image": 3, "audio": 1}, {"image": 1, "audio": 1}))
     Fraction(3, 4)

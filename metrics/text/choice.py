@@ -27,8 +27,8 @@ def choice(
     """1 if the answer names the right option and no other, else 0.
 
     Range 0 to 1, higher is better. An answer that names no option, or several, is
-    wrong. The results report the number of such answers. Unscored if no option is the
-    right answer.
+    wrong. The results report the number of such answers. The trial is unscored if no
+    option is the right answer.
 
     The answer is read by the first of these rules that finds an option:
 
@@ -44,20 +44,22 @@ def choice(
     7. ``line``: the start of a line before a mark (``B. because``).
     8. ``brackets``, ``letter``: a capital in brackets, or else a single capital that is
        neither an article nor a pronoun.
-    9. ``text``: the text of an option as whole words. Longer texts hide shorter ones.
+    9. ``text``: the text of an option as whole words. A longer text hides a shorter
+       text that is inside it.
 
     Thinking blocks and markup are removed first. A rejected option (``not A but B``)
     does not count. Options that are listed together (``B or C``) count as several. If
-    two letters are not listed together, the first counts.
+    two letters are not listed together, the first is the choice.
 
     Labels, for example: ``{"options": ["a cat", "a dog"], "answer": "B"}``.
 
     Switches:
 
     - ``options_key``: the label with the options, a list of texts (lettered from A) or
-      a mapping from letters to texts. Without it any letter can be named.
+      a mapping from letters to texts. Without this label any letter can be named.
     - ``answer_key``: the label with the right option: a letter, a number from 0, or an
-      option's text. Without it the first reference's text counts.
+      option's text. Without this label the text of the first reference is the right
+      option.
 
     Evidence: the letter ``found``, the ``right`` letter, and the ``rule``.
     """

@@ -51,8 +51,8 @@ def text_constraints(
     """1 if the answer's text meets every constraint of the row, else 0.
 
     Range 0 to 1, higher is better. The text is the answer's text parts, in lowercase
-    and without white space at both ends. Unscored if the label is invalid. ``mmeval
-    check`` names such rows.
+    and without white space at both ends. The answer is unscored if the label is
+    invalid. ``mmeval check`` names such rows.
 
     The label is a constraint or a list of constraints:
 
@@ -107,7 +107,7 @@ def all_met(
 ) -> ConstraintResults:
     """Checks the constraints on a text, such as a normalised transcript.
 
-    Without constraints the result is met. ``lower_keywords`` is the switch of
+    Without constraints, all are met. ``lower_keywords`` is the switch of
     ``text_constraints``.
     """
     compared = text.lower().strip()
@@ -119,7 +119,7 @@ def all_met(
 
 
 class CountCondition(NamedTuple):
-    """A condition on a number. The number meets it if all limits hold."""
+    """A condition on a number. The number meets the condition if all limits hold."""
 
     written: str
     limits: tuple[tuple[Callable[[int, int], bool], int], ...]
@@ -129,7 +129,9 @@ class CountCondition(NamedTuple):
 
 
 class Constraint(NamedTuple):
-    """A constraint: its kind, its texts or keywords, and a condition if it counts."""
+    """A constraint: its kind, its texts or keywords, and a condition if it is on a
+    number.
+    """
 
     kind: str
     words: tuple[str, ...]
@@ -233,7 +235,7 @@ def _constraint(written: Any) -> Constraint:
 
 
 def parsed_condition(written: str) -> CountCondition:
-    """Parses a condition such as ``>= 20 and count <= 35``. It is never executed.
+    """Parses a condition such as ``>= 20 and count <= 35``. The text is never executed.
 
     Raises UsageError for another form.
 

@@ -33,7 +33,7 @@ def exact_match(
 
     Range 0 to 1, higher is better. Placeholders are compared as text. Hidden reasoning
     and the bytes of media are not compared. An empty answer equals an empty reference.
-    Unscored without references.
+    The answer is unscored without references.
 
     Switches, in the order in which they apply to both sides:
 

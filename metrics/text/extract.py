@@ -39,7 +39,7 @@ def _extract_fault(extract: Any) -> str:
 
 Extract: TypeAlias = Annotated[str | Mapping[str, str], Condition(_extract_fault)]
 """Where the answer is in a text: ``last_number``, ``boxed``, ``{after: MARK}`` or a
-regular expression. If it is empty, the whole text is the answer."""
+regular expression. If the switch is empty, the whole text is the answer."""
 Regexes: TypeAlias = Annotated[Sequence[str], Condition(_regexes_fault)]
 """Regular expressions."""
 
@@ -47,9 +47,9 @@ Regexes: TypeAlias = Annotated[Sequence[str], Condition(_regexes_fault)]
 def extracted(text: str, extract: Extract) -> str | None:
     """Returns the answer in a text, or None if the text has no answer.
 
-    The last of several answers counts, since a text that reasons ends with its answer.
-    For a regular expression the answer is the first group that is not empty, or the
-    whole match if there is no group.
+    Of several answers the last is returned, since a text that reasons ends with its
+    answer. For a regular expression the answer is the first group that is not empty, or
+    the whole match if there is no group.
 
     >>> extracted("4 + 5 = \\\\boxed{9}", "boxed")
     '9'

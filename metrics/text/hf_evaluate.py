@@ -1,4 +1,4 @@
-"""Any metric of the ``evaluate`` library, by name or from a local folder."""
+"""Computes any metric of the ``evaluate`` library, by name or from a local folder."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ def hf_evaluate(
 
     Range and direction depend on the library's metric. State the direction with
     ``higher_is_better`` in the task's ``metric_list``. The answer's text is the
-    prediction, and the first reference's text is the reference. Unscored without
-    references. Unavailable if the metric cannot be loaded (no network and not in the
-    cache).
+    prediction, and the first reference's text is the reference. The answer is unscored
+    without references. The metric is unavailable if it cannot be loaded (no network and
+    not in the cache).
 
     Switches:
 
     - ``name``: a metric of the library (``rouge``), of an account on the hub
       (``owner/name``), or a folder (``./name``, relative to the task file). Code from
       an account or a folder only runs with the flag ``--trust_remote_code``.
-    - ``trust_remote_code``: set by that flag. A file cannot set it.
+    - ``trust_remote_code``: set by that flag. A task file cannot set this switch.
     - ``field``: the number to use, if the metric returns several.
-    - ``kwargs``: arguments of its ``compute``.
+    - ``kwargs``: arguments for the ``compute`` function of the library's metric.
     - ``all_references``: pass the list of all references.
     - ``aggregation``: set by the task's ``aggregation``. With ``hf_evaluate`` all
       answers are scored in one call, as BLEU requires, and a single answer has no
@@ -85,11 +85,11 @@ def hf_evaluate(
 def together(scores: Scores) -> Estimate:
     """Computes one number from all scored answers in one call of the library.
 
-    A metric of a corpus, such as BLEU, needs this. It is about fifty times faster than
-    one call per answer. There is no number without a scored answer. If the library
-    fails, there is no number either, and one warning is logged. The standard error is
-    bootstrapped, with one more call per draw (``--bootstrap_iters``). Raises UsageError
-    for a metric that is not ``hf_evaluate``.
+    A metric of a corpus, such as BLEU, requires a single call. This is about fifty
+    times faster than one call per answer. The result is empty if no answer is scored.
+    If the library fails, it is empty too, and one warning is logged. The standard error
+    is bootstrapped, with one more call per draw (``--bootstrap_iters``). Raises
+    UsageError for a metric that is not ``hf_evaluate``.
     """
     pairs = [row.evidence for row in scores if row.status == "scored"]
     if not pairs:
@@ -158,7 +158,7 @@ def _is_of_the_library(name: str) -> bool:
     """Returns True if a name means the library's own metric, not a script.
 
     The library searches the working folder first. A script with this name in that
-    folder is foreign code.
+    folder is therefore foreign code.
     """
     if not _OF_THE_LIBRARY.fullmatch(name):
         return False
@@ -170,8 +170,8 @@ def _is_of_the_library(name: str) -> bool:
 def _load(name: str) -> Any:
     """Loads the library's (untyped) metric, or returns an unavailable score.
 
-    Loading takes seconds, and a failure may take as long as a network timeout. So each
-    name is tried once per process.
+    Loading takes seconds, and a failure may take as long as a network timeout. Each
+    name is therefore tried only once per process.
     """
     library = need("evaluate", "datasets")
     try:

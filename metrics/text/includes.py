@@ -36,9 +36,10 @@ def includes(
     """1 if the answer's text contains the text of any reference, else 0.
 
     Range 0 to 1, higher is better. Any white space counts as one space, placeholders
-    are text, and hidden reasoning is left out. Unscored without references, or if all
-    are empty. An answer that names several possibilities, or rejects the reference,
-    also contains it. Use ``choice`` or ``exact_match`` for such questions.
+    are text, and hidden reasoning is left out. The answer is unscored without
+    references, or if all of them are empty. An answer that names several possibilities,
+    or rejects the reference, also contains the reference and scores 1. Use ``choice``
+    or ``exact_match`` for such questions.
 
     Switches:
 

@@ -13,7 +13,8 @@ Normaliser = Literal["ocr", "speech", "none"]
 does not change a text."""
 
 NO_WORDS = "<none>"
-"""The result of ``ocr`` for a text without words. With it two empty texts are equal."""
+"""The result of ``ocr`` for a text without words. This makes two texts without words
+equal."""
 
 NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
@@ -72,7 +73,8 @@ NORMALISERS: Mapping[Normaliser, Callable[[str], str]] = {
 def _whisper() -> Callable[[str], str]:
     """Returns the library's normaliser without four contractions.
 
-    The released scorer uses the tokeniser of transformers, which does not know them.
+    The released scorer uses the tokeniser of transformers, which does not know these
+    contractions.
     """
     from whisper_normalizer.english import EnglishTextNormalizer
 

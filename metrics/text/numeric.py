@@ -43,7 +43,7 @@ def numeric(
     ``3/4`` and ``0.75``. A comma before groups of three digits separates thousands. One
     comma before other digits is a decimal comma, so ``3,5`` equals ``3.5``. Currencies,
     units and percent signs are ignored: ``50%`` is 50. An answer without a number
-    scores 0. Unscored if no reference contains a number.
+    scores 0. The answer is unscored if no reference contains a number.
 
     Switches:
 

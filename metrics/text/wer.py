@@ -26,7 +26,7 @@ def wer(trial: Trial, *, normalise: Normaliser = "basic") -> Score:
     transcript scores 1, and insertions can raise the rate above 1. The answer's text
     parts are compared, without placeholders, code and hidden reasoning. A medium
     between two words separates them. If there are several references, the nearest one
-    counts. Unscored if every reference is empty after normalising.
+    is used. The answer is unscored if every reference is empty after normalising.
 
     Switches:
 

@@ -38,20 +38,21 @@ def word_accuracy(
     unit: Unit = "word",
     blanks: Blanks = "drop",
 ) -> Score:
-    """1 minus the number of errors per word of the target text, and at least 0.
+    """1 minus the number of errors per word of the target text, but at least 0.
 
     Range 0 to 1, higher is better. Errors are substituted, deleted and inserted words.
     The answer's text parts are compared, without placeholders, code and reasoning. A
     target of several texts is compared line by line. A missing line counts as empty,
     and all remaining lines belong to the last text. The errors and the words of all
-    lines are added up. Unscored without a target, or if it is empty after normalising.
+    lines are added up. The answer is unscored without a target, or if the target is
+    empty after normalising.
 
     Labels, for example: ``{"text": "the lamp is lit"}``.
 
     Switches:
 
     - ``target_key``: the label with the target, a text or several in a list or mapping.
-      Without it the first reference's text counts.
+      Without this label the target is the text of the first reference.
     - ``normalise``: ``ocr`` (lowercase, no accents, no ASCII punctuation),
       ``speech`` (Whisper's normaliser of English) or ``none``. With ``ocr`` a text
       without words becomes one special word, so an empty answer matches an empty
@@ -89,7 +90,7 @@ class Accuracy(NamedTuple):
 
     @property
     def value(self) -> float | None:
-        """The accuracy from 0 to 1, or None if the wanted texts are empty."""
+        """The accuracy from 0 to 1, or None if the target texts are empty."""
         if not self.length:
             return None
         return 1.0 - min(self.errors / self.length, 1.0)
@@ -113,7 +114,7 @@ def accuracy_of(
 ) -> Accuracy:
     """Computes the accuracy over pairs of an answer's text and its target.
 
-    The errors of all pairs are added up. The arguments are the switches of
+    The errors of all pairs are added up. The other arguments are the switches of
     ``word_accuracy``. If a target is empty, each word of the answer is an error.
     """
     clean = NORMALISERS[normalise]

@@ -70,8 +70,8 @@ def video_quality(
     pixels in three clips of 32 frames. The aesthetic branch sees 32 whole frames of 224
     x 224 pixels. A video that is too short is repeated from its start, and a video with
     a side below 224 pixels is enlarged. A video that is missing or damaged scores 0. If
-    a video exceeds the limits of decoding, the answer is unscored. Inapplicable without
-    a video.
+    a video exceeds the limits of decoding, the answer is unscored. The metric is
+    inapplicable without a video.
 
     The metric ignores the sound and all other frames. It does not check if the video
     shows what was requested.
@@ -81,8 +81,9 @@ def video_quality(
     - ``model``: a folder with ``dover.pt``, a TorchScript module of both branches,
       traced with the code of github.com/VQAssessment/DOVER. Its inputs are the
       technical view (3, 3, 32, 224, 224) and the aesthetic view (1, 3, 32, 224, 224),
-      normalised, as (clips, colours, frames, rows, columns). It returns the scores of
-      both branches, and their means count. Without this file the metric is unavailable.
+      both normalised, with the axes (clips, colours, frames, rows, columns). The module
+      returns the scores of both branches, and their means are used. Without this file
+      the metric is unavailable.
     - ``unreadable``: a missing or damaged file scores 0 (``zero``) or has no quality
       (``unscored``).
     - ``seed``: selects the frames, together with the video's content.
@@ -114,7 +115,7 @@ class _DoverNetwork(NamedTuple):
 def branch_means(model: Mapping[str, Any], views: Views) -> tuple[float, float]:
     """Returns the mean score of each branch.
 
-    Raises WeightsError unless there are two.
+    Raises WeightsError unless there are two branches.
     """
     torch = need("torch", "hf")
     network = loaded(model, _dover_network)

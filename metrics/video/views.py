@@ -24,15 +24,16 @@ GRID, FRAGMENT = 7, 32
 SIDE = GRID * FRAGMENT
 """Pixels per side of both views."""
 CLIP_FRAMES, CLIPS = 32, 3
-"""Frames per clip, and clips, of the technical view. The fragments of a clip have the
-same positions in all its frames."""
+"""Number of frames per clip, and of clips, in the technical view. The fragments of a
+clip have the same positions in all its frames."""
 AESTHETIC_FRAMES = 32
 """Number of frames of the aesthetic view. Each is taken from its own part of the video,
 and the parts are equally long."""
 INTERVAL = 2
-"""The distance between two used frames."""
+"""The distance between two used frames of a clip."""
 MEAN, STD = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
-"""Mean and spread of red, green and blue. Both views are normalised by them."""
+"""Mean and spread of red, green and blue. Both views are normalised with these
+values."""
 
 
 class Views(NamedTuple):
@@ -45,7 +46,9 @@ class Views(NamedTuple):
 def views_of(
     media: Media, *, seed: int = 0, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> Views:
-    """Returns both views of a video. Its bytes and ``seed`` decide all random choices.
+    """Returns both views of a video.
+
+    The video's bytes and ``seed`` decide all random choices.
 
     The video is decoded twice, since its number of frames is only known after the first
     pass. Only used frames are kept in memory. Raises the errors of
@@ -68,7 +71,8 @@ def views_of(
 def frame_numbers(
     count: int, *, stretches: int, length: int, rng: np.random.Generator
 ) -> Places:
-    """Selects ``length`` frames from each equal stretch, ``INTERVAL`` apart.
+    """Selects ``length`` frames, ``INTERVAL`` apart, from each of several equal
+    stretches.
 
     The start is random if there is room. A short video is repeated from its first
     frame.
@@ -146,7 +150,10 @@ def _start(
     number: int,
     place: float,
 ) -> int:
-    """Returns the start of a fragment. As upstream, it never reaches the last pixel."""
+    """Returns the start of a fragment.
+
+    As upstream, the fragment never reaches the last pixel.
+    """
     cell = length // GRID
     free = max(0, cell - FRAGMENT)
     return min(cell * number, length - FRAGMENT) + int(place * free)
@@ -157,9 +164,9 @@ def resized(
     height: int,
     width: int,
 ) -> Pixels:
-    """Resizes a picture, bilinearly as upstream.
+    """Resizes a picture with bilinear interpolation, as upstream.
 
-    Only the nearest pixels count, so a much smaller picture keeps its noise.
+    Only the nearest pixels are used, so the noise is kept in a much smaller picture.
     """
     if pixels.shape[:2] == (height, width):
         return pixels

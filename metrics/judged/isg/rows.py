@@ -313,9 +313,7 @@ def _image_irregularities(
 
 
 def predict_of(sample: Sample) -> Mapping[str, Any]:
-    """Returns the object under ``predict``, or an empty object if the value is anything
-    else.
-    """
+    """Returns the object under ``predict``, or an empty object for any other value."""
     predict = sample.metadata.get(GRAPH)
     if isinstance(predict, Mapping):
         return predict

@@ -58,9 +58,7 @@ class PictureJudge:
 
 
 class QuestionSubject(NamedTuple):
-    """The subject of a question: values for the prompt, and the picture if there is
-    one.
-    """
+    """The subject of a question: values for the prompt, and its picture if any."""
 
     values: Mapping[str, Any]
     picture: Media | None = None

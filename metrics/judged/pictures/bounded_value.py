@@ -12,8 +12,9 @@ from mmeval.records import CAUSES, Cause, Score
 
 @dataclass(frozen=True)
 class BoundedValue:
-    """A value from 0 to 1 that is between ``low`` and ``high``, and known if they are
-    equal.
+    """A value between ``low`` and ``high``, which is known if the two are equal.
+
+    All are from 0 to 1.
 
     ``reason`` says why the value is unknown. ``cause`` shows if another attempt can
     help.
@@ -64,9 +65,7 @@ def product(factors: Sequence[BoundedValue]) -> BoundedValue:
 
 
 def mean(parts: Sequence[BoundedValue]) -> BoundedValue:
-    """Returns the mean of the parts, which is 1 without parts, as nothing is missing
-    then.
-    """
+    """Returns the mean of the parts, or 1 without parts, as nothing is missing then."""
     if not parts:
         return known_value(1.0)
     low = sum(part.low for part in parts) / len(parts)

@@ -123,12 +123,12 @@ def read_value(value: Any) -> tuple[bool, Remark | None]:
 def official_object(text: str) -> Mapping[str, Any]:
     """Finds the object of a reply like the released evaluator.
 
-    It makes four attempts: the object in a fence marked ``json``, the first object that
-    begins with one of the two keys (up to the next closing brace), the text from the
-    first opening to the last closing brace, and this text with stray backslashes
-    doubled. Official oddity: only the first match of each attempt counts, and only the
-    last two attempts find an object that begins with another key. Raises ReplyError
-    without an object.
+    The evaluator makes four attempts: the object in a fence marked ``json``, the first
+    object that begins with one of the two keys (up to the next closing brace), the text
+    from the first opening to the last closing brace, and this text with stray
+    backslashes doubled. Official oddity: only the first match of each attempt is used,
+    and only the last two attempts find an object that begins with another key. Raises
+    ReplyError without an object.
     """
     whole = text[max(0, text.find("{")) : text.rfind("}") + 1]
     for candidate in (
@@ -148,9 +148,10 @@ def _between(
     closing: re.Pattern[str],
     text: str,
 ) -> str:
-    """Returns the text from the first opening to the next closing.
+    """Returns the text between the first opening mark and the end of the next closing
+    mark.
 
-    The text is empty if one of the two is missing.
+    The text is empty if one of the two marks is missing.
     """
     start = opening.search(text)
     if start is None:

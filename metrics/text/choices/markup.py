@@ -142,8 +142,8 @@ def is_json(text: str) -> bool:
 def json_answers(text: str) -> list[str]:
     """Returns the strings that an answer's JSON states as its answer.
 
-    Empty without JSON, or without a key for an answer. If a text is nothing but JSON
-    and has only one key, any key counts.
+    The result is empty without JSON, or without a key for an answer. If a text consists
+    of JSON with a single key, any key is accepted.
     """
     bare = _FENCE.sub("", text).strip()
     value = strict_json(bare)
@@ -178,7 +178,7 @@ def _answers_of(object_: Mapping[str, Any], *, any_key: bool) -> list[str]:
 def _written(value: Any) -> str:
     """Converts a JSON value to text as an answer would write it.
 
-    A list is joined, and an object becomes its answers.
+    The items of a list are joined, and an object becomes the answers that it states.
     """
     if isinstance(value, str):
         return value

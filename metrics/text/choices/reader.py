@@ -26,8 +26,8 @@ from mmeval.metrics.text.choices.words import any_of
 from mmeval.records import NO_OPTION, Score
 
 Options = Mapping[str, str]
-"""The texts of the options by upper-case letter. A text is empty if only the letter is
-known."""
+"""The texts of the options by upper-case letter. The text is empty if only the letter
+is known."""
 
 NAMES_NONE = "names no option"
 """The rule that is recorded if no rule finds an option."""
@@ -36,7 +36,7 @@ NAMES_NONE = "names no option"
 class ChosenOption(NamedTuple):
     """The option that an answer chooses, and the rule that found it.
 
-    The option is None if there is not exactly one.
+    The option is None if the answer does not choose exactly one.
     """
 
     letter: str | None
@@ -201,7 +201,8 @@ _LINE_GOES_ON = re.compile(rf"{_CLOSES}| ?[.:,、;–—-](?=\s|$)")
 _IN_BRACKETS = re.compile(r"[(\[<【]([A-Z])[)\]>】]")
 _STANDS_ALONE = re.compile(rf"({_CAPITAL})")
 _MOST_LISTED = 2
-"""Maximum number of options in a choice. More options are a list of all options."""
+"""Maximum number of options in a choice. A longer list is only a list of the
+options."""
 
 
 class _OptionReader:
@@ -300,7 +301,7 @@ class _OptionReader:
     def _is_next(self, line: str, letters: list[str]) -> bool:
         """Returns True if a line names the option before these options.
 
-        Both lines then only repeat the list of options.
+        If so, both lines only repeat the list of options.
         """
         before = self.whole(line)
         if not before or not letters:
@@ -459,7 +460,8 @@ def _chosen(rule: str, letters: Sequence[str]) -> ChosenOption:
 def _is_article(text: str, letter: re.Match[str]) -> bool:
     """Returns True if a capital is the article "A" or the pronoun "I".
 
-    It is one if a lowercase letter follows that does not begin a list.
+    The capital is one of these words if a lowercase letter follows that does not begin
+    a list.
     """
     if letter[0][-1] not in "AI":
         return False
@@ -470,7 +472,7 @@ def _is_article(text: str, letter: re.Match[str]) -> bool:
 def _whole_words(text: str) -> re.Pattern[str]:
     """Returns a pattern for a text that is not part of a longer word or number.
 
-    Scripts that do not separate words have no such edges.
+    In scripts that do not separate words, the text may be next to any letter.
     """
     pattern = re.escape(text).replace(r"\ ", r"\s")
     if _has_edges(text[0]):

@@ -1,8 +1,8 @@
 """The words that answers to multiple-choice questions use to choose, by language.
 
 Each field contains alternatives of a regular expression, without capturing groups and
-without unbounded repetition. Most models and data sets on the Hub use these languages.
-To add a language, add a row.
+without unbounded repetition. These are the languages of most models and data sets on
+the Hub. To add a language, add a row.
 """
 
 from __future__ import annotations
