@@ -90,9 +90,7 @@ def undecodable(media: Media, error: ContentError) -> Score:
 
 
 def wrong(reason: str, **evidence: object) -> Score:
-    """Returns the score 0 for an answer that cannot be measured, and is itself at
-    fault.
-    """
+    """Returns the score 0 for an answer that is at fault and cannot be measured."""
     return Score(0.0, evidence={"reason": reason, **evidence})
 
 

@@ -84,8 +84,7 @@ def rubric_judge(
     combine: Combine = "majority",
     prompt: Annotated[PromptValue, JudgePrompt(*NAMES, "criterion")] = "rubric_judge",
 ) -> Program[Score]:
-    """The weighted share of the row's criteria that the answer meets, as a judge
-    decides.
+    """The weighted share of the row's criteria that a judge considers met.
 
     Range 0 to 1, higher is better. ``criteria`` names the row's label with the
     criteria: a list of texts, or of mappings with ``criterion`` and any of ``id``,

@@ -92,8 +92,9 @@ def quality_of_media(
     *,
     unreadable: Unreadable = "zero",
 ) -> Score:
-    """Computes the mean quality of the items of a kind, or an inapplicable score if
-    none.
+    """Computes the mean quality of the items of a kind.
+
+    The score is inapplicable without such items.
 
     A file that is missing or damaged has the quality 0, or no quality if ``unreadable``
     is ``unscored``. A file that is unsupported, or that exceeds the limits of decoding,

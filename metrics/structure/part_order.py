@@ -118,8 +118,9 @@ _TOKEN = re.compile(r"<(image|audio)_\d+>")
 
 
 def official_text(answer: Interleaved) -> str:
-    """Returns the answer's text with placeholders for untagged media, as in the
-    release.
+    """Returns the text of an answer.
+
+    Untagged media become placeholders, as in the release.
     """
     pieces: list[str] = []
     for number, part in enumerate(answer.parts):

@@ -41,7 +41,7 @@ Letters = Annotated[str, Condition(_letters_fault)]
 
 
 def statement_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Returns which label a row lacks for its statement; empty if all labels are there."""
+    """Returns which label a row lacks for its statement, or an empty text."""
     keys: list[str] = []
     if switches["kind"] in ("colors", "sizes"):
         keys.append(switches["object_key"])
@@ -213,8 +213,7 @@ def colors_in(
 ) -> dict[str, str] | None:
     """Returns the first ``{...}`` if it is JSON that maps the objects to the colours.
 
-    The JSON must contain exactly these objects, each with its own colour from the list.
-    It may span lines.
+    The JSON must contain exactly these objects and colours. It may span lines.
     """
     start = words.find("{")
     end = words.find("}", start)

@@ -129,9 +129,7 @@ class CountCondition(NamedTuple):
 
 
 class Constraint(NamedTuple):
-    """A constraint: its kind, its texts or keywords, and a condition if it is on a
-    number.
-    """
+    """A constraint: its kind, its texts or keywords, and any condition on a number."""
 
     kind: str
     words: tuple[str, ...]

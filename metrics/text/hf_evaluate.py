@@ -86,9 +86,9 @@ def together(scores: Scores) -> Estimate:
     """Computes one number from all scored answers in one call of the library.
 
     A metric of a corpus, such as BLEU, requires a single call. This is about fifty
-    times faster than one call per answer. The result is empty if no answer is scored.
-    If the library fails, it is empty too, and one warning is logged. The standard error
-    is bootstrapped, with one more call per draw (``--bootstrap_iters``). Raises
+    times faster than one call per answer. The value is None if no answer is scored. If
+    the library fails, the value is also None, and one warning is logged. The standard
+    error is bootstrapped, with one more call per draw (``--bootstrap_iters``). Raises
     UsageError for a metric that is not ``hf_evaluate``.
     """
     pairs = [row.evidence for row in scores if row.status == "scored"]

@@ -71,8 +71,7 @@ def views_of(
 def frame_numbers(
     count: int, *, stretches: int, length: int, rng: np.random.Generator
 ) -> Places:
-    """Selects ``length`` frames, ``INTERVAL`` apart, from each of several equal
-    stretches.
+    """Selects ``length`` frames, ``INTERVAL`` apart, from each equal part of a video.
 
     The start is random if there is room. A short video is repeated from its first
     frame.

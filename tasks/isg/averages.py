@@ -33,7 +33,7 @@ def roll_up(
 
     The mean of a level leaves out samples without a value on this level. Official
     oddities: Semantic Segmentation is left out. A category without a value is 0, and
-    this 0 counts in the average. Only the image level leaves out VQA. Raises
+    this 0 enters the average, except that the image level leaves out VQA. Raises
     UnknownNameError for an unknown category.
     """
     official = profile == "official"

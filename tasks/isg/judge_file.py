@@ -84,7 +84,7 @@ def _ends(score: Score) -> bool:
 
 
 def _questions(sample: Sample, kind: str) -> list[dict[str, Any]]:
-    """Returns the questions of a row. A damaged question becomes an empty object."""
+    """Returns the questions of a row, with an empty object for a damaged question."""
     questions = listed(predict_of(sample).get(kind))
     return [dict(row) if isinstance(row, dict) else {} for row in questions]
 

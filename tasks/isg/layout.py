@@ -1,6 +1,6 @@
 """Makes the tables of ISG-Bench's paper: each level by category.
 
-The official profile adds the released script's table.
+In the official profile, the released script's table is added.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MAX_NAMED = 3
 
 @dataclass
 class LevelAnswers:
-    """The answers of a run, with one row per answer and its value on each level.
+    """The answers of a run: one row per answer, with the answer's value on each level.
 
     The counters count lost scores, unreadable verdicts and judged questions by level.
     """
@@ -59,7 +59,7 @@ class LevelAnswers:
     """The number of answers that are left out, by unknown category."""
     notes: tuple[str, ...] = ()
     shows_structure: bool = False
-    """True if a prompt stated the structure of the golden answer."""
+    """True if a prompt of the run stated the structure of the golden answer."""
 
 
 def layout(run: StoredRun) -> Iterator[Table]:

@@ -10,10 +10,10 @@ The pictures are in the folder ``images`` or the archive ``images.zip`` next to 
 are ``category``, ``predict`` (the questions, :mod:`mmeval.metrics.judged.isg.rows`),
 ``paths`` (the paths of the pictures as in the data), and ``irregularities`` (what is
 odd about a row that can be read). The option ``judge_file`` is the name or the pattern
-of a file of the released judge script. It adds two labels: ``result`` is the file's
-result for the row, and ``earlier`` lists the results of earlier lines with the same id.
-With ``questions`` the reference is the row's ``predict`` as JSON, for models that write
-questions, and the label ``row`` contains both sides as in the data.
+of a file of the released judge script. The option adds two labels: ``result`` is the
+file's result for the row, and ``earlier`` lists the results of earlier lines with the
+same id. With ``questions`` the reference is the row's ``predict`` as JSON, for models
+that write questions, and the label ``row`` contains both sides as in the data.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def load(source: DataSource) -> InterleavedDataset:
 def known_labels(row: Mapping[str, Any]) -> dict[str, str]:
     """Returns the label that tasks use to select rows.
 
-    It is empty for an unknown category.
+    The label is empty for an unknown category.
     """
     category = row.get("Category")
     return {CATEGORY: category if isinstance(category, str) else ""}
@@ -89,9 +89,9 @@ def known_labels(row: Mapping[str, Any]) -> dict[str, str]:
 class IsgRowReader:
     """Turns rows into samples.
 
-    ``results`` contains the lines of a judge file by id, in order. It is None without a
-    judge file. ``archive`` is the folder of the unpacked pictures. It may contain a
-    folder ``images``.
+    ``results`` contains the lines of a judge file by id, in order. ``results`` is None
+    without a judge file. ``archive`` is the folder of the unpacked pictures. The folder
+    may contain a folder ``images``.
     """
 
     results: Mapping[str, Sequence[Mapping[str, Any]]] | None = None

@@ -11,11 +11,12 @@ outputs_0_<n>_judge.jsonl     the answers with the verdicts of the four levels
 outputs/<id>_g<n>             the pictures of the answers; media of other kinds are in
                               other/
 
-An ``output`` that is null or missing counts as an empty answer: the generation failed.
-If the file of a block is missing, the block is kept without a medium. A block of an
-unknown type becomes a picture with the type as ``raw``, and the answer gets a warning.
-``Query`` and ``Golden`` come from the data set. The answer gets a warning if the texts
-of ``Query`` differ. Everything else is as in :mod:`mmeval.interchange.row_layout`.
+An ``output`` that is null or missing counts as an empty answer, since the generation
+failed. If the file of a block is missing, the block is kept without a medium. A block
+of an unknown type becomes a picture with the type as ``raw``, and the answer gets a
+warning. ``Query`` and ``Golden`` come from the data set. The answer gets a warning if
+the texts of ``Query`` differ. Everything else is as in
+:mod:`mmeval.interchange.row_layout`.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -167,7 +168,7 @@ def _blocks_of_data(
     sample: Sample,
     key: str,
 ) -> list[Block]:
-    """Returns blocks in the form of the data, with the data's paths of pictures."""
+    """Returns blocks in the form of the data, with the data's paths for pictures."""
     paths = iter(sample.metadata[PATHS].get(key, ()))
     blocks: list[Block] = []
     for part in content.parts:

@@ -13,7 +13,10 @@ Structure = Annotated[Literal["none", "golden"], FromReference(("golden",))]
 
 
 def prompt(sample: Sample, *, structure: Structure = "none") -> tuple[Message, ...]:
-    """Returns the query; with ``structure: golden`` also the golden answer's blocks."""
+    """Returns the query.
+
+    With ``structure: golden`` the golden answer's blocks are added.
+    """
     if structure == "none":
         return sample.input
     tokens = " ".join(tokens_between(Interleaved(), sample.references[0]))

@@ -107,7 +107,8 @@ def requirement_of(subtask: str) -> Requirement:
     """Returns how far the task determines the content of the pictures.
 
     ``detailed``: completely. ``partial``: only the main objects. ``none``: not at all.
-    The released prompts make this distinction. An unknown subtask is ``partial``.
+    The released prompts make this distinction. An unknown subtask is treated as
+    ``partial``.
     """
     return (
         "none"

@@ -15,16 +15,16 @@ from mmeval.aggregate import Spread, spread
 Passes = Sequence[float]
 """The mean of a task over its rows, for each pass."""
 Absent = Literal["left out", "zero"]
-"""How to count a task that a model does not support: left out as in the paper, or 0 as
-on the leaderboard."""
+"""How an average treats a task that a model does not support: the task is left out as
+in the paper, or has the value 0 as on the leaderboard."""
 
 
 def average(
     values: Mapping[str, float], tasks: Sequence[str], *, absent: Absent = "left out"
 ) -> float | None:
-    """Computes the unweighted mean of tasks; None if no task counts.
+    """Computes the unweighted mean of tasks, or None if there is nothing to average.
 
-    ``absent`` sets how tasks without a value count.
+    ``absent`` sets how tasks without a value are treated.
     """
     known = [values[task] for task in tasks if task in values]
     count = len(tasks) if absent == "zero" else len(known)
@@ -34,7 +34,7 @@ def average(
 def interval(passes: Mapping[str, Passes], tasks: Sequence[str]) -> Spread | None:
     """Computes the mean of the tasks with passes, and the authors' standard error.
 
-    None if the tasks have different numbers of passes, or no passes.
+    The result is None if the tasks have different numbers of passes, or no passes.
     """
     known = [passes[task] for task in tasks if task in passes]
     counts = {len(values) for values in known}

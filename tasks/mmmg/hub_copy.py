@@ -4,10 +4,10 @@
     instruction    the prompt (``instruction_para`` in the instruction files)
     image_0, image_1, ref_image_0 .. ref_image_3, audio_0    the media of a row, or null
 
-The copy has no fields for scoring. It only supplies media for rows with missing files.
-A row is found by its category and prompt. Some rows share both (five groups, twelve
-rows in total). They are matched by their order, since the copy has the same order as
-the instruction files.
+The copy contains no fields for scoring. mmeval only uses the copy's media, for rows
+with missing files. A row is found by its category and prompt. Some rows share both
+(five groups, twelve rows in total). These rows are matched by their order, since the
+copy has the same order as the instruction files.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class HubCopy:
     files: tuple[Path, ...]
 
     def has(self, category: str, place: PromptPlace) -> bool:
-        """Returns True if the copy contains the row. This does not read the media.
+        """Returns True if the copy contains the row. The media are not read.
 
         Raises UsageError for a file that is not parquet or lacks the columns.
         """
@@ -118,7 +118,7 @@ class CategoryMedia:
     ) -> Media:
         """Returns the medium at a position of a row's list ``field``, named ``name``.
 
-        Raises MissingDataError if the copy does not contain it.
+        Raises MissingDataError if the copy does not contain this medium.
         """
         column = f"{_COLUMN[field]}_{position}"
         data = self.columns.get(place, {}).get(column)
@@ -130,7 +130,7 @@ class CategoryMedia:
 
 
 def find_copy(folder: Path) -> HubCopy | None:
-    """Finds the copy in the user's folder or in the hub's cache; None without a copy.
+    """Finds the copy in the user's folder or in the hub's cache, or returns None.
 
     In the user's folder the copy is ``FOLDER/UW-FMRL2/MMMG``, where the hub's tool
     downloads it, or the folder itself.

@@ -43,9 +43,9 @@ STATE_NOTES: Mapping[str, str] = {
 """The notes below the table of averages, by state."""
 
 State = Literal["known", "lost", "absent", "unavailable", "not asked"]
-"""The state of a task. ``known``: it has a value. ``lost``: its value is lost.
-``absent``: the model does not support it. ``unavailable``: its metric cannot run here.
-``not asked``: it was not run, or was left out."""
+"""The state of a task. ``known``: the task has a value. ``lost``: the task's value is
+lost. ``absent``: the model does not support the task. ``unavailable``: the task's
+metric cannot run here. ``not asked``: the task was not run, or was left out."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _line(run: StoredRun, task: StoredTask) -> TaskLine:
 def _passes(scores: Scores) -> Passes:
     """Computes the mean of each pass, with equal weight per instruction file.
 
-    Empty if a pass has no score for one of the files.
+    The result is empty if a pass has no score for one of the files.
     """
     files = []
     for part in scores.by_level(FILE).values():
@@ -188,7 +188,7 @@ def _average_row(
 ) -> tuple[Cell, ...]:
     """Makes a row of averages.
 
-    They are shown if each task has a value or is unsupported.
+    An average is shown if each of its tasks has a value or is unsupported.
     """
     states = Counter(_state_of(task, lines) for task in tasks)
     labels: list[tuple[State, str]] = [

@@ -13,9 +13,10 @@ which is our own:
 
     "reference": {"response": "<audio_start><audio_0><audio_end> words", "image_list": [], "audio_list": [3]}
 
-It is a right answer in the form of a model's answer. The n-th number of a list is the
-file of the n-th placeholder, counted from zero. Published rows do not have this field.
-If they have a reference, it consists of the pictures that the answer is compared with.
+This field is a right answer in the form of a model's answer. The n-th number of a list,
+counted from zero, names the file of placeholder n. Published rows do not have this
+field. If a published row has a reference, the reference consists of the pictures that
+the answer is compared with.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ class MmmgDataset:
     def _lines(self, file: Path) -> Iterator[RowLine]:
         """Yields the selected lines.
 
-        Damaged lines are kept, so that they are reported.
+        Damaged lines are kept, so that they can be reported.
         """
         return (
             line
@@ -110,7 +111,7 @@ class MmmgDataset:
         )
 
     def check_media(self) -> None:
-        """Raises MissingDataError for media in neither the folder nor the copy.
+        """Raises MissingDataError if neither the folder nor the copy contains a medium.
 
         Rows that cannot be read are skipped here and reported when they are read.
         """

@@ -55,7 +55,7 @@ class LineAnswer:
 def place_of(sample: Sample) -> RowPlace | None:
     """Returns the position of a sample in its file.
 
-    None for a sample of another benchmark.
+    The result is None for a sample of another benchmark.
     """
     match = _ID.fullmatch(sample.id)
     if match is None or sample.metadata.get("file") != match["file"]:
@@ -66,7 +66,7 @@ def place_of(sample: Sample) -> RowPlace | None:
 def seal(response: str, numbers: Mapping[TagKind, Sequence[int]]) -> str:
     """Computes the digest of a line.
 
-    It ties the exact parts of an answer to this line.
+    The digest ties the exact parts of an answer to this line.
     """
     lists = [list(numbers.get(kind, ())) for kind in SUFFIXES]
     return digest([response, *lists])
@@ -96,7 +96,7 @@ def line_answer_of(output: Interleaved) -> LineAnswer:
 def _as_numbered(output: Interleaved) -> LineAnswer | None:
     """Returns the media in the order of their numbers.
 
-    None if the numbers are not 0, 1, 2, and so on.
+    The result is None if the numbers are not 0, 1, 2, and so on.
     """
     numbered: dict[TagKind, dict[int, Media]] = {kind: {} for kind in SUFFIXES}
     for part in output.parts:

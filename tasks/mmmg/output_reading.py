@@ -83,7 +83,7 @@ def read_output(
 class MmmgAnswers:
     """The answers of a model.
 
-    They are checked when this object is made, and read on demand.
+    The answers are checked when this object is made, and read on demand.
     """
 
     def __init__(
@@ -270,12 +270,12 @@ class MmmgAnswers:
 def _listed(row: Mapping[str, Any]) -> dict[TagKind, list[int]]:
     """Returns the numbers of a line's media by kind.
 
-    Raises UsageError if they are invalid.
+    Raises UsageError if the numbers are invalid.
     """
     return {kind: numbers(row, f"{kind}_list") for kind in SUFFIXES}
 
 
 def _is_exact(row: Mapping[str, Any]) -> bool:
-    """Returns True if the line contains its answer's exact parts under our key."""
+    """Returns True if the line contains its answer's exact parts under mmeval's key."""
     extra = own_of(row)
     return "parts" in extra and extra.get("of") == seal(row["response"], _listed(row))

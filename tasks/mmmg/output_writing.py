@@ -70,7 +70,7 @@ def write_output(run: AnsweredRun, folder: Path) -> ExportSummary:
 
 
 class _MmmgFolder(ExportFolder):
-    """Collects the trials of each instruction file and writes them in its order."""
+    """Collects each instruction file's trials and writes them in the file's order."""
 
     benchmark, entry, gaps, notes, nouns = "MMMG", "line", GAPS, NOTES, NOUNS
     unanswered = f"the line is empty, with the reason under {OWN!r}"
@@ -183,7 +183,7 @@ _EMPTY = {"response": "", "image_list": [], "audio_list": []}
 
 
 def _rgb_png(picture: Media, data: bytes) -> bytes | None:
-    """Converts a picture to an RGB PNG; None if it cannot be decoded.
+    """Converts a picture to an RGB PNG, or returns None if it cannot be decoded.
 
     An RGB PNG is not changed. For other pictures, transparency is removed without a
     background and the picture is not rotated, as in the scripts.
@@ -200,7 +200,7 @@ def _rgb_png(picture: Media, data: bytes) -> bytes | None:
 
 
 def _wav_form(data: bytes) -> tuple[int, int] | None:
-    """Returns the channels and sample rate of a WAV file; None for other files."""
+    """Returns the channels and sample rate of a WAV file, or None for other files."""
     import soundfile
 
     try:

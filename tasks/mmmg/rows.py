@@ -33,7 +33,7 @@ SUFFIXES: Mapping[TagKind, str] = {"image": ".png", "audio": ".wav"}
 _MAX_NUMBER = 10**9
 
 REFERENCE = "reference"
-"""The field with a right answer. Only our own rows have it."""
+"""The field with a right answer. Only rows written for mmeval have this field."""
 
 _NOT_LABELS = (PROMPT, SEED, REFERENCE, *NUMBERED)
 
@@ -88,7 +88,8 @@ def text(row: Mapping[str, Any], key: str) -> str:
 def numbers(row: Mapping[str, Any], key: str) -> list[int]:
     """Returns the file numbers in a field.
 
-    Empty if the field is missing. Raises UsageError if they are invalid.
+    The result is empty if the field is missing. Raises UsageError if the numbers are
+    invalid.
     """
     values = row.get(key) or []
     if not isinstance(values, list) or not all(

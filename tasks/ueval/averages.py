@@ -21,7 +21,7 @@ Row = Mapping[str, Any]
 class SideMeans(TypedDict):
     """The means of several questions or tasks.
 
-    A mean is None if no question has a value.
+    A mean is None if none of these questions or tasks has a value.
     """
 
     text: float | None
@@ -30,7 +30,7 @@ class SideMeans(TypedDict):
 
 
 class TaskAverages(SideMeans):
-    """The means over tasks, of each task, and over all questions."""
+    """The means over tasks, the means for each task, and those over all questions."""
 
     tasks: dict[str, SideMeans]
     question_text: float | None

@@ -1,4 +1,4 @@
-"""Makes the tables of UEval's paper in percent: by task, by side, by both."""
+"""Makes the tables of UEval's paper in percent: by task, by side, and by both."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class TaskAnswers:
 def layout(run: StoredRun) -> Iterator[Table]:
     """Makes the three tables of a run's UEval tasks.
 
-    A run without them has no tables.
+    A run without such tasks has no tables.
     """
     by_name = {task.name: task for task in run.tasks}
     answers: dict[str, TaskAnswers] = {}

@@ -60,7 +60,7 @@ def load(source: DataSource) -> InterleavedDataset:
 def known_labels(row: Mapping[str, Any]) -> dict[str, str]:
     """Returns the label that tasks use to select rows.
 
-    Empty for an unknown task.
+    The label is empty for an unknown task.
     """
     task = task_of(row)
     return {TASK: task} if task in TASKS else {}

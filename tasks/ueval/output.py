@@ -9,10 +9,10 @@ images/<id>_<n>    their pictures; media of other kinds are in other/
 results.json       each question with its verdicts, and the means over questions
                    (:mod:`mmeval.tasks.ueval.results_file`)
 
-``image_answer`` may be one path or null, and its list may contain empty entries. Both
-field names are options, since the scripts of some models use other names. An empty name
-means that the model was not asked for this kind. Everything else is as in
-:mod:`mmeval.interchange.row_layout`.
+``image_answer`` may be one path or null, and its list may contain empty entries. The
+names of both answer fields are options, since the scripts of some models use other
+names. An empty name means that the model was not asked for this kind. Everything else
+is as in :mod:`mmeval.interchange.row_layout`.
 """  # noqa: E501
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def item_of(
     text: str,
     pictures: Sequence[str],
 ) -> dict[str, Any]:
-    """Returns a question with its answer and scores."""
+    """Returns a question with its answer and its scores."""
     sample = scored.trial.sample
     unscored = Score.unscored("not scored")
     text_score = scored.scores.get(TEXT, unscored)

@@ -68,8 +68,10 @@ def _presence_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 
 def _enough_pictures(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
-    """Returns a supposed answer with one picture per description if ``pictures:
-    each``."""
+    """Returns a supposed answer.
+
+    With ``pictures: each`` the supposed answer contains one picture per description.
+    """
     answer = trial.output or Interleaved()
     if switches["pictures"] != "each":
         return answer

@@ -148,8 +148,7 @@ def _between(
     closing: re.Pattern[str],
     text: str,
 ) -> str:
-    """Returns the text between the first opening mark and the end of the next closing
-    mark.
+    """Returns the text after the first opening mark, up to the next closing mark.
 
     The text is empty if one of the two marks is missing.
     """

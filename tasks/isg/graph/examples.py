@@ -23,7 +23,7 @@ _FILE = Path(__file__).parents[1] / "bundled" / "ISG-Bench.jsonl"
 
 
 class Example(NamedTuple):
-    """An example row: its texts, its query with named blocks, its replies by stage."""
+    """A row as an example: texts, query with named blocks, and replies by stage."""
 
     subtask: str
     texts: tuple[str, ...]
@@ -34,7 +34,7 @@ class Example(NamedTuple):
 def examples_for(
     stage: str, subtask: str, texts: Sequence[str], count: int
 ) -> list[Example]:
-    """Returns rows of the same category for a stage, rows of the same subtask first.
+    """Returns a category's rows for a stage; rows of the same subtask come first.
 
     The row with the same texts is left out.
     """

@@ -2,8 +2,8 @@
 
 1. the blocks of the answer;
 2. the relations between blocks; 3. a question for each relation;
-4. the content of the pictures; 5. a question for each tuple, which may need other
-   questions to be answered with yes first.
+4. the content of the pictures; 5. a question for each tuple, which may depend on other
+   questions being answered with yes.
 
 Stages 2 and 4 only depend on stage 1, so they are requested at the same time. The same
 applies to stages 3 and 5. The model is asked again after a faulty reply
@@ -63,7 +63,7 @@ _EXAMPLES = {
         "questions": [{"image": "<gen_img1>", "Question": "Is there a lamp?", "id": 0}]
     },
 }
-"""Example replies for a dry run. They make every stage run."""
+"""Example replies for a dry run. With these replies every stage runs."""
 _TRIPLES = {"block_questions": "relations", "image_questions": "tuples"}
 """Stages that ask about the triples of another stage."""
 
@@ -217,10 +217,10 @@ def isg_graph(
     """Writes the questions of a row as JSON, in the form of ``predict``.
 
     With ``block_pictures`` the stages about blocks see the pictures of the task, and
-    with ``image_pictures`` the stages about pictures see them. Otherwise they read
-    captions by the same model. ``examples`` is the number of rows of the same category
-    in each prompt. Stages 4 and 5 are skipped for subtasks without requirements for the
-    pictures.
+    with ``image_pictures`` the stages about pictures see them. Without these switches
+    the stages read captions by the same model. ``examples`` is the number of rows of
+    the same category in each prompt. Stages 4 and 5 are skipped for subtasks without
+    requirements for the pictures.
     """
     query: list[Part] = []
     for message in ask.messages:
@@ -261,7 +261,7 @@ def named_blocks(
 ) -> Interleaved:
     """Returns a task with named blocks.
 
-    ``captions`` replace its pictures. If they are None, the pictures are kept.
+    ``captions`` replace its pictures. If ``captions`` is None, the pictures are kept.
     """
     parts: list[Part] = []
     for token, part in query.items():
@@ -277,6 +277,6 @@ def named_blocks(
 
 
 def _text(reply: Reply) -> str:
-    """Returns the text of a reply. Raises CallFailed if the call failed."""
+    """Returns the text of a reply. Raises CallFailed if the call has failed."""
     reply.require()
     return reply.text

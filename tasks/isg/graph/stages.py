@@ -59,8 +59,8 @@ class Structure(NamedTuple):
 def read_structure(text: str, query: Sequence[str] | None = None) -> Structure:
     """Reads the first stage.
 
-    ``query`` are the blocks of the task. Without them, the reply may name any blocks of
-    the task.
+    ``query`` are the blocks of the task. Without ``query``, the reply may name any
+    blocks of the task.
     """
     try:
         read_object(text, ("structure", "block_tuple"))
@@ -98,7 +98,10 @@ def read_structure(text: str, query: Sequence[str] | None = None) -> Structure:
 
 
 def read_relations(text: str, structure: Structure) -> list[list[str]]:
-    """Reads the second stage: a list of subject, object and relation, maybe empty."""
+    """Reads the second stage: a list of triples (subject, object, relation).
+
+    The list may be empty.
+    """
     blocks = {*structure.query, *structure.answer, ALL}
     rows = [_texts(row, "a relation") for row in _rows(text, "relation")]
     for row in rows:
