@@ -18,8 +18,9 @@ OCR_NEEDS = ("rapidocr:ocr", "onnxruntime:ocr")
 MAX_SIDE = 2000
 """Maximum number of pixels per side. A larger picture is reduced first."""
 MAX_ASPECT = 4
-"""Maximum ratio of the longer side to the shorter side. A picture above it is padded
-with white, since the engine enlarges pictures until the shorter side has 736 pixels."""
+"""Maximum ratio of the longer side to the shorter side. A picture above this ratio is
+padded with white, since the engine enlarges pictures until the shorter side has 736
+pixels."""
 MAX_LINES = 1000
 """Maximum number of lines in a picture. Reading a line takes 25 ms or more."""
 _NETWORKS = 3

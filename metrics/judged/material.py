@@ -47,7 +47,7 @@ def as_the_reference(trial: Trial, _switches: Mapping[str, Any]) -> Interleaved:
 
     The supposed answer contains the same number of items with the same sizes. Their
     digests differ, as they would in a model's answer. A metric that asks about each
-    item passes it to ``@metric(supposed=...)``.
+    item passes this function to ``@metric(supposed=...)``.
     """
     if not trial.sample.references:
         return trial.output or Interleaved()
@@ -87,7 +87,9 @@ def question_content(sample: Sample) -> Interleaved:
 def label_fault(
     sample: Sample, label: str, name: str, read: Callable[[Any], object]
 ) -> str:
-    """Returns why a row's label, such as its rubric, is unusable; empty if usable."""
+    """Returns why a row's label, such as its rubric, is unusable; empty if it is
+    usable.
+    """
     if label not in sample.metadata:
         return (
             f"the row has no label {label!r} for its "

@@ -52,9 +52,9 @@ _REASON = Text("reason")
 
 @dataclass(frozen=True)
 class Dimensions:
-    """The numbers in a released scorer's reply except the overall number.
+    """The numbers in a released scorer's reply, without the overall number.
 
-    They are only evidence.
+    These numbers are only used as evidence.
     """
 
     names: tuple[str, ...]
@@ -77,7 +77,7 @@ class Dimensions:
 
 @dataclass(frozen=True)
 class DimensionsForm(ReplyForm):
-    """Several dimensions and an overall number. The vote is the overall number alone.
+    """Several dimensions and an overall number. Only the overall number is used.
 
     The overall number is used as reported and is not checked against the dimensions or
     ``most``. If a reply lacks the number, ``absent`` is used instead and the vote is

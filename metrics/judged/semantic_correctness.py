@@ -33,7 +33,7 @@ class ReferenceSource(NamedTuple):
 
 
 def reference_of(sample: Sample) -> ReferenceSource | None:
-    """Returns the reference of a sample; None if it is missing or empty."""
+    """Returns the reference of a sample, or None if it is missing or empty."""
     text = sample.metadata.get(CAPTIONED_REFERENCE)
     if isinstance(text, str) and text.strip():
         return ReferenceSource(f"the label {CAPTIONED_REFERENCE}", text)

@@ -17,8 +17,8 @@ from mmeval.records import Score, Trial
 
 Mode = Literal["occurrences", "unique", "unique_no_echo"]
 """``occurrences``: every tag counts. ``unique``: a repeated tag counts once.
-``unique_no_echo``: like ``unique``, and tags of the answer that are in the input do not
-count."""
+``unique_no_echo``: like ``unique``, but tags of the answer that are in the input are
+ignored."""
 
 Unit = Literal["tags", "files", "parts"]
 """``tags``: placeholders in the text. ``files``: media and code that are present.

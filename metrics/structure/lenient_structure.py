@@ -42,7 +42,7 @@ def lenient_structure(
 
 
 def lenient_fraction(structures: Structures) -> Fraction | None:
-    """Returns the share of the reference's modalities in the answer; None without any.
+    """Returns the share of the reference's modalities that the answer contains.
 
     >>> lenient_fraction(Structures({"image": 3, "audio": 1}, {"image": 1, "video": 1}))
     Fraction(1, 2)

@@ -94,7 +94,9 @@ def order_of(content: Interleaved, *, dangling: bool = True) -> str:
 
 
 def official_order(response: str) -> str | None:
-    """Reads the order in a text like the released evaluator; None if it fails there."""
+    """Reads the order in a text like the released evaluator, or None if that would
+    fail.
+    """
     lead, *pieces = _MEDIUM.split(response)
     kinds = _TOKEN.findall(response)
     if len(pieces) != len(kinds):

@@ -23,9 +23,9 @@ _SHORTENED_IT = re.compile(r"(?<= )('t)(is|was)\b", re.IGNORECASE)
 def tokens_of(text: str) -> list[str]:
     """Splits a text into words, endings and marks: ``do n't``, ``it 's``, ``can not``.
 
-    It works like ``nltk.word_tokenize``, but without the list of abbreviations: a full
-    stop is only kept with a single letter, not with ``Dr.``. The time is linear in the
-    length of the text.
+    This function works like ``nltk.word_tokenize``, but without the list of
+    abbreviations: a full stop is only kept with a single letter, not with ``Dr.``. The
+    time is linear in the length of the text.
 
     >>> tokens_of("We can't wait: it's 3.5 km.")
     ['We', 'ca', "n't", 'wait', ':', 'it', "'s", '3.5', 'km', '.']

@@ -33,8 +33,8 @@ def roll_up(
 
     The mean of a level leaves out samples without a value on this level. Official
     oddities: Semantic Segmentation is left out. A category without a value is 0, and
-    this 0 enters the average, except that the image level leaves out VQA. Raises
-    UnknownNameError for an unknown category.
+    this 0 is part of the average. Only the average of the image level leaves out VQA.
+    Raises UnknownNameError for an unknown category.
     """
     official = profile == "official"
     by_category: dict[str, list[Row]] = {}

@@ -176,7 +176,7 @@ def _call(
 ) -> Call:
     """Returns the request for a caption.
 
-    It contains only the prompt and the medium, so that equal media share one request.
+    The request contains only the prompt and the medium, so that equal media share it.
     """
     kind = _kind(part)
     assert part.media is not None  # checked by the caller
@@ -206,7 +206,7 @@ def _caption(
     reply: Reply | None,
     form: CaptionForm,
 ) -> MediumCaption | None:
-    """Returns the caption of an item; None for text and reasoning."""
+    """Returns the caption of an item, or None for text and reasoning."""
     is_code_in_text = part.kind == "code" and part.raw == part.text
     if part.kind in ("text", "reasoning") or is_code_in_text:
         return None

@@ -84,7 +84,7 @@ def isg_graph(trial: Trial, *, alike: Share = 0.5) -> MetricScores:
 
 
 def _structure(sample: Sample) -> list[str]:
-    """Returns the blocks of the answer; empty if there is no list."""
+    """Returns the blocks of the answer, or no blocks if the row does not list them."""
     predict = predict_of(sample)
     structure = predict.get("structure", predict.get("structural"))
     if not isinstance(structure, dict):

@@ -53,9 +53,9 @@ def isg_holistic(
     Range 1 to 10 (unlimited with ``reading: official``), higher is better. The judge
     sees the task, the answer and the golden answer; ``with_golden: false`` hides the
     golden answer, as in an ablation of the paper. The answer is judged even if its
-    structure is wrong. The score is 1 without a judge call if the answer is empty or
-    begins with an empty text. The overall score is used as the judge reports it. The
-    scores of the five dimensions are only evidence.
+    structure is wrong. An answer that is empty, or that begins with an empty text,
+    scores 1 without a judge call. The overall score is used as the judge reports it.
+    The scores of the five dimensions are only evidence.
 
     ``reading: robust`` accepts a number (or a string with a number) from 1 to 10, and
     repeats the question after any other reply. ``reading: official`` accepts any

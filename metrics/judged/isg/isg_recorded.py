@@ -144,7 +144,7 @@ def _yes_share(rows: Any, reading: Reading) -> float | None:
 
 
 def _read(recorded: Any, reading: Reading) -> Mapping[str, Any]:
-    """Returns a recorded reply as an object; empty if it is not an object."""
+    """Returns a recorded reply as an object, or an empty object if it is anything else."""
     if not isinstance(recorded, Mapping):
         return {}
     if reading == "official":

@@ -112,7 +112,7 @@ class YesForm(ReadForm):
 class WholeForm(ScoreForm):
     """A reply about a whole answer.
 
-    The vote is the overall score. The scores of the five dimensions are only evidence.
+    Only the overall score is used. The scores of the five dimensions are evidence.
     """
 
     analyze_first: bool = False

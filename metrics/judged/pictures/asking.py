@@ -107,7 +107,7 @@ class JudgeAnswer:
     def evidence(self) -> dict[str, Any]:
         """The question with the judge's answer and words, or why they are missing.
 
-        It includes the number of unreadable replies that count as wrong.
+        The evidence includes the number of unreadable replies that count as wrong.
         :mod:`mmeval.run.complaints` reports this number.
         """
         evidence = {**self.subject, **self.verdict.evidence}

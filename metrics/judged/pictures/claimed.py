@@ -141,16 +141,17 @@ def judge_self_color(
     many_colored: Sequence[str] = MANY_COLORED,
     prompt: PresencePrompt = "picture_presence",
 ) -> Program[Score]:
-    """1 when the judge finds each object once, in the colour the answer claims, else 0.
+    """1 when the judge finds each object once, in the colour that the answer claims,
+    else 0.
 
     Range 0 to 1, higher is better. The answer states its claim as a JSON object. The
     object maps each item of the label ``object_key`` to a different colour of the label
     ``color_key``. The score is 0 without a judge call if the claim is missing, or if
     there is not exactly one picture at one position. An object must have no other major
     colour, except for the objects in ``many_colored``. ``statements: official`` splits
-    the answer's text like the released script. Unscored without the labels.
-    ``reading``, ``lost``, ``media_first`` and ``repeats`` are as in ``judge_presence``.
-    Evidence: ``claimed``, and ``questions`` with the judge's words.
+    the answer's text like the released script. The trial is unscored without the
+    labels. ``reading``, ``lost``, ``media_first`` and ``repeats`` are as in
+    ``judge_presence``. Evidence: ``claimed``, and ``questions`` with the judge's words.
 
     Labels, for example: ``{"object": ["disc", "bar"], "color": ["red", "blue"]}``.
     """
@@ -219,9 +220,9 @@ def judge_self_size(
     label ``relation_key`` names the property that is compared: ``size``, ``area``,
     ``volume``, ``length`` or ``height``. The optional label ``note_key`` is a remark
     for the judge. ``statements: official`` accepts a list that names an object twice,
-    and reads only its first entries. Unscored without the labels. ``reading``,
-    ``lost``, ``media_first`` and ``repeats`` are as in ``judge_presence``. Evidence:
-    ``claimed``, and ``questions`` with the judge's words.
+    and reads only its first entries. The trial is unscored without the labels.
+    ``reading``, ``lost``, ``media_first`` and ``repeats`` are as in ``judge_presence``.
+    Evidence: ``claimed``, and ``questions`` with the judge's words.
 
     Labels, for example: ``{"object": ["disc", "square", "bar"], "relation": "size"}``.
     """
@@ -240,7 +241,7 @@ def larger(
     more: str,
     note: str = "",
 ) -> str:
-    """Describes two objects, the second greater than the first.
+    """Describes two objects of which the second is the greater one.
 
     >>> larger("pea", "plum", "larger")
     'exactly one pea and exactly one plum, and the plum is obviously larger than the pea'
@@ -293,16 +294,17 @@ def judge_self_position(
     """1 when the judge finds the row's objects where the answer claims them, else 0.
 
     Range 0 to 1, higher is better. The label ``object_key`` is two objects or two pairs
-    of objects. For two objects the answer states the quarter of each: A bottom left, B
-    bottom right, C top left, D top right. For the first of two pairs it states if one
-    object is left (A) or right (B) of the other, or neither (C). For the second pair it
-    states if one object is higher (A) or lower (B) than the other, or neither (C). The
-    claim is a JSON list of two letters on one line. The score is 0 without a judge call
-    if the claim is missing, or if there is not exactly one picture at one position. The
-    judge is asked if the objects occur exactly once, and if so, where they are.
-    ``statements: official`` splits the answer's text like the released script. Unscored
-    without the label. Other switches are as in ``judge_position``. Evidence:
-    ``claimed``, and ``places`` with the judge's words.
+    of objects. For two objects the answer states the quarter of the picture in which
+    each of them is: A bottom left, B bottom right, C top left, D top right. For the
+    first of two pairs it states if one object is left (A) or right (B) of the other, or
+    neither (C). For the second pair it states if one object is higher (A) or lower (B)
+    than the other, or neither (C). The claim is a JSON list of two letters on one line.
+    The score is 0 without a judge call if the claim is missing, or if there is not
+    exactly one picture at one position. The judge is asked if the objects occur exactly
+    once, and if so, where they are. ``statements: official`` splits the answer's text
+    like the released script. The trial is unscored without the label. Other switches
+    are as in ``judge_position``. Evidence: ``claimed``, and ``places`` with the judge's
+    words.
 
     Labels, for example: ``{"object": [["red disc", "blue square"], ["green bar", "red
     disc"]]}``.
@@ -380,13 +382,13 @@ def judge_pattern(
     Range 0 to 1, higher is better. The answer's description of the pattern is the first
     ``<<...>>`` on one line. The label ``pattern_key`` is the true description. The
     score is 0 without a judge call if the answer has no description or no picture in
-    its text, or if its last picture is damaged. Unscored without the label, or if a
-    reply that matters is lost. ``lost: wrong`` (profile ``official``) is as in
-    ``judge_presence``. ``reading: official`` searches the last 20 characters of the
-    reply for "yes". ``statements: official`` splits the answer's text like the released
-    script. ``media_first`` puts the picture before the words. With ``repeats`` the
-    majority decides. Evidence: ``claimed``, ``words`` and ``picture`` with the judge's
-    words.
+    its text, or if its last picture is damaged. The trial is unscored without the
+    label, or if a reply that matters is lost. ``lost: wrong`` (profile ``official``) is
+    as in ``judge_presence``. ``reading: official`` searches the last 20 characters of
+    the reply for "yes". ``statements: official`` splits the answer's text like the
+    released script. ``media_first`` puts the picture before the words. With ``repeats``
+    the majority decides. Evidence: ``claimed``, ``words`` and ``picture`` with the
+    judge's words.
 
     Labels, for example: ``{"pattern": "a row of three squares"}``.
     """

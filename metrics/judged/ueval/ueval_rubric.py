@@ -33,8 +33,8 @@ from mmeval.records import Sample, Score, Trial
 
 OUTPUTS = ("ueval_text", "ueval_image")
 WithoutMedia = Literal["not_met", "asked"]
-"""How the criteria of a side are judged if the answer has nothing on that side: they
-are not met without a judge call, or the judge is asked."""
+"""How the criteria of a side are judged if the answer contains nothing for that side:
+they are not met without a judge call, or the judge is asked."""
 TextPrompt = Annotated[PromptValue, JudgePrompt("question", "answer", "criterion")]
 OpenPrompt = Annotated[
     PromptValue, JudgePrompt("question", "answer", "criterion", "pictures")
@@ -87,14 +87,14 @@ def ueval_rubric(
 
     The judge answers true, false or "not sure". "Not sure" counts as not met.
     ``reading: robust`` repeats the question after any other reply. ``reading:
-    official`` reads like the released evaluator, where everything except yes is not
-    met. Unscored with bounds if a criterion of the side has no verdict. With ``lost:
-    wrong`` the criterion is not met if there were replies but none was usable.
+    official`` reads like the released evaluator, where every value except yes means not
+    met. A side is unscored, with bounds, if one of its criteria has no verdict. With
+    ``lost: wrong`` the criterion is not met if there were replies but none was usable.
     ``without_media`` applies to an answer without text, or without a picture: the
     criteria of that side are ``not_met`` without a judge call, or ``asked``. Files that
     are not pictures are ignored. Evidence: ``criteria``, each with the verdict, the raw
     value and the reply; how many of the ``total`` are ``met``; how often the judge was
-    ``not_sure``, or replied with something else (``odd_value``) or nothing
+    ``not_sure``, replied with another value (``odd_value``), or gave no value
     (``missing_key``); the number of ``pictures``; and the ``kind`` of the question.
 
     Labels, for example: ``{"task": "art", "text_rubrics": ["it names a hare"],
@@ -129,8 +129,8 @@ def ueval_rubric(
 class AnswerSide:
     """One side of an answer: its criteria, and what the judge sees.
 
-    ``empty`` is true if the answer has nothing on this side. ``not_requested`` is true
-    if the model was not asked for this side. ``evidence`` is added to the score's
+    ``empty`` is true if the answer contains nothing for this side. ``not_requested`` is
+    true if the model was not asked for this side. ``evidence`` is added to the score's
     evidence.
     """
 

@@ -217,10 +217,10 @@ def isg_graph(
     """Writes the questions of a row as JSON, in the form of ``predict``.
 
     With ``block_pictures`` the stages about blocks see the pictures of the task, and
-    with ``image_pictures`` the stages about pictures see them. Without these switches
-    the stages read captions by the same model. ``examples`` is the number of rows of
-    the same category in each prompt. Stages 4 and 5 are skipped for subtasks without
-    requirements for the pictures.
+    with ``image_pictures`` the stages about pictures see them. If a switch is false,
+    its stages read captions by the same model instead. ``examples`` is the number of
+    rows of the same category in each prompt. Stages 4 and 5 are skipped for subtasks
+    without requirements for the pictures.
     """
     query: list[Part] = []
     for message in ask.messages:
