@@ -29,7 +29,7 @@ def bound(model: str | Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 _UNUSED = ("masked_spec_embed", "num_batches_tracked")
-"""Weights that only training uses. Released files may lack them."""
+"""Weights that only training uses. Released files may lack these weights."""
 
 
 def network_of(

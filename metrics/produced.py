@@ -57,9 +57,9 @@ def the_only_medium(
 ) -> Media | Score:
     """Returns an answer's only medium of one kind, or the answer's score.
 
-    The medium is not decoded. An answer with another number of media scores 0. The
-    reason calls the media by the plural ``called``. The trial is unscored without an
-    answer.
+    The medium is not decoded. An answer with another number of media scores 0.
+    ``called`` is the plural noun for the media in the reason. The trial is unscored
+    without an answer.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -72,8 +72,8 @@ def the_only_medium(
 def decoded(media: Media, decode: Callable[[Media], T]) -> T | Score:
     """Decodes a medium in the answer, or returns the answer's score.
 
-    A damaged medium scores 0, as a wrong answer. A medium that is unsupported, or above
-    the limits, is unscored, since its content is unknown.
+    A damaged medium scores 0, as a wrong answer. The answer is unscored if the medium
+    is unsupported or exceeds the limits, since the medium's content is unknown.
     """
     try:
         return decode(media)

@@ -87,8 +87,8 @@ def table_rows(text: str, *, is_csv: bool = False) -> Rows:
 
     The separator is a comma, a tab or a semicolon. All rows have the same number of
     cells, at least two. A text with spaces or line ends after its commas is not a
-    table. With ``is_csv`` a text is also a table if only most rows have two or more
-    cells.
+    table. With ``is_csv`` such spaces are allowed, and only most rows must have two or
+    more cells.
     """
     stripped = text.strip("\ufeff\r\n ")
     start = stripped[: 2 * MAX_CHARS]

@@ -1,4 +1,4 @@
-"""Interleaved coherence (HC, SH, ICS): a judge grades how well the parts fit."""
+"""Interleaved coherence (HC, SH, ICS): a judge grades how well parts fit together."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def interleaved_coherence(
     caption_document: CaptionPrompt = "caption_document",
     caption_3d: CaptionPrompt = "caption_3d",
 ) -> Program[MetricScores]:
-    """How well an answer's parts fit in content (HC), in style (SH), and in both (ICS).
+    """How well an answer's parts fit together: in content (HC), style (SH), both (ICS).
 
     Three numbers from 0 to 1, higher is better. A judge reads the answer, in which
     captions replace the media, and gives two grades from 1 to 5. ``holistic_coherence``

@@ -39,7 +39,9 @@ def judge_choice(
         PromptValue, JudgePrompt(*NAMES, "question", "options")
     ] = "judge_choice",
 ) -> Program[Score]:
-    """1 if the judge chooses the wanted option, else 0. ``values`` sets other scores.
+    """1 if the judge chooses the wanted option, else 0.
+
+    ``values`` can set other scores.
 
     Range 0 to 1, higher is better. ``question`` is the question about the answer. The
     options are a list of words, or a mapping from words to meanings. They come from the

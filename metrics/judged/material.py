@@ -87,9 +87,7 @@ def question_content(sample: Sample) -> Interleaved:
 def label_fault(
     sample: Sample, label: str, name: str, read: Callable[[Any], object]
 ) -> str:
-    """Returns why a row's label, such as its rubric, is unusable; empty if it is
-    usable.
-    """
+    """Returns what is wrong with a row's label, such as its rubric; empty if usable."""
     if label not in sample.metadata:
         return (
             f"the row has no label {label!r} for its "

@@ -111,19 +111,19 @@ def question_graph(
     """The share of the row's questions that a judge answers with yes.
 
     Range 0 to 1, higher is better. ``questions`` names the row's label with the
-    questions: a list of texts, or of mappings with ``question`` and optional keys.
-    ``id`` is by default the number in the list. ``parents`` are the ids of questions
-    that must be answered with yes before this question is asked. ``part`` (such as
-    ``image2``, the second picture) is the only part of the answer that the judge sees.
-    The default is the whole answer. Neighbouring texts count as one part. With
-    ``show_input`` the judge also sees the sample's input. With ``repeats`` each
+    questions: a list of texts, or of mappings with ``question`` and optional keys. By
+    default ``id`` is the question's number in the list. ``parents`` are the ids of
+    questions that must be answered with yes before this question is asked. ``part``
+    (such as ``image2``, the second picture) is the only part of the answer that the
+    judge sees. The default is the whole answer. Neighbouring texts count as one part.
+    With ``show_input`` the judge also sees the sample's input. With ``repeats`` each
     question is asked several times, and the majority decides.
 
-    A question that depends on a question answered no is not asked, and counts as no.
-    The same applies to a question in a cycle, and to a question about a part that the
-    answer does not have. Questions about a kind of part that was not requested from the
-    model are left out. With ``dependencies: never_asked`` every question with parents
-    counts as no.
+    A question is not asked, and counts as no, if a question that it depends on was
+    answered no. The same applies to a question in a cycle, and to a question about a
+    part that the answer does not have. Questions about a kind of part that was not
+    requested from the model are left out. With ``dependencies: never_asked`` every
+    question with parents counts as no.
 
     The answer is unscored if a verdict is lost or the judge is not sure. The bounds are
     the scores if this question and those that depend on it all count as no, or all as

@@ -11,9 +11,9 @@ Reading = Literal["robust", "official"]
 """How replies are read: ``robust`` rejects unusable replies, and ``official`` reads
 like the released script, oddities included."""
 Lost = Literal["unscored", "wrong"]
-"""The effect of a question without a usable reply: it is unscored, or wrong as in the
-release. A question without any reply (the judge failed) is unscored in both cases. A
-refusal is an unusable reply, since the release does not detect refusals."""
+"""How a question without a usable reply is scored: the question is unscored, or wrong
+as in the release. A question without any reply (the judge failed) is unscored in both
+cases. A refusal is an unusable reply, since the release does not detect refusals."""
 UNREADABLE = "unreadable"
 """Key of a vote: the official reply lacks the requested value."""
 

@@ -39,7 +39,7 @@ def released_share(overall: float) -> float:
 
     Official oddity: the scorer treats the number as a grade from 1 to 5, although its
     prompt also asks to convert it to 0-100. The result is not bounded: if a judge
-    replies 80 as requested, the scorer computes 1975 of 100, which is 19.75 here.
+    replies 80 as requested, the scorer computes 1975 out of 100, which is 19.75 here.
     """
     return share(overall)
 
@@ -78,8 +78,8 @@ def text_quality(
     answer has one item, ``text1``: its words without hidden reasoning, with a tag for
     everything that is not text, including code. The judge grades richness, structure,
     fluency and whether the text is in one language. It does not see the question or any
-    medium, so it cannot tell if the text is true or relevant. A text of only spaces and
-    tags gets grade 1 without a judge call.
+    medium, so it cannot tell if the text is true or relevant. A text that consists only
+    of spaces and tags gets grade 1 without a judge call.
 
     ``rubric: grade`` asks for the paper's single grade with ``prompt``. ``rubric:
     dimensions`` asks for five dimensions and an overall number with

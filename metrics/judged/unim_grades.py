@@ -3,7 +3,7 @@
 ``robust`` reads a JSON object as in other metrics. An unusable reply is rejected, and
 the judge is asked again. ``official`` reads like the authors' scripts, oddities
 included. The script for coherence is released (``evaluation/interleaved_coherence``).
-The script for semantic correctness is an earlier script by the same author.
+For semantic correctness, an earlier script by the same author is used.
 """
 
 from __future__ import annotations

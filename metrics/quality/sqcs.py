@@ -11,7 +11,7 @@ from mmeval.records import Score
 from mmeval.system import Condition, Share
 
 ETA = 0.7
-"""The weight of the paper's main results; the paper also tests 0.6 and 0.8."""
+"""The weight that the paper uses. The paper also tests 0.6 and 0.8."""
 
 
 def _pair_fault(of: Sequence[str]) -> str:
@@ -34,8 +34,7 @@ def sqcs(
 
     Range 0 to 1, higher is better. The correctness and the quality must be between 0
     and 1. The score is unscored if one of the two is unscored, and the bounds follow
-    from the other one. If the correctness is 0, the score is 0, whatever the quality
-    is.
+    from the other one. If the correctness is 0, the score is 0 for any quality.
 
     Switches:
 

@@ -44,6 +44,8 @@ def lenient_structure(
 def lenient_fraction(structures: Structures) -> Fraction | None:
     """Returns the share of the reference's modalities that the answer contains.
 
+    The result is None if the reference has no modality.
+
     >>> lenient_fraction(Structures({"image": 3, "audio": 1}, {"image": 1, "video": 1}))
     Fraction(1, 2)
     """

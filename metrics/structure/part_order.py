@@ -94,8 +94,9 @@ def order_of(content: Interleaved, *, dangling: bool = True) -> str:
 
 
 def official_order(response: str) -> str | None:
-    """Reads the order in a text like the released evaluator, or None if that would
-    fail.
+    """Reads the order in a text like the released evaluator.
+
+    The result is None if the evaluator fails on this text.
     """
     lead, *pieces = _MEDIUM.split(response)
     kinds = _TOKEN.findall(response)

@@ -41,7 +41,7 @@ Letters = Annotated[str, Condition(_letters_fault)]
 
 
 def statement_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Returns which label a row lacks for its statement, or an empty text."""
+    """Returns which label a row lacks for its statement; empty if no label is missing."""
     keys: list[str] = []
     if switches["kind"] in ("colors", "sizes"):
         keys.append(switches["object_key"])
@@ -75,7 +75,7 @@ def self_description(
     """1 if the answer describes its own picture in the requested form, else 0.
 
     Range 0 to 1, higher is better. The metric does not check if the description is
-    true. The metrics ``judge_self_count`` and other ``judge_self_*`` ask a judge about
+    true. ``judge_self_count`` and the other ``judge_self_*`` metrics ask a judge about
     this. The trial is unscored without an answer, or if the row lacks a label that the
     kind requires.
 

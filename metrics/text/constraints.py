@@ -78,7 +78,7 @@ def text_constraints(
     - ``missing``: an answer without text scores 0 (``zero``), or is an ``empty_text``
       that can meet constraints, as in the released script.
 
-    Evidence: each constraint, if it is ``met``, and the number ``found``.
+    Evidence: each constraint, whether it is ``met``, and the number ``found``.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -107,7 +107,7 @@ def all_met(
 ) -> ConstraintResults:
     """Checks the constraints on a text, such as a normalised transcript.
 
-    Without constraints, all are met. ``lower_keywords`` is the switch of
+    Without constraints, every text passes. ``lower_keywords`` is the switch of
     ``text_constraints``.
     """
     compared = text.lower().strip()

@@ -41,7 +41,8 @@ def speech(text: str) -> str:
     MMMG's released scorer also uses it for Chinese.
 
     The result is in lowercase, without punctuation and without text in brackets.
-    Numbers are digits, contractions are written out, and spellings are American.
+    Numbers are written in digits, contractions are written out, and spellings are
+    American.
 
     >>> speech("It's twenty-one (or so) colours, Mr. Smith!")
     'it is 21 colors mister smith'

@@ -172,7 +172,10 @@ def _blanked(
 
 
 def target_texts(sample: Sample, key: str) -> list[str] | Score:
-    """Returns the label's texts, the first reference's, or an unscored score."""
+    """Returns the texts of the label or of the first reference.
+
+    The score is unscored if both are missing.
+    """
     label = sample.metadata.get(key)
     if label is None and sample.references:
         label = sample.references[0].words

@@ -37,7 +37,7 @@ values."""
 
 
 class Views(NamedTuple):
-    """Normalised pixels as float32: (clips, 3, frames, height, width)."""
+    """Normalised pixels as float32, with the axes (clips, 3, frames, height, width)."""
 
     technical: Numbers
     aesthetic: Numbers
@@ -73,8 +73,8 @@ def frame_numbers(
 ) -> Places:
     """Selects ``length`` frames, ``INTERVAL`` apart, from each equal part of a video.
 
-    The start is random if there is room. A short video is repeated from its first
-    frame.
+    If a part has more frames than needed, the first frame is chosen at random. A short
+    video is repeated from its first frame.
     """
     import numpy as np
 

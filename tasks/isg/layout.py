@@ -56,7 +56,8 @@ class LevelAnswers:
     suspended: set[str] = field(default_factory=set)
     count: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
-    """The number of answers that are left out, by unknown category."""
+    """The number of answers that are left out because of an unknown category, by
+    category."""
     notes: tuple[str, ...] = ()
     shows_structure: bool = False
     """True if a prompt of the run stated the structure of the golden answer."""

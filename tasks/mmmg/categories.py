@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Category:
-    """A category with its tasks, and its groups on the authors' leaderboard."""
+    """A category: its tasks, and its groups of tasks on the authors' leaderboard."""
 
     name: str
     title: str

@@ -116,7 +116,8 @@ class CategoryMedia:
         position: int,
         name: str,
     ) -> Media:
-        """Returns the medium at a position of a row's list ``field``, named ``name``.
+        """Returns the medium at a position of a row's list ``field``, with the name
+        ``name``.
 
         Raises MissingDataError if the copy does not contain this medium.
         """

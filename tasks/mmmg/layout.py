@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mmeval.results import StoredRun, StoredTask
 
 NUMBER = "overall"
-"""The number that every task of MMMG has."""
+"""The name of the number that every task of MMMG computes."""
 FILE = "file"
 """The label with the instruction file, for tasks with several files."""
 INTERVAL = (

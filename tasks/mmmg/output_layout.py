@@ -5,7 +5,7 @@
     audio/<file>_<k>.wav    the sound of number k in ``audio_list``
 
 The answers are in the order of the instructions, and each instruction has the same
-number of answers. A line has ``response``, a text with placeholders. Placeholder i
+number of answers. A line contains ``response``, a text with placeholders. Placeholder i
 (``<image_start><image_i><image_end>``, from 0) refers to the i-th number of the line's
 ``image_list`` or ``audio_list``. ``query`` may repeat the instruction.
 

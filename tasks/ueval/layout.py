@@ -51,7 +51,7 @@ class TaskAnswers:
 
     @property
     def not_sure(self) -> float | None:
-        """The share of judged criteria where the judge is not sure."""
+        """The share of judged criteria about which the judge is not sure."""
         judged = self.counts["judged"]
         return self.counts["not_sure"] / judged if judged else None
 
@@ -109,7 +109,7 @@ def layout(run: StoredRun) -> Iterator[Table]:
 def _over_tasks(tasks: Collection[Numbers]) -> Numbers:
     """Computes the plain means over tasks, as for a group of tasks.
 
-    A task with nothing to score is left out. A task with a lost value makes the mean
+    A task with nothing to score is left out. If a task's value is lost, the mean is
     unknown.
     """
     means = {}

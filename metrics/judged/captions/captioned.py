@@ -53,7 +53,7 @@ class CaptionedContent:
 
     @property
     def lost(self) -> str:
-        """Why the text is incomplete; empty if it is complete."""
+        """The reason why the text is incomplete; empty if the text is complete."""
         lost = [caption for caption in self.captions if caption.lost]
         if not lost:
             return ""

@@ -31,9 +31,9 @@ from mmeval.program import (
 from mmeval.records import HOPELESS, Cause, Response
 
 CaptionPrompt = Annotated[PromptValue, JudgePrompt("kind", "medium", form=False)]
-"""A switch with the caption prompt for one kind of medium. The prompt may use ``kind``,
-and ``medium`` for the position of the medium. By default the medium precedes the
-words."""
+"""A switch that selects the caption prompt for one kind of medium. The prompt may use
+``kind``, and ``medium`` for the position of the medium. By default the medium precedes
+the words."""
 CaptionForm = Literal["standard", "released"]
 """How captions are written. ``standard`` writes ``<<image1: caption>>`` in place of a
 medium. ``released`` writes the text that the published script judges, with its oddities
@@ -59,17 +59,20 @@ def caption_contents(
     data: Sequence[Interleaved] = (),
     form: CaptionForm = STANDARD,
 ) -> Program[list[CaptionedContent]]:
-    """Captions contents, answers first. All captions are requested at the same time.
+    """Captions contents and returns them, the answers before ``data``.
+
+    All captions are requested at the same time.
 
     Text and code are kept verbatim, and hidden reasoning is left out. A medium in two
     contents is captioned once. A note replaces a placeholder without a medium, and also
-    a damaged file. ``prompts`` are the metric's switches by kind. Raises PromptError
-    for a prompt that was not bound, or that cannot be rendered with a medium.
+    a damaged file. ``prompts`` maps each kind to the metric's switch with the prompt.
+    Raises PromptError for a prompt that was not bound, or that cannot be rendered with
+    a medium.
 
     ``data`` are contents of the data set, such as a reference. The answer is not at
-    fault if they are damaged. A placeholder without a medium is therefore kept
-    unchanged, with the data's own caption if there is one. The caption of a file that
-    cannot be decoded is lost.
+    fault if these contents are damaged. A placeholder without a medium is therefore
+    kept unchanged, with the data's own caption if there is one. The caption of a file
+    that cannot be decoded is lost.
     """
     contents: list[tuple[Interleaved, list[Part], list[Part | None]]] = []
     media: dict[tuple[PartKind, str], Part] = {}
@@ -148,7 +151,7 @@ def _identity(part: Part) -> tuple[PartKind, str]:
 def _kind(part: Part) -> PartKind:
     """Returns the kind that selects the prompt and the captioner.
 
-    A code file counts as a document.
+    A code file is treated as a document.
     """
     if part.kind == "code":
         return "document"

@@ -44,7 +44,7 @@ def isg_block(
     texts_prompt: LikePrompt = "isg_block_texts",
     text_image_prompt: TextImagePrompt = "isg_block_text_image",
 ) -> Program[Score]:
-    """How well pairs of blocks have the relations that the row asks for.
+    """How well the relations between pairs of blocks match those that the row asks for.
 
     The mean of a judge's scores. Range 1 to 10 (unlimited with ``reading: official``),
     higher is better. The score is 1 without a judge call if the order of the blocks

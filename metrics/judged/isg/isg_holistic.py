@@ -48,14 +48,14 @@ def isg_holistic(
     with_golden: bool = True,
     prompt: Prompt = "isg_holistic",
 ) -> Program[Score]:
-    """A judge's overall score of the whole answer.
+    """The overall score that a judge gives to the whole answer.
 
     Range 1 to 10 (unlimited with ``reading: official``), higher is better. The judge
     sees the task, the answer and the golden answer; ``with_golden: false`` hides the
     golden answer, as in an ablation of the paper. The answer is judged even if its
     structure is wrong. An answer that is empty, or that begins with an empty text,
-    scores 1 without a judge call. The overall score is used as the judge reports it.
-    The scores of the five dimensions are only evidence.
+    scores 1 without a judge call. The overall score is used as the judge reports it,
+    and the scores of the five dimensions are only evidence.
 
     ``reading: robust`` accepts a number (or a string with a number) from 1 to 10, and
     repeats the question after any other reply. ``reading: official`` accepts any

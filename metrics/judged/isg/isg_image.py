@@ -54,9 +54,10 @@ def isg_image(
     the blocks differs from the golden answer. The metric is inapplicable to a row
     without questions; with ``reading: official`` the score is 0 instead. A question
     about a missing picture counts as no. With ``dependencies: followed`` a question is
-    only asked if all questions that it depends on were answered yes. If one of them was
-    answered no, the question counts as no. With ``dependencies: never_asked`` every
-    question that depends on another counts as no, as in the released script.
+    only asked if every question that it depends on was answered with yes. If one of
+    these was answered with no, the question counts as no. With ``dependencies:
+    never_asked`` every question that depends on another counts as no, as in the
+    released script.
 
     ``reading: robust`` accepts every reply with the key ``Judge``. A string that begins
     with yes counts as yes. With ``reading: official`` only a string that is exactly yes

@@ -27,8 +27,8 @@ OUTPUTS = (
     "isg_recorded_holistic",
 )
 RESULT, EARLIER, ANSWERED = "result", "earlier", "answered"
-"""Labels that a sample gets from the judge file. ``result`` is its result. ``earlier``
-lists the ``result`` and ``answered`` of each earlier line with the same id.
+"""Labels that a sample gets from the judge file. ``result`` is the sample's result.
+``earlier`` lists the ``result`` and ``answered`` of each earlier line with the same id.
 ``answered`` is true if the line has an answer that does not begin with an empty
 text."""
 
@@ -54,7 +54,8 @@ def isg_recorded(trial: Trial, *, reading: Reading = "robust") -> MetricScores:
     ``isg_recorded_block`` and ``isg_recorded_holistic`` from 1 to 10; higher is better.
     The label ``result`` contains the verdicts, and no judge is called. A question that
     was not asked is left out of the mean (block) or counts as no (image). Without a
-    result or an answer the levels are 0 (structural, image) and 1 (block, holistic).
+    result or an answer, the structural and image levels are 0, and the block and
+    holistic levels are 1.
 
     ``reading: official`` reads the file like the released aggregator, oddities
     included. The answer then only affects the holistic level. If an id is repeated, the
@@ -144,7 +145,10 @@ def _yes_share(rows: Any, reading: Reading) -> float | None:
 
 
 def _read(recorded: Any, reading: Reading) -> Mapping[str, Any]:
-    """Returns a recorded reply as an object, or an empty object if it is anything else."""
+    """Returns a recorded reply as an object.
+
+    The object is empty for any other value.
+    """
     if not isinstance(recorded, Mapping):
         return {}
     if reading == "official":

@@ -26,7 +26,7 @@ TextImagePrompt = Annotated[
 
 
 class PairPrompts(NamedTuple):
-    """The prompts for two pictures, two texts, and one of each."""
+    """The prompts for two pictures, for two texts, and for a picture with a text."""
 
     images: PromptValue
     texts: PromptValue

@@ -91,8 +91,8 @@ class ScoreForm(ReadForm):
 class YesForm(ReadForm):
     """A reply with yes or no under ``Judge``.
 
-    Official: a value that is not a string is *unfit*, since the released script then
-    ends with an exception.
+    In the official reading, a value that is not a string is *unfit*, since the released
+    script then ends with an exception.
     """
 
     def read(self, text: str) -> Vote:
@@ -190,8 +190,9 @@ def reply_object(
 ) -> Mapping[str, Any]:
     """Returns the object in a reply.
 
-    Robust: the first object with the key, with its keys in lowercase. Official: the
-    whole reply, or an empty mapping if the reply is not an object.
+    The robust reading takes the first object with the key, and its keys become
+    lowercase. The official reading takes the whole reply, or an empty mapping if the
+    reply is not an object.
     """
     if reading == "robust":
         return lower_keys(read_object(text, [key], first=True))
@@ -241,7 +242,10 @@ def score_of(
 
 
 def says_yes(reply: Mapping[str, Any], reading: Reading) -> bool:
-    """Returns True if the verdict is yes. Official: only ``yes``, in any case."""
+    """Returns True if the verdict is yes.
+
+    The official reading accepts only ``yes``, in any case.
+    """
     if reading == "official":
         value = reply.get(VERDICT)
         return isinstance(value, str) and value.lower() == "yes"

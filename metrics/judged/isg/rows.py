@@ -104,8 +104,8 @@ def is_shown(part: Part) -> bool:
 def structure_of(content: Interleaved | None, reading: Reading = "robust") -> str:
     """Returns the kinds of the blocks in order, one letter per block: ``TITI``.
 
-    Official: every block except text counts as a picture. Otherwise each kind has its
-    own letter, and an unknown type becomes ``?``.
+    In the official reading, every block except text counts as a picture. Otherwise each
+    kind has its own letter, and an unknown type becomes ``?``.
     """
     letters = ""
     for part in blocks_of(content):
@@ -205,7 +205,10 @@ def is_id(value: Any) -> TypeGuard[int | str]:
 
 
 def listed(value: Any) -> Sequence[Any]:
-    """Returns a list, or the list in an object: under ``questions``, else the first."""
+    """Returns a list itself, or the list in an object.
+
+    In an object, the list under ``questions`` is used, or else the first list.
+    """
     values = [value]
     if isinstance(value, Mapping):
         values = [value.get("questions"), *value.values()]

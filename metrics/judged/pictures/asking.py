@@ -74,7 +74,7 @@ class JudgeAnswer:
 
     @property
     def missing(self) -> str:
-        """Why there is no answer; empty if there is one."""
+        """The reason why the answer is missing; empty if there is an answer."""
         return self.verdict.unknown(ANSWER)
 
     @property
@@ -193,7 +193,7 @@ def letter(
     *,
     stated: bool = True,
 ) -> PreparedQuestion:
-    """Returns a choice between lettered options.
+    """Returns a question with a choice between lettered options.
 
     ``options`` maps letters to meanings.
     """

@@ -70,7 +70,7 @@ MORE: Mapping[str, str] = {
     "length": "longer",
     "height": "higher",
 }
-"""The comparative of each relation."""
+"""The comparative adjective for each relation."""
 
 
 def _count_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -141,8 +141,7 @@ def judge_self_color(
     many_colored: Sequence[str] = MANY_COLORED,
     prompt: PresencePrompt = "picture_presence",
 ) -> Program[Score]:
-    """1 when the judge finds each object once, in the colour that the answer claims,
-    else 0.
+    """1 when the judge finds each object once in the colour of the claim, else 0.
 
     Range 0 to 1, higher is better. The answer states its claim as a JSON object. The
     object maps each item of the label ``object_key`` to a different colour of the label

@@ -1,4 +1,4 @@
-"""Counts of objects in a picture."""
+"""Asks a judge to count objects in a picture."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class CountOptions(NamedTuple):
 
     @property
     def fault(self) -> str:
-        """What is wrong with the range; empty if it is valid."""
+        """What is wrong with the range of counts; empty if the range is valid."""
         if 0 <= self.fewest <= self.most <= self.fewest + 20:
             return ""
         return f"{self.fewest} to {self.most} is not a range of at most 20 counts"

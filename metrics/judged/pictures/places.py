@@ -1,4 +1,4 @@
-"""Places of objects in a picture, absolute or relative to another object."""
+"""Asks where objects are in a picture, absolutely or relative to another object."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def compared(
 def value_of(answers: Sequence[JudgeAnswer], accuracy: Accuracy) -> BoundedValue:
     """Returns the accuracy, or an unknown value if an answer is lost.
 
-    The value is 0 if all answers are missing and count as wrong.
+    The value is 0 if every answer is missing and counts as wrong.
     """
     for answer in answers:
         if answer.is_unknown:

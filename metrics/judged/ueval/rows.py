@@ -36,7 +36,7 @@ def task_of(labels: Mapping[str, Any]) -> str:
 def kind_of(labels: Mapping[str, Any], kinds: Kinds = "labels") -> Kind:
     """Returns the kind of a row's question, by its task or by ``question_type``.
 
-    Raises ValueError if both are unknown.
+    Raises ValueError if both the task and the ``question_type`` are unknown.
     """
     if kinds == "released":
         return released_kind(labels)

@@ -26,8 +26,8 @@ from mmeval.metrics.text.choices.words import any_of
 from mmeval.records import NO_OPTION, Score
 
 Options = Mapping[str, str]
-"""The texts of the options by upper-case letter. The text is empty if only the letter
-is known."""
+"""The texts of the options by upper-case letter. A text is empty if only its letter is
+known."""
 
 NAMES_NONE = "names no option"
 """The rule that is recorded if no rule finds an option."""
@@ -140,7 +140,7 @@ _REJECTED_CLAUSE = re.compile(
     rf"]{{0,60}}?\bis(?:\s+not\b|n['’]t\b))[^.,;:\n]*?(?=\bbut\b|[.,;:\n]|$)",
     re.IGNORECASE,
 )
-"""A rejected choice, to the end of its clause."""
+"""A rejected choice, up to the end of its clause."""
 _REJECTED = (
     _BEHIND_REJECTED,
     _REJECTED_CLAUSE,
@@ -213,7 +213,8 @@ class _OptionReader:
         self._texts: list[tuple[re.Pattern[str], str]] = []
         """The options' texts with their characters, the longest text first."""
         self._letters_of: dict[str, list[str]] = {}
-        """The letters of the options with a text, by the text's character."""
+        """The letters of all options with the same text, by the character of this
+        text."""
         by_text: dict[str, list[str]] = {}
         for letter, option in options.items():
             words = " ".join(prose(plain_characters(option)).split())
@@ -228,7 +229,7 @@ class _OptionReader:
             self._letters_of[character] = by_text[text]
 
     def in_markup(self, text: str) -> ChosenOption:
-        """Finds the choice in a text, first in its boxes."""
+        """Finds the choice in a text. The text's boxes are searched first."""
         for piece in boxed_answers(text):
             boxed = self.in_prose(piece)
             if boxed.letter:

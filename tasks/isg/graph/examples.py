@@ -34,7 +34,9 @@ class Example(NamedTuple):
 def examples_for(
     stage: str, subtask: str, texts: Sequence[str], count: int
 ) -> list[Example]:
-    """Returns a category's rows for a stage; rows of the same subtask come first.
+    """Returns rows of the same category for a stage.
+
+    Rows of the same subtask come first.
 
     The row with the same texts is left out.
     """
