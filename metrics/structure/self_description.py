@@ -41,7 +41,7 @@ Letters = Annotated[str, Condition(_letters_fault)]
 
 
 def statement_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Returns which label a row lacks for its statement; empty if no label is missing."""
+    """Returns which label for its statement a row lacks; empty if it lacks none."""
     keys: list[str] = []
     if switches["kind"] in ("colors", "sizes"):
         keys.append(switches["object_key"])

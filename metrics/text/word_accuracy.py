@@ -174,7 +174,7 @@ def _blanked(
 def target_texts(sample: Sample, key: str) -> list[str] | Score:
     """Returns the texts of the label or of the first reference.
 
-    The score is unscored if both are missing.
+    Returns an unscored score if both are missing, or if the label is invalid.
     """
     label = sample.metadata.get(key)
     if label is None and sample.references:

@@ -116,8 +116,9 @@ class CategoryMedia:
         position: int,
         name: str,
     ) -> Media:
-        """Returns the medium at a position of a row's list ``field``, with the name
-        ``name``.
+        """Returns the medium at a position of a row's list ``field``.
+
+        The medium gets the name ``name``.
 
         Raises MissingDataError if the copy does not contain this medium.
         """
