@@ -40,9 +40,9 @@ def network_of(
     """Loads a model in evaluation mode, given the name of its transformers class.
 
     The model uses full precision, so the same input gives nearly the same numbers
-    everywhere. Its type is ``Any``, since each kind of model has a different class.
-    Raises WeightsError for files that are damaged, incomplete, or from another kind of
-    model. The library would fill missing weights with random numbers.
+    everywhere. The return type is ``Any``, since each kind of model is of a different
+    class. Raises WeightsError for files that are damaged, incomplete, or from another
+    kind of model. The library would fill missing weights with random numbers.
     """
     model_class = getattr(need("transformers", "hf"), kind)
     # Checked here, since transformers loads the weights of any kind of model.

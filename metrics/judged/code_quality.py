@@ -47,7 +47,7 @@ _NOT_CODE_TYPES = ("application/pdf", *OFFICE)
 _FENCE = re.compile(
     r"(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<language>[\w+#.-]{0,30}+)[ \t]*+\r?\n"
 )
-"""The opening of a Markdown block. Its language has at most 30 characters."""
+"""The opening of a Markdown block. The language in it takes at most 30 characters."""
 
 
 def released_share(overall: float) -> float:
@@ -205,7 +205,7 @@ def safely_fenced(code: str, language: str = "") -> str:
 def fenced_again(code: str) -> str:
     """Puts code between three backticks, without a language.
 
-    Official oddity: code with a fence then has two fences, and the inner fence ends the
-    outer fence.
+    Official oddity: code that already contains a fence is then fenced twice, and the
+    inner fence ends the outer fence.
     """
     return f"```\n{code}\n```"

@@ -121,7 +121,7 @@ def question_graph(
 
     A question is not asked, and counts as no, if a question that it depends on was
     answered no. The same applies to a question in a cycle, and to a question about a
-    part that the answer does not have. Questions about a kind of part that was not
+    part that is missing from the answer. Questions about a kind of part that was not
     requested from the model are left out. With ``dependencies: never_asked`` every
     question with parents counts as no.
 

@@ -74,12 +74,13 @@ def text_quality(
 ) -> Program[Score]:
     """A judge's grade of how well the text of an answer is written.
 
-    Range 0 to 1, higher is better: a grade from 1 to 5 becomes ``(grade - 1) / 4``. An
-    answer has one item, ``text1``: its words without hidden reasoning, with a tag for
-    everything that is not text, including code. The judge grades richness, structure,
-    fluency and whether the text is in one language. It does not see the question or any
-    medium, so it cannot tell if the text is true or relevant. A text that consists only
-    of spaces and tags gets grade 1 without a judge call.
+    Range 0 to 1, higher is better: a grade from 1 to 5 becomes ``(grade - 1) / 4``.
+    Each answer is one item, ``text1``: the answer's words without hidden reasoning,
+    with a tag for everything that is not text, including code. The judge grades
+    richness, structure, fluency and whether the text is in one language. The judge does
+    not see the question or any medium, so it cannot tell if the text is true or
+    relevant. A text that consists only of spaces and tags gets grade 1 without a judge
+    call.
 
     ``rubric: grade`` asks for the paper's single grade with ``prompt``. ``rubric:
     dimensions`` asks for five dimensions and an overall number with

@@ -96,9 +96,9 @@ def quality_of_media(
 
     The score is inapplicable without such items.
 
-    A file that is missing or damaged has the quality 0, or no quality if ``unreadable``
-    is ``unscored``. A file that is unsupported, or that exceeds the limits of decoding,
-    never has a quality, since its content is unknown.
+    A file that is missing or damaged gets the quality 0, or no quality if
+    ``unreadable`` is ``unscored``. A file that is unsupported, or that exceeds the
+    limits of decoding, never gets a quality, since its content is unknown.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")

@@ -40,8 +40,8 @@ def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score
     """The mean quality of an answer's items: its text, each file, each piece of code.
 
     Range 0 to 1, higher is better. The items come from the evidence of other metrics,
-    so nothing is decoded twice, and every item has the same weight. Each quality is
-    clamped to the range 0 to 1. A metric without ``items`` in its evidence counts as
+    so nothing is decoded twice, and every item is given the same weight. Each quality
+    is clamped to the range 0 to 1. A metric without ``items`` in its evidence counts as
     one item.
 
     Items of a metric that is unavailable (no judge, no weights) are left out. The

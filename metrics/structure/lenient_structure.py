@@ -1,4 +1,4 @@
-"""Lenient structure score: checks if the answer has the reference's modalities."""
+"""Lenient structure score: checks if the answer contains the reference's modalities."""
 
 from __future__ import annotations
 

@@ -98,9 +98,9 @@ def self_description(
     - ``least``, ``most``: the minimum and maximum number of words in a text.
     - ``letters``: the letters to choose from.
     - ``statements``: ``standard``, or ``official`` to read like the released evaluator.
-      Then a count is read as its last digit, a list of sizes may repeat an object (the
-      first entries count), and words are separated by single spaces, so a row of dots
-      is a text.
+      Then a count is read as its last digit, a list of sizes may repeat an object (only
+      the first entries are read), and words are separated by single spaces, so a row of
+      dots is a text.
 
     Evidence: the ``statement``, or null.
     """

@@ -48,8 +48,8 @@ def choice(
        text that is inside it.
 
     Thinking blocks and markup are removed first. A rejected option (``not A but B``)
-    does not count. Options that are listed together (``B or C``) count as several. If
-    two letters are not listed together, the first is the choice.
+    does not count. Options that are listed together (``B or C``) are several options.
+    If two letters are not listed together, the first is the choice.
 
     Labels, for example: ``{"options": ["a cat", "a dog"], "answer": "B"}``.
 

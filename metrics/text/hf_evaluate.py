@@ -61,7 +61,7 @@ def hf_evaluate(
     - ``kwargs``: arguments for the ``compute`` function of the library's metric.
     - ``all_references``: pass the list of all references.
     - ``aggregation``: set by the task's ``aggregation``. With ``hf_evaluate`` all
-      answers are scored in one call, as BLEU requires, and a single answer has no
+      answers are scored in one call, as BLEU requires, and a single answer gets no
       value.
 
     Evidence: the whole result, or the ``prediction`` and its ``reference``.

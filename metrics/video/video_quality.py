@@ -84,7 +84,7 @@ def video_quality(
       both normalised, with the axes (clips, colours, frames, rows, columns). The module
       returns the scores of both branches, and their means are used. Without this file
       the metric is unavailable.
-    - ``unreadable``: a missing or damaged file scores 0 (``zero``) or has no quality
+    - ``unreadable``: a missing or damaged file scores 0 (``zero``) or gets no quality
       (``unscored``).
     - ``seed``: selects the frames, together with the video's content.
 

@@ -28,7 +28,7 @@ def judge_file(answers: str, count: int) -> str:
 
 
 def is_judged(scored: ScoredTrial) -> bool:
-    """Returns True if each of the four levels is scored or has a lost verdict."""
+    """Returns True if each of the four levels is scored or lost its verdict."""
     for name in SCORES:
         score = scored.scores.get(name)
         if score is None:
@@ -47,9 +47,9 @@ def has_lost_verdict(scored: ScoredTrial) -> bool:
 def judged(scored: ScoredTrial, line: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the line of a judged answer, as the released judge script writes it.
 
-    A lost verdict is null, and an empty answer has no result. In the official profile
-    the result is an error if the script fails on this sample, and ``image`` is null if
-    it fails on the pictures.
+    A lost verdict is written as null, and the line of an empty answer contains no
+    result. In the official profile the result is an error if the script fails on this
+    sample, and ``image`` is null if it fails on the pictures.
     """
     if _is_empty(scored):
         return dict(line)

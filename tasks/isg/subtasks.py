@@ -12,8 +12,8 @@ class CategoryNames(NamedTuple):
     """The names of a category.
 
     ``column`` is the name in the paper's tables, and ``released`` is the released
-    aggregator's name. ``subtasks`` maps the spelling in the data to the name of our
-    task (without ``isg_``).
+    aggregator's name. ``subtasks`` maps the spelling in the data to the name of
+    mmeval's task (without ``isg_``).
     """
 
     column: str

@@ -1,7 +1,8 @@
 """Computes the averages in MMMG's tables from the values of the tasks.
 
-A task has a value for each of the four passes (repeats). For a category's interval, the
-paper averages each pass over the tasks, and then computes the spread of these averages.
+Each task is run in four passes (repeats), and each pass yields a value. For a
+category's interval, the paper averages each pass over the tasks, and then computes the
+spread of these averages.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ tempo`` selects the rows with this field. The prompt is ``instruction_para``, fo
 by the pictures and sounds of the row. The pictures of ``ref_image_list`` are the
 sample's reference, which models do not see. Missing media are read from the copy on the
 hub (:mod:`mmeval.tasks.mmmg.hub_copy`). A row may also have the field ``reference``,
-which is our own:
+which is mmeval's own:
 
     "reference": {"response": "<audio_start><audio_0><audio_end> words", "image_list": [], "audio_list": [3]}
 

@@ -41,8 +41,8 @@ _NOT_LABELS = (PROMPT, SEED, REFERENCE, *NUMBERED)
 class RowLine(NamedTuple):
     """A row with its line ``number`` (from 1) and its ``position`` (from 0).
 
-    ``turn`` is the number of earlier rows with the same prompt. A line with a ``fault``
-    has an empty row.
+    ``turn`` is the number of earlier rows with the same prompt. If a line is faulty,
+    ``fault`` says why and the row is empty.
     """
 
     number: int
@@ -55,7 +55,7 @@ class RowLine(NamedTuple):
 def lines(file: Path) -> Iterator[RowLine]:
     """Yields the rows of a file.
 
-    Blank lines are skipped. A faulty line has a ``fault``.
+    Blank lines are skipped. A faulty line is yielded with its ``fault``.
     """
     prompts: Counter[str] = Counter()
     for position, (_, number, _, row) in enumerate(

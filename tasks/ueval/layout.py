@@ -24,7 +24,7 @@ NUMBERS = (IMAGE, TEXT, SCORE)
 Numbers: TypeAlias = "Mapping[str, Result]"
 """The numbers of a task from the results file, or their means over tasks."""
 PREFIX = "ueval_"
-"""The prefix of our task names."""
+"""The prefix of the names of mmeval's UEval tasks."""
 PARTIAL = " (partial)"
 OVER_TASKS, OVER_QUESTIONS = "tasks (paper)", "questions (released script)"
 NOT_SURE = (

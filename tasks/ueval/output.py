@@ -81,7 +81,7 @@ class _Fields:
     def rows(self, file: Path) -> Iterator[PlacedRow]:
         """Returns the rows of a file.
 
-        Raises UsageError if no row has one of the fields.
+        Raises UsageError if no row contains one of the fields.
         """
         rows = list(rows_of_list(file))
         keys: set[str] = set()

@@ -2,8 +2,8 @@
 
 A judge that only reads text can then judge an interleaved answer. Each medium takes one
 call to the captioner (a run may use one captioner per kind of medium). The call
-contains only our prompt and the medium. All metrics, trials and tasks can therefore
-share the caption.
+contains only mmeval's prompt and the medium. All metrics, trials and tasks can
+therefore share the caption.
 """
 
 from __future__ import annotations

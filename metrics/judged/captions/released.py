@@ -1,4 +1,4 @@
-"""Makes the text that UniM's released script judges. Each oddity has its function.
+"""Makes the text that UniM's released script judges, with one function per oddity.
 
 The script is ``evaluation/interleaved_coherence`` in the authors' repository. It writes
 each caption after its tag. In the script, an answer is a string and a mapping from tags

@@ -1,1 +1,1 @@
-"""ISG-Bench's four levels: structure, pairs of blocks, pictures, the whole answer."""
+"""ISG-Bench's four levels: structure, block pairs, pictures, and the whole answer."""

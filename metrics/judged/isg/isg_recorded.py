@@ -29,7 +29,7 @@ OUTPUTS = (
 RESULT, EARLIER, ANSWERED = "result", "earlier", "answered"
 """Labels that a sample gets from the judge file. ``result`` is the sample's result.
 ``earlier`` lists the ``result`` and ``answered`` of each earlier line with the same id.
-``answered`` is true if the line has an answer that does not begin with an empty
+``answered`` is true if the line contains an answer that does not begin with an empty
 text."""
 
 

@@ -73,7 +73,7 @@ def tokens_of(trial: Trial) -> dict[str, Part]:
 def tokens_between(query: Interleaved, answer: Interleaved | None) -> dict[str, Part]:
     """Returns the blocks by their tokens, numbered by side and kind from 1.
 
-    A block that is neither text nor picture has no token.
+    A block that is neither a text nor a picture gets no token.
     """
     blocks: dict[str, Part] = {}
     for side, content in (("query", query), ("gen", answer)):
@@ -104,8 +104,8 @@ def is_shown(part: Part) -> bool:
 def structure_of(content: Interleaved | None, reading: Reading = "robust") -> str:
     """Returns the kinds of the blocks in order, one letter per block: ``TITI``.
 
-    In the official reading, every block except text counts as a picture. Otherwise each
-    kind has its own letter, and an unknown type becomes ``?``.
+    In the official reading, every block except text counts as a picture. In the robust
+    reading a different letter stands for each kind, and an unknown type becomes ``?``.
     """
     letters = ""
     for part in blocks_of(content):
@@ -121,11 +121,11 @@ def structure_of(content: Interleaved | None, reading: Reading = "robust") -> st
 def structure_fault(
     trial: Trial, reading: Reading = "robust", *, pictures_alone: bool = False
 ) -> str:
-    """Returns why an answer does not have the golden structure; empty if it does.
+    """Returns why the structure of an answer is wrong; empty if the structure is right.
 
     Official oddity: questions that the released script cannot read are also a fault.
     With ``pictures_alone`` a label with only the picture questions is accepted, since
-    it does not come from a row of the data.
+    such a label does not come from a row of the data.
     """
     fault = _order_fault(trial, reading)
     predict = trial.sample.metadata.get(GRAPH, UNLABELLED)

@@ -62,7 +62,7 @@ MANY_COLORED = (
     "tennis racket",
     "camera",
 )
-"""Objects that usually have a second colour, for example on a screen or a handle."""
+"""Objects that usually show a second colour, for example on a screen or a handle."""
 MORE: Mapping[str, str] = {
     "size": "larger",
     "area": "larger",
@@ -146,9 +146,9 @@ def judge_self_color(
     Range 0 to 1, higher is better. The answer states its claim as a JSON object. The
     object maps each item of the label ``object_key`` to a different colour of the label
     ``color_key``. The score is 0 without a judge call if the claim is missing, or if
-    there is not exactly one picture at one position. An object must have no other major
-    colour, except for the objects in ``many_colored``. ``statements: official`` splits
-    the answer's text like the released script. The trial is unscored without the
+    there is not exactly one picture at one position. An object must not show another
+    major colour, except for the objects in ``many_colored``. ``statements: official``
+    splits the answer's text like the released script. The trial is unscored without the
     labels. ``reading``, ``lost``, ``media_first`` and ``repeats`` are as in
     ``judge_presence``. Evidence: ``claimed``, and ``questions`` with the judge's words.
 

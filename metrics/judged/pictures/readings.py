@@ -27,7 +27,7 @@ Common = Literal["text", "set"]
 
 
 def text_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Returns why a row has no text to compare with; empty if it has a text."""
+    """Returns why a row contains no text to compare with; empty if it contains one."""
     text_key, object_key = switches["text_key"], switches["object_key"]
     text, thing = sample.metadata.get(text_key), sample.metadata.get(object_key)
     texts = list(text.values()) if isinstance(text, Mapping) else [text]

@@ -48,7 +48,7 @@ def only_picture(trial: Trial) -> Media:
 def last_picture(trial: Trial, statements: Statements = "standard") -> Media:
     """Returns the last picture of an answer.
 
-    The answer's text must have a position for it.
+    The answer's text must contain a position for this picture.
     """
     answer = answer_of(trial)
     pictures = media_of(answer, "image")
@@ -75,7 +75,8 @@ def region_of(
 ) -> Media:
     """Returns the only picture of an answer, or the padded box of an edited picture.
 
-    The box has the size of the original picture and is a PNG without a name.
+    The edited picture is scaled to the original's size before the box is cut out. The
+    result is a PNG without a name.
     """
     if region == "whole":
         return only_picture(trial)

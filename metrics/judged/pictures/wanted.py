@@ -107,7 +107,7 @@ def judge_presence(
 
     Range 0 to 1, higher is better. The label ``object_key`` contains the descriptions:
     a text or a list of texts. With ``scene`` the first description describes the
-    picture as a whole. This description has its own prompt and must always be true
+    picture as a whole. This description uses a separate prompt and must always be true
     (also with ``wanted: false``), or the trial scores 0. ``pictures`` selects the
     pictures that the judge sees. ``only``: the answer must have exactly one picture.
     ``last``: the last of one or more pictures. ``each``: one picture per description,
@@ -116,15 +116,15 @@ def judge_presence(
     ``margin`` as in ``edit_outside_ssim``.
 
     The score is 0 without a judge call if the number of pictures is wrong or a picture
-    is damaged. It is unscored if the row has no descriptions, and unscored with bounds
-    if a reply that matters is lost. ``lost: wrong`` (profile ``official``) counts
-    unusable replies as wrong. ``reading: official`` asks for a plain reply and searches
-    its last 20 characters for "yes". With ``wanted: false`` it searches them for "no",
-    and the description of the scene is true unless "no" is found. ``statements:
-    official`` searches the position of the ``last`` picture in the answer's text like
-    the released script. ``media_first`` puts the picture before the words of the
-    question. With ``repeats`` the majority decides. Evidence: ``questions``, each with
-    the judge's answer and words.
+    is damaged. The trial is unscored if the row contains no descriptions, and unscored
+    with bounds if a reply that matters is lost. ``lost: wrong`` (profile ``official``)
+    counts unusable replies as wrong. ``reading: official`` asks for a plain reply and
+    searches its last 20 characters for "yes". With ``wanted: false`` it searches them
+    for "no", and the description of the scene is true unless "no" is found.
+    ``statements: official`` searches the position of the ``last`` picture in the
+    answer's text like the released script. ``media_first`` puts the picture before the
+    words of the question. With ``repeats`` the majority decides. Evidence:
+    ``questions``, each with the judge's answer and words.
 
     Labels, for example: ``{"object": ["a white sheet", "exactly one red disc"]}``.
     """

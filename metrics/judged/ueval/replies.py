@@ -28,7 +28,7 @@ KEY = "criteria_met"
 EXPLANATION = "explanation"
 Remark = Literal["not_sure", "odd_value", "missing_key"]
 """Why a criterion is not met although the judge did not answer no. The judge is not
-sure, or an official reply has another value or no value."""
+sure, or an official reply contains another value or no value."""
 REMARKS: tuple[Remark, ...] = get_args(Remark)
 MISSING: Remark | None = "missing_key"
 YES, NO = ("true", "yes", "y", "1"), ("false", "no", "n", "0")

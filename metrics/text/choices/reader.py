@@ -1,9 +1,9 @@
 """Finds the option of a multiple-choice question that an answer chooses.
 
-All benchmarks use one reader. Its rules have a fixed order, and the first rule that
-finds an option decides. Before prose is read, each option's text is replaced by one
-character. Letters inside an option's text are then not choices, and "not a cat but a
-dog" is read like "not A but B".
+All benchmarks use this reader. Its rules are applied in a fixed order, and the first
+rule that finds an option decides. Before prose is read, each option's text is replaced
+by one character. Letters inside an option's text are then not choices, and "not a cat
+but a dog" is read like "not A but B".
 """
 
 from __future__ import annotations

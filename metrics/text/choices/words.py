@@ -20,7 +20,7 @@ class ChoiceWords(NamedTuple):
     precedes a rejected letter ("not"). An ``article`` may precede the letter. ``right``
     follows a letter that is called right, ``wrong`` follows a rejected letter, and
     ``all_wrong`` follows a list of rejected letters. ``joins`` connects letters of a
-    list. ``spaced`` languages have spaces between words.
+    list. ``spaced`` is true for languages that put spaces between words.
     """
 
     answer: str
