@@ -1,4 +1,4 @@
-"""Caches embeddings of fixed data, so that each is computed once per machine.
+"""Caches embeddings of fixed data, so that each embedding is computed once per machine.
 
 A file contains one table of numbers. If a file is damaged or unreadable, its table is
 computed again. If the cache cannot be written, the results are the same but take

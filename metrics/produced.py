@@ -72,7 +72,7 @@ def the_only_medium(
 def decoded(media: Media, decode: Callable[[Media], T]) -> T | Score:
     """Decodes a medium in the answer, or returns the answer's score.
 
-    A damaged medium scores 0, as a wrong answer. The answer is unscored if the medium
+    A damaged medium scores 0, like a wrong answer. The answer is unscored if the medium
     is unsupported or exceeds the limits, since the medium's content is unknown.
     """
     try:

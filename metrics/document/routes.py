@@ -23,7 +23,8 @@ document's type, and ``pictures`` reads only pictures, as in the release."""
 NO_WORDS = "it has no words that can be read"
 _MOST_NOTED_CHARS = 300
 _VERSION = 2
-"""The version of the Markdown. It must be raised whenever a verdict could change."""
+"""The version of the Markdown. The version must be raised whenever a change could alter
+a verdict."""
 
 
 @lru_cache(maxsize=16)

@@ -1,4 +1,4 @@
-"""Combines several scores into one, for answers that must pass several checks."""
+"""Combines several scores into one score, for answers that must pass several checks."""
 
 from __future__ import annotations
 

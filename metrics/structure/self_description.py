@@ -213,7 +213,7 @@ def colors_in(
 ) -> dict[str, str] | None:
     """Returns the first ``{...}`` if it is JSON that maps the objects to the colours.
 
-    The JSON must contain exactly these objects and colours. It may span lines.
+    The JSON must contain exactly these objects and colours. The JSON may span lines.
     """
     start = words.find("{")
     end = words.find("}", start)

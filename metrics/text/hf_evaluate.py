@@ -56,7 +56,8 @@ def hf_evaluate(
     - ``name``: a metric of the library (``rouge``), of an account on the hub
       (``owner/name``), or a folder (``./name``, relative to the task file). Code from
       an account or a folder only runs with the flag ``--trust_remote_code``.
-    - ``trust_remote_code``: set by that flag. A task file cannot set this switch.
+    - ``trust_remote_code``: set by the flag of the same name. A task file cannot set
+      this switch.
     - ``field``: the number to use, if the metric returns several.
     - ``kwargs``: arguments for the ``compute`` function of the library's metric.
     - ``all_references``: pass the list of all references.

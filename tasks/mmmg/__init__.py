@@ -1,1 +1,1 @@
-"""MMMG: pictures, sound, speech and interleaved answers, each with its own metric."""
+"""MMMG: pictures, sound, speech and interleaved answers, with one metric per task."""

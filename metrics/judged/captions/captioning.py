@@ -128,7 +128,10 @@ def _in_turn(parts: Sequence[Part], captions: Sequence[MediumCaption | None]) ->
 
 
 def _labelled(content: Interleaved) -> list[Part]:
-    """Returns the parts with labels. Items without a placeholder get unused numbers."""
+    """Returns the parts with labels.
+
+    Items without a placeholder get numbers that are free.
+    """
     taken = {part.label for part in content.parts}
     numbers: Counter[PartKind] = Counter()
     labelled: list[Part] = []
@@ -144,7 +147,10 @@ def _labelled(content: Interleaved) -> list[Part]:
 
 
 def _identity(part: Part) -> tuple[PartKind, str]:
-    """Returns the key of a caption. Equal bytes are captioned once per kind."""
+    """Returns the key of a caption.
+
+    Media with equal bytes are captioned once per kind.
+    """
     return _kind(part), "" if part.media is None else part.media.sha256
 
 

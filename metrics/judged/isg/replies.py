@@ -7,7 +7,7 @@
 ``robust`` reads the first object. Its keys may be in any case, and prose or fences may
 surround it. It rejects a reply without a usable value, and the judge is asked again.
 ``official`` reads like the released script: the whole reply must be JSON with exact
-keys, and an unusable value affects the score as it does there.
+keys, and an unusable value affects the score as in the script.
 """  # noqa: E501
 
 from __future__ import annotations

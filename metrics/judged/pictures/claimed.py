@@ -340,7 +340,7 @@ def judge_self_text(
     most: int = MOST_WORDS,
     prompt: PlacePrompt = "picture_words",
 ) -> Program[Score]:
-    """The word accuracy of the text that the judge reads against the claimed text.
+    """The word accuracy of the text that the judge reads, compared with the claim.
 
     Range 0 to 1, higher is better. The answer states its claim as ``<text>...</text>``
     with ``least`` to ``most`` words on one line. The score is 0 without a judge call if

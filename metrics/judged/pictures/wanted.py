@@ -341,9 +341,9 @@ def judge_ocr_multilingual(
     Range 0 to 1, higher is better. If the label ``text_key`` contains Chinese
     characters, both judges read the picture. Only the characters that both judges read
     are compared, in the order of the first judge. The score is 1 minus the number of
-    errors per expected character. Text without Chinese characters is read by the first
-    judge alone. ``object_key`` and everything not described here are as in
-    ``judge_ocr``.
+    errors per expected character. If the text contains no Chinese characters, only the
+    first judge reads the picture. ``object_key`` and everything not described here are
+    as in ``judge_ocr``.
 
     ``common: text`` keeps all characters of the first reading that are also in the
     second. ``common: set`` (profile ``official``) keeps each of them once, since the

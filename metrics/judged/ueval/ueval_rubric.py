@@ -80,10 +80,10 @@ def ueval_rubric(
     ``ueval_image`` is the share in ``image_rubrics``. A side without criteria is
     inapplicable. For a text criterion the judge sees the question and the answer's
     text. For a picture criterion it sees the question and the pictures, and for an open
-    question also the text. It does not see the position of a picture in the text.
-    ``kinds: labels`` finds the kind of question by ``task`` or ``task_type``, or else
-    by ``question_type``. ``kinds: released`` only uses ``task``, and treats questions
-    of unknown tasks as open.
+    question also the text. The judge does not see the position of a picture in the
+    text. ``kinds: labels`` finds the kind of question by ``task`` or ``task_type``, or
+    else by ``question_type``. ``kinds: released`` only uses ``task``, and treats
+    questions of unknown tasks as open.
 
     The judge answers true, false or "not sure". "Not sure" counts as not met.
     ``reading: robust`` repeats the question after any other reply. ``reading:

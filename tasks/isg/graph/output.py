@@ -3,8 +3,8 @@
     {"id": "0000", "Category": "Prediction", "Query": [...], "Golden": [...], "predict": {...}}
 
 ``ISG-Bench.jsonl`` contains the rows of the data with the written questions as
-``predict``. Together with the data's pictures it is a data set. Further answers to a
-row are in ``ISG-Bench_repeat1.jsonl`` and so on.
+``predict``. Together with the data's pictures this file is a data set. Further answers
+to a row are in ``ISG-Bench_repeat1.jsonl`` and so on.
 """  # noqa: E501
 
 from __future__ import annotations
