@@ -52,9 +52,10 @@ def call_seed(run_seed: int, request_digest: str, *draws: int) -> int:
 
     It depends on the request, not on the task, so equal requests of two tasks have
     equal seeds. ``draws`` are counts of how often the same request was made before.
-    They are, in this order, the repeat of the trial, the number of earlier calls of its
-    program with this request, the same number for a call that an agent answers, and the
-    number of rejected replies to this call. Trailing zeros may be left out.
+    They are, in this order, the repeat of the trial, the number of earlier calls with
+    this request by the program of the trial, the number of earlier calls with this
+    request by an agent that answers, and the number of rejected replies to this call.
+    Trailing zeros may be left out.
     """
     while len(draws) > 1 and not draws[-1]:
         draws = draws[:-1]

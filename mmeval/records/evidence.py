@@ -13,11 +13,11 @@ from typing import NamedTuple
 class Term(NamedTuple):
     """One mean of the sum, with its ``share`` of the result.
 
-    ``influences`` are the influences of the ``clusters`` on the mean. The sum of their
-    squares is the ``variance`` of the mean. ``sizes`` are the clusters' shares of the
-    trials or weights. ``variance`` is None if all trials are in one cluster.
-    ``has_few`` is true if few clusters are above the lowest value of ``range``, or few
-    are below the highest.
+    ``influences`` states how much each of the ``clusters`` changes the mean. The sum of
+    the squares of these numbers is the ``variance`` of the mean. ``sizes`` contains the
+    share of the trials, or of their weights, that belongs to each cluster. ``variance``
+    is None if all trials are in one cluster. ``has_few`` is true if only a few clusters
+    are above the lowest value of ``range``, or only a few are below the highest value.
     """
 
     value: float

@@ -25,7 +25,7 @@ _OPTION_PREFIXES = ("image.", "audio.", "video.", "document.", "3d.", "code.", "
 
 @dataclass(frozen=True, slots=True)
 class GenerationParams:
-    """The parameters of generation. With None, the model uses its default.
+    """The parameters of generation. If one is None, the model uses its default.
 
     ``options`` are parameters of one output modality under a dotted name, such as
     ``image.size`` or ``audio.voice``. A backend rejects options that it does not know.
@@ -38,8 +38,8 @@ class GenerationParams:
     stop: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     left_out: frozenset[str] = field(default=frozenset(), compare=False)
-    """The names that are set to ``none``. ``overlaid`` removes the values of these
-    parameters."""
+    """The names of parameters that are set to ``none``. ``overlaid`` removes their
+    values."""
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> GenerationParams:
@@ -124,7 +124,7 @@ def _within(
     value: Any,
     number: float,
 ) -> float:
-    """Returns the number. Raises UsageError outside the range of the parameter."""
+    """Returns the number. Raises UsageError if it is outside the parameter's range."""
     is_valid, expected = {
         "max_tokens": (number >= 1, "at least 1"),
         "temperature": (number >= 0, "at least 0"),
@@ -137,7 +137,7 @@ def _within(
 
 @dataclass(frozen=True, slots=True)
 class ReplySchema:
-    """The JSON schema of a reply, and the field in which a server takes it.
+    """The JSON schema of a reply, and the request field in which a server expects it.
 
     ``form`` is one of :data:`mmeval.backend.probe.ReplyFormat`. JSON mode
     (``json_object``) sends no schema.
@@ -203,7 +203,7 @@ class Request:
         return self._changed(params=replace(self.params, options=options))
 
     def replied(self) -> Request:
-        """Returns the request to send after a reply, with another key.
+        """Returns the same request with another key, to send it again after a reply.
 
         With the old key, the server may send the same reply again.
         """

@@ -34,7 +34,7 @@ ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
 RETRYABLE: frozenset[ErrorKind] = frozenset(
     ("rate_limit", "unreachable", "timeout", "connection", "server", "bad_reply")
 )
-"""Errors of transport or server: the same request may succeed when sent again."""
+"""Transport and server errors. The same request may succeed when it is sent again."""
 UNANSWERED: frozenset[ErrorKind] = frozenset(
     ("rate_limit", "unreachable", "timeout", "connection")
 )
@@ -42,13 +42,14 @@ UNANSWERED: frozenset[ErrorKind] = frozenset(
 HOPELESS: frozenset[ErrorKind] = frozenset(
     ("bad_request", "too_long", "unsupported", "bad_media", "over_limit", "refused")
 )
-"""Errors of the request: the same request fails again."""
+"""Errors that the request itself causes. Sending it again would fail in the same way.
+"""
 
 MOST_TOKENS = 10**12
 """The maximum number of tokens of a call. A larger count is an error of the server."""
 
 FinishReason = Literal["stop", "length", "refused", "error"]
-"""How an answer ended.
+"""The reason why an answer ended.
 
 ``refused`` means that the model declined, or that a filter of its service stopped it.
 This is an answer, not an error, because the same request would be refused again.
@@ -84,9 +85,9 @@ def worst_finish(reasons: Iterable[FinishReason]) -> FinishReason:
 class ErrorInfo:
     """The reason why a call has no answer.
 
-    ``retry_after`` is the delay that the server requests, in seconds. ``reply`` is the
-    start of a reply that could not be used. It is separate from ``message``, so that
-    the same fault of different replies has the same message.
+    ``retry_after`` is the number of seconds that the server asks the client to wait.
+    ``reply`` is the start of a reply that could not be used. It is separate from
+    ``message``, so that the same fault of different replies has the same message.
     """
 
     kind: ErrorKind

@@ -22,8 +22,8 @@ Cause = Literal["final", "lost", "unsure", "refused"]
   and refusals are left out.
 """
 CAUSES: tuple[Cause, ...] = ("lost", "unsure", "final", "refused")
-"""The order of causes. If there are several, the first one counts, because it is the
-easiest to fix."""
+"""The causes in order of precedence. If an unscored trial has several causes, the first
+of these is recorded, because it is the easiest to fix."""
 
 Refusals = Literal["scored", "unscored"]
 """The treatment of refused answers: ``scored`` like other answers, or ``unscored``, so
@@ -33,24 +33,25 @@ REFUSALS: tuple[Refusals, ...] = get_args(Refusals)
 NO_OPTION = "no_option"
 """The evidence key of a multiple-choice answer that names no option, or several.
 
-It is true if the answer is wrong for this reason.
+The value under this key is true if the answer is wrong for this reason.
 """
 UNUSED_REPLY = "unused_reply"
-"""The evidence key for the start of a reply without a usable verdict. It may be at any
-depth of the evidence."""
+"""The evidence key for the start of a reply without a usable verdict. The key may occur
+at any depth of the evidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A trial's score by one metric: a value with evidence, or a reason for no value.
+    """The score that one metric gave a trial: a value, or the reason why it is missing.
 
     ``status`` is one of these. Only a scored trial may have a value:
 
     - ``scored``: the score may have only evidence and no ``value``. An aggregator then
       computes one number from the evidence of all answers.
-    - ``unscored``: scoring failed, for example by a lost verdict or an unreadable file.
-    - ``unavailable``: the metric cannot be computed, as was known before the run. For
-      example, weights are missing or there is no judge.
+    - ``unscored``: scoring failed, for example because of a lost verdict or an
+      unreadable file.
+    - ``unavailable``: the metric cannot be computed, which was known before the run.
+      For example, its weights are missing, or the run has no judge.
     - ``inapplicable``: the answer contains nothing for the metric to score, for example
       no sound.
 
@@ -160,8 +161,9 @@ class Result:
     - ``stderr``: the standard error of the value.
     - ``ci95``: the 95 % interval of the value.
     - ``no_interval``: the reason why there is no interval.
-    - ``bounds``: the lowest and the highest value that are possible for any values of
-      the failed and unscored trials. None if the metric has no finite range.
+    - ``bounds``: the lowest and the highest value that the result could have, whatever
+      the values of the failed and unscored trials are. None if the metric has no finite
+      range.
     - ``bounds_ci95``: the 95 % interval around both bounds.
     - ``clusters``: the number of independent groups of trials.
     - ``effective_clusters``: the number of clusters of equal size with the same
@@ -248,7 +250,7 @@ class Result:
 
 
 class Key(NamedTuple):
-    """The key of a result: task or group, metric, and slice (empty for the whole)."""
+    """The key of a result: task or group, metric, and slice (empty for all samples)."""
 
     task: str
     metric: str

@@ -26,7 +26,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One sample that was answered once: the exchanges in order and their outcome.
+    """One answer of the model to a sample: the exchanges in order, and their outcome.
 
     Exactly one of ``output`` and ``error`` is set. ``left_out`` are the kinds of part
     that the task requires but the model cannot generate (``partial_output``). They were

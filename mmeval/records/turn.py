@@ -15,9 +15,9 @@ class Turn:
     """Data that a server expects back with a later request, byte for byte.
 
     Examples are signatures, hidden reasoning and ids of pictures. Only the backend that
-    made a turn reads it. ``wire`` names the interface of the ``items``. A backend
-    ignores turns of another interface. The items are stored as JSON in the media store,
-    because they may repeat the pictures of the answer.
+    made a turn reads it. ``wire`` names the server interface that the ``items`` come
+    from. A backend ignores turns of another interface. The items are stored as JSON in
+    the media store, because they may repeat the pictures of the answer.
     """
 
     wire: str

@@ -9,13 +9,15 @@ from mmeval.results.numbers import NumberRow
 
 
 def headline_rows(rows: Sequence[NumberRow]) -> list[NumberRow]:
-    """Returns one row for each group and task, in the given order; slices have none.
+    """Returns one row for each group and task, in the given order. Slices do not get a
+    row.
 
-    Numbers are considered in this order: totals of averages, other totals, then the
-    other numbers in their own order. A total is computed from other numbers, and is a
-    part of no other number. The headline is the first number with a value, even if some
-    trials are lost. With several runs, it is the number with the most values. A partial
-    value does not count. If no number has a value, the headline is the first row.
+    Numbers are considered in this order: totals of averages, other totals, then all
+    other numbers in the order of the rows. A total is computed from other numbers, and
+    is a part of no other number. The headline is the first number with a value, even if
+    some trials are lost. With several runs, it is the number with the most values. A
+    partial value is treated as missing. If no number has a value, the headline is the
+    first row.
     """
     whole: dict[str, list[NumberRow]] = {}
     for row in rows:
@@ -25,7 +27,8 @@ def headline_rows(rows: Sequence[NumberRow]) -> list[NumberRow]:
 
 
 def _headline(rows: Sequence[NumberRow]) -> NumberRow:
-    """Returns the headline of one task, from the rows of its whole numbers."""
+    """Returns the headline of one task, chosen from the rows of its numbers over all
+    samples."""
     inside: set[str] = set()
     for row in rows:
         inside |= row.pieces

@@ -38,8 +38,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Publication:
-    """What is done with the results of a run. It is prepared before the run, so that a
-    wrong name is an error at the start and not at the end."""
+    """The outputs to make from the results of a run. They are prepared before the run,
+    so that a wrong name is reported at the start and not at the end."""
 
     loggers: Mapping[str, Logger]
     baseline: Baseline | None

@@ -29,8 +29,8 @@ from mmeval.task.task import Task
 
 @dataclass(frozen=True)
 class SampleRow:
-    """A sample, its trials in the order of repeats, and each trial's scores by the
-    output of a metric."""
+    """A sample, its trials in the order of repeats, and the scores of each trial by
+    metric output."""
 
     index: int
     sample: Sample
@@ -62,7 +62,8 @@ def sample_line(row: SampleRow) -> dict[str, Any]:
     repeats, or null.
 
     The lists ``inapplicable``, ``left_out``, ``trace``, ``warnings`` and
-    ``finish_reason``, by repeat, are left out if all items are empty or plain stops.
+    ``finish_reason`` contain one item for each repeat. A list is left out if all its
+    items are empty or ``stop``.
     """
     document = row.sample.to_json()
     messages = []

@@ -1,7 +1,8 @@
 """Formats the short table on stdout: one line for each group and task, at most 80
 columns wide.
 
-Below it are notes for all rows, what was not computed, and the commands to use next.
+Below the table are notes on all rows, a list of what was not computed, and the commands
+to use next.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ _OF_THE_NUMBERS = (
     "skip_metric",
     "judge_prompts",
 )
-"""The flags that another run needs to have the same samples, prompts and scoring."""
+"""The flags that another run must repeat to use the same samples, prompts and scoring.
+"""
 
 
 def short_table(
@@ -198,7 +200,7 @@ def verdict(result: Result, other: Result) -> str:
 
     The 95 % interval of the difference must exclude 0. It is computed from the
     intervals of both numbers, as if their samples were independent (Zou and Donner
-    2008). It is too wide for two runs over the same samples.
+    2008). This interval is too wide if both runs used the same samples.
     """
     if result.value is None or result.interval is None:
         return ""
@@ -255,8 +257,8 @@ def _about_all(
 
 
 def _without_interval(shown: Sequence[NumberRow]) -> Iterator[str]:
-    """Yields why numbers have no interval: each reason that does not fit into the
-    table, once."""
+    """Yields the reasons why numbers have no interval. Each reason is yielded once, if
+    it does not fit into the table."""
     names: dict[str, list[str]] = {}
     for row in shown:
         (result,) = row.results

@@ -32,7 +32,8 @@ _BEFORE = (
 _RIGHT_ALIGNED = frozenset({"n-shot", "Value", "Stderr", "95 % CI", "Scored"})
 
 Names = Mapping[str, Task | UnavailableTask | Group]
-"""The tasks and groups of the table by name; they have the alias and the version."""
+"""The tasks and groups of the table by name. The alias and the version are taken from
+them."""
 
 
 def render(
@@ -92,8 +93,8 @@ def _settings_line(
 def _table(
     title: str, rows: Sequence[NumberRow], names: Names, baseline: BaselineColumn | None
 ) -> list[str]:
-    """Returns whole numbers first, then slices. Each name appears only in its first
-    row."""
+    """Returns the rows of numbers over all samples, then the rows of slices. Each name
+    appears only in its first row."""
     headers = [title, *_BEFORE]
     right_aligned = set(_RIGHT_ALIGNED)
     if baseline is not None:

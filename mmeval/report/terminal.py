@@ -1,4 +1,5 @@
-"""Handles standard output and error: closed streams, escaped text, closed readers."""
+"""Writes to standard output and standard error, even if the stream or its reader is
+closed."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ WIDEST, NARROWEST = 80, 40
 
 
 def columns() -> int:
-    """Returns the width of texts for people: the width of the terminal, within
-    limits."""
+    """Returns the width to which texts for people are wrapped: the width of the
+    terminal, within limits."""
     return max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
 
 
@@ -50,8 +51,8 @@ def _writable(stream: TextIO | None, number: int) -> TextIO:
 
 
 def print_text(text: str) -> None:
-    """Print results. A reader that has closed is ignored, so that the exit code does
-    not change."""
+    """Print results. If the reader of the output has closed, this is not an error, so
+    that the exit code does not change."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

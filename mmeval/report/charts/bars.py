@@ -14,16 +14,17 @@ NARROW, NARROW_CHARS, LABEL = 320.0, 40, 18.0
 """The width of a drawing for a narrow screen, the number of characters of its labels,
 and the height of the labels above the bars."""
 VALUES = 64.0
-"""The width of the column at the right for the values, which bars and intervals leave
-free."""
+"""The width of the column of values at the right. Bars and intervals end before this
+column."""
 SERIES = 6
-"""The number of colours of series. Further series repeat them."""
+"""The number of colours for series. If there are more series, the colours are used
+again."""
 
 
 @dataclass(frozen=True)
 class ChartBar:
     """A value with its interval and the number of its series. If the value is None,
-    ``absent`` is the reason."""
+    ``absent`` states the reason."""
 
     value: float | None
     interval: tuple[float, float] | None = None

@@ -24,7 +24,7 @@ class Chart:
     """A chart that is drawn on request: the name of its file, its title, and its
     content in words. ``cut`` states which rows are shown (also in the title); it is
     empty if all are shown. ``narrow`` draws the chart for a phone. It is None if
-    another chart shows the same."""
+    another chart shows the same numbers on a phone."""
 
     name: str
     title: str
@@ -41,8 +41,8 @@ Ranges = Mapping[str, Sequence[float] | None]
 def charts_of(
     rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges
 ) -> list[Chart]:
-    """Returns the charts of rows, for the runs ``names``. A single number has no
-    chart."""
+    """Returns the charts of the rows, for the runs in ``names``. A single number is not
+    drawn as a chart."""
     # whole tasks and groups, with one chart for all metrics of the same range
     by_range: dict[tuple[float, ...] | str, list[NumberRow]] = {}
     breakdowns: dict[tuple[str, str], dict[str, list[NumberRow]]] = {}
@@ -83,8 +83,8 @@ def ranges_of(
 def _whole(
     rows: Sequence[NumberRow], key: tuple[float, ...] | str, names: Sequence[str]
 ) -> Chart:
-    """Returns the chart of tasks and groups that share an axis. ``key`` is their range,
-    or else their metric."""
+    """Returns the chart of the tasks and groups whose numbers share an axis. ``key`` is
+    the range of these numbers, or else their metric."""
     shown = rows[:MOST_BARS]
     groups = [(f"{row.alias}, {row.metric}", _bars(row)) for row in shown]
     cut = _cut(rows, "row")

@@ -23,8 +23,8 @@ class AxisScale:
 
 
 def scale_for(values: Iterable[float], spread: Sequence[float] | None) -> AxisScale:
-    """Returns the scale of a metric's whole range if it is known, or else a scale from
-    zero to round numbers around the values."""
+    """Returns a scale that covers the metric's range if the range is known, or else a
+    scale that covers zero and the values and ends at round numbers."""
     if spread is None:
         finite = [0.0, *filter(math.isfinite, values)]
         low, high = min(finite), max(finite)

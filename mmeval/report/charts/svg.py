@@ -21,7 +21,7 @@ _WIDER = {"Lu": 9.2, "Sm": 11.0}
 FONT = Path(__file__).parents[2] / "decode" / "fonts" / "DejaVuSans.ttf"
 FAMILY = "DejaVu Sans"
 ZOOM = 2
-"""The number of pixels of a PNG for each unit of the drawing."""
+"""The number of pixels in a PNG per unit of the drawing."""
 COLOURS = ("#3b6fb6", "#d9822b", "#3a9a6b", "#b0476a", "#7a5ea8", "#6b7280")
 _STYLE = (
     "<style>"

@@ -1,2 +1,2 @@
-"""Loggers are plugins that send finished results to a tracker, and are used only if
-named."""
+"""Loggers are plugins that send finished results to a tracker. A run uses only the
+loggers that its settings name."""

@@ -71,14 +71,15 @@ def log_results(
 
 
 def need_package(package: str) -> None:
-    """Raises MissingExtraError if a logger's package is missing. It imports nothing."""
+    """Raises MissingExtraError if a logger's package is missing. The package is not
+    imported."""
     if importlib.util.find_spec(package) is None:
         raise MissingExtraError(package, "loggers")
 
 
 def flat_numbers(outcome: RunOutcome) -> dict[str, float]:
-    """Returns the known numbers without slices: ``task/metric``, its ``_stderr`` and
-    counts."""
+    """Returns the known numbers, without those of slices. Each ``task/metric`` also has
+    its ``_stderr`` and the trial counts ``_scored`` and ``_n``."""
     numbers: dict[str, float] = {}
     for result in (*outcome.results, *outcome.group_results):
         if result.slice:
@@ -114,7 +115,7 @@ def table_rows(outcome: RunOutcome) -> tuple[Sequence[str], list[list[Any]]]:
 
 
 def described(published: PublishedResults) -> dict[str, Any]:
-    """Returns metadata of the numbers for a tracker: settings, versions,
-    configurations."""
+    """Returns the metadata that describe the numbers to a tracker: settings, versions,
+    and configurations."""
     keys = ("config", "configs", "versions", "n-samples", "model_name")
     return {key: published.document[key] for key in keys}

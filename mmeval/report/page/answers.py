@@ -1,5 +1,5 @@
 """Chooses three answers for the first screen: the best, the worst and a typical answer.
-Their parts need no scripts."""
+Their parts can be shown without scripts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 MOST_PARTS = 7
-"""The largest number of parts that are shown of an answer. The link below it leads to
+"""The largest number of an answer's parts that are shown. The link below it leads to
 all parts."""
 MAX_TEXT = 240
 MAX_LINES = 8
@@ -61,8 +61,8 @@ def three_answers(
 
 
 def _answers(index: Mapping[str, Any], *, scored: bool) -> Iterator[_Answer]:
-    """Yields the answers that have a score, or all answers. They are small records, as
-    a report may have many thousands."""
+    """Yields the answers that have a score, or all answers. Each answer is a small
+    record, because a report may contain many thousands of answers."""
     rows = index["rows"]
     uncounted = index["statuses"].index("uncounted")
     rates = {}

@@ -21,8 +21,8 @@ _PROTO = re.compile(rb'(?<=[{,])"__proto__":')
 key. Quotes within strings are escaped, so a quote directly after a brace or a comma
 starts a string."""
 MAX_DEPTH = 60
-"""The largest number of nested levels that are kept of a value that JSON cannot
-represent unchanged."""
+"""If JSON cannot represent a value unchanged, at most this number of nested levels of
+the value are kept."""
 
 
 def script(call: str, *values: Any) -> bytes:
@@ -57,7 +57,8 @@ def _shallow(value: Any, depth: int = 0) -> Any:
 
 class Chunks:
     """Writes ``size`` items to a file: ``<name>-0000.js`` contains ``mmeval.<name>(0,
-    [...])``. ``before`` is called before each file, to complete its items."""
+    [...])``. ``before`` is called before each file is written, to complete the items of
+    the file."""
 
     def __init__(
         self,

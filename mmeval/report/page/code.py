@@ -76,8 +76,8 @@ class _Text(NamedTuple):
 
 
 class Colours:
-    """Colours a report's code. Many texts are coloured at a time, as each process call
-    is slow."""
+    """Colours a report's code. Many texts are coloured at a time, because each call to
+    the other process is slow."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[dict[str, Any], _Text]] = []
@@ -123,7 +123,7 @@ class Colours:
 
     def _colour(self, batch: Sequence[tuple[dict[str, Any], _Text]]) -> None:
         """Colour texts by the language of their fence, or else by the guessed language.
-        If they exceed the limit together, each is coloured alone."""
+        If all texts together exceed the time limit, each text is coloured alone."""
         if self._refused >= MOST_REFUSED:
             return
         try:

@@ -1,4 +1,4 @@
-"""Converts a whole trial for the page."""
+"""Converts a trial with all its details for the page."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ShownExchange:
 
 def exchanges(trial: StoredTrial, journal: Journal) -> list[ShownExchange]:
     """Returns the calls of a trial. The last call of an unsupported trial is left out,
-    as it was not made."""
+    because that call was never sent."""
     failed = trial.row.get("failed", {})
     is_unsupported = (trial.row.get("error") or {}).get("kind") == "unsupported"
     calls = []

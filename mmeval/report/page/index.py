@@ -43,8 +43,8 @@ MAX_NAME = 500
 FORMAT = 1
 
 _WORST = ("unscored", "unavailable", "scored", "inapplicable")
-"""The status of a trial is the first of these that one of its scores has.
-``inapplicable`` is last: it counts only if no metric applies."""
+"""A trial gets the first of these statuses that any of its scores has. ``inapplicable``
+comes last, so a trial gets it only if no metric applies."""
 
 
 _NEVER_ASKED = frozenset({"unsupported", "bad_sample"})
@@ -52,7 +52,8 @@ _NEVER_ASKED = frozenset({"unsupported", "bad_sample"})
 
 
 class SampleCounts(NamedTuple):
-    """The numbers of samples and trials that a run asked, and of ``chosen`` samples."""
+    """The numbers of samples and trials that a run sent to its model, and the number of
+    ``chosen`` samples."""
 
     samples: int
     chosen: int
@@ -62,8 +63,8 @@ class SampleCounts(NamedTuple):
 class Index:
     """The columns of all trials. No other data of a trial is kept in memory.
 
-    The index has ``count`` trials. ``uncounted`` of them are in a run folder but do not
-    count in the numbers.
+    The index has ``count`` trials. ``uncounted`` of these trials are in a run folder,
+    but the numbers do not include them.
     """
 
     def __init__(self) -> None:
@@ -189,8 +190,8 @@ class Index:
         return self._tallies[run]
 
     def sample_counts(self, run: int) -> SampleCounts:
-        """Returns the samples and trials of a run (counted from 0) that count in its
-        numbers."""
+        """Returns how many samples and trials of a run (counted from 0) its numbers
+        include."""
         chosen: set[tuple[int, int]] = set()
         samples: set[tuple[int, int]] = set()
         trials = 0
@@ -297,8 +298,8 @@ def searched(
 
 
 def unavailable_numbers(ours: TaskRow, task: str) -> frozenset[str]:
-    """Returns the numbers that are unavailable for all trials of a task, by the entry
-    ``mmeval`` of the results file."""
+    """Returns the numbers that are unavailable for all trials of a task, according to
+    the entry ``mmeval`` of the results file."""
     names = set()
     for row in ours.get("results", ()):
         is_whole = row["task"] == task and not row.get("slice")
@@ -313,7 +314,7 @@ def _status(
     unavailable: Container[str],
 ) -> str:
     """Returns a trial's status by its score row. Numbers that are ``unavailable`` for
-    the whole task count only if there are no others."""
+    the entire task determine the status only if the task has no other numbers."""
     if error is not None:
         return "unsupported" if error.get("kind") == "unsupported" else "failed"
     if row.get("refused"):

@@ -40,7 +40,8 @@ SHOWN: Mapping[str, frozenset[str]] = {
     ),
     "video": frozenset({"video/mp4", "video/webm", "video/ogg", "video/quicktime"}),
 }
-"""The media types, by kind, that a browser's element shows without running any code."""
+"""The media types, by kind, that a browser can show without running code from the file.
+"""
 _CHANGED = "its file has changed since it was recorded"
 MEDIA = "media"
 """The report's folder for media: previews, and with ``--copy_media`` all media."""
@@ -48,9 +49,9 @@ MEDIA = "media"
 
 @dataclass(frozen=True)
 class MediaPlace:
-    """The place of a medium. ``note`` is the reason why it cannot be shown; empty if it
-    can be shown. ``src`` is its address for a browser. ``media`` is the medium for
-    decoders, which check its recorded digest."""
+    """The location of a medium for a page. ``note`` is the reason why the medium cannot
+    be shown, or empty if it can be shown. ``src`` is its address for a browser.
+    ``media`` is the medium for decoders, which check its recorded digest."""
 
     media: Media | None = None
     src: str = ""

@@ -1,8 +1,10 @@
-"""Makes previews: SVG as PNG, pages of PDFs, meshes as vertices and faces.
+"""Makes previews: PNGs of SVG drawings, pages of PDFs, and vertices and faces of
+meshes.
 
-Previews are in the report's ``media`` folder. Each content has one preview, named by
-its digest. Previews of the previous report are reused. The time to make them may be
-limited; the next report makes the rest.
+Previews are in the report's ``media`` folder. Media with the same content share one
+preview, whose file name contains the digest of the content. Previews of the previous
+report are reused. If a time limit ends before all previews are made, the next report
+makes the others.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ LIMITS = DecodeLimits(
 PAGES = 3
 PAGE_DPI = 90.0
 MAX_SIDE = 1600
-"""The number of pixels of a drawn picture's longer side."""
+"""The length of a drawn picture's longer side, in pixels."""
 MAX_FACES = 200_000
 MAX_TEXT = 20_000
 NO_TIME = "not drawn within the time limit at the end of the run; run mmeval report"
@@ -72,8 +74,9 @@ class Previews:
         self.left_over = 0
 
     def of(self, media: Media) -> dict[str, Any]:
-        """Returns the preview of a medium without an HTML element: ``src``, ``pages``,
-        ``mesh`` or ``text``. If it cannot be shown, ``note`` is the reason."""
+        """Returns the preview of a medium that no HTML element can show: ``src``,
+        ``pages``, ``mesh`` or ``text``. If it cannot be shown, ``note`` is the reason.
+        """
         if media.mime in _DRAWN:
             make = self._picture
         elif media.mime == "application/pdf":
@@ -137,8 +140,8 @@ class Previews:
         return {"mesh": f"{MEDIA}/{name}"}
 
     def _ensure(self, name: str, make: Callable[[], None]) -> bool:
-        """Makes a preview if it is missing and there is time. Returns whether it exists
-        now."""
+        """Makes a preview if it is missing and time is left. Returns whether the
+        preview exists now."""
         if self._reused(name):
             return True
         if self._seconds_left <= 0:
@@ -218,8 +221,8 @@ def _geometry(media: Media) -> Mapping[str, Any]:
 
 
 def _text(media: Media) -> dict[str, Any]:
-    """Returns the beginning of a text document. Its digest is checked first, so a
-    foreign record cannot show another file."""
+    """Returns the beginning of a text document. Its digest is checked first, so that a
+    record from elsewhere cannot make the page show another file."""
     from mmeval.media.decode import document_text
 
     text = document_text(media, limits=LIMITS)

@@ -48,8 +48,8 @@ def lead(
 
 
 def notes(run: StoredRun) -> list[str]:
-    """Returns notes that a reader needs before using the numbers. What was missing
-    before the run is stated elsewhere on the page."""
+    """Returns notes that a reader needs before using the numbers. The page lists
+    elsewhere what was missing before the run."""
     findings = []
     for finding in run.findings:
         is_in_lead = finding.kind == "not_comparable" and not compares(run)

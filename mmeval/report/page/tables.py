@@ -127,8 +127,8 @@ class LayoutTables(NamedTuple):
 
 def layout_tables(runs: Sequence[tuple[StoredRun, str]]) -> LayoutTables:
     """Returns the tables of the layouts that the runs name. Each run comes with its
-    label (empty for a single run). A run without numbers has none. A layout that fails
-    or is not installed becomes a note, and the page is still written."""
+    label (empty for a single run). A run without numbers has no tables. A layout that
+    fails or is not installed becomes a note, and the page is still written."""
     layouts: list[dict[str, Any]] = []
     notes: list[str] = []
     for run, label in runs:

@@ -59,7 +59,7 @@ _DAMAGE = (
     RecursionError,
     UsageError,
 )
-"""The errors that damaged or foreign rows of a trial raise."""
+"""The errors that can be raised when a damaged or foreign row of a trial is read."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def check_replaceable(folder: Path) -> None:
 
 
 class PageWriter:
-    """Writes the data of a page: the whole trials of runs, and their index."""
+    """Writes the data of a page: the full trials of runs, and the index of trials."""
 
     def __init__(
         self,
@@ -370,7 +370,8 @@ class PageWriter:
 
 
 def names_of(runs: Sequence[StoredRun]) -> list[str]:
-    """Returns names that distinguish runs. These are the models if they differ."""
+    """Returns names that distinguish the runs: the names of their models, if these
+    differ."""
     models = [run.model for run in runs]
     if len(set(models)) == len(models):
         return models

@@ -47,8 +47,8 @@ formula, so the text gets a leading quote."""
 
 
 def csv_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
-    """Returns CSV with a line for each run's number and its notes. Unknown values are
-    empty. If a run does not have the number, the notes state it."""
+    """Returns CSV with one line for each number of each run, with its notes. Unknown
+    values are empty. If a run does not have the number, the notes state it."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -98,6 +98,6 @@ def _yes(truth: bool) -> str:
 
 
 def csv_text(text: str) -> str:
-    """Returns foreign text that a spreadsheet does not treat as a formula."""
+    """Returns foreign text in a form that a spreadsheet does not treat as a formula."""
     clean = printable(text, limit=MAX_CHARS)
     return f"'{clean}" if clean.lstrip().startswith(_FORMULA) else clean

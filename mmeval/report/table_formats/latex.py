@@ -65,8 +65,8 @@ def booktabs(
     rows: Iterable[Sequence[str]],
     notes: Iterable[str],
 ) -> str:
-    """Returns a table with booktabs rules and notes below. Cells must be LaTeX
-    already."""
+    """Returns a table with booktabs rules and notes below. Cells must already be valid
+    LaTeX."""
     lines = [
         r"% \usepackage{booktabs}",
         rf"\begin{{tabular}}{{{columns}}}",

@@ -103,8 +103,8 @@ def latex_tables(tables: Iterable[Table]) -> str:
 
 def csv_tables(tables: Iterable[Table]) -> str:
     """Returns CSV with one cell on each line: table, row (its first cell), column,
-    value. Numbers are not rounded, and unknown cells are empty. The column of notes is
-    ``note``."""
+    value. Numbers are not rounded, and unknown cells are empty. For a note, the column
+    is ``note``."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("table", "row", "column", "value"))
