@@ -67,7 +67,7 @@ def unlike(
 
     Returns an empty string if it is comparable. The files are given by their content,
     the number by its tasks and name. A derived number is comparable if all its pieces
-    are. The aspects in ``across`` may differ; ``judge`` includes the judge's
+    are comparable. The aspects in ``across`` may differ; ``judge`` includes the judge's
     parameters.
     """
     allowed = set(across)
@@ -170,8 +170,9 @@ def changed_names(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str
 def _changed(
     before: Mapping[str, Any], now: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns the entries that differ, from both sides. An entry that a side lacks is
-    None there."""
+    """Returns the entries that differ, from both mappings; an entry that is missing is
+    None.
+    """
     names = changed_names(before, now)
     return (
         {name: before.get(name) for name in names},

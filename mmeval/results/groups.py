@@ -43,8 +43,8 @@ def _visit(
 
 
 def slice_by_slice(keys: Sequence[Key], *, every: bool = False) -> list[Key]:
-    """Returns the numbers of a task: the whole first, then each slice with all its
-    metrics.
+    """Returns the numbers of a task: first those over all samples, then those of each
+    slice.
 
     Only the first of several breakdowns is kept, since others often have dozens of
     rows; ``every`` keeps all.

@@ -106,8 +106,8 @@ def scores_of(
 ) -> Scores:
     """Returns the scores of one number for the counted trials, in data set order.
 
-    Empty without scores, and for a number that is computed from averages, since it has
-    no score per trial.
+    The result is empty if there are no scores, and for a number that is computed from
+    averages, since such a number has no score per trial.
     """
     from mmeval.aggregate.scores import Scores
     from mmeval.results.task_results import fill
@@ -128,8 +128,7 @@ def result_of(
     task: StoredTask,
     number: str,
 ) -> Result | None:
-    """Returns a number of a whole task in the results file, or None if it is not
-    there."""
+    """Returns a task's number from the results file, or None if it is missing there."""
     for row in run.ours.get("results", ()):
         is_number = row["task"] == task.name and row["metric"] == number
         if is_number and not row.get("slice"):

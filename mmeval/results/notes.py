@@ -34,8 +34,8 @@ def missing(result: Result) -> str:
     """Returns the trials that a value leaves out, and the bounds that include them,
     such as ``2 failed, 1 unscored, bounds 0.4000 to 0.5500``.
 
-    Also states whether the interval covers the bounds. ``scoring suspended`` comes
-    first, then ``nothing to score``.
+    The text also states whether the interval covers the bounds. ``scoring suspended``
+    comes first, then ``nothing to score``.
     """
     words = []
     if result.suspended:
@@ -133,7 +133,8 @@ class NumberReasons:
 
     def is_partial(self, result: Result) -> bool:
         """Returns True if a value lacks pieces or, for a group, if the value of one of
-        its tasks does. A slice is partial if it lacks pieces that the whole has."""
+        its tasks lacks pieces. A slice is partial if it lacks pieces that the whole
+        has."""
         missing_parts = (
             self._missing_parts(result)
             if result.slice

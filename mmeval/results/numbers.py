@@ -30,7 +30,7 @@ NOT_THERE = "no number"
 
 
 class NumberNotes(NamedTuple):
-    """The notes on one number of one run; empty without a note."""
+    """The notes on one number of one run; a field without a note is empty."""
 
     missing: str = ""
     no_option: str = ""
@@ -57,7 +57,7 @@ class NumberRow:
       the number of the first run; empty if it is comparable
     - ``absent``: for each run, the text instead of a number; empty with a number
     - ``own_notes``: for each run, its notes; ``notes`` joins the notes of all runs
-    - ``pieces``: the metrics from which the number of a whole is computed;
+    - ``pieces``: the metrics from which a number over all samples is computed;
       ``of_averages`` is True if it is computed from their averages
     - ``partial``: for each run, True if pieces are missing
     """
@@ -281,9 +281,9 @@ def _notes(
     members: Mapping[str, Sequence[str]],
     reasons: NumberReasons,
 ) -> NumberNotes:
-    """Returns the notes on a number of one run. Notes on unfinished tasks and subsets
-    are only for wholes. A group is not comparable if one of its tasks is not
-    comparable."""
+    """Returns the notes on a number of one run. Only numbers over all samples get notes
+    on unfinished tasks and subsets. A group is not comparable if one of its tasks is
+    not comparable."""
     ours: Mapping[str, Any] = document.get("mmeval", {})
     if key.task in ours.get("left_out", ()):
         return NumberNotes(left_out=NO_DATA)

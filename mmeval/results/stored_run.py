@@ -31,7 +31,7 @@ from mmeval.system.wording import file_name, listed
 log = logging.getLogger(__name__)
 
 TaskRow = Mapping[str, Any]
-"""The JSON values of a line, as a plugin of any version wrote them."""
+"""The JSON values of a line. Any version of a plugin may have written them."""
 
 
 @dataclass(frozen=True)
@@ -150,8 +150,7 @@ def run_record(folder: Path) -> dict[str, Any]:
 
 
 def journal_notes(run: StoredRun) -> Iterator[str]:
-    """Yields a text about the damaged lines of a run's journal; nothing if there are
-    none."""
+    """Yields one text if a run's journal contains damaged lines, else nothing."""
     lines = terminal_lines(journal_findings(run.journal, run.record))
     if lines:
         yield "\n".join([f"damaged lines of the journal of {run.folder}:", *lines])
@@ -286,9 +285,9 @@ class ScoreRows:
         self._next = next(self._rows, None)
 
     def of(self, key: int, digest: str) -> tuple[TaskRow | None, int]:
-        """Returns the row of a trial and its size in bytes. The row is None if there is
-        none, or if it belongs to another answer. Trials must be requested in data set
-        order."""
+        """Returns the row of a trial and its size in bytes. The row is None if the
+        trial has no row, or if its row belongs to another answer. Trials must be
+        requested in data set order."""
         while self._next is not None:
             offset, row = self._next
             row_key = trial_key(row["i"], row["n"])
@@ -345,7 +344,7 @@ class _Verdicts:
         self._order = sorted(range(len(self._keys)), key=self._keys.__getitem__)
 
     def of(self, key: int) -> list[TaskRow]:
-        """Returns the verdict rows of a trial, the last row of each call. Trials must
+        """Returns the verdict rows of a trial: for each call, the last row. Trials must
         be requested in data set order."""
         order, keys = self._order, self._keys
         while self._position < len(order) and keys[order[self._position]] < key:

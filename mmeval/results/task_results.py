@@ -74,8 +74,9 @@ def task_results(
 ) -> list[Result]:
     """Returns the numbers of a task over the trials that the filter keeps.
 
-    They are computed from the finished rows of its score set. ``suspended`` names
-    numbers with scoring that stopped during the run; they get counts and bounds only.
+    They are computed from the finished rows of its score set. ``suspended`` names the
+    numbers whose scoring stopped during the run. For these, only counts and bounds are
+    computed.
     """
     columns: dict[str, Scores] = {}
     for number in task.numbers:
@@ -234,8 +235,8 @@ def is_faulty(row: Mapping[str, Any]) -> bool:
 
 
 Slices = Mapping[str, Sequence[int]]
-"""The positions of each slice's rows by its name. They are equal in all columns of a
-task."""
+"""The positions of each slice's rows, by the name of the slice. All columns of a task
+use the same positions."""
 
 
 def _results(

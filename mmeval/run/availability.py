@@ -79,8 +79,8 @@ def optional_tasks(groups: Iterable[Group]) -> set[str]:
 def check_any(task: Task, dataset: Dataset) -> None:
     """Raises MissingDataError if a task has no samples, or if its filter keeps none.
 
-    A filter with labels that do not exist in the data is reported elsewhere. Reads up
-    to the first sample that the filter keeps.
+    A filter with labels that do not exist in the data is reported elsewhere. The data
+    are read up to the first sample that the filter keeps.
     """
     unseen_labels, rows = set(task.filter), len(dataset)
     for sample in readable(rows_of(dataset) if task.filter else ()):
@@ -105,8 +105,8 @@ def unavailable_findings(
 ) -> Iterator[Finding]:
     """Yields findings for tasks without data, and for numbers that cannot be computed.
 
-    The latter are metrics and derived numbers that are unavailable, in whole or in
-    part. Without ``scoring`` they are not reported.
+    Such a number belongs to a metric, or is derived from metrics, and is unavailable or
+    lacks pieces. Without ``scoring``, only tasks without data are reported.
     """
     for left_out in selection.left_out:
         yield left_out.finding
@@ -169,7 +169,9 @@ def task_words(settings: Mapping[str, Any], selection: Selection) -> str:
 
 
 def words_for(settings: Mapping[str, Any], tasks: Iterable[str]) -> str:
-    """Returns the tasks as the settings of a run name them, else ``tasks``."""
+    """Returns the tasks as the run's settings name them, or else the words in
+    ``tasks``.
+    """
     words = list(map(str, settings.get("tasks") or tasks))
     for folder in settings.get("include_path", ()):
         words += ["--include_path", str(folder)]

@@ -57,9 +57,9 @@ GEN = "gen."
 """The prefix of generation parameters in a role's arguments: ``gen.temperature``."""
 
 BATCHES = "batches"
-"""The folder of a run with notes to find a server's batches again."""
+"""The folder of a run for the notes from which it finds a server's batches again."""
 JOBS = "jobs"
-"""The folder of a run with notes to continue a server's jobs."""
+"""The folder of a run for the notes with which it continues a server's jobs."""
 
 
 class Backends:
@@ -198,7 +198,7 @@ class Backends:
         return {role: runtimes[id(backend)] for role, backend in self.named.items()}
 
     def check_engine(self, engine: RayEngine | None) -> None:
-        """Raises UsageError if the engine has no effect on these backends.
+        """Raises UsageError if none of these backends can use the engine.
 
         Raises MissingExtraError if it is not installed.
         """
@@ -231,7 +231,9 @@ class Backends:
         journal: Journal,
         cluster: RayCluster | None,
     ) -> WorkerPool | None:
-        """Returns the worker pool of a backend; None if it answers in this process."""
+        """Returns the worker pool of a backend; None if the backend answers in this
+        process.
+        """
         cluster = cluster if isinstance(backend, BatchBackend) else None
         if cluster is None and not workers_of(backend):
             return None
@@ -301,7 +303,8 @@ def backend_args(args: Mapping[str, Any]) -> dict[str, Any]:
 def role_params(role: str, args: Mapping[str, Any]) -> GenerationParams | None:
     """Returns the generation parameters in a role's arguments, or None.
 
-    Raises UsageError if the role is the model and has any.
+    Raises UsageError if the role is the model and its arguments contain such
+    parameters.
     """
     params = {}
     for name, value in args.items():
@@ -345,7 +348,7 @@ def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> No
 def check_role_names(specs: Mapping[str, BackendSpec], tasks: Sequence[Task]) -> None:
     """Raises UsageError for a role that no task calls and that looks misspelt.
 
-    This is checked before the backend of the role is created.
+    The check runs before the backend of the role is created.
     """
     check_variants(specs, _roles_by_kind(tasks))
     called = set(_called_roles(tasks, specs, lambda role: roles_of(specs, role)))
@@ -365,7 +368,7 @@ def check_role_names(specs: Mapping[str, BackendSpec], tasks: Sequence[Task]) ->
 def roles_of(specs: Mapping[str, BackendSpec], role: str) -> tuple[str, ...]:
     """Returns the roles that a role calls, if it is an agent.
 
-    No backend needs to be created for this.
+    This function does not create a backend.
     """
     agent = _agent(specs[role]) if role in specs else None
     return () if agent is None else agent.asks(specs)

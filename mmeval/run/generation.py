@@ -40,10 +40,10 @@ log = logging.getLogger(__name__)
 MAX_RESTING_FACTOR = 4
 """Maximum ratio of active slots to slots that can send, while calls wait for a retry.
 
-It bounds memory.
+The maximum bounds memory use.
 """
 MAX_SLOTS = 2**14
-"""Maximum number of slots that can send, for any batch size of a backend.
+"""Maximum number of slots that can send, however large the batch size of a backend is.
 
 Each slot keeps a sample in memory.
 """
@@ -102,9 +102,9 @@ class Generation:
     async def run(self, jobs: Iterator[TrialJob]) -> None:
         """Runs until the jobs are done.
 
-        Raises the first error that ends the run. Before an error is raised, answers in
-        flight may arrive. If the data cannot be read further, trials in progress are
-        still scored.
+        Raises the first error that ends the run. Before the error is raised, answers in
+        flight get some seconds to arrive. If the data cannot be read further, trials in
+        progress are still scored.
         """
         try:
             async with self._grace:
@@ -145,7 +145,7 @@ class Generation:
     def kept_before(self, jobs: Iterator[TrialJob]) -> Counter[ReplayState]:
         """Counts trials by their state in the journal.
 
-        A trial has an answer, needs one, or cannot be requested.
+        The states are: the trial has an answer, needs one, or cannot be requested.
         """
         counts: Counter[ReplayState] = Counter()
         for job in jobs:

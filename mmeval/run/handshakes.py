@@ -47,7 +47,7 @@ def handshakes_of(broker: Broker, record: Mapping[str, Any]) -> dict[str, list[P
     """Returns the results of handshakes by role, without roles that were never asked.
 
     ``record`` is the content of ``run.json``. If this session did not ask the model,
-    the results of an earlier session count, because a run has only one model.
+    the results of an earlier session are used, because a run has only one model.
     """
     results: dict[str, list[Probe]] = {}
     for row in record.get("handshakes", {}).get(MODEL, ()):
@@ -63,9 +63,9 @@ def handshake_findings(
 ) -> Iterator[Finding]:
     """Yields findings for capabilities that a handshake denies or doubts.
 
-    ``given`` are the input kinds that the user declares, by role. They stay declared.
-    Any other kind that is denied has no finding here, because the samples with this
-    kind are reported as unsupported.
+    ``given`` are the input kinds that the user declares, by role. These kinds stay
+    declared. This function yields no finding for any other denied kind, because samples
+    with this kind are reported as unsupported.
     """
     for role, probes in handshakes.items():
         for probe in probes:

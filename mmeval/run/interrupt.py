@@ -22,14 +22,14 @@ from mmeval.system.signals import handled_by
 GRACE_SECONDS = 10.0
 """Seconds to wait for answers in flight after the first signal."""
 TURN_SECONDS = 0.1
-"""Seconds of one step of the wait.
+"""Length of one step of this wait, in seconds.
 
 Steps are counted instead of time, since the machine may be suspended during the wait.
 """
 LOOK_SECONDS = 1.0
 """Maximum seconds until a signal is noticed.
 
-It may arrive just before the loop waits for its next event.
+A signal may arrive just before the loop waits for its next event.
 """
 STUCK_SECONDS = 2.0
 """Seconds after which a loop that has not handled a signal counts as stuck."""
@@ -39,7 +39,7 @@ class Stoppable(Protocol):
     """Work that can be stopped.
 
     ``in_flight`` is the number of sent calls without an answer. ``leave`` does not wait
-    for them, but keeps answers that have arrived.
+    for these calls, but keeps answers that have arrived.
     """
 
     def stop(self) -> None: ...
@@ -58,7 +58,7 @@ These threads receive no signals.
 
 
 def interrupt_thread(identity: int) -> None:
-    """Stops the work of another thread as Ctrl-C would. Does nothing if it is idle."""
+    """Stops the work of another thread as Ctrl-C would, unless the thread is idle."""
     stop = _stops.get(identity)
     if stop is not None:
         stop()
@@ -119,7 +119,7 @@ async def interruptible(
 def _handling_signals(note: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     """Calls ``note`` for each terminating signal during the block.
 
-    There is no moment without a handler.
+    A signal finds a handler at any moment, even while the handlers are exchanged.
     """
     if threading.current_thread() is threading.main_thread():
         with handled_by(note):

@@ -116,8 +116,8 @@ class JobQueue:
     def _written(self, index: int, sample: Sample) -> tuple[Sample, bytes]:
         """Returns the sample with its JSON line.
 
-        It becomes a bad sample if a medium cannot be read, or if it cannot be written
-        as JSON.
+        The sample becomes a bad sample if one of its media cannot be read, or if the
+        sample cannot be written as JSON.
         """
         try:
             return sample, self._line(sample)
@@ -168,13 +168,13 @@ class JobQueue:
     def size(self, position: int) -> int:
         """Returns the number of samples of a task in this run.
 
-        It is an upper limit before the task's filter is applied.
+        Until the task's filter is applied, the number is an upper limit.
         """
         size = self._choices[position].size
         return size if self._shard is None else self._shard.share(size)
 
     def total(self) -> int:
-        """Returns the number of trials; an upper limit before filters are applied."""
+        """Returns the number of trials, or an upper limit until filters are applied."""
         return sum(
             self.size(position) * task.repeats
             for position, task in enumerate(self.tasks)
@@ -207,7 +207,7 @@ class JobQueue:
     def doubts(self, *, scoring: bool) -> Iterator[Finding]:
         """Yields findings for too many rows, and for samples that cannot be scored.
 
-        Only the first samples are inspected. They may lack a label or a rubric that
+        Only the first samples are inspected. A sample may lack a label or a rubric that
         scoring needs. Bad samples are reported when they are read.
         """
         for choice in self._choices:
@@ -221,7 +221,7 @@ class JobQueue:
     def fewer(self) -> Iterator[Finding]:
         """Yields findings for tasks whose data have fewer samples than expected.
 
-        Samples that were not counted are not compared.
+        A task whose samples were not counted has no finding.
         """
         for choice in self._choices:
             rows = len(choice.dataset)

@@ -38,12 +38,11 @@ log = logging.getLogger(__name__)
 class Judging:
     """Scores trials in the background, with enough concurrency to keep judges busy.
 
-    ``suspension`` records metrics whose judge is lost. They are left out from then on,
-    while other metrics and the model continue. ``on_judged`` is called for each scored
-    answer. ``last`` is True if only judging remains. Then a lost judge is reported only
-    at the end.
-    ``patience`` is the maximum number of unreadable first verdicts of a metric; 0 for
-    no maximum.
+    ``suspension`` records metrics whose judge is lost. From then on, trials are not
+    scored by these metrics, while other metrics and the model continue. ``on_judged``
+    is called for each scored answer. ``last`` is True if only judging remains. Then a
+    lost judge is reported only at the end. ``patience`` is the maximum number of a
+    metric's first verdicts that may be unreadable; 0 for no maximum.
     """
 
     def __init__(
@@ -79,7 +78,7 @@ class Judging:
         return sum(len(keys) for _, keys in self._postponed.values())
 
     def stop(self) -> None:
-        """Starts no further trial.
+        """Makes sure that no further trial starts.
 
         Trials in progress end once their answers in flight arrive.
         """
@@ -90,7 +89,7 @@ class Judging:
     ) -> None:
         """Judges a trial, or postpones it until ``drain`` if all judges are busy.
 
-        This way, a model does not wait for a slower judge. Only the key of a postponed
+        Therefore a model does not wait for a slower judge. Only the key of a postponed
         trial is kept in memory. The trial is read again from the folder.
         """
         if self._to_judge(run, trial) and self._semaphore.locked():

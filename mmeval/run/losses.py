@@ -1,8 +1,8 @@
 """Findings of a finished run: missing answers and scores, and limits of its numbers.
 
-Answers are missing because of unreadable data and failed trials. Numbers are limited by
-unreadable replies that count as a score, by missing values, and by subsets of the
-samples.
+Answers are missing because of unreadable data and failed trials. Numbers have limits if
+unreadable replies count as a score, if values are missing, or if a run took only a
+subset of the samples.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ MAX_REASONS = 5
 """Number of reasons that are stated per number; the others are counted."""
 OTHERS = "other reasons"
 FLAGS_OF_CHOICE = {"shuffle": "sample_shuffle"}
-"""Names of flags that choose samples, by their names in records if these differ."""
+"""Flags that choose samples, by their names in records. Only differing names are
+listed.
+"""
 _FOR_THE_UNSURE = {
     "not_sure": "the switch not_sure gives a value",
     "repeats": "a larger switch repeats may find a majority",
@@ -87,7 +89,9 @@ def lost_answers(tally: RunTally, again: str) -> Iterator[Finding]:
 
 
 def unasked_findings(tally: RunTally) -> Iterator[Finding]:
-    """Yields findings for trials that the model does not or only partly support."""
+    """Yields findings for trials that the model does not support or supports only in
+    part.
+    """
     for kinds, count in tally.partial.most_common():
         yield Finding(
             "partial",
@@ -268,7 +272,7 @@ def nothing_to_score(
 def _first_reasons(
     folder: Path, trial_filter: TrialFilter, names: Collection[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yields each number with the reason in the first row that contains it."""
+    """Yields each number once, with the reason that the first of its rows states."""
     remaining = dict.fromkeys(names)
     for row in finished_rows(folder, trial_filter):
         for name in list(remaining):

@@ -87,7 +87,7 @@ def judge_versions(runs: Sequence[TaskRun]) -> dict[str, list[JudgeVersion]]:
 
 
 def worst_unscored(results: Iterable[Result]) -> int:
-    """Sums over tasks the unscored trials of each task's worst metric.
+    """Counts each task's unscored trials by its worst metric, and returns the sum.
 
     Refused answers that the user excludes do not count.
     """

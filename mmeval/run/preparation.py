@@ -64,7 +64,8 @@ def check_folder(
 ) -> None:
     """Raises IdentityChangedError if the run folder has another model or settings.
 
-    Raises the errors of ``check_merged`` too. ``record`` is that of the run.
+    Raises the errors of ``check_merged`` too. ``record`` is the content of the run's
+    ``run.json``.
     """
     check_identity(run_path(options), record, identity, answers)
     check_merged(options, record)
@@ -90,7 +91,8 @@ def check_merged(options: RunOptions, record: Mapping[str, Any]) -> None:
 def model_name(options: RunOptions) -> str:
     """Returns the name of the model in folders and tables.
 
-    This is its tag, else an argument, else the backend's name.
+    The name is the model's tag, else an argument of the backend, else the backend's
+    name.
     """
     args = options.model.args
     given_name = args.get("model") or args.get("pretrained") or args.get("name")
@@ -183,7 +185,7 @@ def _foresee(model: AnyBackend, jobs: JobQueue) -> None:
 def run_identity(backends: Backends, options: RunOptions) -> dict[str, Any]:
     """Returns the identity of a run: model, seed and reasoning tags.
 
-    It must not change when the run continues.
+    The identity must not change when the run continues.
     """
     tags = options.reasoning_tags
     return {

@@ -29,7 +29,7 @@ _DIGITS = re.compile(r"\d+")
 class AnswerNotes:
     """Notes about a run's answers; each is the number of trials it applies to.
 
-    They are not errors, and the trials are scored.
+    The notes are not errors, and the trials are scored.
     """
 
     answered: int = 0
@@ -136,7 +136,7 @@ class AnswerNotes:
 
 
 def _is_only_reasoning(response: Response) -> bool:
-    """Returns True if an answer that was not cut off has only hidden reasoning."""
+    """Returns True if an answer contains only hidden reasoning and was not cut off."""
     output = response.output
     if output is None or response.finish_reason != "stop" or not output.empty:
         return False

@@ -269,7 +269,9 @@ def _probing(probing: Probing, source: TrialSource) -> Probing:
 def _record_handshakes(
     folder: RunFolder, handshakes: Mapping[str, Sequence[Probe]]
 ) -> None:
-    """Records the results in ``run.json``. Roles that were not asked keep theirs."""
+    """Records the results in ``run.json``. Roles that were not asked keep earlier
+    results.
+    """
     recorded: dict[str, Any] = dict(folder.record.get("handshakes", {}))
     for role, probes in handshakes.items():
         recorded[role] = [probe.to_json() for probe in probes]

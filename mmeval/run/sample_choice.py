@@ -88,9 +88,9 @@ class SampleChoice:
 
     @property
     def subset(self) -> Subset | None:
-        """The subset of samples that was taken, and how.
+        """The subset of samples that was taken, and how it was chosen.
 
-        It is None if no flag chose samples and the data are complete.
+        The subset is None if no flag chose samples and the data are complete.
         """
         options = self._options
         ways = (
@@ -117,7 +117,7 @@ class SampleChoice:
     def _is_incomplete(self) -> bool:
         """True if the data have fewer samples than the task file expects.
 
-        Samples that were not counted are not compared.
+        The result is False if the samples were not counted.
         """
         expected, kept = self.task.expected, self.kept
         if expected.rows is not None and len(self.dataset) < expected.rows:

@@ -35,11 +35,12 @@ USUAL_PROTOCOL = "single"
 class TaskRun:
     """A task of a run.
 
-    - ``scores``: None if nothing is scored
+    - ``scores``: the task's score set; None if nothing is scored
     - ``judged``: the metrics that call a role
     - ``spellings``: the task's own forms of placeholders
     - ``gives``: output kinds of the model under test; None if it is not called
-    - ``whole``: True if the model has whole answers, so that the protocol is not run
+    - ``whole``: True if the model's backend returns complete answers that were
+      generated elsewhere, so that the protocol is not run
     - ``blocks``: True if answers are recorded as blocks
     - ``present``: the roles of the run
     - ``convert``: routes that reduce the inputs of a sample for the model
@@ -88,8 +89,8 @@ class TaskRun:
     def recorded(self, result: object) -> Interleaved:
         """Converts the result of a protocol to the form that the task records.
 
-        This concerns the task's own placeholders, and blocks. Raises TypeError if the
-        result is not an answer.
+        The conversion changes the task's own placeholders, and makes blocks if the task
+        records blocks. Raises TypeError if the result is not an answer.
         """
         if not isinstance(result, Interleaved):
             raise TypeError(

@@ -1,4 +1,4 @@
-"""Finds output kinds that a model may have and that its arguments do not declare."""
+"""Finds output kinds that a model may generate although its arguments omit them."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def undeclared(
 ) -> Iterator[Finding]:
     """Yields findings for output kinds that are not requested from a model.
 
-    Its arguments do not declare them, or a tool is missing. Only tasks with partial
-    output have such findings. The samples of other tasks are unsupported, with the same
-    advice.
+    These kinds are missing in the model's arguments, or a tool that makes them is
+    missing. Only tasks with partial output have such findings. The samples of other
+    tasks are unsupported, with the same advice.
     """
     missing_kinds: dict[str, list[PartKind]] = {}
     for task in tasks:
@@ -68,7 +68,9 @@ def undeclared(
 
 
 def declarable(capabilities: Capabilities, model: BackendSpec) -> Collection[PartKind]:
-    """Returns the kinds that the argument can declare; none if the user has set it."""
+    """Returns the kinds that the argument can declare; none if the user has set the
+    argument.
+    """
     return () if OUTPUTS in model.args else capabilities.declarable
 
 

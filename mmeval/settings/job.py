@@ -49,7 +49,7 @@ def shard_of_job(environ: Mapping[str, str]) -> Shard:
 
 
 def shard_at(number: int, of: int) -> Shard:
-    """Returns a shard; ``number`` counts from 1.
+    """Returns a shard; the first shard has ``number`` 1.
 
     Raises UsageError for too many shards.
     """

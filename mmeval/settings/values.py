@@ -122,7 +122,7 @@ def read_json(text: str) -> Any:
 
 
 def split_outside_brackets(text: str) -> list[str]:
-    """Splits a string at commas outside brackets and quotes, without empty pieces."""
+    """Splits a string at commas outside brackets and quotes, and drops empty parts."""
     pieces: list[str] = []
     start = depth = 0
     quote = ""
@@ -230,8 +230,8 @@ def limit(value: Any) -> float | int | None:
 def seed(value: Any) -> int:
     """Parses one seed, or four as in lm-evaluation-harness, and returns the first.
 
-    The others (numpy, torch, few-shot sampler) must all be 1234, their default there,
-    or all be equal to the first.
+    The others (numpy, torch, few-shot sampler) must all be 1234, which is their default
+    in lm-evaluation-harness, or all be equal to the first seed.
     """
     items = value
     if not isinstance(value, (list, tuple)):

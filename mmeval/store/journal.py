@@ -2,10 +2,11 @@
 
 Each writer appends to its own JSONL segment (see ``segment.py``), and a reader merges
 all segments. A line describes one call: key, digest of the request, endpoint and
-response. A killed process loses no answer, because the next process completes what a
-receipt began. A torn last line is ignored. A damaged line is reported and its call is
-sent again. The journal of a shard also reads the journals of its run and of the other
-shards. Their calls do not count as spending of the shard.
+response. A killed process loses no answer, because the next process stores any answer
+of which only a receipt was written. A torn last line is ignored. A damaged line is
+reported and its call is sent again. The journal of a shard also reads the journals of
+its run and of the other shards. Calls in these other journals do not count as spending
+of the shard.
 
 Worker processes write their own segments, and this process *adopts* their lines. Such a
 line is *raw*: its answer is not checked yet, and its reasoning is not separated. The
@@ -349,8 +350,8 @@ class Journal:
     ) -> None:
         """Indexes the lines of a segment that begin after a byte offset.
 
-        ``earlier`` states that an earlier process wrote them, ``spent`` that they count
-        as spending of this folder.
+        ``earlier`` is True if an earlier process wrote them, ``spent`` if they count as
+        spending of this folder.
         """
         name = path.name.encode()
         with path.open("rb") as file:
@@ -423,7 +424,7 @@ class Journal:
 
 
 def _fullest_segments(folders: Sequence[Path]) -> Collection[Path]:
-    """Returns the largest segment of each name; of equal sizes, the last one.
+    """Returns the largest segment of each name; among equally large ones, the last.
 
     A merged segment exists in the run and in its shard, and a copy may be incomplete.
     """
@@ -437,7 +438,7 @@ def _fullest_segments(folders: Sequence[Path]) -> Collection[Path]:
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
-    """Yields number, offset and content of each complete line.
+    """Yields the number, the offset and the content of each complete line.
 
     A torn last line is skipped.
     """

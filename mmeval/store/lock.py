@@ -72,7 +72,7 @@ class Lock:
     def is_held(self) -> bool:
         """True while the lock is held.
 
-        It is lost if the file is removed or the lease taken over.
+        A lock is lost if its file is removed or another process takes over its lease.
         """
         try:
             is_in_place = os.path.samestat(
@@ -188,7 +188,10 @@ def _has_ended(lease: SoftFileLease) -> bool:
 
 
 def _is_acquired(lease: SoftFileLease) -> bool:
-    """Tries once to take a lease. The lease object keeps its state between attempts."""
+    """Tries once to take a lease, and returns True if that succeeds.
+
+    The lease object keeps its state between attempts.
+    """
     from filelock import Timeout
 
     try:
@@ -261,8 +264,8 @@ def _state(lease: SoftFileLease) -> os.stat_result | None:
 def _is_touched(before: os.stat_result | None, state: os.stat_result | None) -> bool:
     """Returns True if the holder touched its lease between two states.
 
-    Another file under the same name does not count. It exists for a moment while a
-    third process tries to take the lease over.
+    The result is False if another file now has the same name. Such a file exists for a
+    moment while a third process tries to take the lease over.
     """
     if before is None or state is None:
         return False

@@ -14,7 +14,7 @@ from mmeval.system.folders import write_atomic
 class MediaStore:
     """A folder of produced media, as ``<root>/ab/abcd...png``.
 
-    Each file is complete.
+    The folder contains only complete files.
     """
 
     def __init__(self, root: Path) -> None:

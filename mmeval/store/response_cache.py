@@ -1,8 +1,9 @@
 """Cache of answers that several runs share (``--use_cache``).
 
-It consists of an SQLite file and a media store. The key combines the whole identity of
-the backend, the digest of the request (including its media) and the seed. If any of
-these changes, the cache returns no answer. Library versions are not part of the key.
+The cache consists of an SQLite file and a media store. The key combines the whole
+identity of the backend, the digest of the request (including its media) and the seed.
+If any of these changes, the cache returns no answer. Library versions are not part of
+the key.
 """
 
 from __future__ import annotations

@@ -40,9 +40,9 @@ from mmeval.system.wording import shortened
 ANOTHER = "--model_tag NAME keeps both, --run_id NAME starts another run"
 WAYS_OUT = f"{ANOTHER}, --fresh starts this one over"
 ASKED_AGAIN = "asked_again"
-"""The field of ``run.json`` with the digests of damaged, repeated journal lines.
+"""The field of ``run.json`` with the digests of damaged journal lines.
 
-Their calls were sent again.
+The calls of these lines were sent again.
 """
 
 
@@ -183,8 +183,8 @@ class RunFolder:
 def last_command(record: Mapping[str, Any]) -> str:
     """Returns the command of a run's last session, which continues the run.
 
-    It is empty for merged shards, which have several commands. ``record`` is that of
-    the run.
+    The command is empty for merged shards, which have several commands. ``record`` is
+    the content of the run's ``run.json``.
     """
     sessions = record.get("sessions") or [{}]
     return "" if MERGED in record else continue_command(sessions[-1].get("command", ""))
@@ -193,15 +193,15 @@ def last_command(record: Mapping[str, Any]) -> str:
 def journal_findings(journal: Journal, record: Mapping[str, Any]) -> Iterator[Finding]:
     """Yields findings for damaged journal lines whose calls were not sent again.
 
-    ``record`` is that of the run.
+    ``record`` is the content of the run's ``run.json``.
     """
     return journal.findings(last_command(record), record.get(ASKED_AGAIN, ()))
 
 
 def continue_command(command: str) -> str:
-    """Returns the command of a run without the effect of ``--fresh``.
+    """Returns a run's command in a form that continues the run, even after ``--fresh``.
 
-    If a flag is given twice, the last value counts.
+    The command ends with ``--fresh false``, since the last value of a flag is used.
     """
     starts_over = "--fresh" in command
     return f"{command} --fresh false" if starts_over else command
@@ -216,7 +216,7 @@ def check_identity(
 ) -> None:
     """Raises IdentityChangedError if a run with answers has another identity.
 
-    The message names the changes. ``record`` is that of the run.
+    The message names the changes. ``record`` is the content of the run's ``run.json``.
     """
     if answers and (changes := _changes(record, identity)):
         raise IdentityChangedError(

@@ -30,7 +30,7 @@ _NAME = re.compile(r"([1-9][0-9]*)-of-([1-9][0-9]*)")
 
 @dataclass(frozen=True, order=True)
 class Shard:
-    """One of ``of`` shards; ``number`` counts from 1."""
+    """One of ``of`` shards; the first shard has ``number`` 1."""
 
     of: int
     number: int
@@ -103,10 +103,10 @@ def beside(shard: Path) -> list[Path]:
 
 
 def state(shard: Path) -> str:
-    """Returns a digest of the state of a shard's folder, which any write changes.
+    """Returns a digest of a shard's folder; any write to the folder changes the digest.
 
-    Media are not inspected. There may be very many, and the journal contains a line for
-    each.
+    Media are not inspected, because there may be very many files, and the journal
+    contains a line for each.
     """
     patterns = (
         "run.json",
@@ -128,7 +128,7 @@ def state(shard: Path) -> str:
 def unmerged(run: Path, record: Mapping[str, Any]) -> Iterator[Shard]:
     """Yields the shards whose current state is not merged.
 
-    ``record`` is that of the run.
+    ``record`` is the content of the run's ``run.json``.
     """
     merged_states = record.get(MERGED, {}).get("shards", {})
     for shard, path in shards_of(run).items():

@@ -176,8 +176,8 @@ def trial_rows(
     """Yields the recorded trials of a task in data set order, read one at a time.
 
     A trial whose sample is missing after a crash is left out; the run recreates both.
-    ``damaged`` receives the numbers of damaged lines, first those of samples. Only
-    trials that ``trial_filter`` keeps are read in full.
+    ``damaged`` receives the numbers of damaged lines, first those of the samples file.
+    Only trials that ``trial_filter`` keeps are read in full.
     """
     sample_file, trial_file = _files(folder, task)
     samples = {int(row["i"]): offset for offset, row in read_rows(sample_file, damaged)}

@@ -1,4 +1,4 @@
-"""The lock of a run's worker processes. The journal is read after they have ended."""
+"""The lock of a run's worker processes. A run reads its journal after they end."""
 
 from __future__ import annotations
 

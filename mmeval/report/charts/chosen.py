@@ -23,8 +23,8 @@ left out."""
 class Chart:
     """A chart that is drawn on request: the name of its file, its title, and its
     content in words. ``cut`` states which rows are shown (also in the title); it is
-    empty if all are shown. ``narrow`` draws the chart for a phone. It is None if
-    another chart shows the same numbers on a phone."""
+    empty if all are shown. ``narrow`` draws the chart for a phone. It is None for a
+    radar chart, because a bar chart shows the same numbers."""
 
     name: str
     title: str

@@ -1,9 +1,9 @@
 """The budget of a run folder.
 
-No call is sent after it is spent. Every attempt of every role counts, over all sessions
-of the folder, since the journal records earlier usage. The cost of a call is expected
-to be the mean of earlier calls. A call is sent if the amount spent, the expected cost
-of the calls in flight and its own expected cost together are within the limit.
+No call is sent after the budget is spent. Every attempt of every role counts, over all
+sessions of the folder, since the journal records earlier usage. The expected cost of a
+call is the mean cost of earlier calls. A call is sent if the amount spent, the expected
+cost of the calls in flight and its own expected cost together are within the limit.
 Otherwise it waits until a call in flight ends. Therefore a limit is exceeded only if
 calls in flight cost more than the mean. The limit of calls is never exceeded. Calls to
 a model are sent one at a time until its first answer shows their cost.
@@ -137,8 +137,9 @@ class Budget:
     """Enforces the limits of a run folder.
 
     ``spending`` is its usage so far. ``stop`` is called when a limit prevents a call.
-    After that, no further call is sent. It is called only when no call is in flight,
-    since stopping would also stop calls that still wait for others in a batch.
+    After that, no further call is sent. ``stop`` is called only when no call is in
+    flight, since stopping the run would also stop calls that still wait for other calls
+    of their batch.
     """
 
     def __init__(
@@ -304,7 +305,9 @@ def _within(
     *,
     is_below: bool = False,
 ) -> bool:
-    """Returns True if an amount is within a limit. ``is_below`` excludes the limit."""
+    """Returns True if an amount is within a limit. With ``is_below``, the amount must
+    be below the limit.
+    """
     if limit is None:
         return True
     # ten times 0.01 must equal 0.1 in spite of binary fractions

@@ -116,10 +116,10 @@ class Prices:
 def _package_price(name: str, address: str) -> Price | None:
     """Returns the list price in the package; None if there is none.
 
-    There is none for an unknown model or server, or if the provider does not charge by
-    tokens. If long prompts cost more, the lowest tier is used. Usage does not separate
-    tokens of media from tokens of text, so each token of an answer is billed at the
-    highest price of all kinds.
+    The package has no price for an unknown model or server, or if the provider does not
+    charge by tokens. If long prompts cost more, the lowest tier is used. Usage does not
+    separate tokens of media from tokens of text, so each token of an answer is billed
+    at the highest price of all kinds.
     """
     host = urlsplit(address).hostname
     if host and _IN_HOUSE.fullmatch(host):

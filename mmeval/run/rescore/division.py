@@ -22,7 +22,7 @@ from mmeval.system.wording import file_name, listed
 from mmeval.task.task import Task
 
 CHOOSING = ("limit", "offset", "samples", "sample_shuffle", "stratify", "predict_only")
-"""Settings that select the samples of a run, and whether it scores them."""
+"""Settings that select the samples of a run, or state whether it scores them."""
 
 
 class StoredShard(NamedTuple):
@@ -89,7 +89,7 @@ class StoredShard(NamedTuple):
 class Division(NamedTuple):
     """The shards with the same N.
 
-    ``problems`` states which of them are missing or not finished.
+    ``problems`` states which of these shards are missing or not finished.
     """
 
     shards: Sequence[StoredShard]

@@ -83,7 +83,9 @@ def _names(shards: Sequence[Path], pattern: str) -> list[Path]:
 
 
 class _LatestTrials:
-    """The digests of the latest answers of a task's trials; empty after a failure."""
+    """The digest of each trial's latest answer, or "" if the trial failed, for one
+    task.
+    """
 
     def __init__(self) -> None:
         self._digests: dict[int, str] = {}
@@ -126,7 +128,7 @@ def _add(
     known: Path | None = None,
     more: Iterable[bytes] = (),
 ) -> None:
-    """Adds new lines of other files and of ``more`` to a file; all of them or none.
+    """Adds all new lines of other files and of ``more`` to a file, or adds no line.
 
     A line is new if neither the file nor ``known`` contains it, and if ``takes``
     returns True. ``takes`` is called with the existing lines of the file first.

@@ -72,7 +72,8 @@ def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
 
 
 class RecordedTrials(TrialSource):
-    """The source of a run that scores recorded trials. ``record`` is that of the run.
+    """The source of a run that scores recorded trials. ``record`` is the content of the
+    run's ``run.json``.
 
     Raises UsageError or MissingError if the run cannot start.
     """
@@ -291,8 +292,8 @@ class RecordedTrialsRun:
 def unfinished_run(record: Mapping[str, Any], made: int) -> Iterator[Finding]:
     """Yields findings for a run that has not made all its trials.
 
-    They state what stopped it, or the command that continues it. ``record`` is that of
-    the run.
+    The findings state what stopped the run, or contain the command that continues it.
+    ``record`` is the content of the run's ``run.json``.
     """
     stopped = record.get("stopped", ())
     yield from map(Finding.from_json, stopped)

@@ -37,7 +37,7 @@ from mmeval.task.task import Task
 _BY_CONTENT = re.compile(r"([^/@+]+)(?:\+[^/]*)?/([0-9a-f]+)/(\d+)(?:/\d+)?")
 """Matches a journal key that identifies a call by its request.
 
-Its groups are the role, the digest of the request and the repeat.
+The groups of the pattern are the role, the digest of the request and the repeat.
 """
 
 Row = Mapping[str, Any]
@@ -256,7 +256,7 @@ class _TaskInFolders:
     ) -> dict[int, bytes]:
         """Returns the lines of trials, rebuilt from the journal.
 
-        There are none unless the digest over all trials is as ``recorded``.
+        Returns no lines unless the digest over all trials equals ``recorded``.
         ``row_digests`` are the digests of the shard's rows.
         """
         answers = _AnswerKeys(self._journal, self._folders)
