@@ -84,8 +84,8 @@ class _SignalHandler:
 
 def _end_with_threads(code: int, *, interrupted: bool) -> None:
     """End the process immediately if a thread is still working, because Python must not
-    shut down while the thread works. Also do this after an interruption: Python would
-    end by SIGINT if it was interrupted in ``exec``, and may wait for a library."""
+    shut down while a thread works. Also do this after an interruption: Python would end
+    by SIGINT if it was interrupted in ``exec``, and may wait for a library."""
     threads = sys.modules.get("mmeval.system.threads")
     if not interrupted and (threads is None or not threads.any_at_work()):
         return
@@ -129,7 +129,10 @@ def _run(words: list[str]) -> int:
 
 
 def _trace_if_debugging(words: Sequence[str]) -> bool:
-    """Print the traceback if the level is DEBUG. Settings may not be resolved yet."""
+    """Print the traceback if the log level is DEBUG.
+
+    This works even before the settings are resolved.
+    """
     levels = [
         os.environ.get("MMEVAL_LOG_LEVEL", ""),
         os.environ.get("MMEVAL_VERBOSITY", ""),

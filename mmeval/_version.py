@@ -1,4 +1,4 @@
-"""The version of mmeval. The module is empty otherwise, so that reading it imports
-nothing."""
+"""The version of mmeval. The module contains nothing else, so that reading the version
+imports nothing."""
 
 __version__ = "0.1.0"

@@ -39,7 +39,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 TaskName = str | Path | Mapping[str, Any]
-"""A task name as for ``--tasks``, a path, or the content of a task file as a
+"""A task name that ``--tasks`` accepts, a path, or the content of a task file as a
 mapping."""
 
 SHOWN_NUMBERS = 3
@@ -209,8 +209,8 @@ def _as_dictionary(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _outside_loops(work: Callable[[], T]) -> T:
-    """Run work that has its own event loop, in another thread if a loop is running.
-    Ctrl-C interrupts the work in either case."""
+    """Run work that starts an event loop, in another thread if a loop is already
+    running. Ctrl-C interrupts the work in either case."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

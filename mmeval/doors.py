@@ -12,8 +12,8 @@ from typing import Any
 
 
 def door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Returns the ``__getattr__`` and the ``__dir__`` of a package. The type is
-    ``Any``, because each name has its own type.
+    """Returns the ``__getattr__`` and the ``__dir__`` of a package. ``__getattr__``
+    returns ``Any``, because each name has a different type.
 
     A name of ``__all__`` is loaded from the module from which the block under
     ``TYPE_CHECKING`` in ``__init__.py`` imports it. So each name and its module are

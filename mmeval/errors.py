@@ -63,14 +63,15 @@ EXIT_INTERRUPTED = 130
 
 
 class MmevalError(Exception):
-    """The base class. Its text says what happened, where, and what to do next.
+    """The base class of all errors. The text of an error says what happened, where, and
+    what to do next.
 
     The fields are for programs; a field is empty if it does not apply:
 
     - ``name``: the name at fault (a flag, key, switch, task or package; several with
       commas).
     - ``known``: the valid names.
-    - ``file``, ``line``: where the fault is; lines count from 1.
+    - ``file``, ``line``: the position of the fault; lines are numbered from 1.
     - ``how_to_fix``: what to do next; it is part of the text.
     """
 
@@ -163,9 +164,9 @@ class RunLockedError(UsageError):
 
 
 class MissingError(MmevalError):
-    """Something must be supplied first. The text ends with the ``command`` to run.
+    """The user must supply something first. The text ends with the ``command`` to run.
 
-    ``cause`` is the text of the finding; by default the whole message.
+    ``cause`` is the text of the finding. The default is the whole message.
     """
 
     exit_code = EXIT_MISSING
@@ -311,7 +312,7 @@ def written_instead(name: str, written: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Returns a hint such as ``; did you mean "x"?`` with near names, or an empty
+    """Returns a hint such as ``; did you mean "x"?`` with similar names, or an empty
     string."""
     by_short_name = {_short_name(item): item for item in known}
     near = difflib.get_close_matches(
@@ -324,8 +325,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def _short_name(name: str) -> str:
-    """Returns the name without the prefix that makes all flags, or variables, look
-    similar."""
+    """Returns the name without the prefix that all flags, or all variables, share."""
     return name.removeprefix("--").removeprefix("MMEVAL_")
 
 
@@ -343,8 +343,8 @@ def is_out_of_memory(error: BaseException) -> bool:
 def raised_at(error: BaseException, *callers: str) -> str:
     """Returns where a plugin's code raised an error: `` (adapter.py:31)``.
 
-    Empty if the error has no traceback, or comes from one of ``callers``, the files
-    that call the plugin.
+    The result is empty if the error has no traceback, or comes from one of ``callers``,
+    the files that call the plugin.
     """
     import traceback  # a slow import that --help does not need
 

@@ -1,4 +1,4 @@
-"""Finds the source of this installation, and the command that adds an extra."""
+"""Finds out how mmeval was installed, and which command adds an extra."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ SCRIPT = "script"
 
 
 class _RegisteredPlugin(EntryPoint):
-    """A plugin that needs no loading."""
+    """A plugin that this process has registered, so it does not have to be loaded."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ def register(
     """Register a plugin for this process.
 
     The same definition again (as in a notebook's cell) replaces the earlier one. Raises
-    UsageError if another plugin of this process has the name."""
+    UsageError if this process has registered another plugin under the name."""
     entry = _RegisteredPlugin(group, name, plugin)
     before = _of_script[group].get(name)
     if before is not None and before.value != entry.value:
@@ -121,7 +121,9 @@ def is_of_script(group: PluginGroup, name: str) -> bool:
 
 
 def _claims(group: PluginGroup) -> Mapping[str, tuple[EntryPoint, ...]]:
-    """Returns every entry point by name. The entry points of this process come last."""
+    """Returns every entry point by name. Entry points that this process has registered
+    come last.
+    """
     claims = _registered(tuple(sys.path))[group]
     of_script = _of_script[group]
     if not of_script:
@@ -166,7 +168,7 @@ def distribution_of(entry: EntryPoint) -> str:
 @cache
 def _name_of(distribution: Distribution) -> str:
     """Returns the normalised name of a distribution, cached because reading metadata is
-    slow. mmeval itself is named after its command."""
+    slow. For mmeval itself, the name of its command is returned."""
     name = re.sub(r"[-_.]+", "-", distribution.name).lower()
     return "mmeval" if name == DISTRIBUTION else name
 

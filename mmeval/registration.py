@@ -50,8 +50,8 @@ def register_metric(
 
     Without a ``range``, a value with missing scores has no bounds. Without a
     ``version``, the function's source text is the version, so answers are scored again
-    after the metric is edited. A ``Metric`` keeps its description and ignores the
-    keywords.
+    after the metric is edited. If the function is already a ``Metric``, its description
+    is kept and the keywords are ignored.
     """
     _check_name(name, "register_metric")
 
@@ -85,7 +85,7 @@ def register_backend(*names: str) -> Callable[[T], T]:
 
 
 register_model = register_backend
-"""The same function under its name in lm-evaluation-harness."""
+"""The function ``register_backend`` under its name in lm-evaluation-harness."""
 
 
 def register_loader(name: str) -> Callable[[T], T]:

@@ -78,7 +78,7 @@ class Judging:
         return sum(len(keys) for _, keys in self._postponed.values())
 
     def stop(self) -> None:
-        """Makes sure that no further trial starts.
+        """Prevents further trials from starting.
 
         Trials in progress end once their answers in flight arrive.
         """

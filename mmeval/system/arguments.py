@@ -24,7 +24,7 @@ from mmeval.errors import did_you_mean
 T = TypeVar("T")
 
 Hint: TypeAlias = Any
-"""A type as in an annotation. Types have no common type."""
+"""A type as in an annotation. It is ``Any``, because types do not share a class."""
 
 _LISTS = (list, Sequence)
 _NOUNS: Mapping[Any, str] = {
@@ -57,7 +57,8 @@ PathOrName: TypeAlias = Annotated[str, FilePath()]
 class Condition:
     """Marks a value with a condition beyond its type.
 
-    ``fault(value)`` describes the expected value; it is empty if the value is valid.
+    ``fault(value)`` returns a description of the expected value, or an empty string if
+    the value is valid.
     """
 
     def __init__(self, fault: Callable[[Any], str]) -> None:
@@ -93,8 +94,8 @@ AboveZero: TypeAlias = Annotated[
 
 
 def hint_of(function: Callable[..., Any], name: str) -> Hint:
-    """Returns the type of an argument; ``Any`` if it has none or it cannot be
-    resolved."""
+    """Returns the type of an argument; ``Any`` if the argument has no type or the type
+    cannot be resolved."""
     annotation = getattr(function, "__annotations__", {}).get(name, Any)
     only = SimpleNamespace(__annotations__={name: annotation})
     names = getattr(function, "__globals__", {})
@@ -123,7 +124,7 @@ def as_meant(value: Any, hint: Hint) -> Any:
     """Returns the value, or ``"none"`` for null if the type allows the word but not
     null.
 
-    Task files write both as ``none``.
+    In task files, ``none`` stands for both.
     """
     if value is None and "none" in _words(hint) and not _fits(None, hint):
         return "none"
@@ -131,8 +132,8 @@ def as_meant(value: Any, hint: Hint) -> Any:
 
 
 def fault_of(value: Any, hint: Hint) -> str:
-    """Returns why a value does not match a type, with near names, or an empty string if
-    it matches.
+    """Returns why a value does not match a type, with similar names, or an empty string
+    if the value matches.
 
     Types that YAML cannot express are not checked.
     """

@@ -53,7 +53,9 @@ _GROUP_SIGNALS = (
     signal.SIGUSR1,
     signal.SIGUSR2,
 )
-"""Signals that a program may send to its group; the keeper in it ignores them."""
+"""Signals that a program may send to its group. The keeper belongs to this group and
+ignores them.
+"""
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHUNK = 1 << 16
 
@@ -138,7 +140,7 @@ class ChildProgram:
             return True
 
     def end(self, seconds: float, by: signal.Signals | None = None) -> int:
-        """Close the input, send ``by`` if given, and wait up to ``seconds``.
+        """Close the input, send the signal ``by`` if given, and wait up to ``seconds``.
 
         Then kill the program and all processes that it started. Returns the exit
         status.
@@ -211,7 +213,9 @@ def empty_folder(folder: int) -> None:
 
 
 def _remove(folder: int, path: str) -> None:
-    """Remove an open folder. Another file or folder at its path is not removed."""
+    """Remove an open folder. If another file or folder has taken its path, keep that
+    one.
+    """
     empty_folder(folder)
     with contextlib.suppress(OSError):
         status = os.stat(path, follow_symlinks=False)  # noqa: PTH116  the keeper imports no pathlib for this
@@ -424,7 +428,7 @@ def _children_file() -> str:
 
 
 def _end_like(status: int) -> NoReturn:
-    """Exit with a wait status: by the same signal, or with the same exit status."""
+    """Exit as the process with this wait status did: by a signal or with a status."""
     if os.WIFSIGNALED(status):
         import resource
 

@@ -9,14 +9,15 @@ from contextlib import contextmanager
 
 THRESHOLDS = (25_000, 20, 50)
 """The thresholds of a run. With Python's defaults the collector scans all objects 800
-times in 10,000 samples. That is a quarter of the run's CPU time, and it finds
-nothing."""
+times in 10,000 samples. These scans take a quarter of the run's CPU time and find
+nothing to free."""
 
 
 def settle() -> None:
     """Exclude all current objects (program, tasks), and scan new objects less often.
 
-    Nothing is collected first: a collection takes as long as 100 samples.
+    This function does not run a collection first, because that would take as long as
+    100 samples.
     """
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)

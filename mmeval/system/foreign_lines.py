@@ -15,10 +15,12 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 from mmeval.errors import MissingDataError, UsageError
 
 MAX_LINE_BYTES = 2**26
-"""A longer line is rejected. Lines contain text and paths; media are separate files."""
+"""The largest number of bytes of a line. Lines contain text and paths; media are
+separate files.
+"""
 MAX_DEPTH = 100
-"""The largest nesting of lists and objects. Other programs have limits not far above
-it."""
+"""The largest nesting of lists and objects. The limits of other programs are only a
+little higher."""
 MAX_DIGITS = 4300
 """The largest number of digits of an integer. It is Python's limit, because parsing
 time grows with the square of the digits."""
@@ -144,7 +146,7 @@ def _require_regular(file: Path) -> None:
 
 
 class _BoundedLines:
-    """The lines of a stream, cut at a maximum length, with the place of the last
+    """The lines of a stream, cut at a maximum length, with the position of the last
     line."""
 
     def __init__(

@@ -115,7 +115,9 @@ class LineFile:
     """Appends whole lines to a file immediately; the first line creates the file."""
 
     def __init__(self, path: Path, advice: str) -> None:
-        """Sets the file. ``advice`` says what to do if the file cannot be written."""
+        """Stores the path of the file. ``advice`` says what to do if the file cannot be
+        written.
+        """
         self.path, self._advice = path, advice
         self._file: BinaryIO | None = None
 
@@ -141,7 +143,7 @@ class LineFile:
 
 
 class writing:  # noqa: N801  a class because it runs for every line, and generators are slow
-    """A context manager that raises StorageError if its block fails to append to a
+    """Raises StorageError if the block of this context manager fails to append to a
     file."""
 
     __slots__ = ("_path",)

@@ -1,5 +1,5 @@
-"""A set of numbers of at least 0 with one bit for each, for sets that grow with the
-data."""
+"""A set of non-negative integers that takes one bit per integer, for sets that grow
+with the data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, MutableSet
 
 
 class NumberSet(MutableSet[int]):
-    """A set of small numbers of at least 0. Iteration is in ascending order."""
+    """A set of small non-negative integers. They are iterated in ascending order."""
 
     def __init__(self) -> None:
         self._bits = bytearray()

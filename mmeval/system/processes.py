@@ -5,8 +5,8 @@ A spawned process usually imports the script of its parent first. A script that 
 worker. The workers here import what they need by name.
 
 A child identifies its parent by the id that the parent passes to it. ``os.getppid`` may
-return another process, because the parent may be killed right after it started the
-child.
+return the id of another process, because the parent may be killed right after it
+started the child.
 
 Children that call ``end_with`` end when the parent ends.
 """
@@ -85,9 +85,9 @@ def _signals_blocked() -> Iterator[None]:
 
 
 def settle_signals() -> None:
-    """Ignore the terminal's signals and end on SIGTERM. To be called in a child.
+    """Make a child process ignore the terminal's signals and end on SIGTERM.
 
-    All these signals were blocked until now.
+    The child calls this function. Before the call, all these signals are blocked.
     """
     for number in ENDING:
         is_end = number == signal.SIGTERM
@@ -112,8 +112,8 @@ def ending(code: int | None) -> str:
 def last_lines(log: int, begin: int = 0) -> str:
     """Returns ``; the last it wrote: ...``: the end of a program's log, from ``begin``.
 
-    ``log`` is an open file. Lines of mmeval's log are left out. Empty if there are no
-    lines.
+    ``log`` is an open file. Lines of mmeval's log are left out. The result is empty if
+    the program wrote no lines.
     """
     begin = max(begin, os.fstat(log).st_size - _LAST_BYTES)
     lines = os.pread(log, _LAST_BYTES, begin).decode("utf-8", "replace").splitlines()

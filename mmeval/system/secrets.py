@@ -33,9 +33,13 @@ _WRITTEN_SECRET = re.compile(
 
 HIDDEN = "***"
 COMMAND = "command"
-"""The argument of backends that start a program. Its words may also contain keys."""
+"""The argument of backends that start a program. The words of the command may also
+contain keys.
+"""
 MIN_CHARS = 8
-"""Shorter values are hidden only by name, because they also occur in other words."""
+"""Shorter values are hidden only next to their names, because they also occur in other
+words.
+"""
 _LEAST_CHARS = 4
 """Shorter values are not hidden, not even in their own command."""
 _LONG_CHARS = 16
@@ -102,7 +106,8 @@ def _is_hidden(value: Any) -> bool:
 def text_without_secrets(text: str, values: Collection[str] = ()) -> str:
     """Returns a command line with keys, tokens and passwords hidden.
 
-    These are the values next to a secret name, and ``values`` wherever they appear.
+    The function hides the values next to a secret name, and the texts in ``values``
+    wherever they appear.
     """
     return text_without_values(_WRITTEN_SECRET.sub(rf"\1{HIDDEN}", text), values)
 

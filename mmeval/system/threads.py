@@ -1,8 +1,8 @@
 """Runs blocking work in threads that do not delay the end of the process.
 
-At its end, Python waits for the threads of ``concurrent.futures``, however long a model
-takes. It does not wait for these threads. Their work is lost with the process, so use
-them only for work that may be lost.
+When Python ends, it waits for the threads of ``concurrent.futures``, however long a
+model takes. Python does not wait for the threads of this module. Their work is lost
+with the process, so use them only for work that may be lost.
 """
 
 from __future__ import annotations

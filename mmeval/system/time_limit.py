@@ -21,11 +21,12 @@ class TimeLimit:
     """A limit of ``seconds`` between ``begin`` and ``end``, accurate to a tenth of a
     second.
 
-    Both are called inside ``alarmed``. Time inside ``paused`` does not count.
+    ``begin`` and ``end`` are called inside ``alarmed``. The time that a ``paused``
+    block takes is left out.
 
-    Native code that does not return is killed with its process after twice the CPU time
-    on all cores, by a signal that does not need Python. The parent process then finds
-    the answer that caused it.
+    If native code does not return, a signal that does not need Python kills the
+    process. The signal is sent when the process has used all cores for twice the limit.
+    The parent process then finds the answer that caused the death.
     """
 
     def __init__(
@@ -122,7 +123,7 @@ class TimeLimit:
 
 @contextlib.contextmanager
 def paused() -> Iterator[None]:
-    """Runs a block with time that does not count for any limit of this process."""
+    """Runs a block whose time is not counted towards any limit of this process."""
     if _active is None:
         yield
         return

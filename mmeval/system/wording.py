@@ -10,7 +10,7 @@ from pathlib import Path
 _CONTROL_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """The Unicode categories of control characters.
 
-They move the cursor, change the direction of writing, or break a line.
+These characters move the cursor, change the direction of writing, or break a line.
 """
 
 

@@ -33,7 +33,7 @@ small file from expanding to a huge document."""
 MAX_DEPTH = 50
 _MAX_YAML_DEPTH = 500
 _SURELY_SHALLOW = 16_000
-"""The length below which text in block style cannot be nested too deeply."""
+"""Block style text with fewer characters than this cannot be nested too deeply."""
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 """The path of a value in a document, such as ``("metric_list", 0, "metric")``."""
@@ -92,7 +92,9 @@ class YamlPlace:
 
 @dataclass(frozen=True)
 class Document:
-    """The mapping of a YAML file and of included files (``sources``), with places."""
+    """The mapping of a YAML file and of included files (``sources``), with the
+    positions of keys.
+    """
 
     file: Path
     data: Mapping[str, Any]

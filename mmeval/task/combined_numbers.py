@@ -71,7 +71,7 @@ def _faults(
 def _combined(keys: NumberKeys, parts: Mapping[str, TaskMetric]) -> CombinedNumber:
     """Returns a combined number, with the findings about its unavailable parts.
 
-    ``parts`` maps outputs to their metrics, without the skipped metrics.
+    ``parts`` maps each output to its metric. Skipped metrics are not included.
     """
     present = {name: parts[name] for name in keys.of if name in parts}
     skipped = [name for name in keys.of if name not in parts]

@@ -47,7 +47,9 @@ class TaskData:
     split: str = "test"
     options: Mapping[str, Any] = field(default_factory=dict)
     fetch: bool = True
-    """False if a data set of the hub is only read from the cache, without network."""
+    """False if a data set of the hub may only be read from the cache, without the
+    network.
+    """
 
     def __call__(self) -> Dataset:
         return self._opened
@@ -78,7 +80,7 @@ class TaskData:
     def streamed(self) -> str:
         """The commit of a data set that the loader streams from the hub.
 
-        An empty string if the loader does not stream the data.
+        It is an empty string if the loader does not stream the data.
         """
         is_given = self.bundled is not None or self.data_dir is not None
         may_stream = self.fetch and getattr(self.loader, "streams", False)
@@ -132,7 +134,7 @@ class TaskData:
     def not_fetched(self, reason: str = "") -> NotFetchedError:
         """Returns the error for a data set that is not on this machine.
 
-        ``reason`` is why it could not be downloaded.
+        ``reason`` states why the data set could not be downloaded.
         """
         why = f" ({reason})" if reason else ""
         return NotFetchedError(

@@ -97,7 +97,7 @@ def direction_fault(better: Mapping[str, bool]) -> str:
     """Returns why numbers cannot be combined, or an empty string if they can.
 
     ``better`` maps each number to True if higher is better. Numbers can be combined if
-    they have the same direction.
+    higher is better for all of them or for none of them.
     """
     high = [name for name, is_higher in better.items() if is_higher]
     low = [name for name, is_higher in better.items() if not is_higher]
@@ -110,7 +110,9 @@ def direction_fault(better: Mapping[str, bool]) -> str:
 
 
 def unavailable_piece(piece: str) -> Finding:
-    """Returns the finding that a piece is unavailable. Its own findings explain why."""
+    """Returns the finding that a piece is unavailable. The piece's findings explain
+    why.
+    """
     return Finding("partial", cause=f"without {piece}", severity="note")
 
 
@@ -142,7 +144,7 @@ def piece_ranges(
 def outputs_of(metric: str) -> Sequence[str]:
     """Returns the outputs of a metric; none if it cannot be loaded.
 
-    Other checks report that error.
+    Other checks report the error of a metric that cannot be loaded.
     """
     try:
         return load_metric(metric).outputs
@@ -192,7 +194,9 @@ def with_pieces(
 
 
 def _pieces(entry: MetricEntry) -> list[Any]:
-    """Returns the pieces that a derived entry names, or its metric's default."""
+    """Returns the pieces that a derived entry names, or else its metric's default
+    pieces.
+    """
     try:
         metric = load_metric(entry["metric"])
     except MmevalError:

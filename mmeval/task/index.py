@@ -2,8 +2,8 @@
 
     selection = select(["unit_*", "my_group"], include_path=[Path("my_tasks")])
 
-A name is a task, a group, a tag, a glob over these, ``benchmark/task`` (the entry
-point's name and the task's), a task file, or a folder.
+A name selects by task, group or tag, by a glob over these names, ``benchmark/task``
+(the entry point's name and the task's), a task file, or a folder.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class IndexEntry:
 
     ``benchmark`` is the name of its entry point. It is empty for a file of
     ``--include_path``. ``owner`` is the distribution or the folder. ``problem`` is the
-    error of a file that cannot be read. ``fault`` is the error of its includes.
+    error of a file that cannot be read. ``fault`` is the error in its includes.
     """
 
     name: str
@@ -63,7 +63,7 @@ class _Root:
     """0 for a package. Later folders of ``--include_path`` have higher ranks, and the
     highest rank wins."""
     deep: bool = True
-    """True if files in subfolders belong to it."""
+    """True if the root also contains the files in subfolders."""
 
     def files(self) -> Iterable[Path]:
         if self.deep:
@@ -90,7 +90,7 @@ class TaskIndex:
     def with_folder(self, folder: Path, *, deep: bool) -> TaskIndex:
         """Returns the index with one more folder, which overrides all others.
 
-        With ``deep``, files in its subfolders belong to it too.
+        With ``deep``, the index also contains the files in subfolders.
         """
         ranks = [root.rank for root in self._roots]
         rank = max(ranks, default=0) + 1
@@ -216,7 +216,7 @@ class TaskIndex:
     def run_name(self, entry: IndexEntry) -> str:
         """Returns the name of a task in results.
 
-        It is ``benchmark/name`` if two packages have a task of this name.
+        The name is ``benchmark/name`` if two packages have a task of this name.
         """
         rivals = self._winners(entry.name)
         is_overridden = rivals and entry not in rivals and entry.benchmark

@@ -54,8 +54,8 @@ def check_options(
 ) -> None:
     """Checks the names of a function's options.
 
-    Its first parameter is not an option. Raises KeyFaultsError for unknown options, and
-    for missing options that have no default.
+    The function's first parameter is not an option. Raises KeyFaultsError for unknown
+    options, and for missing options that have no default.
     """
     parameters = list(inspect.signature(function).parameters.values())[1:]
     option_names: list[str] = []

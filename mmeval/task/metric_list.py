@@ -53,7 +53,7 @@ def positions_of(file: TaskFile, overrides: TaskOverrides) -> list[int]:
 def metrics_of(
     file: TaskFile, overrides: TaskOverrides, roles: frozenset[str]
 ) -> tuple[TaskMetric, ...]:
-    """Returns the metrics of a task. Derived metrics are complete with their pieces.
+    """Returns the metrics of a task. Derived metrics are completed from their pieces.
 
     Raises KeyFaultsError.
     """
@@ -141,7 +141,7 @@ def answer_filters(
 def reads_filtered(metric: Metric) -> bool:
     """Returns True if a metric gets filtered answers.
 
-    Judged metrics and metrics of one kind of media get the whole answer.
+    Judged metrics and metrics of one kind of media get the unfiltered answer.
     """
     reads_text = metric.looks_at in (None, "text")
     return reads_text and not (metric.judged or metric.derived)

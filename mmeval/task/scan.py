@@ -24,8 +24,8 @@ class FileScan:
     """The facts about a file that lists show; ``sources`` are the files it includes.
 
     ``problem`` is set for a file that is not readable YAML. The task's name is then the
-    name of the file. ``fault`` is the error of its includes. The other fields then come
-    from the file alone.
+    name of the file. ``fault`` is the error in its includes. If it is set, the other
+    fields come from the file alone.
     """
 
     file: Path

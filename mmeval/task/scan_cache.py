@@ -22,14 +22,16 @@ log = logging.getLogger(__name__)
 
 FORMAT = 2
 FEW = 4
-"""Smaller folders are not cached, because a scan takes only a millisecond per file."""
+"""The smallest number of files in a folder whose scans are cached. Scanning fewer files
+takes only a few milliseconds.
+"""
 _FIELDS = 6
 """Number of fields of a cached scan."""
 _Stamp = list[int] | None
 
 
 class ScanCache:
-    """The cached scans of a folder. A missing or damaged cache counts as empty."""
+    """The cached scans of a folder. A missing or damaged cache is treated as empty."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = os.path.realpath(folder)
@@ -96,7 +98,7 @@ class ScanCache:
     def save(self) -> None:
         """Writes the cache if it changed.
 
-        If that fails, the files are scanned again next time.
+        If the cache cannot be written, the files are scanned again next time.
         """
         rows = self._rows
         is_changed = self._is_new or rows.keys() != self._cached_rows.keys()

@@ -27,7 +27,7 @@ from mmeval.system.version_requirement import satisfies
 PER_SAMPLE = "per_sample"
 """The value of ``output_modalities`` for kinds that differ per sample.
 
-They are in each sample's metadata under ``output_modalities``."""
+The kinds are in each sample's metadata under ``output_modalities``."""
 
 
 MAX_REPEATS = 10_000
@@ -163,7 +163,7 @@ class _OpenKeys(BaseModel):
 
     @property
     def options(self) -> dict[str, Any]:
-        """The other keys."""
+        """The keys that the schema does not name."""
         return dict(self.model_extra or {})
 
 
@@ -268,7 +268,7 @@ class ExpectedKeys(_Keys):
 class GroupExpectedKeys(_Keys):
     """``expected`` of a group: the contents of the data of all its tasks.
 
-    A row or file that several tasks share counts once.
+    A row or file that several tasks share is counted once.
     """
 
     rows: Count | None = None
@@ -284,7 +284,7 @@ class ByHandKeys(_Keys):
 
 
 class FewerInputsKeys(_Keys):
-    """``fewer_inputs``: how to reduce samples for a model that cannot take them."""
+    """``fewer_inputs``: how to reduce a sample that a model does not accept."""
 
     video_frames: Annotated[int, Field(ge=0, le=1000)] = 0
     first_picture: bool = False
@@ -441,7 +441,7 @@ _SHOTS_KEYS = (
 def without_harmless(data: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a file's keys without lm-evaluation-harness keys that change nothing.
 
-    These are ``output_type: generate_until``, and keys about examples if
+    Such keys are ``output_type: generate_until``, and keys about examples if
     ``num_fewshot`` is 0.
     """
     harmless: tuple[str, ...] = ()
@@ -458,9 +458,9 @@ _WORDS_OF_ROWS = {"doc_to_text": "input", "doc_to_target": "reference"}
 def with_columns(data: Mapping[str, Any]) -> Mapping[str, Any]:
     """Replaces ``doc_to_*`` keys of lm-evaluation-harness by equivalent ``columns``.
 
-    This works if ``doc_to_text`` and ``doc_to_target`` are templates or names of
-    columns and there are no other keys about rows. Keys for pictures, choices and code
-    stay in the file. They cause errors that show the columns to write.
+    The keys are replaced if ``doc_to_text`` and ``doc_to_target`` are templates or
+    names of columns and there are no other keys about rows. Keys for pictures, choices
+    and code stay in the file. They cause errors that show the columns to write.
     """
     others = COLUMNS_OF.keys() - _WORDS_OF_ROWS.keys() | {"loader", "columns"}
     if others & data.keys():

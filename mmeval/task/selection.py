@@ -248,7 +248,7 @@ class ChosenTasks:
         return [self._add_task(name, parse_task(settings))]
 
     def _add_over(self, entry: IndexEntry, settings: Document) -> str:
-        """Adds a known task with other settings."""
+        """Adds a known task with some keys overridden."""
         from mmeval.task.file import parse_task
 
         base = self._index.files.document(entry.file)

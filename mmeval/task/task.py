@@ -59,7 +59,7 @@ class TaskMetric:
     aggregation: str = "mean"
     options: Mapping[str, Any] = field(default_factory=dict)
     lacks: tuple[Finding, ...] = ()
-    """What the metric and its pieces lack. Empty if the metric is available."""
+    """Findings about what the metric and its pieces lack; empty if it is available."""
     without: Mapping[str, Finding] = field(default_factory=dict)
     """The missing pieces of a derived metric and of its pieces, by name."""
 
@@ -79,7 +79,7 @@ class CombinedNumber:
 
     name: str
     of: tuple[str, ...]
-    """Its parts: outputs of the task's metrics."""
+    """The outputs of the task's metrics that the number combines."""
     range: tuple[float, float]
     higher_is_better: bool = True
     combine: str = "mean"
@@ -88,9 +88,9 @@ class CombinedNumber:
     ``inapplicable``: combine them unless the part is unavailable. ``unknown``: the
     number has no value."""
     lacks: tuple[Finding, ...] = ()
-    """Why the number is unavailable. Empty if it is available."""
+    """The reasons why the number is unavailable; empty if it is available."""
     without: Mapping[str, Finding] = field(default_factory=dict)
-    """The missing parts, and the missing pieces of its parts, by name."""
+    """The missing parts of the number, and the missing pieces of its parts, by name."""
 
     @property
     def unavailable(self) -> str:
@@ -101,7 +101,7 @@ class CombinedNumber:
 class ExpectedSize(NamedTuple):
     """The size of a task's data: ``rows`` before the filter, ``samples`` after it.
 
-    None means that the task file does not state it.
+    None means that the task file does not state the number.
     """
 
     rows: int | None = None
@@ -109,7 +109,7 @@ class ExpectedSize(NamedTuple):
 
 
 UNSTATED = ExpectedSize()
-"""The size if the task file does not state it."""
+"""The size of the data of a task whose file does not state the size."""
 
 
 @dataclass(frozen=True)
@@ -136,14 +136,14 @@ class Task:
     metrics: tuple[TaskMetric, ...]
     numbers: tuple[CombinedNumber, ...] = ()
     protocol_prompts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """The options of the protocol that are prompts, as ``{name, sha256, text}``."""
+    """Those options of the protocol that are prompts, as ``{name, sha256, text}``."""
     given_options: frozenset[str] = frozenset()
     """The parameters of one modality that the command line sets. Those in ``params``
     that are not listed here come from the task file."""
     repeats: int = 1
     partial_output: bool = False
-    """True if a model that supports only some of the output kinds is asked for these.
-    If False, the samples are unsupported."""
+    """True if a model that supports only some of the output kinds is asked for those
+    that it supports. If False, the samples are unsupported."""
     blocks: bool = False
     """True if a model's answer is recorded as blocks
     (:meth:`mmeval.media.Interleaved.blocks`)."""
@@ -230,7 +230,7 @@ class Group:
 
 @dataclass(frozen=True)
 class UnavailableTask:
-    """A member of a group that is not run, for the reason ``finding``."""
+    """A member of a group that is not run. ``finding`` states the reason."""
 
     name: str
     alias: str

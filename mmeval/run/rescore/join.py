@@ -83,9 +83,7 @@ def _names(shards: Sequence[Path], pattern: str) -> list[Path]:
 
 
 class _LatestTrials:
-    """The digest of each trial's latest answer, or "" if the trial failed, for one
-    task.
-    """
+    """Maps each trial to the digest of its latest answer, or to "" after a failure."""
 
     def __init__(self) -> None:
         self._digests: dict[int, str] = {}
