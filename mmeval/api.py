@@ -209,8 +209,9 @@ def _as_dictionary(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _outside_loops(work: Callable[[], T]) -> T:
-    """Run work that starts an event loop, in another thread if a loop is already
-    running. Ctrl-C interrupts the work in either case."""
+    """Run work that starts an event loop, in another thread if a loop is running.
+
+    Ctrl-C interrupts the work in either case."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -63,8 +63,9 @@ EXIT_INTERRUPTED = 130
 
 
 class MmevalError(Exception):
-    """The base class of all errors. The text of an error says what happened, where, and
-    what to do next.
+    """The base class of all errors.
+
+    The text of an error says what happened, where, and what to do next.
 
     The fields are for programs; a field is empty if it does not apply:
 

@@ -121,8 +121,9 @@ def is_of_script(group: PluginGroup, name: str) -> bool:
 
 
 def _claims(group: PluginGroup) -> Mapping[str, tuple[EntryPoint, ...]]:
-    """Returns every entry point by name. Entry points that this process has registered
-    come last.
+    """Returns every entry point by name.
+
+    Entry points that this process has registered come last.
     """
     claims = _registered(tuple(sys.path))[group]
     of_script = _of_script[group]

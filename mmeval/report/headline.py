@@ -9,8 +9,9 @@ from mmeval.results.numbers import NumberRow
 
 
 def headline_rows(rows: Sequence[NumberRow]) -> list[NumberRow]:
-    """Returns one row for each group and task, in the given order. Slices do not get a
-    row.
+    """Returns one row for each group and task, in the given order.
+
+    Slices do not get a row.
 
     Numbers are considered in this order: totals of averages, other totals, then all
     other numbers in the order of the rows. A total is computed from other numbers, and
@@ -27,8 +28,7 @@ def headline_rows(rows: Sequence[NumberRow]) -> list[NumberRow]:
 
 
 def _headline(rows: Sequence[NumberRow]) -> NumberRow:
-    """Returns the headline of one task, chosen from the rows of its numbers over all
-    samples."""
+    """Returns the headline of one task from the rows of its numbers over all samples."""
     inside: set[str] = set()
     for row in rows:
         inside |= row.pieces

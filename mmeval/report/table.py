@@ -32,8 +32,7 @@ _BEFORE = (
 _RIGHT_ALIGNED = frozenset({"n-shot", "Value", "Stderr", "95 % CI", "Scored"})
 
 Names = Mapping[str, Task | UnavailableTask | Group]
-"""The tasks and groups of the table by name. The alias and the version are taken from
-them."""
+"""The tasks and groups of the table by name, from which alias and version are taken."""
 
 
 def render(

@@ -1,5 +1,4 @@
-"""Writes to standard output and standard error, even if the stream or its reader is
-closed."""
+"""Writes to standard output and error, even if the stream or its reader is closed."""
 
 from __future__ import annotations
 

@@ -169,9 +169,7 @@ def task_words(settings: Mapping[str, Any], selection: Selection) -> str:
 
 
 def words_for(settings: Mapping[str, Any], tasks: Iterable[str]) -> str:
-    """Returns the tasks as the run's settings name them, or else the words in
-    ``tasks``.
-    """
+    """Returns the tasks as the run's settings name them, or else ``tasks``."""
     words = list(map(str, settings.get("tasks") or tasks))
     for folder in settings.get("include_path", ()):
         words += ["--include_path", str(folder)]

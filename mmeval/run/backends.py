@@ -231,8 +231,9 @@ class Backends:
         journal: Journal,
         cluster: RayCluster | None,
     ) -> WorkerPool | None:
-        """Returns the worker pool of a backend; None if the backend answers in this
-        process.
+        """Returns the worker pool of a backend, or None.
+
+        It is None if the backend answers in this process.
         """
         cluster = cluster if isinstance(backend, BatchBackend) else None
         if cluster is None and not workers_of(backend):

@@ -32,9 +32,7 @@ MAX_REASONS = 5
 """Number of reasons that are stated per number; the others are counted."""
 OTHERS = "other reasons"
 FLAGS_OF_CHOICE = {"shuffle": "sample_shuffle"}
-"""Flags that choose samples, by their names in records. Only differing names are
-listed.
-"""
+"""The flags that have another name in records, by that name. They choose samples."""
 _FOR_THE_UNSURE = {
     "not_sure": "the switch not_sure gives a value",
     "repeats": "a larger switch repeats may find a majority",
@@ -89,9 +87,7 @@ def lost_answers(tally: RunTally, again: str) -> Iterator[Finding]:
 
 
 def unasked_findings(tally: RunTally) -> Iterator[Finding]:
-    """Yields findings for trials that the model does not support or supports only in
-    part.
-    """
+    """Yields findings for trials that the model does not support, or not fully."""
     for kinds, count in tally.partial.most_common():
         yield Finding(
             "partial",

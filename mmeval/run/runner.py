@@ -269,8 +269,9 @@ def _probing(probing: Probing, source: TrialSource) -> Probing:
 def _record_handshakes(
     folder: RunFolder, handshakes: Mapping[str, Sequence[Probe]]
 ) -> None:
-    """Records the results in ``run.json``. Roles that were not asked keep earlier
-    results.
+    """Records the results of handshakes in ``run.json``.
+
+    Roles that were not asked keep their earlier results.
     """
     recorded: dict[str, Any] = dict(folder.record.get("handshakes", {}))
     for role, probes in handshakes.items():

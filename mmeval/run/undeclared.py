@@ -68,8 +68,9 @@ def undeclared(
 
 
 def declarable(capabilities: Capabilities, model: BackendSpec) -> Collection[PartKind]:
-    """Returns the kinds that the argument can declare; none if the user has set the
-    argument.
+    """Returns the kinds that the argument can declare.
+
+    There are none if the user has set the argument.
     """
     return () if OUTPUTS in model.args else capabilities.declarable
 

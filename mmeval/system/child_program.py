@@ -53,8 +53,9 @@ _GROUP_SIGNALS = (
     signal.SIGUSR1,
     signal.SIGUSR2,
 )
-"""Signals that a program may send to its group. The keeper belongs to this group and
-ignores them.
+"""Signals that a program may send to its group.
+
+The keeper belongs to this group and ignores the signals.
 """
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHUNK = 1 << 16
@@ -213,8 +214,9 @@ def empty_folder(folder: int) -> None:
 
 
 def _remove(folder: int, path: str) -> None:
-    """Remove an open folder. If another file or folder has taken its path, keep that
-    one.
+    """Remove an open folder.
+
+    If another file or folder has taken its path, that one is kept.
     """
     empty_folder(folder)
     with contextlib.suppress(OSError):

@@ -15,8 +15,9 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 from mmeval.errors import MissingDataError, UsageError
 
 MAX_LINE_BYTES = 2**26
-"""The largest number of bytes of a line. Lines contain text and paths; media are
-separate files.
+"""The largest number of bytes of a line.
+
+Lines contain text and paths; media are separate files.
 """
 MAX_DEPTH = 100
 """The largest nesting of lists and objects. The limits of other programs are only a

@@ -115,8 +115,9 @@ class LineFile:
     """Appends whole lines to a file immediately; the first line creates the file."""
 
     def __init__(self, path: Path, advice: str) -> None:
-        """Stores the path of the file. ``advice`` says what to do if the file cannot be
-        written.
+        """Stores the path of the file.
+
+        ``advice`` says what to do if the file cannot be written.
         """
         self.path, self._advice = path, advice
         self._file: BinaryIO | None = None

@@ -33,12 +33,14 @@ _WRITTEN_SECRET = re.compile(
 
 HIDDEN = "***"
 COMMAND = "command"
-"""The argument of backends that start a program. The words of the command may also
-contain keys.
+"""The argument of backends that start a program.
+
+The words of the command may also contain keys.
 """
 MIN_CHARS = 8
-"""Shorter values are hidden only next to their names, because they also occur in other
-words.
+"""Shorter values are hidden only next to their names.
+
+They are not hidden elsewhere, because they also occur in other words.
 """
 _LEAST_CHARS = 4
 """Shorter values are not hidden, not even in their own command."""

@@ -92,8 +92,8 @@ class YamlPlace:
 
 @dataclass(frozen=True)
 class Document:
-    """The mapping of a YAML file and of included files (``sources``), with the
-    positions of keys.
+    """The mapping of a YAML file and its included files (``sources``), with key
+    positions.
     """
 
     file: Path

@@ -181,8 +181,9 @@ def check_metric_names(metric_names: Collection[str], overrides: TaskOverrides) 
 def _faults(
     file: TaskFile, overrides: TaskOverrides, roles: frozenset[str]
 ) -> list[tuple[KeyPath, str]]:
-    """Returns the faults of all plugins, options and switches. Loaded plugins are
-    cached.
+    """Returns the faults of all plugins, options and switches.
+
+    Loaded plugins are cached.
     """
     steps: list[Callable[[], object]] = [
         partial(_loader, file),

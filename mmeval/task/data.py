@@ -47,8 +47,9 @@ class TaskData:
     split: str = "test"
     options: Mapping[str, Any] = field(default_factory=dict)
     fetch: bool = True
-    """False if a data set of the hub may only be read from the cache, without the
-    network.
+    """False if a data set of the hub may only be read from the cache.
+
+    Then the network is not used.
     """
 
     def __call__(self) -> Dataset:

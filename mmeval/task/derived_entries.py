@@ -110,8 +110,9 @@ def direction_fault(better: Mapping[str, bool]) -> str:
 
 
 def unavailable_piece(piece: str) -> Finding:
-    """Returns the finding that a piece is unavailable. The piece's findings explain
-    why.
+    """Returns the finding that a piece is unavailable.
+
+    The piece's own findings explain why.
     """
     return Finding("partial", cause=f"without {piece}", severity="note")
 
@@ -194,9 +195,7 @@ def with_pieces(
 
 
 def _pieces(entry: MetricEntry) -> list[Any]:
-    """Returns the pieces that a derived entry names, or else its metric's default
-    pieces.
-    """
+    """Returns the pieces that a derived entry names, or else its metric's defaults."""
     try:
         metric = load_metric(entry["metric"])
     except MmevalError:

@@ -22,8 +22,9 @@ log = logging.getLogger(__name__)
 
 FORMAT = 2
 FEW = 4
-"""The smallest number of files in a folder whose scans are cached. Scanning fewer files
-takes only a few milliseconds.
+"""The smallest number of files in a folder whose scans are cached.
+
+Scanning fewer files takes only a few milliseconds.
 """
 _FIELDS = 6
 """Number of fields of a cached scan."""

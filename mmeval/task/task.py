@@ -142,8 +142,9 @@ class Task:
     that are not listed here come from the task file."""
     repeats: int = 1
     partial_output: bool = False
-    """True if a model that supports only some of the output kinds is asked for those
-    that it supports. If False, the samples are unsupported."""
+    """True if a model with only some of the output kinds is asked for those kinds.
+
+    If False, its samples are unsupported."""
     blocks: bool = False
     """True if a model's answer is recorded as blocks
     (:meth:`mmeval.media.Interleaved.blocks`)."""

@@ -17,8 +17,7 @@ VALUES = 64.0
 """The width of the column of values at the right. Bars and intervals end before this
 column."""
 SERIES = 6
-"""The number of colours for series. If there are more series, the colours are used
-again."""
+"""The number of colours for series. Further series use the same colours again."""
 
 
 @dataclass(frozen=True)

@@ -71,8 +71,7 @@ def log_results(
 
 
 def need_package(package: str) -> None:
-    """Raises MissingExtraError if a logger's package is missing. The package is not
-    imported."""
+    """Raises MissingExtraError if a logger's package is missing, without importing it."""
     if importlib.util.find_spec(package) is None:
         raise MissingExtraError(package, "loggers")
 

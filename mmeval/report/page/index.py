@@ -52,8 +52,8 @@ _NEVER_ASKED = frozenset({"unsupported", "bad_sample"})
 
 
 class SampleCounts(NamedTuple):
-    """The numbers of samples and trials that a run sent to its model, and the number of
-    ``chosen`` samples."""
+    """How many samples and trials a run sent to its model, and how many it has
+    ``chosen``."""
 
     samples: int
     chosen: int

@@ -14,8 +14,9 @@ from mmeval.report.page.previews import Previews, too_large
 MAX_TEXT = 20_000
 """The number of characters of a text that the page shows."""
 MAX_KNOWN = 20_000
-"""The number of media whose places are cached. The same picture is often in many
-samples."""
+"""The number of media whose places are cached.
+
+The same picture is often in many samples."""
 
 _DIGEST = re.compile(r"[0-9a-f]{32,128}(?:\.\w{1,8})?", re.IGNORECASE)
 _TEXTS = frozenset({"text", "code", "reasoning"})

@@ -1,5 +1,4 @@
-"""Makes previews: PNGs of SVG drawings, pages of PDFs, and vertices and faces of
-meshes.
+"""Makes previews: PNGs of SVG drawings, pages of PDFs, and geometries of meshes.
 
 Previews are in the report's ``media`` folder. Media with the same content share one
 preview, whose file name contains the digest of the content. Previews of the previous

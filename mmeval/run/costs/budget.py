@@ -305,8 +305,9 @@ def _within(
     *,
     is_below: bool = False,
 ) -> bool:
-    """Returns True if an amount is within a limit. With ``is_below``, the amount must
-    be below the limit.
+    """Returns True if an amount is within a limit.
+
+    With ``is_below``, the amount must be below the limit.
     """
     if limit is None:
         return True

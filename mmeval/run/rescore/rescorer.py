@@ -72,8 +72,9 @@ def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
 
 
 class RecordedTrials(TrialSource):
-    """The source of a run that scores recorded trials. ``record`` is the content of the
-    run's ``run.json``.
+    """The source of a run that scores recorded trials.
+
+    ``record`` is the content of the run's ``run.json``.
 
     Raises UsageError or MissingError if the run cannot start.
     """
