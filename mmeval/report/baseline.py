@@ -154,7 +154,8 @@ def baseline_of_run(run: StoredRun, baseline: Baseline | None) -> ShownBaseline:
 
 
 def _other_run(path: str, results_file: Path | None) -> Baseline | Finding:
-    """Returns the baseline at a recorded path, or the reason why it is not shown."""
+    """Returns the baseline at a recorded path, or the reason why that baseline is not
+    shown."""
     subject = Subject(name="--baseline")
     try:
         baseline = read_baseline(Path(path))

@@ -28,7 +28,7 @@ def headline_rows(rows: Sequence[NumberRow]) -> list[NumberRow]:
 
 
 def _headline(rows: Sequence[NumberRow]) -> NumberRow:
-    """Returns the headline of one task from the rows of its numbers over all samples."""
+    """Returns the headline of one task. ``rows`` are its numbers over all samples."""
     inside: set[str] = set()
     for row in rows:
         inside |= row.pieces

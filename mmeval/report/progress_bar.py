@@ -122,8 +122,8 @@ class ProgressBar(QuietProgress):
             self._say(refresh=True)
 
     def _advance(self, *, also: bool = False) -> None:
-        """Count one more answer. The counts after the bar are updated if the bar was
-        redrawn, or immediately with ``also``."""
+        """Count one more answer. The counts after the bar are updated when the bar is
+        redrawn. With ``also``, they are updated immediately."""
         if self._bar.update(1) or also:
             self._say(refresh=False)
 

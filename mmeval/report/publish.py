@@ -192,8 +192,8 @@ def write_at_end(
 ) -> Path | None:
     """Write the report of a run whose results were just written, and return its page.
 
-    The numbers of ``baseline`` are shown too. A failure is logged as one warning with
-    the command that writes the report later. Raises Interrupted after Ctrl-C; the
+    The numbers of ``baseline`` are shown too. If that fails, one warning with the
+    command that writes the report later is logged. Raises Interrupted after Ctrl-C; the
     results are kept.
     """
     later = f"mmeval report {shlex.quote(str(run))} writes it"

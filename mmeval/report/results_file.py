@@ -286,8 +286,8 @@ def _asked_trials(task: Task, outcome: RunOutcome) -> dict[str, Any]:
 
 @cache
 def _git_hash() -> str | None:
-    """Returns the commit of mmeval if it runs from a checkout. It is read once, as the
-    code of a process does not change."""
+    """Returns the commit of mmeval if it runs from a checkout. The commit is read once,
+    because the code of a process does not change."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None

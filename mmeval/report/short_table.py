@@ -133,7 +133,8 @@ class _Line(NamedTuple):
         metric_above: str,
         baseline: BaselineColumn | None,
     ) -> _Line:
-        """Make a row; the metric is left out if the row above has the same one."""
+        """Make a row. The name of the metric is left out if the row above has the same
+        metric."""
         (result,) = row.results
         assert result is not None
         name = row.alias if row.metric == metric_above else f"{row.alias}, {row.metric}"
@@ -278,9 +279,9 @@ def _listed_names(names: Iterable[str]) -> str:
 
 
 def _notes(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:
-    """Yields the lost trials of each number, one line each. Then yields the number of
-    answers of each task that name no option, according to the metric that counts the
-    most."""
+    """Yields one line with the lost trials of each number. Then yields, for each task,
+    the number of answers that name no option, according to the metric that found most
+    of them."""
     for row in shown:
         (result,) = row.results
         assert result is not None

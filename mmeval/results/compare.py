@@ -13,14 +13,15 @@ Aspect = Literal[
     "version", "data", "protocol", "definition", "judge", "judge parameters"
 ]
 Plans = Callable[[str], tuple[Mapping[str, Any], Mapping[str, Any]]]
-"""A function that returns the definitions of a task's score sets in both runs; empty if
-missing."""
+"""A function that returns the definitions of a task's score sets in both runs. A
+missing definition is empty."""
 
 JUDGE_PARAMETERS: Final = "judge parameters"
 _OF_A_JUDGE: tuple[Aspect, Aspect] = ("judge", JUDGE_PARAMETERS)
 _NOT_WHO_JUDGES = ("model", "base_url", "backend")
-"""Fields of an identity that do not identify the judging model. The name is compared as
-the server reports it; the other fields state where the model runs."""
+"""Fields of an identity that do not identify the judging model. Instead of the
+requested name, the name that the server reports is compared. The other fields state
+where the model runs."""
 _PARAMETERS = frozenset(
     (
         "chat_template",
@@ -251,8 +252,8 @@ def metric_of(
 
 
 def range_of(metric: Mapping[str, Any]) -> tuple[float, float]:
-    """Returns the range of a metric in a results file; infinite if the file states
-    none."""
+    """Returns the range of a metric in a results file, or an infinite range if the file
+    states none."""
     low, high = metric.get("range") or (-math.inf, math.inf)
     return low, high
 

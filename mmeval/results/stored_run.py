@@ -85,7 +85,7 @@ class StoredTask:
     def score_rows(self, damaged: list[int] | None = None) -> Iterator[TaskRow]:
         """Yields the score rows of the task, including those of unfinished scoring.
 
-        ``damaged`` receives the numbers of damaged lines of a finished set.
+        The numbers of damaged lines of a finished set are added to ``damaged``.
         """
         if self.score_set is not None:
             yield from (row for _, row in _score_rows(self.score_set, damaged))
@@ -102,8 +102,8 @@ class StoredTask:
         return (row for _, row in read_rows(file, damaged))
 
     def first_calls(self) -> Iterator[tuple[int, int, str]]:
-        """Yields sample, repeat and journal key of the first call of each recorded
-        trial. If a trial has several rows, the last row counts."""
+        """Yields the sample, the repeat and the first call's journal key of each
+        recorded trial. If a trial has several rows, the last row counts."""
         return first_calls(self.folder, self.name)
 
     def trials(

@@ -40,9 +40,9 @@ class Judging:
 
     ``suspension`` records metrics whose judge is lost. From then on, trials are not
     scored by these metrics, while other metrics and the model continue. ``on_judged``
-    is called for each scored answer. ``last`` is True if only judging remains. Then a
-    lost judge is reported only at the end. ``patience`` is the maximum number of a
-    metric's first verdicts that may be unreadable; 0 for no maximum.
+    is called for each scored answer. ``last`` is True if only judging remains. In this
+    case, a lost judge is reported only at the end. ``patience`` is the maximum number
+    of a metric's first verdicts that may be unreadable; 0 for no maximum.
     """
 
     def __init__(

@@ -32,7 +32,7 @@ MAX_REASONS = 5
 """Number of reasons that are stated per number; the others are counted."""
 OTHERS = "other reasons"
 FLAGS_OF_CHOICE = {"shuffle": "sample_shuffle"}
-"""The flags that have another name in records, by that name. They choose samples."""
+"""Maps names in records to flags that choose samples, if the two names differ."""
 _FOR_THE_UNSURE = {
     "not_sure": "the switch not_sure gives a value",
     "repeats": "a larger switch repeats may find a majority",

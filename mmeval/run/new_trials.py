@@ -176,7 +176,7 @@ class NewTrials(TrialSource):
 def _standing_before(
     run: OpenRun, jobs: JobQueue, generation: Generation
 ) -> Counter[ReplayState]:
-    """Counts the trials by their state before this process, and reports the counts."""
+    """Counts trials by their state at the start of this process; reports the counts."""
     journal = run.broker.journal
     earlier_sessions = len(run.folder.record["sessions"]) - 1
     is_resumed = len(journal) > 0 or earlier_sessions > 0
@@ -203,7 +203,7 @@ def _standing_before(
 class NewTrialsRun:
     """Runs and scores the trials of a run.
 
-    ``before`` counts trials by their state before this process.
+    ``before`` contains the number of trials by their state when this process started.
     """
 
     def __init__(

@@ -217,7 +217,7 @@ class RunOutcome:
     metric_device: str = ""
     """The device of metrics' models; empty if no model was loaded."""
     handshakes: Mapping[str, Sequence[Probe]] = field(default_factory=dict)
-    """By role, what its handshake found out."""
+    """The results of the handshake of each role, by role."""
     findings: tuple[Finding, ...] = ()
     """The findings of the run."""
 

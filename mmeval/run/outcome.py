@@ -41,7 +41,7 @@ def finished_results(
 
     The scoring processes compute the numbers, so that this process does not import
     their packages. Without a ``scorer`` there are no numbers. ``suspended`` contains,
-    by task, the numbers that have no value because a judge was lost.
+    by task, the numbers without a value because a judge was lost.
     """
     calls: list[Callable[[], list[Result]]] = []
     for run in runs:

@@ -99,7 +99,7 @@ class TrialSource(Protocol):
     data: Mapping[str, Mapping[str, Any]]
     """The record of the data, by task."""
     others: Sequence[Path]
-    """Other run folders whose answers are reused."""
+    """Other run folders whose answers this run reuses."""
     makes_trials: bool
     has_few_trials: bool
     """True if the run makes too few trials to justify a handshake."""

@@ -31,7 +31,7 @@ from mmeval.system.secrets import hidden_names, without_secrets
 from mmeval.task.task import Task
 
 ANOTHER_JUDGE = "--judge openai,model=NAME,base_url=URL"
-"""The flag that names another judge, for a command."""
+"""The flag that names another judge, as it appears in a suggested command."""
 _PLAIN = re.compile(r"[A-Za-z_./~][\w./:@+~-]*")
 """Matches a value that needs no quotes among the arguments of a role."""
 _WORDS = ("true", "false", "null", "none")

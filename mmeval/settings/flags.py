@@ -835,4 +835,4 @@ HARMLESS: dict[str, tuple[str, ...]] = {
 """Values of rejected flags that are accepted, because they change nothing."""
 
 OTHER_VARIABLES = ("MMEVAL_LOG_LEVEL", "MMEVAL_CACHE_DIR", "MMEVAL_WEIGHTS_DIR")
-"""Environment variables of mmeval without a flag."""
+"""Environment variables of mmeval that do not correspond to a flag."""

@@ -1,4 +1,4 @@
-"""The settings of a run in its printed table and its results file."""
+"""The settings of a run that its printed table and its results file contain."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class ReportContext:
     The file contains them as its ``config``.
 
     - ``metadata``: the user's values, which are added to that ``config``.
-    - ``stem``: the start of the results file's name. ``folder``: the folder of that
-      file; None for the run folder.
+    - ``stem``: the start of the results file's name.
+    - ``folder``: the folder of the results file; None for the run folder.
     - ``settings``: all flags as in a configuration file, without secrets.
     """
 

@@ -15,7 +15,7 @@ class CallContext:
 
     - ``key``: name of the call in the journal
     - ``by``: position of the call in a program
-    - ``to``: endpoint that is called; None if no call is sent
+    - ``to``: the endpoint that is called; None if no call is sent
     - ``attempt``: number of earlier attempts that failed
     - ``draw``: number of earlier replies that were not acceptable
     - ``warnings``: warnings about changes to the request, which are added to the answer
@@ -58,8 +58,8 @@ def line_head(
 def raw_head(context: CallContext, request: Request) -> dict[str, Any]:
     """Returns the fields of a worker's line before its time and response.
 
-    The field ``w`` marks an unchecked answer. Its value is the number of earlier
-    replies to the call that were refused.
+    The field ``w`` marks an unchecked answer. The value of this field is the number of
+    refused earlier replies to the call.
     """
     head = line_head(
         context.key,

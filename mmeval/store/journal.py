@@ -66,9 +66,9 @@ class JournalEntry(NamedTuple):
 class Journal:
     """The answers of one run folder.
 
-    ``spending`` is the usage of its calls. ``damaged`` lists lines that cannot be read.
-    ``others`` are other run folders whose answers are reused. Their media are copied
-    into this run's store when they are used.
+    ``spending`` is the usage of its calls. ``damaged`` lists the lines that cannot be
+    read. ``others`` are other run folders whose answers are reused. Their media are
+    copied into this run's store when they are used.
     """
 
     def __init__(

@@ -71,7 +71,9 @@ class Shard:
 
 
 def in_words(shards: Sequence[Shard], count: int | None = None) -> str:
-    """Names shards: ``shard 1/2``, or ``64 shards (1/64, 2/64, 3/64 and 61 more)``.
+    """Returns a text that names shards.
+
+    Examples are ``shard 1/2`` and ``64 shards (1/64, 2/64, 3/64 and 61 more)``.
 
     ``count`` is the total number if ``shards`` contains only the first shards.
     """

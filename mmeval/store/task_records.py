@@ -103,7 +103,7 @@ class TaskRecords:
                     file.close()
 
     def answered(self) -> Iterator[tuple[int, int, str]]:
-        """Yields sample, repeat and digest of each recorded trial with an answer."""
+        """Yields sample, repeat and digest of each recorded and answered trial."""
         latest = {
             trial_key(row["i"], row["n"]): row for _, row in read_rows(self.trial_file)
         }
@@ -127,9 +127,9 @@ def recorded_trials(folder: Path, task: str) -> Iterator[dict[str, Any]]:
 
 
 def first_calls(folder: Path, task: str) -> Iterator[tuple[int, int, str]]:
-    """Yields sample, repeat and journal key of the first call of each recorded trial.
+    """Yields sample, repeat and the first call's journal key of each recorded trial.
 
-    If a trial has several rows, the last one counts. Lines are matched and not parsed,
+    If a trial has several rows, the last one is used. Lines are matched and not parsed,
     since parsing would take most of the time.
     """
     trial_file = _files(folder, task)[1]

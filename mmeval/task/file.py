@@ -65,7 +65,7 @@ _EXPECTED = {
 
 @dataclass(frozen=True)
 class TaskFile:
-    """A task from a file, with includes and overrides applied."""
+    """A task from a file, with includes resolved and overrides applied."""
 
     keys: TaskKeys
     document: Document

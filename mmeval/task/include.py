@@ -40,7 +40,7 @@ class TaskFiles:
         return self._resolved(document, ())
 
     def own(self, file: Path) -> Document:
-        """Reads the file alone, without its includes."""
+        """Reads a file without resolving its includes."""
         if file not in self._read:
             self._read[file] = read_document(file, collect=True)
         return self._read[file]

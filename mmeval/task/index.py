@@ -140,7 +140,7 @@ class TaskIndex:
             yield replace(entry, problem=entry.problem or entry.fault)
 
     def tags(self) -> dict[str, list[IndexEntry]]:
-        """Returns the entries of each tag."""
+        """Returns the entries with each tag, by tag."""
         tagged: dict[str, list[IndexEntry]] = {}
         for entry in self.entries():
             for tag in entry.tags:
@@ -188,11 +188,11 @@ class TaskIndex:
         return self._with_warnings(matches)
 
     def tagged(self, tag: str) -> list[IndexEntry]:
-        """Returns the entries of a tag."""
+        """Returns the entries that have a tag."""
         return self._with_warnings(self.tags().get(tag, []))
 
     def below(self, folder: Path) -> list[IndexEntry]:
-        """Returns the entries of a folder, which may be outside the index."""
+        """Returns the entries in a folder, which may be outside the index."""
         root = _Root(folder, "", str(folder), 0)
         return list(self._entries(root.files(), root))
 

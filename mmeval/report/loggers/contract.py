@@ -52,8 +52,8 @@ def create_loggers(arguments: Mapping[str, Mapping[str, Any]]) -> dict[str, Logg
 def log_results(
     loggers: Mapping[str, Logger], outcome: RunOutcome, published: PublishedResults
 ) -> None:
-    """Pass results to each logger. A failure is only a warning, as the files are
-    already written."""
+    """Pass results to each logger. If a logger fails, only a warning is logged, because
+    the files are already written."""
     for name, logger in loggers.items():
         try:
             # only the tables may be written to stdout
@@ -71,7 +71,7 @@ def log_results(
 
 
 def need_package(package: str) -> None:
-    """Raises MissingExtraError if a logger's package is missing, without importing it."""
+    """Raises MissingExtraError if a logger's package is missing. Imports nothing."""
     if importlib.util.find_spec(package) is None:
         raise MissingExtraError(package, "loggers")
 

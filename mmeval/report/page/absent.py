@@ -24,7 +24,7 @@ def not_computed(
     run: str = "RUN",
 ) -> list[dict[str, Any]]:
     """Returns the rows without a value in any run, for the template, by cause and
-    remedy. A number with two causes is listed under both."""
+    remedy. A number with two causes is listed under both causes."""
     members = groups_of(documents)
     by_finding: dict[Finding, list[NumberRow]] = {}
     for row in rows:

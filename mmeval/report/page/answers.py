@@ -31,9 +31,9 @@ def three_answers(
     index: Mapping[str, Any], details: Callable[[int], Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Returns answers to three samples for the template, by the headline metric of
-    their task. Among answers with the same score, those with the most kinds of parts
-    are shown. If there are no scores, the answers are shown without scores. ``index``
-    is the report's index; ``details`` reads a row's trial in full."""
+    their task. Among answers with the same score, those with the largest number of
+    kinds of parts are shown. If there are no scores, the answers are shown without
+    scores. ``index`` is the report's index; ``details`` reads a row's trial in full."""
     rows = index["rows"]
     answers = list(_answers(index, scored=True)) or list(_answers(index, scored=False))
     alike = len({answer.goodness for answer in answers}) < 2

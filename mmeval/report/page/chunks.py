@@ -19,7 +19,7 @@ _ESCAPES = (
 _PROTO = re.compile(rb'(?<=[{,])"__proto__":')
 """In a script this key would set an object's prototype; in brackets it is an ordinary
 key. Quotes within strings are escaped, so a quote directly after a brace or a comma
-starts a string."""
+always starts a string."""
 MAX_DEPTH = 60
 """If JSON cannot represent a value unchanged, at most this number of nested levels of
 the value are kept."""

@@ -13,11 +13,12 @@ from mmeval.media.decode.limits import DecodeLimits
 MAX_CODE = 20_000
 """A text with more characters is not coloured."""
 MAX_LINE = 2_000
-"""A text with a longer line is not coloured, as matching its patterns may take long."""
+"""A text with a longer line is not coloured, because matching patterns in such a line
+may take long."""
 MAX_BATCH = 100_000
 """The number of characters that are coloured together."""
 LIMITS = DecodeLimits(max_step_seconds=0.5)
-"""The time limit is short, as colours are not essential."""
+"""The time limit is short, because a page is readable without colours."""
 MOST_REFUSED = 3
 """After this number of texts that take too long, no further text is coloured: the texts
 may be hostile."""

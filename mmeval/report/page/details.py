@@ -14,7 +14,7 @@ from mmeval.results.stored_run import StoredTrial, TaskRow
 from mmeval.store.journal import Journal
 
 MAX_ITEMS = 2_000
-"""The number of items that are shown of one list or mapping, for example in evidence or
+"""The number of items of one list or mapping that are shown, for example in evidence or
 metadata."""
 MAX_DEPTH = 40
 GONE = {"kind": "internal", "message": "its answer is no longer in the journal"}
@@ -22,8 +22,8 @@ GONE = {"kind": "internal", "message": "its answer is no longer in the journal"}
 
 @dataclass(frozen=True)
 class ShownExchange:
-    """A trial's call and the row of its reply (None: the call failed, or its reply is
-    no longer in the journal)."""
+    """A call of a trial, and the row of its reply. The row is None if the call failed,
+    or if the journal no longer contains its reply."""
 
     path: str
     role: str

@@ -42,7 +42,7 @@ def tables(
     """Returns one table of tasks and groups, with runs side by side, or an empty list
     if there are no numbers.
 
-    If there are ``uncounted`` trials among the samples, the links exclude them.
+    If the samples include ``uncounted`` trials, the links exclude these trials.
     ``baseline`` is the column of another run's numbers.
     """
     if not rows:

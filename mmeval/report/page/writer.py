@@ -370,7 +370,7 @@ class PageWriter:
 
 
 def names_of(runs: Sequence[StoredRun]) -> list[str]:
-    """Returns names that distinguish the runs: those of their models, if these differ."""
+    """Returns names that distinguish the runs: their models' names, if these differ."""
     models = [run.model for run in runs]
     if len(set(models)) == len(models):
         return models

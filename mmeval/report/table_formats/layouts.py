@@ -25,8 +25,8 @@ UNKNOWN = "N/A"
 
 def layouts_at_end(folder: Path, results: Path) -> str:
     """Returns the tables of the layouts that a run names, or an empty string if it
-    names none. A failure does not fail the run. It is logged as one warning with the
-    command that prints the tables later."""
+    names none. If a layout fails, the run does not fail. The failure is logged as one
+    warning with the command that prints the tables later."""
     texts = []
     names: Sequence[str] = ()
     try:

@@ -50,7 +50,7 @@ def spent_json(bills: Sequence[Bill]) -> dict[str, Any]:
 
     ``{"usd", "calls", "input_tokens", "output_tokens", "images", "by_role": [...]}``,
     and ``"videos"`` if there are any. ``usd`` is null if a price is unknown. ``prices``
-    is the source of a role's price.
+    in an entry of ``by_role`` is the source of the role's price.
     """
     amounts = []
     by_role = []

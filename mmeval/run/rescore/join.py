@@ -83,7 +83,7 @@ def _names(shards: Sequence[Path], pattern: str) -> list[Path]:
 
 
 class _LatestTrials:
-    """Maps each trial to the digest of its latest answer, or to "" if the trial failed."""
+    """Maps each trial to the digest of its latest answer, or to "" after a failure."""
 
     def __init__(self) -> None:
         self._digests: dict[int, str] = {}

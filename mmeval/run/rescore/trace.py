@@ -70,7 +70,7 @@ class _StepRecord(NamedTuple):
 
 
 class _MissingReplyError(Exception):
-    """The program cannot run further, since a reply is missing."""
+    """The program cannot continue, since a reply is missing."""
 
 
 def traced(
