@@ -140,7 +140,7 @@ def _registered(
     path: tuple[str, ...],  # noqa: ARG001  another search path has other plugins
 ) -> dict[PluginGroup, dict[str, tuple[EntryPoint, ...]]]:
     """Returns every entry point of ``sys.path``, by group and name. A repeated entry
-    point (an egg-info) counts once.
+    point (an egg-info) is included once.
 
     All groups are read together, because reading the metadata of every installed
     distribution takes most of the time.

@@ -118,7 +118,7 @@ class Usage:
     """The cost of an answer: input and output tokens as the server counts them.
 
     0 means not reported. Any value that is not a whole number from 0 to ``MOST_TOKENS``
-    counts as not reported, so that sums, prices and budgets can rely on the values.
+    is treated as not reported, so that sums, prices and budgets can rely on the values.
     ``batched`` is true for a request in a batch, because it costs less.
     """
 

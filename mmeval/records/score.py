@@ -17,7 +17,7 @@ Cause = Literal["final", "lost", "unsure", "refused"]
 
 - ``lost``: a verdict is lost, or scoring crashed or took too long.
 - ``final``: the score is undefined, or the metric fails on this answer.
-- ``unsure``: the judge is not sure.
+- ``unsure``: the judge could not decide.
 - ``refused``: the judge refuses to judge the answer, or the model refused the sample
   and refusals are left out.
 """
@@ -27,7 +27,7 @@ of these is recorded, because it is the easiest to fix."""
 
 Refusals = Literal["scored", "unscored"]
 """The treatment of refused answers: ``scored`` like other answers, or ``unscored``, so
-that they count only in the bounds."""
+that they affect only the bounds."""
 REFUSALS: tuple[Refusals, ...] = get_args(Refusals)
 
 NO_OPTION = "no_option"

@@ -268,7 +268,7 @@ def _range(range: tuple[float, float]) -> list[float] | None:
 
 
 def _asked_trials(task: Task, outcome: RunOutcome) -> dict[str, Any]:
-    """Returns the trials of the run folder that count in the numbers: the repeats of
+    """Returns the trials of the run folder that the numbers include: the repeats of
     each sample, and the index ranges of the chosen ``samples`` (null: all)."""
     chosen = outcome.chosen.get(task.name)
     if chosen is None or task.name not in outcome.subsets:

@@ -103,7 +103,7 @@ class StoredTask:
 
     def first_calls(self) -> Iterator[tuple[int, int, str]]:
         """Yields the sample, the repeat and the first call's journal key of each
-        recorded trial. If a trial has several rows, the last row counts."""
+        recorded trial. If a trial has several rows, the last row is used."""
         return first_calls(self.folder, self.name)
 
     def trials(
@@ -363,8 +363,8 @@ class _Verdicts:
 
 
 def counted_by(asked: Mapping[str, Any] | None) -> TrialFilter:
-    """Returns the filter of trials that count, from the field ``asked`` of a task in a
-    results file."""
+    """Returns the filter of the trials that the numbers include. The field ``asked`` of
+    a task in a results file defines the filter."""
     if asked is None:
         return every_trial
     repeats, samples = asked["repeats"], asked["samples"]

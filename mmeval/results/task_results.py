@@ -329,10 +329,10 @@ def _named_errors(
 def group_results(groups: Sequence[Group], results: Sequence[Result]) -> list[Result]:
     """Returns the numbers of groups, in the order of the groups.
 
-    If a group reaches a task twice, directly and through a nested group, the task
-    counts once. A nested group weights its members by its own entry for the metric, or
-    else by the entry of the outer group. If absent members count, a member without the
-    number counts with an unknown value.
+    If a group reaches a task twice, directly and through a nested group, the task is
+    included once. A nested group weights its members by its own entry for the metric,
+    or else by the entry of the outer group. If absent members are included, a member
+    without the number has an unknown value.
     """
     by_name = {group.name: group for group in groups}
     entries: dict[tuple[str, str], GroupMetric] = {}

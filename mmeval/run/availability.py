@@ -2,8 +2,8 @@
 
 A task that is requested by name is required. Without its data the run fails. A member
 of a group is left out instead, and the group states the number of its tasks. A task
-whose filter keeps no sample counts as a task without data. This happens with the few
-bundled samples of a benchmark with many domains.
+whose filter keeps no sample is treated as a task without data. Such a filter is common
+with the few bundled samples of a benchmark with many domains.
 """
 
 from __future__ import annotations

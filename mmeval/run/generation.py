@@ -209,7 +209,7 @@ class Generation:
     def _spare_slots(self) -> int:
         """Number of active slots in excess of the slots that can send.
 
-        The slot of a resting call does not count, since it uses no connection.
+        The slot of a resting call is not included, since it uses no connection.
         """
         resting = self._broker.roles[MODEL].observer.resting
         return self._active_slots - resting - self._sending_slots

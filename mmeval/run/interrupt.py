@@ -32,7 +32,7 @@ LOOK_SECONDS = 1.0
 A signal may arrive just before the loop waits for its next event.
 """
 STUCK_SECONDS = 2.0
-"""Seconds after which a loop that has not handled a signal counts as stuck."""
+"""Seconds after which a loop that has not handled a signal is considered stuck."""
 
 
 class Stoppable(Protocol):

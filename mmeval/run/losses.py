@@ -47,7 +47,7 @@ COUNTED: Mapping[tuple[str, str], str] = {
     ): "the end of the scale, or the middle if they contain no number",
     ("rubric", "overall"): "the end of the scale",
 }
-"""What an unreadable reply counts as, by a switch and its value."""
+"""How an unreadable reply is scored, by a switch and its value."""
 
 
 def data_faults(faults: Mapping[str, DataFault]) -> Iterator[Finding]:
@@ -174,7 +174,7 @@ def unscored_findings(
 def _unscored_count(result: Result) -> int:
     """Returns the number of unscored trials.
 
-    Refused answers that the user excludes do not count.
+    Refused answers that the user excludes are not included.
     """
     return result.unscored - result.refused_unscored
 

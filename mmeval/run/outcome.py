@@ -89,7 +89,7 @@ def judge_versions(runs: Sequence[TaskRun]) -> dict[str, list[JudgeVersion]]:
 def worst_unscored(results: Iterable[Result]) -> int:
     """Counts each task's unscored trials by its worst metric, and returns the sum.
 
-    Refused answers that the user excludes do not count.
+    Refused answers that the user excludes are not included.
     """
     worst: dict[str, int] = {}
     for result in results:

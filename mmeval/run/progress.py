@@ -44,7 +44,7 @@ class AnswerNotes:
     kinds: Counter[str] = field(default_factory=Counter)
     """Number of trials by warning.
 
-    Warnings that differ only in digits count as the first of them.
+    Warnings that differ only in digits are counted under the first of these warnings.
     """
     _words: dict[str, str] = field(default_factory=dict)
 

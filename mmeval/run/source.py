@@ -53,7 +53,7 @@ class Conclusion:
     """The facts about finished trials that the outcome of a run needs."""
 
     chosen: Mapping[str, TrialFilter]
-    """The filter of trials that count, by task."""
+    """The filter of the trials that the numbers include, by task."""
     again: str
     """The command that scores the remaining trials."""
     losses: tuple[Finding, ...]

@@ -45,7 +45,7 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _REPEATABLE = ("media_root",)
 """Arguments that may be given several times, as some formats of ``replay`` allow.
 
-Their values are collected in a list. For any other argument, the last value counts.
+Their values are collected in a list. For any other argument, the last value is used.
 """
 
 

@@ -91,7 +91,8 @@ class Lock:
 def becomes_free(file: Path, patience: float) -> bool:
     """Returns True if all locks on a file end within ``patience`` seconds.
 
-    Shared locks count too. Raises OSError if that cannot be determined.
+    Shared locks are included. Raises OSError if the function cannot determine the
+    locks.
     """
     until = time.monotonic() + patience
     descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC)
@@ -215,7 +216,7 @@ def _lease(path: Path) -> SoftFileLease:
 def _is_lease_held(lease: SoftFileLease) -> bool:
     """Returns True if this process still holds a lease.
 
-    An unreadable lease counts as held until the library gives it up.
+    An unreadable lease is considered held until the library gives it up.
     """
     if lease.compromise is not None:
         return False

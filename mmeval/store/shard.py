@@ -45,8 +45,8 @@ class Shard:
     def takes(self, place: int) -> bool:
         """Returns True if the shard runs the sample at this position.
 
-        ``place`` counts from 0 and is the position among the chosen samples of a task.
-        The rule is the same in every task, so that one shard makes the calls that tasks
+        ``place`` is the position among the chosen samples of a task, starting at 0. The
+        rule is the same in every task, so that one shard makes the calls that tasks
         with the same data share.
         """
         return place % self.of == self.number - 1

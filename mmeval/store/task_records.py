@@ -121,7 +121,7 @@ class TaskRecords:
 def recorded_trials(folder: Path, task: str) -> Iterator[dict[str, Any]]:
     """Yields the rows of a task's trials in the order of writing.
 
-    If a trial has several rows, the last one counts.
+    If a trial has several rows, the last one is used.
     """
     return (row for _, row in read_rows(_files(folder, task)[1]))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def satisfies(version: str, requirement: str) -> bool:
-    """Returns True if a version meets a requirement; ``0.2.dev1`` counts as release
+    """Returns True if a version meets a requirement; ``0.2.dev1`` is treated as release
     ``0.2``.
 
     Raises ValueError for an invalid requirement.

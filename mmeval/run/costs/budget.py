@@ -1,12 +1,13 @@
 """The budget of a run folder.
 
-No call is sent after the budget is spent. Every attempt of every role counts, over all
-sessions of the folder, since the journal records earlier usage. The expected cost of a
-call is the mean cost of earlier calls. A call is sent if the amount spent, the expected
-cost of the calls in flight and its own expected cost together are within the limit.
-Otherwise it waits until a call in flight ends. Therefore a limit is exceeded only if
-calls in flight cost more than the mean. The limit of calls is never exceeded. Calls to
-a model are sent one at a time until its first answer shows their cost.
+No call is sent after the budget is spent. The amount spent includes every attempt of
+every role in all sessions of the folder, since the journal records earlier usage. The
+expected cost of a call is the mean cost of earlier calls. A call is sent if the amount
+spent, the expected cost of the calls in flight and its own expected cost together are
+within the limit. Otherwise it waits until a call in flight ends. Therefore a limit is
+exceeded only if calls in flight cost more than the mean. The limit of calls is never
+exceeded. Calls to a model are sent one at a time until its first answer shows their
+cost.
 """
 
 from __future__ import annotations
