@@ -143,11 +143,11 @@ def simple_evaluate(
 ) -> dict[str, Any]:
     """Returns the results of tasks as a dictionary in lm-evaluation-harness's layout.
 
-    It accepts the arguments of the harness's function (``limit``, ``batch_size``,
-    ``gen_kwargs``, ``predict_only``, ``system_instruction``, ...) and all other flags.
-    An argument without effect is an error. The dictionary is the content of the results
-    file. With ``log_samples`` it also contains the lines of the samples files under
-    ``samples``, by task.
+    The function accepts the arguments of the harness's function (``limit``,
+    ``batch_size``, ``gen_kwargs``, ``predict_only``, ``system_instruction``, ...) and
+    all other flags. An argument without effect is an error. The dictionary is the
+    content of the results file. With ``log_samples`` it also contains the lines of the
+    samples files under ``samples``, by task.
 
     Without ``output_path`` each call evaluates again. Answers are stored in a temporary
     folder, which is removed at the end, but kept if the run fails. With ``output_path``

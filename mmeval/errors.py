@@ -2,10 +2,10 @@
 
 MmevalError                   1   any other error; its message says what to do
 ├── UsageError                2   a flag, task file or run folder cannot be used
-│   ├── TaskFileError             a YAML file is wrong; has file and line
+│   ├── TaskFileError             a YAML file is wrong; states file and line
 │   ├── SampleError               no prompt can be built from a sample
 │   ├── UnknownNameError          a task, metric, backend ... is not registered; offers
-│   │                             near names
+│   │                             similar names
 │   ├── AmbiguousNameError        two installed plugins register the same name
 │   ├── IdentityChangedError      the run folder belongs to another model or other
 │   │                             settings
@@ -34,7 +34,7 @@ MmevalError                   1   any other error; its message says what to do
 ├── CallFailed                1   in mmeval.program.calls: a required call failed
 ├── RoleLostError                 a role has stopped answering calls in this run
 │   ├── KeyRefusedError       4   the server does not accept the key
-│   ├── StartFailedError          the model cannot be loaded; has the exit code of the
+│   ├── StartFailedError          the model cannot be loaded; keeps the exit code of the
 │   │                             cause
 │   ├── UnreadableJudgeError  3   too many verdicts of a metric cannot be read
 │   └── BackendDownError      3   the backend stopped answering

@@ -80,7 +80,7 @@ def register_metric(
 
 
 def register_backend(*names: str) -> Callable[[T], T]:
-    """Register a class as a backend. It is called with the backend's arguments."""
+    """Register a class as a backend, to be called with the backend's arguments."""
     return _registrar("mmeval.model_backends", names, "register_backend")
 
 

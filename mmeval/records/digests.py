@@ -50,12 +50,12 @@ def code_digest(function: Callable[..., Any]) -> str:
 def call_seed(run_seed: int, request_digest: str, *draws: int) -> int:
     """Returns the seed of a call, in 0 .. 2**31 - 1.
 
-    It depends on the request, not on the task, so equal requests of two tasks have
-    equal seeds. ``draws`` are numbers that tell apart calls with the same request. They
-    are, in this order, the repeat of the trial, the number of earlier calls with the
-    same request in the program that makes this call, the number of earlier equal calls
-    to the agent that makes this call (0 without an agent), and the number of rejected
-    replies to this call. Trailing zeros may be left out.
+    The seed depends on the request, not on the task, so equal requests of two tasks
+    have equal seeds. ``draws`` are numbers that tell apart calls with the same request.
+    These numbers are, in this order, the repeat of the trial, the number of earlier
+    calls with the same request in the program that makes this call, the number of
+    earlier equal calls to the agent that makes this call (0 without an agent), and the
+    number of rejected replies to this call. Trailing zeros may be left out.
     """
     while len(draws) > 1 and not draws[-1]:
         draws = draws[:-1]

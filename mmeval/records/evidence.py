@@ -1,6 +1,6 @@
 """The statistics of a result that is a weighted sum of means.
 
-A group combines the evidence of its members. It is not stored.
+A group combines the evidence of its members. Evidence is not stored.
 """
 
 from __future__ import annotations

@@ -152,9 +152,10 @@ class Request:
     """One request to a backend.
 
     ``wants`` are the requested kinds of part. ``digest`` covers the messages,
-    parameters, requested kinds and media bytes. It does not cover the seed, file names
-    or the task. The broker sets ``seed`` and ``key``. ``key`` identifies the call among
-    the calls of all runs, so that a server recognises a retry. It may be empty.
+    parameters, requested kinds and media bytes. The digest does not cover the seed,
+    file names or the task. The broker sets ``seed`` and ``key``. ``key`` identifies the
+    call among the calls of all runs, so that a server recognises a retry. It may be
+    empty.
 
     ``reply_schema`` is not part of the digest: it only enforces the form of the reply
     that the messages ask for.

@@ -222,8 +222,8 @@ class Response:
       generated outside mmeval.
     - ``unread``: the kinds of media that were sent but added no prompt tokens.
     - ``trace``: the calls of an agent. Its usage and latency are the sums of the calls.
-    - ``turn``: what the server expects back in a later request. It is ignored in
-      comparisons.
+    - ``turn``: what the server expects back in a later request. This field is ignored
+      in comparisons.
     """
 
     output: Interleaved | None = None

@@ -19,8 +19,8 @@ MessageRole = Literal["system", "user", "assistant"]
 class Message:
     """A message of one role.
 
-    ``turn`` is an earlier answer in the server's own format. It is sent back to the
-    server. It is ignored when messages are compared.
+    ``turn`` is an earlier answer in the server's own format. The answer is sent back to
+    the server. It is ignored when messages are compared.
     """
 
     role: MessageRole

@@ -156,14 +156,15 @@ class Result:
 
     Value and uncertainty:
 
-    - ``value``: None if nothing could be scored, or if scoring was ``suspended`` during
-      the run. The trials that were scored until then are not a fair sample.
+    - ``value``: the number; None if nothing could be scored, or if scoring was
+      ``suspended`` during the run. The trials that were scored until then are not a
+      fair sample.
     - ``stderr``: the standard error of the value.
     - ``ci95``: the 95 % interval of the value.
     - ``no_interval``: the reason why there is no interval.
     - ``bounds``: the lowest and the highest value that the result could have, whatever
-      the values of the failed and unscored trials are. None if the metric has no finite
-      range.
+      the values of the failed and unscored trials are. They are None if the metric has
+      no finite range.
     - ``bounds_ci95``: the 95 % interval around both bounds.
     - ``clusters``: the number of independent groups of trials.
     - ``effective_clusters``: the number of clusters of equal size with the same
@@ -172,7 +173,7 @@ class Result:
       formula computes it.
     - ``weights``: the shares of a group's members, or of the components of a combined
       number.
-    - ``evidence``: what a group needs to combine its members. It is not stored.
+    - ``evidence``: what a group needs to combine its members. This field is not stored.
 
     Counts of trials:
 

@@ -29,8 +29,8 @@ class Trial:
     """One answer of the model to a sample: the exchanges in order, and their outcome.
 
     Exactly one of ``output`` and ``error`` is set. ``left_out`` are the kinds of part
-    that the task requires but the model cannot generate (``partial_output``). They were
-    not requested. Metrics score trials.
+    that the task requires but the model cannot generate (``partial_output``). These
+    kinds were not requested. Metrics score trials.
     """
 
     sample: Sample
@@ -78,7 +78,7 @@ def warnings_of(exchanges: Sequence[Exchange]) -> list[str]:
 def finish_reason(trial: Trial) -> str | None:
     """Returns how the model's answer ended.
 
-    None for a failed trial without a cut-off reply.
+    Returns None for a failed trial without a cut-off reply.
     """
     ended = worst_finish(
         exchange.response.finish_reason

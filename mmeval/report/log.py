@@ -39,7 +39,8 @@ class _StderrHandler(logging.Handler):
 
 def begin_log(level: str, environ: Mapping[str, str]) -> None:
     """Log messages of mmeval from ``level`` up, and other packages' warnings, to
-    stderr. Warns of unknown environment variables. It may be called again."""
+    stderr. Warns of unknown environment variables. This function may be called again.
+    """
     root = logging.getLogger()
     for earlier in list(root.handlers):
         if isinstance(earlier, _StderrHandler):

@@ -199,9 +199,9 @@ def verdict(result: Result, other: Result) -> str:
     """Returns ``better`` or ``worse`` than another run's number, or else an empty
     string.
 
-    The 95 % interval of the difference must exclude 0. It is computed from the
-    intervals of both numbers, as if their samples were independent (Zou and Donner
-    2008). This interval is too wide if both runs used the same samples.
+    The 95 % interval of the difference must exclude 0. This interval is computed from
+    the intervals of both numbers, as if their samples were independent (Zou and Donner
+    2008). Such an interval is too wide if both runs used the same samples.
     """
     if result.value is None or result.interval is None:
         return ""

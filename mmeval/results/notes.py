@@ -54,8 +54,8 @@ def missing(result: Result) -> str:
 
 
 def no_interval(result: Result) -> str:
-    """Returns why a value has no interval: ``no interval: one cluster``. Empty for a
-    slice."""
+    """Returns why a value has no interval: ``no interval: one cluster``. The result is
+    empty for a slice."""
     is_missing = result.value is not None and result.interval is None
     if not is_missing or not result.no_interval or result.slice:
         return ""
@@ -113,9 +113,9 @@ class NumberReasons:
         self._without = without
 
     def of(self, result: Result) -> str:
-        """Returns the reasons for one number. Empty if no task of a group has a value,
-        since the counts of the group state why. For a slice, it includes only missing
-        parts that the whole has."""
+        """Returns the reasons for one number. The result is empty if no task of a group
+        has a value, since the counts of the group state why. For a slice, it includes
+        only missing parts that the whole has."""
         if result.slice:
             return _without(self._missing_parts(result))
         notes: list[str] = []
@@ -214,8 +214,8 @@ def _without(pieces: Sequence[str]) -> str:
 def repeated(results: Iterable[Result], pieces: Pieces) -> set[Key]:
     """Returns the numbers that tables leave out and results files keep.
 
-    These are single pieces that equal their derived number, and slices with a number
-    that is unavailable in the whole task or has nothing to score.
+    These numbers are single pieces that equal their derived number, and numbers of
+    slices that are unavailable for the entire task or have nothing to score.
     """
     by_key = {Key.of(result): result for result in results}
     left_out = set()

@@ -74,9 +74,9 @@ def task_results(
 ) -> list[Result]:
     """Returns the numbers of a task over the trials that the filter keeps.
 
-    They are computed from the finished rows of its score set. ``suspended`` names the
-    numbers whose scoring stopped during the run. For these, only counts and bounds are
-    computed.
+    The numbers are computed from the finished rows of the task's score set.
+    ``suspended`` names the numbers whose scoring stopped during the run. For these,
+    only counts and bounds are computed.
     """
     columns: dict[str, Scores] = {}
     for number in task.numbers:

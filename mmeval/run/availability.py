@@ -70,7 +70,7 @@ def with_data(
 def optional_tasks(groups: Iterable[Group]) -> set[str]:
     """Returns the tasks that a run leaves out if their data are missing.
 
-    These are the members of groups.
+    Only members of groups may be left out.
     """
     members = {group.name: group.members for group in groups}
     return {task for group in members for task in tasks_inside(group, members)}

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 ROLE_LIMIT = "max_connections"
 """The argument of a role that limits its calls in flight.
 
-It overrides ``--max_connections``.
+This argument overrides ``--max_connections``.
 """
 GEN = "gen."
 """The prefix of generation parameters in a role's arguments: ``gen.temperature``."""
@@ -442,7 +442,8 @@ def batch_size_findings(
 ) -> Iterator[Finding]:
     """Yields findings for a batch size without effect.
 
-    This is not an error, since the same command is often used with several backends.
+    Such a batch size is not an error, since the same command is often used with several
+    backends.
     """
     if batch_size == AUTO:
         return

@@ -53,8 +53,8 @@ class Generation:
     """Sends jobs to the model in concurrent slots, which take them from one iterator.
 
     A slot processes one trial at a time, from its prompt to its score rows. ``slots``
-    returns the number of slots that keep the model busy. It changes with the number of
-    copies of the model.
+    returns the number of slots that keep the model busy. This number changes with the
+    number of copies of the model.
     """
 
     def __init__(

@@ -256,8 +256,8 @@ class Judging:
 def _max_concurrency(broker: Broker, runs: Iterable[TaskRun]) -> int:
     """Returns the number of concurrent trials that keep the judges busy.
 
-    This is twice the number of calls of each judge, since a trial is also read, parsed
-    and written. The number of concurrent calls of the model is added.
+    The number is twice the number of calls of each judge, since a trial is also read,
+    parsed and written. The number of concurrent calls of the model is added.
     """
     called: set[str] = set()
     for run in runs:

@@ -282,8 +282,8 @@ class NewTrialsRun:
     def _asked_again(self) -> dict[str, Any]:
         """Records that the calls of damaged journal lines were sent again.
 
-        This is known only once the run has all its trials, since a damaged line does
-        not state its call.
+        The repeated calls are known only once the run has all its trials, since a
+        damaged line does not state its call.
         """
         damaged = self._run.broker.journal.damaged
         record = self._run.folder.record

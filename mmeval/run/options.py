@@ -225,7 +225,7 @@ class RunOutcome:
     def table_findings(self) -> tuple[Finding, ...]:
         """The findings to show with the table.
 
-        They concern unsupported trials and limits of the numbers.
+        These findings concern unsupported trials and limits of the numbers.
         """
         shown = []
         for finding in self.findings:

@@ -1,6 +1,6 @@
 """Prepares a run before anything is written or sent.
 
-It determines the folder, creates backends, opens data and checks them.
+The preparation determines the folder, creates backends, opens data and checks them.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class TaskRun:
     def judging_key(self, bound: BoundMetric) -> str:
         """Returns a digest that identifies the requests of a judged metric.
 
-        It covers the definition of the metric and the parameters of its roles.
+        The digest covers the definition of the metric and the parameters of its roles.
         """
         params = {}
         for name in bound.called_roles(self.present):

@@ -47,7 +47,7 @@ class ReportContext:
 def as_arguments(values: Mapping[str, Any]) -> str:
     """Returns ``k=v,k2=v2`` without secrets, or ``"None"`` for no values.
 
-    This is the form of lm-evaluation-harness.
+    lm-evaluation-harness writes arguments in this form.
     """
     visible = without_secrets(values)
     return ",".join(f"{name}={value}" for name, value in visible.items()) or "None"

@@ -96,7 +96,7 @@ def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
 def recorded_roles(settings: Mapping[str, Any]) -> dict[str, BackendSpec]:
     """Returns the backend of each role in a run's recorded settings.
 
-    They contain no secrets.
+    Recorded settings contain no secrets.
     """
     specs = values.roles(settings.get("role", {}))
     for role in ("judge", "captioner"):

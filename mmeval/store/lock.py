@@ -2,8 +2,8 @@
 
 A kernel lock (``flock``) ends with its process. Some file systems of clusters do not
 support locks and report an error. There, a *lease* of the library filelock is written
-next to the file. It names a host and a process, and that process touches the lease
-every few seconds. Another process takes a lease over if it was not touched for a
+next to the file. The lease names a host and a process, and that process touches the
+lease every few seconds. Another process takes a lease over if it was not touched for a
 minute, or if its process ran on this host and has ended. Otherwise the lock is refused
 as soon as the holder is known to be alive: it runs on this host, or it touches its
 lease.
@@ -277,8 +277,8 @@ def _is_touched(before: os.stat_result | None, state: os.stat_result | None) -> 
 def _this_host() -> str:
     """Returns the name of this host as leases contain it.
 
-    It includes the namespace of process ids, since containers with the same name do not
-    see each other's processes.
+    The name includes the namespace of process ids, since containers with the same name
+    do not see each other's processes.
     """
     from filelock import MarkerSoftFileLock
 

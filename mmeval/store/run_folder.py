@@ -270,7 +270,7 @@ def _locked(folder: Path) -> Lock:
 def provenance() -> dict[str, Any]:
     """Returns facts about the machine and Python.
 
-    They do not affect which answers are reused.
+    These facts do not affect which answers are reused.
     """
     return {
         "python": platform.python_version(),

@@ -1,7 +1,7 @@
 """Shards split a run between several machines. Each shard has its own run folder.
 
 Shard I of N runs every N-th chosen sample of a task, with all its repeats. Its folder
-is ``<run>/shards/<I>-of-<N>``. It reuses the answers of the run and of all other
+is ``<run>/shards/<I>-of-<N>``. The shard reuses the answers of the run and of all other
 shards, even of shards with another N.
 """
 
@@ -22,8 +22,8 @@ _NAMED = 3
 MERGED = "merged"
 """The field of ``run.json`` about merged shards.
 
-It contains the state of each merged shard, the exit code of the merge, and whether
-recorded trials were lost.
+The field contains the state of each merged shard, the exit code of the merge, and
+whether recorded trials were lost.
 """
 _NAME = re.compile(r"([1-9][0-9]*)-of-([1-9][0-9]*)")
 

@@ -1,10 +1,10 @@
 """Starts a program that ends with this process, together with all processes that it
 started.
 
-They also end if this process is killed with ``kill -9``.
+The processes also end if this process is killed with ``kill -9``.
 
-A keeper process runs between this process and the program. It runs this file as a
-script, with only the standard library. On Linux, an orphaned process below the keeper
+A keeper process runs between this process and the program. The keeper runs this file as
+a script, with only the standard library. On Linux, an orphaned process below the keeper
 becomes a child of the keeper, so the keeper finds and kills it even in another session.
 The keeper exits with the exit status of the program. The imports of this file delay the
 start of every program, so most are local.

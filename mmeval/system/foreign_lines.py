@@ -23,8 +23,8 @@ MAX_DEPTH = 100
 """The largest nesting of lists and objects. The limits of other programs are only a
 little higher."""
 MAX_DIGITS = 4300
-"""The largest number of digits of an integer. It is Python's limit, because parsing
-time grows with the square of the digits."""
+"""The largest number of digits of an integer. This number is Python's limit, because
+parsing time grows with the square of the digits."""
 
 
 class ForeignLine(NamedTuple):

@@ -174,7 +174,7 @@ def _secrets_in(values: Any, name: str = "") -> Iterator[tuple[str, str]]:
 def _name_below(outer: str, inner: object) -> str:
     """Returns the name that decides whether a nested value is secret.
 
-    It is ``api_key`` in ``{"api_key": {"value": V}}``.
+    The name is ``api_key`` in ``{"api_key": {"value": V}}``.
     """
     return outer if _SECRET.search(outer) else str(inner)
 

@@ -28,8 +28,8 @@ except ImportError:  # PyYAML without libyaml: the same result, slower
 
 MAX_FILE_BYTES = 1_000_000
 MAX_NODES = 50_000
-"""The largest number of values in a file, including repeated aliases. It prevents a
-small file from expanding to a huge document."""
+"""The largest number of values in a file, including repeated aliases. This limit
+prevents a small file from expanding to a huge document."""
 MAX_DEPTH = 50
 _MAX_YAML_DEPTH = 500
 _SURELY_SHALLOW = 16_000

@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 class IndexEntry:
     """A task or group of the index.
 
-    ``benchmark`` is the name of its entry point. It is empty for a file of
+    ``benchmark`` is the name of its entry point. This name is empty for a file of
     ``--include_path``. ``owner`` is the distribution or the folder. ``problem`` is the
     error of a file that cannot be read. ``fault`` is the error in its includes.
     """

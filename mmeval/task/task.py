@@ -44,7 +44,9 @@ class TaskOverrides:
     """True if the user allows downloaded code, such as a metric from the hub."""
     refusals: Refusals | Literal[""] = ""
     judge_prompts: Path | None = None
-    """A folder with prompts. They replace the judges' prompts of the same names."""
+    """A folder with prompts. These prompts replace the judges' prompts of the same
+    names.
+    """
 
 
 @dataclass(frozen=True)
@@ -116,10 +118,10 @@ UNSTATED = ExpectedSize()
 class Task:
     """A task that can be run.
 
-    ``config`` is the resolved task file as JSON. It is recorded, so that mmeval can
-    detect a change of the task. ``prompt`` returns the messages for a sample.
-    ``protocol`` returns the program that gets the answer. ``output_kinds`` returns the
-    kinds that the answer should have.
+    ``config`` is the resolved task file as JSON. The run records this file, so that
+    mmeval can detect a change of the task. ``prompt`` returns the messages for a
+    sample. ``protocol`` returns the program that gets the answer. ``output_kinds``
+    returns the kinds that the answer should have.
     """
 
     name: str
@@ -159,7 +161,7 @@ class Task:
     roles: Mapping[str, GenerationParams] = field(default_factory=dict)
     """The generation parameters of other roles, such as the judge, by role."""
     input_modalities: tuple[PartKind, ...] = ()
-    """The kinds of parts in the samples. Empty if the task file does not state them."""
+    """The kinds of parts in the samples; empty if the task file does not state them."""
     video_frames: int = 0
     """Number of evenly spaced frames that replace a video for a model without video
     input. If 0, samples with videos are unsupported."""
@@ -186,7 +188,8 @@ class Task:
     def selected(self, sample: Sample) -> bool:
         """Returns True if the ``filter`` keeps a sample.
 
-        A sample with a fault may lack labels. It is kept if it may belong to the task.
+        A sample with a fault may lack labels. Such a sample is kept if it may belong to
+        the task.
         """
         return self.may_select(sample.metadata, unknown=bool(sample.fault))
 

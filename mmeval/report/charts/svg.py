@@ -136,8 +136,8 @@ def fitted(text: str, chars: int) -> str:
 
 
 def text_width(text: str) -> float:
-    """Returns a label's width in units. It is an overestimate, as the reader's font is
-    unknown."""
+    """Returns a label's width in units. The width is an overestimate, because the
+    reader's font is unknown."""
     width = 0.0
     for char in text:
         if unicodedata.east_asian_width(char) in "WF":

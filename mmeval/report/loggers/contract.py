@@ -21,8 +21,8 @@ _log = logging.getLogger(__name__)
 
 class Logger(Protocol):
     """The plugin contract of ``mmeval.loggers``: a class that is created before a run
-    starts. Its constructor receives the logger's arguments as keywords. It raises
-    MissingError or UsageError if something is missing or wrong."""
+    starts. Its constructor receives the logger's arguments as keywords. The constructor
+    raises MissingError or UsageError if something is missing or wrong."""
 
     def log(self, outcome: RunOutcome, published: PublishedResults) -> None:
         """Send the results to the tracker, once, after all files are written.

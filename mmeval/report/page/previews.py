@@ -176,7 +176,7 @@ class Previews:
 
 def too_large(media: Media) -> str:
     """Returns why a picture is not passed to the browser: its header declares too many
-    pixels, or no size. Empty if the browser may show it."""
+    pixels, or no size. The result is empty if the browser may show the picture."""
     from mmeval.media.decode.picture_header import check_size
 
     try:

@@ -48,7 +48,8 @@ PREVIEW_SECONDS = 20.0
 MOST_CHARTS = 40
 """The largest number of charts on a page. Further charts are only written as files."""
 CHARTS, TABLES = "charts", "tables"
-"""Folders of a report for other formats. They are kept when the page is rewritten."""
+"""Folders of a report for other formats. These folders are kept when the page is
+rewritten."""
 _ENTRIES = frozenset({"index.html", "assets", "data", "media", CHARTS, TABLES})
 _DAMAGE = (
     ValueError,

@@ -155,7 +155,7 @@ def _package_price(name: str, address: str) -> Price | None:
 def load_prices(user_file: Path | None = None) -> Prices:
     """Loads the prices.
 
-    Those in the user's file override those of the package. Raises MissingDataError if
+    Prices in the user's file override prices of the package. Raises MissingDataError if
     the file is missing, and TaskFileError with the line of an error.
     """
     if user_file is None:
