@@ -11,7 +11,7 @@ from mmeval.records import Request, Response, Sample
 
 
 class EmptyBackend:
-    """Answers every request without any parts, to measure the score of an empty answer.
+    """Answers every request with an empty answer, to measure its score.
 
     It accepts and returns all kinds.
     """

@@ -1,4 +1,7 @@
-"""Tools without a special backend. Any backend that returns the kind can be used."""
+"""Tools that do not need a special backend.
+
+Any backend that returns the tool's kind of media can be used.
+"""
 
 from __future__ import annotations
 

@@ -15,8 +15,7 @@ _OTHER_PURPOSE = re.compile(
     "Fill|Edit|Upscale|Upsample|SuperResolution|Refiner|Control|Adapter|Variation|"
     "Pix2Pix|Depth|LDM3D|Prior|Decoder|Audio|Music|ShapE|Marigold"
 )
-"""Parts of the class names of pipelines that need more than text or do not make
-pictures."""
+"""Words in the class names of pipelines that are not text-to-image pipelines."""
 
 _OUTPUT_OF_PARAMETER = {
     "num_frames": "videos",

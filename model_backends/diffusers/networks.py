@@ -21,8 +21,9 @@ def networks(
     """Loads the networks in a pipeline's folder, by part name, in a ``dtype`` of torch.
 
     The library loads all other parts: parts with their own code, and parts that are not
-    networks. Raises MissingDataError for weights that are missing or have another
-    shape. The library would fill them with random numbers, and draw noise.
+    networks. Raises MissingDataError for weights that are missing or have the wrong
+    shape. Otherwise the library would replace them with random numbers, and the
+    pipeline would draw noise.
     """
     import diffusers
     import transformers

@@ -138,7 +138,7 @@ class Pipeline:
         """Draws a picture for each prompt, each with its own seed.
 
         Random numbers come from the CPU, so they are the same on every device. The
-        other pictures in the batch only affect the last digits.
+        other pictures in a batch affect only the last digits of a picture's values.
         """
         torch = need("torch", "diffusers")
         generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
@@ -193,7 +193,7 @@ class Pipeline:
 
 @contextlib.contextmanager
 def _without_messages() -> Iterator[None]:
-    """Switches off progress bars and advice.
+    """Switches off the library's progress bars and advice.
 
     The responses contain the advice as warnings.
     """

@@ -11,4 +11,4 @@ text_to_image = Tool(
     "description and nothing else.",
     backend="diffusers",
 )
-"""Used with ``--role text_to_image=diffusers,pretrained=PATH``."""
+"""A tool for ``--role text_to_image=diffusers,pretrained=PATH``."""

@@ -60,7 +60,8 @@ class GeminiBackend(WireBackend):
         text.
     :param inputs: input kinds of the model.
     :param stream: request a stream. A stream that was not requested is also read.
-    :param voice: the voice of sounds, unless ``audio.voice`` names another voice.
+    :param voice: the voice of generated speech, unless ``audio.voice`` names another
+        voice.
     :param thoughts: request the model's thoughts.
     :param extra_body: fields that are merged into the body. Null removes a field.
     :param extra_headers_file: a JSON file with headers. Their values are secrets.
@@ -68,7 +69,7 @@ class GeminiBackend(WireBackend):
     :param send_seed: send a seed.
     :param fetch_links: hosts, separated by ``+``. Links to these hosts in answers are
         fetched.
-    :param timeout: the maximum seconds for a complete call.
+    :param timeout: the maximum number of seconds for a complete call.
     :param max_reply_bytes: the maximum size of a reply. A larger reply is an error.
     :param image_formats: formats of pictures that are sent unchanged. Other formats are
         converted to PNG.

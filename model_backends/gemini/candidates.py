@@ -60,13 +60,13 @@ _METADATA_FIELDS = frozenset(
         "video_metadata",
     )
 )
-"""Fields of a part that contain nothing of the answer."""
+"""Fields of a part that do not contain content of the answer."""
 _TEXT_FIELDS = _METADATA_FIELDS | {"text"}
 
 
 @dataclass
 class Candidate:
-    """One answer of a reply: its parts, decoded and byte for byte."""
+    """One answer in a reply: its parts, both decoded and as the bytes that arrived."""
 
     parts: list[dict[str, Any]] = field(default_factory=list)
     encoded_parts: list[bytes] = field(default_factory=list)
@@ -147,7 +147,7 @@ def is_thought(part: object) -> bool:
 
 
 def whole_reply(http_reply: HttpReply, secrets: Collection[str] = ()) -> GeminiReply:
-    """Returns the reply in an HTTP reply, streamed or not.
+    """Returns the complete reply in the body of an HTTP reply, streamed or not.
 
     ``secrets`` are removed here, because an event may end in the middle of a secret
     that the server echoes.
@@ -186,7 +186,7 @@ def whole_reply(http_reply: HttpReply, secrets: Collection[str] = ()) -> GeminiR
 def items_of(
     part: dict[str, Any],
 ) -> Iterator[dict[str, Any] | Part]:
-    """Yields the content of a part as items that AnswerReader knows."""
+    """Yields the content of a part as items that AnswerReader can read."""
     if isinstance(part.get("type"), str):
         yield part  # Some gateways write items of another interface.
         return
@@ -224,8 +224,8 @@ def items_of(
 def _add_listed(reply: GeminiReply, body: bytes) -> None:
     """Adds the events of a stream that is a JSON list.
 
-    The interface streams in this form without ``alt=sse``. Some gateways do so even
-    with it.
+    The interface uses this form for requests without ``alt=sse``. Some gateways use it
+    even for requests with ``alt=sse``.
     """
     try:
         listed = from_line(body)
@@ -259,7 +259,7 @@ def joined_texts(
 def _joined_sounds(
     parts: Sequence[dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """Returns the parts of a stream with the pieces of each sound joined."""
+    """Returns the parts of a stream, with the chunks of each sound joined."""
     joined: list[dict[str, Any]] = []
     pieces: list[str] = []
     kind = ""
@@ -298,7 +298,7 @@ def _sound(part: Mapping[str, Any]) -> tuple[str, str] | None:
 def _kind_of_text(part: Mapping[str, Any]) -> str:
     """Returns ``text`` or ``thought`` for a part with only text.
 
-    The string is empty for other parts.
+    Returns an empty string for other parts.
     """
     text = part.get("text")
     # A part with an empty text has only a signature. It may be between the pieces of a

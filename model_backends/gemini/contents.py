@@ -44,8 +44,10 @@ class MessageFormat:
     """Returns a turn of the model, given the JSON list of its items."""
     text: Callable[[str], bytes]
     medium: Callable[[str, str], object]
-    """Returns an item, given the kind and MIME type of a medium. ``_BASE64`` is in the
-    position of the data."""
+    """Returns an item, given the kind and MIME type of a medium.
+
+    ``_BASE64`` marks the position of the data.
+    """
 
 
 class GeminiInput(NamedTuple):

@@ -82,7 +82,7 @@ _REPLY_FIELDS = frozenset(
 
 
 class GenerateEndpoint:
-    """Requests and replies of ``generateContent``."""
+    """Encodes requests for ``generateContent``, and decodes its replies."""
 
     def __init__(self, settings: GeminiSettings) -> None:
         self._settings = settings
@@ -219,7 +219,7 @@ def _finish_reason(
 
 
 def _usage(counted: Mapping[str, Any]) -> Usage:
-    """Returns the usage. Thoughts count as output."""
+    """Returns the token counts. Tokens of thoughts are added to the output."""
     counts = []
     for kind in ("prompt", "candidates", "thoughts"):
         count = counted.get(f"{kind}TokenCount")

@@ -73,7 +73,7 @@ _INTERACTION_FIELDS = frozenset(
 
 
 class InteractionsEndpoint:
-    """Requests and replies of ``interactions``."""
+    """Encodes requests for ``interactions``, and decodes its replies."""
 
     def __init__(self, settings: GeminiSettings) -> None:
         self._settings = settings
@@ -157,8 +157,8 @@ class InteractionsEndpoint:
     ) -> Turn | None:
         """Returns the steps that the next request sends back, byte for byte.
 
-        Without ``body`` (a stream) they are encoded again, because they arrived in
-        pieces.
+        The steps of a streamed reply (without ``body``) are encoded again, because each
+        step arrived in several events.
         """
         if body is None:
             encoded_steps = [
@@ -232,7 +232,7 @@ def _finish_reason(
 def _failure(error: object) -> CallError:
     """Returns the error that the service states.
 
-    It is a refusal if the error code is that of a filter.
+    The error is a refusal if its code names a content filter.
     """
     rows = error if isinstance(error, list) else [error]
     failure = error_in_body({"errors": rows})
@@ -243,7 +243,7 @@ def _failure(error: object) -> CallError:
 
 
 def _usage(counted: object) -> Usage:
-    """Returns the usage. Thoughts count as output."""
+    """Returns the token counts. Tokens of thoughts are added to the output."""
     if not isinstance(counted, dict):
         return Usage()
     output_tokens = 0

@@ -95,7 +95,7 @@ def picture_fields(
 
 
 def unsent(params: GenerationParams, names: Collection[str]) -> tuple[str, ...]:
-    """Returns a warning about parameters without a field.
+    """Returns a warning about parameters for which the interface has no field.
 
     ``names`` are the parameters with a field.
     """

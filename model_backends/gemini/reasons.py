@@ -11,8 +11,8 @@ from mmeval.records import FinishReason
 Ending = Literal["stop", "noted", "length", "refused", "failed"]
 """The meaning of a finish reason.
 
-``noted`` is a stop with a warning. ``failed`` means the same if the answer has parts.
-Otherwise it is an error.
+``noted`` is a stop with a warning. ``failed`` means the same as ``noted`` if the answer
+has parts, and is an error otherwise.
 """
 
 _ENDINGS: dict[Ending, frozenset[str]] = {

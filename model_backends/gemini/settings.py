@@ -47,9 +47,10 @@ class GeminiSettings(Connection):
 
     @property
     def wire(self) -> str:
-        """The name of turns that may be sent back to the model.
+        """The name that marks turns that may be sent back to the model.
 
-        It includes the model, because only the model that wrote a signature accepts it.
+        The name includes the model's name, because a model only accepts signatures that
+        it wrote itself.
         """
         return f"gemini/{self.api}/{self.model}"
 

@@ -20,7 +20,7 @@ OPEN = ("in_progress", "queued")
 """The statuses of an interaction that has not ended."""
 _MEDIA = ("image", "audio", "video", "document")
 _IGNORED_DELTAS = frozenset(("arguments_delta", "text_annotation_delta"))
-"""Types of deltas that add nothing to an answer."""
+"""Types of deltas that do not add content to an answer."""
 
 
 def whole_interaction(
@@ -29,7 +29,7 @@ def whole_interaction(
     """Returns the interaction in a stream, in the form of an unstreamed reply.
 
     Raises CallError for an error in the stream. Its kind is ``connection`` for a stream
-    without an end, because half an answer is not an answer.
+    without an end, because the answer may be incomplete.
     """
     stream = _InteractionStream()
     for event in events(body):
@@ -148,9 +148,9 @@ def _joined(items: Sequence[Any]) -> list[Any]:
 
 
 def _field_of_pieces(item: object) -> str:
-    """Returns the field of an item that may arrive in pieces.
+    """Returns the field of an item that may be split over several events.
 
-    The string is empty for other items.
+    Returns an empty string for other items.
     """
     if not isinstance(item, dict):
         return ""

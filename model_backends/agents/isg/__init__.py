@@ -1,4 +1,4 @@
-"""ISG-Agent: plans an answer and carries out the plan with tools.
+"""ISG-Agent plans an answer and carries out the plan with tools.
 
-If the plan fails, it plans again.
+If the plan fails, the agent makes a new plan.
 """

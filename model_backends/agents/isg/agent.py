@@ -1,6 +1,6 @@
-"""ISG-Agent: plans texts and pictures, carries out the plan, and smooths the texts.
+"""ISG-Agent plans texts and pictures, carries out the plan, and smooths the texts.
 
-If the plan fails, it plans again.
+If the plan fails, the agent makes a new plan.
 """
 
 from __future__ import annotations
@@ -50,11 +50,12 @@ def isg_agent(
 ) -> AgentProgram:
     """The agent of ISG-Bench.
 
-    ``structure`` is the source of the answer's blocks: the planner (``self``), the
-    task's prompt (``prompt``), or no source (``none``). A plan with problems is
-    replaced up to ``refine`` times. ``smooth=false`` leaves the texts unchanged.
-    ``profile=official`` behaves like the released agent. ``max_items`` is the maximum
-    number of tool calls in a plan, and of texts and pictures in an answer.
+    ``structure`` selects what determines the answer's blocks in advance: the planner
+    (``self``), the task's prompt (``prompt``), or nothing (``none``). A plan with
+    problems is replaced up to ``refine`` times. ``smooth=false`` leaves the texts
+    unchanged. With ``profile=official`` the agent behaves like the released one.
+    ``max_items`` limits both the tool calls in a plan and the texts and pictures in an
+    answer.
     """
     roles = {
         "select": tool_selector,
@@ -111,7 +112,7 @@ class AnswerHistory:
     plans: list[Sequence[PlanStep]] = field(default_factory=list)
     log: list[tuple[int, Problem]] = field(default_factory=list)
     problems: Sequence[Problem] = ()
-    """The problems of the last plan."""
+    """The problems that occurred in the last plan."""
     exhausted: bool = False
     smoothing: SmoothedAnswer | None = None
     answer: Interleaved = field(default_factory=Interleaved)
@@ -138,7 +139,7 @@ def _make_and_carry_out(
     history: AnswerHistory,
     refine: int,
 ) -> Program[None]:
-    """Makes a plan and carries it out. Refines it while it has problems."""
+    """Makes a plan, carries it out, and refines the plan as long as problems occur."""
     reply = yield from ask_one(_plan(context, history))
     reply.require()
     for refinements_left in range(refine, -1, -1):
@@ -159,7 +160,7 @@ def _make_and_carry_out(
 
 
 def _plan(context: AgentContext, history: AnswerHistory) -> Call:
-    """Returns the call for a plan, or for a refinement of the last plan."""
+    """Returns the call that requests a plan, or a refinement of the last plan."""
     is_refinement = bool(history.plans)
     tool, source = context.tools.default(len(context.pictures))
     title = "plan"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # Jinja is slow to import
 class AgentContext:
     """The roles and tools for one answer.
 
-    ``roles`` contains the roles that reply with text, by the title of their step.
+    ``roles`` maps the titles of steps to the roles that reply with text.
     """
 
     request: Request
@@ -45,7 +45,7 @@ class AgentContext:
     def task(self) -> str:
         """The text of the task.
 
-        A picture with a tag gets the name that plans use. A picture without a tag
+        The name that plans use replaces a picture with a tag. A picture without a tag
         becomes a line break.
         """
         number = 0
@@ -73,7 +73,7 @@ class AgentContext:
         example: str,
         **values: Value,
     ) -> Call:
-        """Returns the call of a step. Only replies that ``read`` accepts are valid."""
+        """Returns the call for a step. Only replies that ``read`` accepts are valid."""
         role = self.roles.get(title) or self.planner
         params = self.profile.sampling(title, role.params)
         messages = self.prompts.messages(title, task=self.task, **values)

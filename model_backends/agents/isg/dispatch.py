@@ -1,4 +1,4 @@
-"""The tools of plans. Reads which tool is chosen for a step, and its arguments."""
+"""Describes the tools that plans can use, and reads a selector's choice of a tool."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from mmeval.program import Call
 Arguments = Mapping[str, Any]
 MAX_PARTS, DEFAULT_FRAMES = 8, 4
 FIXED_TURNS = (300 / 360, 330 / 360, 30 / 360, 60 / 360)
-"""The views of Fixed3DGeneration, as fractions of a turn to the right, in the
-documented order."""
+"""The views of Fixed3DGeneration, in the documented order.
+
+Each view is given as the fraction of a full turn to the right.
+"""
 
 
 class ToolRequest(NamedTuple):
@@ -29,7 +31,7 @@ class ToolRequest(NamedTuple):
 
 
 class ToolKind(NamedTuple):
-    """A tool of plans.
+    """A tool that plans can use.
 
     ``name`` is its name in plans, ``role`` is its role, and ``pictures`` is the number
     of its input pictures. ``form`` is an example of its arguments as JSON.
@@ -165,7 +167,7 @@ class PlanTools:
         ]
 
     def unavailable(self, text: str) -> str:
-        """Returns why no tool of the run can do a step; empty if a tool can.
+        """Returns why no tool of the run can do a step, or an empty string if one can.
 
         The first tool that the step names must be available. A step need not name a
         tool.
@@ -201,10 +203,10 @@ class PlanTools:
         return json.dumps({"tool": name, "arguments": arguments})
 
     def default(self, pictures: int) -> tuple[str, list[str]]:
-        """Returns a tool that makes one picture, and the pictures that it needs.
+        """Returns a tool that makes one picture, and the names of its input pictures.
 
-        The tool must work with this number of ``pictures``. Both are empty without such
-        a tool.
+        The tool needs at most ``pictures`` input pictures. If there is no such tool,
+        the name and the list are empty.
         """
         for kind, tool in self._available.values():
             if tool.parts == 1 and kind.pictures <= pictures:

@@ -39,7 +39,7 @@ class ToolStep(NamedTuple):
     """A step that calls a tool.
 
     ``step`` is its number (from 1), ``first`` is the k of its first picture
-    ``<GEN_k>``, and ``pictures`` are the pictures that it names.
+    ``<GEN_k>``, and ``pictures`` are the pictures that the step names.
     """
 
     step: int
@@ -59,14 +59,16 @@ class Execution:
     log: list[Problem] = field(default_factory=list)
     made_pictures: dict[int, Part] = field(default_factory=dict)
     first: SelectedTool | None = None
-    """The tool of the first step that calls a tool, if it is chosen and has its
-    pictures."""
+    """The tool of the first step that calls a tool.
+
+    It is None until the tool is chosen and its input pictures are found.
+    """
 
     def _make(self) -> Program[None]:
         """Runs the first pass: the steps that call tools.
 
-        It ends after a step with a problem, and after the steps that run at the same
-        time.
+        If a step has a problem, the pass ends once the steps that run at the same time
+        have ended.
         """
         profile, max_items = self.context.profile, self.context.max_items
         calls = [
@@ -101,7 +103,7 @@ class Execution:
     ) -> Program[dict[int, SelectedTool]]:
         """Chooses the tools of steps.
 
-        ``places`` are indexes of ``calls``. The tools are returned by these indexes.
+        ``places`` are indexes of ``calls``. The result maps these indexes to the tools.
         """
         context, calls_by_place = self.context, []
         for place in places:
@@ -204,7 +206,7 @@ class Execution:
     def _answer_steps(self) -> list[tuple[int, PlanStep]]:
         """Returns the steps that add pictures and texts.
 
-        They end at the first invalid label, or at the maximum size of an answer.
+        The list ends at the first invalid label, or at the maximum size of an answer.
         """
         steps: list[tuple[int, PlanStep]] = []
         blocks, max_items = 0, self.context.max_items
@@ -261,7 +263,7 @@ class Execution:
     ) -> list[Part] | None:
         """Returns the pictures that a step names, or None if one is missing.
 
-        Only made pictures ``below`` a number count.
+        A picture that a tool made must have a number ``below`` the given number.
         """
         pictures: list[Part] = []
         for name in self.steps[number - 1].images:

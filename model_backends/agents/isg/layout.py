@@ -1,6 +1,6 @@
 """Determines the order of an answer's blocks.
 
-The planner finds it, or the task's prompt states it.
+The planner finds the order, or the task's prompt states it.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _MADE_NAME = re.compile(r"<GEN_(\d{1,4})>")
 class PlanStep(NamedTuple):
     """A step as the planner wrote it.
 
-    Its label may not be in ``LABELS``, and its pictures may not exist.
+    Its label may be invalid (not in ``LABELS``), and its pictures may not exist.
     """
 
     label: str
@@ -47,13 +47,13 @@ class PlanStep(NamedTuple):
 
 
 def made_number(name: str) -> int:
-    """Returns 0 for ``<GEN_0>``, and -1 for another name."""
+    """Returns 0 for ``<GEN_0>``, 1 for ``<GEN_1>``, and -1 for any other name."""
     match = _MADE_NAME.fullmatch(name)
     return -1 if match is None else int(match[1])
 
 
 def task_number(name: str) -> int:
-    """Returns 0 for ``#image1#``, and -1 for another name."""
+    """Returns 0 for ``#image1#``, 1 for ``#image2#``, and -1 for any other name."""
     match = _TASK_NAME.fullmatch(name)
     return -1 if match is None else int(match[1]) - 1
 
@@ -92,7 +92,8 @@ def example(
 ) -> str:
     """Returns a plan for an answer with these blocks, for dry runs.
 
-    ``tool`` makes its pictures. A plan that is not ``sound`` is refined once.
+    ``tool`` makes the plan's pictures. If ``sound`` is False, the plan contains an
+    invalid step, so the dry run also refines a plan.
     """
     blocks = layout or ("<gen_text1>", "<gen_img1>")
     picture_count = sum("_img" in token for token in blocks) if tool else 0

@@ -35,10 +35,10 @@ class Profile:
     official: bool
 
     def rows(self, reply: str) -> list[dict[str, Any]]:
-        """Reads the rows of a plan: the first list of objects.
+        """Reads the rows of a plan: the first list of objects in a reply.
 
-        Official: the content of the first brackets, which may be empty or lack labels.
-        Raises ReplyError.
+        Official: reads the content of the first brackets, even if it is empty or lacks
+        labels. Raises ReplyError.
         """
         if not self.official:
             return read_objects(reply)
@@ -57,7 +57,7 @@ class Profile:
     def sampling(self, title: str, given: GenerationParams) -> GenerationParams:
         """Returns the parameters of a step. ``given`` are the parameters of its role.
 
-        Official: the released agent's parameters.
+        Official: returns the parameters that the released agent uses.
         """
         return _RELEASED.get(title, given) if self.official else given
 
@@ -78,12 +78,12 @@ class Profile:
         self,
         needs: Sequence[Collection[int]],
     ) -> list[list[list[int]]]:
-        """Orders the steps that call tools, in waves.
+        """Groups the steps that call tools into waves.
 
         The tools of a wave are chosen together.
 
         There is one wave with all steps, because a choice depends only on a step's
-        text. Official: each step is its own wave.
+        text. Official: each step forms a separate wave.
         """
         order = self.order(needs)
         return [[group] for group in order] if self.official else [order]
@@ -104,8 +104,8 @@ class Profile:
     ) -> str:
         """Returns the problem if this tool and the ``first`` tool cannot both run.
 
-        This is the case if either makes several pictures. The tool is then not called.
-        Official: there is no problem.
+        They cannot both run if either makes several pictures. This tool is then not
+        called. Official: any two tools can run.
         """
         if self.official or place == 0:
             return ""
@@ -120,9 +120,10 @@ class Profile:
     ) -> Sequence[Part] | str:
         """Returns the accepted pictures of a tool, or the problem.
 
-        Their number must be as requested. A video's surplus pictures are dropped.
-        Official: any number is accepted, except that a tool after the first may make
-        only one picture. Views are sorted by their turns to the right.
+        The tool must return the requested number of pictures. A video's surplus
+        pictures are dropped. Official: any number is accepted, except that a tool after
+        the first may make only one picture. Views are sorted by their turns to the
+        right.
         """
         requested = selected.request
         if not self.official:
@@ -139,9 +140,9 @@ class Profile:
         return [parts[place] for place in places]
 
     def missing_picture(self, name: str) -> str:
-        """Returns the problem of a missing picture in the answer.
+        """Returns the problem if a picture of the answer is missing.
 
-        Official: the picture is dropped.
+        Official: returns no problem, so the picture is left out.
         """
         if self.official:
             return ""
@@ -150,12 +151,12 @@ class Profile:
     def caption(self, reply: str) -> str:
         """Returns the text in a caption's reply. Raises ReplyError for a blank reply.
 
-        Official: a blank text is dropped.
+        Official: accepts a blank reply, which is later left out.
         """
         return reply if self.official else words(reply)
 
     def failed_caption(self, reason: str) -> str:
-        """Returns the text in place of a failed caption.
+        """Returns the text that replaces a failed caption.
 
         Official: the error becomes a text of the answer.
         """
@@ -164,7 +165,7 @@ class Profile:
     def joined(self, texts: Sequence[str]) -> str:
         """Joins neighbouring captions to one text, with blank lines between them.
 
-        Official: without blank lines.
+        Official: joins them without blank lines.
         """
         if self.official:
             return "".join(texts).strip()
@@ -181,7 +182,7 @@ class Profile:
     def after_exhaustion(self, answer: Interleaved) -> Interleaved:
         """Returns the answer if problems remain after the last refinement.
 
-        Official: an empty answer.
+        Official: returns an empty answer.
         """
         return Interleaved() if self.official else answer
 

@@ -13,7 +13,7 @@ from mmeval.model_backends.agents.isg.profiles import words
 from mmeval.program import Program, ask_one
 
 MARK = "<boi><eoi>"
-"""The mark of a picture in the text."""
+"""The mark that stands for a picture in the text."""
 _TRIES = 3
 
 
@@ -37,7 +37,7 @@ class SmoothedAnswer(NamedTuple):
 
 
 def smoothed(context: AgentContext, answer: Interleaved) -> Program[SmoothedAnswer]:
-    """Smooths the texts of an answer, if their number and positions do not change.
+    """Smooths the texts of an answer without changing their number and positions.
 
     If the number of pictures in a reply differs, the reply is requested again. If its
     texts are in other positions, the original is kept at once.

@@ -1,4 +1,4 @@
 """The agents of MMMG.
 
-A planner writes placeholders, and tools make the described media.
+A planner writes placeholders, and tools make the media that these describe.
 """

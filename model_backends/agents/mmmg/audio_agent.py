@@ -78,12 +78,12 @@ def mmmg_audio_agent(
     profile: Profile = "standard",
     max_items: OneOrMore = 32,
 ) -> AgentProgram:
-    """Makes one plan with placeholders, and then the sounds in two rounds.
+    """Requests one plan with placeholders, and then makes the sounds in two rounds.
 
-    The second round makes the sounds in the voice of an earlier sound.
+    The second round makes the sounds that use the voice of an earlier sound.
 
-    A malformed placeholder is kept unchanged. A placeholder has no medium if its tool
-    returns no sound.
+    A malformed placeholder is kept unchanged. If a tool returns no sound, its
+    placeholder remains without a medium.
     """
     question = question_of(request)
     sounds = [media_part(media) for media in question.media("audio")]

@@ -45,9 +45,9 @@ def compositional(
     """Requests a text in which ``<image>...</image>`` describes each picture.
 
     All pictures are drawn at the same time. The answer consists of pictures and
-    stripped texts, without blank texts. A picture that is not drawn is a part without a
-    medium. With ``profile=official`` a description cannot span lines, as in the
-    released script.
+    stripped texts, without blank texts. A picture that is not drawn becomes a part
+    without a medium. With ``profile=official`` a description cannot span several lines,
+    as in the released script.
     """
     messages = prompts.messages("compositional", question=question_of(request))
     reply = yield from make_plan(planner, messages, request, _EXAMPLE)

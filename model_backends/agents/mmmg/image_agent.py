@@ -74,12 +74,12 @@ def mmmg_image_agent(
     profile: Profile = "standard",
     max_items: OneOrMore = 32,
 ) -> AgentProgram:
-    """Makes one plan with placeholders, and then draws the pictures in rounds.
+    """Requests one plan with placeholders, and then draws the pictures in rounds.
 
     Each picture is drawn as soon as the pictures that it edits exist.
 
     A malformed placeholder is kept unchanged. If a tool returns no picture, or a
-    placeholder edits a malformed one, a white picture takes its place.
+    placeholder edits a malformed one, a white picture is used instead.
     """
     question = question_of(request)
     user_pictures = question.media("image")

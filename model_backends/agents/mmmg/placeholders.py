@@ -1,6 +1,7 @@
 """Finds the placeholders of a plan in a reply, and fills them with media.
 
-A reply may be hostile, so both run in time linear in its length.
+A reply may be hostile, so the running time of both steps is linear in the reply's
+length.
 """
 
 from __future__ import annotations
@@ -63,10 +64,10 @@ def fill_placeholders(
     places: Sequence[Placeholder],
     media_parts: Sequence[Part | None],
 ) -> Interleaved:
-    """Fills the reply's valid placeholders: they get numbers and their media, if any.
+    """Numbers the reply's valid placeholders, and adds the media that were made.
 
-    Malformed placeholders are kept unchanged. Only ``</image_end>`` becomes
-    ``<image_end>`` everywhere.
+    Malformed placeholders are kept unchanged, with one exception: every
+    ``</image_end>`` becomes ``<image_end>``.
     """
     if profile == "official":
         return _fill_as_released(reply, kind, places, media_parts)

@@ -1,6 +1,6 @@
 """Carries out a plan with placeholders.
 
-It reads the placeholders, calls the tools in rounds, and puts the media in place.
+It reads the placeholders, calls the tools in rounds, and inserts the media.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class PlaceholderItem(Protocol):
 
     @property
     def needs(self) -> Sequence[int]:
-        """The numbers of the placeholders with the media that it needs."""
+        """The numbers of the placeholders whose media this item needs."""
 
     def to_json(self) -> Mapping[str, Any]: ...
 
@@ -35,7 +35,7 @@ T = TypeVar("T", bound=PlaceholderItem)
 
 
 def question_of(request: Request) -> Interleaved:
-    """Returns all messages of a request as one question, with the media in place."""
+    """Returns all messages of a request as one question with its media."""
     parts: list[Part] = []
     for message in request.messages:
         if not message.content.empty:
@@ -98,9 +98,9 @@ class PlaceholderTools(Generic[T]):
     def make_media(
         self, items: Sequence[T | None], order: Sequence[Sequence[int]]
     ) -> Program[tuple[dict[int, Part], dict[int, str]]]:
-        """Makes the media of items in this order.
+        """Makes the media of items, in rounds in the given ``order``.
 
-        Returns the media, and the reasons for the missing media, by number.
+        Returns the media and the reasons for missing media, both by the item's number.
         """
         valid = [number for number, item in enumerate(items) if item is not None]
         failures: dict[int, str] = {}

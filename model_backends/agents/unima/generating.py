@@ -16,8 +16,8 @@ from mmeval.program import Call, Program, Reply
 def make_answer(report: Report, steps: Steps) -> Program[Interleaved]:
     """Makes the answer for a report.
 
-    It is the report's text with the items that tools and the planner make from the
-    captions. If an item is not made, its tag has no medium.
+    The answer is the report's text with the items that tools and the planner make from
+    the captions. If an item is not made, its tag remains without a medium.
     """
     items = report.items
     numbers = {item.label: number for number, item in enumerate(items)}

@@ -9,7 +9,7 @@ from mmeval.media import Part, find, label_kind
 from mmeval.records import Request
 
 TAG = ("tag",)
-"""The spelling of tags here: ``<<image1>>``."""
+"""The spelling of tags in this agent: ``<<image1>>``."""
 
 
 class TaggedQuestion(NamedTuple):
@@ -37,7 +37,7 @@ class TaggedQuestion(NamedTuple):
 def read_question(request: Request) -> TaggedQuestion:
     """Reads the question of a request. Items without their own label get an unused one.
 
-    Tags in a system message are only examples, so they do not count.
+    Tags in a system message are only examples, so they are ignored.
     """
     messages = [message for message in request.messages if not message.content.empty]
     used_labels: set[str] = set()

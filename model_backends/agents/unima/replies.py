@@ -1,4 +1,4 @@
-"""Reads the planner's JSON replies of each step.
+"""Reads the planner's JSON replies in each step.
 
 An unusable reply raises ReplyError.
 """
@@ -21,7 +21,7 @@ _NAMES: Mapping[type, str] = {
 
 
 class DataAnalysis(NamedTuple):
-    """The computation before planning.
+    """A computation that runs before the planning step.
 
     ``report`` is a report without results (None if not needed), and ``code`` is a
     program that computes them.
@@ -48,7 +48,7 @@ class FaultyStep(NamedTuple):
 def tcdc(
     labels: Collection[str],
 ) -> Callable[[str], Mapping[str, str]]:
-    """Returns a reader of captions of these items, conditioned on the task.
+    """Returns a function that reads captions, conditioned on the task, of these items.
 
     A reply may omit items.
     """

@@ -13,7 +13,10 @@ from mmeval.model_backends.agents.unima.items import TAG, TaggedQuestion
 PLANNER = "planner"
 """The maker of written items: code and documents."""
 MAX_FAULTS = 10
-"""Maximum number of a plan's faults that are listed. The others are counted."""
+"""Maximum number of faults that are listed for a plan.
+
+Further faults are only counted.
+"""
 
 
 class ItemMaker(NamedTuple):
@@ -26,7 +29,7 @@ class ItemMaker(NamedTuple):
 
     @property
     def takes(self) -> frozenset[PartKind]:
-        """The kinds of media that it requires as input."""
+        """The kinds of media that the maker requires as input."""
         if self.tool is None:
             return frozenset()
         return frozenset(self.tool.takes) - {"text"}
@@ -57,7 +60,7 @@ class ReportItem(NamedTuple):
 class Report(NamedTuple):
     """The items of a plan that can be made, and the plan's faults.
 
-    The items are in the order of the text.
+    The items are in the order of their tags in the text.
     """
 
     text: str
@@ -86,9 +89,10 @@ def read_report(
     """Reads the report in a plan.
 
     Each tag in the text needs a caption and a tool, and each caption and each tool
-    needs a tag. The three must have the same kind and number. A caption may only name
-    items of the question and earlier items. A faulty item is not made, with one
-    exception: an item with a wrong tool is made by the first maker of its kind.
+    needs a tag. The tag, the caption and the tool must agree in kind and number. A
+    caption may only name items of the question and earlier items. A faulty item is not
+    made, with one exception: an item with a wrong tool is made by the first maker of
+    its kind.
     """
     faults: list[str] = []
     labels = Counter(tag.label for tag in find(plan["text_content"], TAG))

@@ -1,4 +1,4 @@
-"""The steps before items are made.
+"""The steps that run before items are made.
 
 Each step calls the planner or the receiver, and reads its reply.
 """
@@ -40,7 +40,7 @@ class StepResults:
     plan: Mapping[str, Any] | None = None
     checks: list[dict[str, Any]] = field(default_factory=list)
     feedback: list[str] = field(default_factory=list)
-    """The faults, for a step that runs again."""
+    """The faults that are reported to a step when the step runs again."""
 
     def values(self, question: TaggedQuestion) -> dict[str, Value]:
         """Returns the variables of the steps' prompts."""
@@ -171,7 +171,7 @@ class Steps:
     def plan(self, title: str = "plan") -> Program[bool]:
         """Runs step 3: the plan of the answer.
 
-        Without a readable plan, the last plan is kept and False is returned.
+        If the reply has no readable plan, keeps the last plan and returns False.
         """
         makers = [maker.to_json() for maker in self.makers]
         labels: dict[str, str] = {
@@ -206,7 +206,7 @@ class Steps:
         return plan is not None
 
     def report(self) -> Report | None:
-        """Runs step 4: the report of the plan; None without a plan."""
+        """Runs step 4, and returns the report of the plan, or None without a plan."""
         if self.results.plan is None:
             return None
         report = read_report(
@@ -219,7 +219,7 @@ class Steps:
         """Asks the planner to check a report. The planner sees only the question and
         the report.
 
-        Returns None without a usable reply.
+        Returns None if there is no usable reply.
         """
         call = self._call(
             "check",
@@ -233,9 +233,9 @@ class Steps:
     def judge(
         self, report: Report, issues: Sequence[str]
     ) -> Program[replies.FaultyStep]:
-        """Requests the earliest faulty step.
+        """Asks the judger for the earliest faulty step.
 
-        It is step 1 if the judger names no valid step.
+        The result is step 1 if the judger does not name a valid step.
         """
         example = {"faulty_step": 3, "reason": "an item is missing"}
         call = self._call(
@@ -258,7 +258,7 @@ class Steps:
         return replies.FaultyStep(1, faulty_step.reason)
 
     def answer_in_words(self) -> Program[Interleaved]:
-        """Requests the planner's answer without a plan.
+        """Asks the planner to answer the question without a plan.
 
         Raises CallFailed if there is no reply.
         """
