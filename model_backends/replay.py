@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class ReplayBackend:
-    """Answers with stored answers, without calling a model.
+    """Returns stored answers, without calling a model.
 
     The files have a format that 'mmeval ls formats' lists. The backend accepts and
     returns all kinds. A trial without an answer fails with an error of the kind

@@ -1,4 +1,4 @@
-"""The backend: one local model, run through the adapter for its protocol."""
+"""The backend, which runs one local model through the adapter for its protocol."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ class HFBackend:
     machine in seconds to test an installation; its scores mean nothing). ``revision``
     is a commit, tag or branch on the hub. ``adapter`` names the model's protocol. By
     default, ``model_type`` selects it. ``dtype`` is the type of the weights (``auto``:
-    as saved). ``device`` is the only device of the model. Without it, ``device_map``
-    distributes the model. ``attn_implementation`` is a kernel of the library.
-    ``trust_remote_code`` runs code that comes with the model.
+    as saved). ``device`` is the one device on which the model runs. Without it,
+    ``device_map`` distributes the model. ``attn_implementation`` selects the library's
+    attention kernel. ``trust_remote_code`` runs code that comes with the model.
 
     ``max_length`` is the maximum number of tokens in prompt and answer together.
     ``inputs`` and ``outputs`` (``text+image``) override the model's known kinds.
@@ -246,8 +246,8 @@ class HFBackend:
 def adapter_name(files: ModelFiles, requested: str) -> str:
     """Returns the name of the adapter for a model.
 
-    It is the requested adapter, else the adapter that the model names, else the adapter
-    of its type, else the generic adapter.
+    It is the requested adapter, or else the adapter that the model names, the adapter
+    of its type, or the generic adapter.
     """
     known = plugins.names("mmeval.hf_adapters")
     if requested != "auto":

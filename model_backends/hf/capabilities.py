@@ -18,14 +18,17 @@ _IN_CONFIG: Mapping[PartKind, tuple[str, ...]] = {
     "audio": ("audio_config", "audio_token_id", "audio_token_index"),
     "video": ("vision_config", "video_token_id", "video_token_index"),
 }
-"""Keys of ``config.json``, at its top level or in an omni model's thinker."""
+"""Keys of ``config.json`` that show which kinds a model reads.
+
+They are at its top level or in an omni model's thinker.
+"""
 _VIDEO_TOKENS = ("video_token_id", "video_token_index")
 _IN_PROCESSOR: Mapping[PartKind, tuple[str, ...]] = {
     "image": ("image_processor", "image_processor_type", "image_mean", "do_rescale"),
     "audio": ("feature_extractor", "feature_extractor_type", "audio_processor"),
     "video": ("video_processor", "video_processor_type"),
 }
-"""Keys of the processor's files.
+"""Keys of the processor's files that show which kinds it reads.
 
 Old files may describe an image processor without its type.
 """
@@ -74,8 +77,9 @@ def modalities(declared: object) -> tuple[str, ...]:
 def input_mismatch(kinds: Iterable[str], model: object) -> str:
     """Returns a warning if a loaded class and its files (``kinds``) differ in inputs.
 
-    Returns an empty string if they are equal. The files decide. Because the class needs
-    torch, it is compared after loading, and a difference is only logged.
+    Returns an empty string if they are equal. The model's inputs are those in the
+    files. Because the class needs torch, it is compared after loading, and a difference
+    is only logged.
     """
     stated = modalities(getattr(model, "input_modalities", None))
     class_kinds = set(stated) & set(_MEDIA)

@@ -13,7 +13,8 @@ def number_option(
 ) -> float:
     """Returns a number option of a request.
 
-    Raises RowError ``bad_request`` for another type and for a number below ``least``.
+    Raises RowError ``bad_request`` for a value that is not a number, and for a number
+    below ``least``.
     """
     value = params.options.get(name, default)
     if isinstance(value, int | float) and not isinstance(value, bool):

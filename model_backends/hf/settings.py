@@ -16,8 +16,8 @@ from mmeval.errors import UnknownNameError
 DEFAULT_MODEL = "deepseek-community/Janus-Pro-1B"
 """The default model of ``--model hf``: open (MIT), four gigabytes.
 
-It reads text and pictures. In one call it either writes or draws, so both in one answer
-need ``--protocol text_then_media``.
+It reads text and pictures. In one call it either writes text or draws, so an answer
+with both needs ``--protocol text_then_media``.
 """
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
@@ -88,7 +88,7 @@ def checked_device(value: str) -> str:
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """Returns the versions of those packages that are installed. Imports nothing."""
+    """Returns the version of each package that is installed, without importing it."""
     versions: dict[str, str] = {}
     for package in packages:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):

@@ -64,7 +64,10 @@ _ENDPOINT_FOR: Mapping[tuple[PartKind, ...], EndpointChoice] = {
     ("video",): "videos",
     ("3d",): "meshes",
 }
-"""The endpoint that ``auto`` chooses for requests of one kind, and chat for others."""
+"""The endpoint that ``auto`` chooses for requests of only one kind.
+
+All other requests go to the chat endpoint.
+"""
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +93,7 @@ class OpenAIBackend(WireBackend):
         ``speech``, ``audio`` (sounds and music of vLLM-Omni), or ``auto``: images,
         videos, meshes or speech for requests of only one picture, video, 3D model or
         sound, chat for all others.
-    :param timeout: seconds for a complete call.
+    :param timeout: the maximum number of seconds for a complete call.
     :param send_seed: send a seed. Chats and ``audio`` send it unless this is false;
         pictures, videos and speech only if it is true.
     :param max_tokens_field: ``max_completion_tokens`` for reasoning models of the
@@ -98,8 +101,8 @@ class OpenAIBackend(WireBackend):
     :param image_detail: ``auto``, ``low`` or ``high``: the resolution at which a chat
         model reads the pictures of a prompt. It changes their cost. None means the
         server's default.
-    :param response_format: ``json_object`` for chat replies that are one JSON object.
-        A server may refuse it if the prompt does not mention JSON.
+    :param response_format: ``json_object`` for chat replies that are one JSON object. A
+        server may refuse it if the prompt does not mention JSON.
     :param image_response_format: the format that is requested from the image endpoints,
         such as ``b64_json`` for servers that return links.
     :param max_reply_bytes: maximum size of a reply. Larger replies are errors.
@@ -107,7 +110,8 @@ class OpenAIBackend(WireBackend):
     :param extra_body: fields that are merged into the body. Null removes a field.
     :param extra_headers_file: a JSON file of headers. Their values are secrets.
     :param api_key_header: the header for the bare key, instead of ``Authorization``.
-    :param query: added to every address, such as ``api-version=2025-04-01``.
+    :param query: a query that is added to every address, such as
+        ``api-version=2025-04-01``.
     :param image_formats: formats of pictures that are sent unchanged. Others are
         converted to PNG.
     :param audio_formats: formats of sounds that are sent unchanged. Others are
@@ -312,7 +316,7 @@ class OpenAIBackend(WireBackend):
 def _endpoints(
     settings: OpenAISettings, chat: ChatEndpoint
 ) -> Mapping[str, Endpoint | JobEndpoint]:
-    """Returns the endpoints by the value of ``endpoint`` that selects them."""
+    """Maps each value of the argument ``endpoint`` to the endpoint that it selects."""
     responses: Endpoint | JobEndpoint = ResponsesEndpoint(settings)
     if settings.in_background:
         responses = BackgroundEndpoint(settings)

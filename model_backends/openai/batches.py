@@ -1,10 +1,10 @@
 """Sends chat requests in batches, which the server answers in a day at half the price.
 
-Each batch has a name. A *note* of that name in the run folder lists its requests. The
-note is written before anything is sent. The file is uploaded under the name, and the
-batch contains the name in its metadata. If the process is killed at any step, the next
-process therefore finds what exists, and does not send or pay twice. Another run of the
-same requests uses other names.
+Each batch has a name. A *note* with that name in the run folder lists the batch's
+requests. The note is written before anything is sent. The file is uploaded under the
+name, and the batch contains the name in its metadata. If the process is killed at any
+step, the next process therefore finds what was already created, and the requests are
+not sent or paid for twice. Another run of the same requests uses other names.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ from mmeval.system import from_line, need, to_line, write_atomic
 T = TypeVar("T")
 
 MAX_ROWS, MAX_BYTES = 50_000, 200_000_000
-"""The limits of a file: https://platform.openai.com/docs/api-reference/batch/create"""
+"""The maximum number of requests and of bytes in a file.
+
+Source: https://platform.openai.com/docs/api-reference/batch/create
+"""
 MAX_RESULT_BYTES = 2**34
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 """Seconds between two polls of a batch. The pause doubles up to the longest pause."""
@@ -226,8 +229,8 @@ class ChatBatches:
     ) -> Sequence[str]:
         """Waits until a batch has ended, and delivers the answers.
 
-        A request without an answer gets the reason. Returns the requests of a batch
-        that is too large for the account's queue.
+        If a request has no answer, the reason is delivered instead. Returns the
+        requests of a batch that is too large for the account's queue.
         """
         pause = FIRST_PAUSE
         while batch.status not in ("completed", "expired", "cancelled", "failed"):
@@ -380,7 +383,7 @@ async def _find_or_create(
     name: str,
     lines: bytes = b"",
 ) -> Any:
-    """Finds the batch of a name, or creates it.
+    """Finds the batch with a name, or creates it.
 
     A new batch uses the file that was uploaded under the name, or ``lines``. Returns
     None if there is neither a file nor lines.

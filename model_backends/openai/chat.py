@@ -82,7 +82,7 @@ _REPLY_FIELDS = frozenset(
 
 
 class ChatEndpoint:
-    """Requests and replies of ``chat/completions``."""
+    """Encodes requests for ``chat/completions``, and decodes its replies."""
 
     def __init__(self, settings: OpenAISettings) -> None:
         self._settings = settings
@@ -112,7 +112,7 @@ class ChatEndpoint:
     def _opening_of(self, request: Request) -> bytes:
         """Returns the body up to the seed.
 
-        It is reused if the previous request has the same parameters.
+        The text is reused if the previous request had the same parameters.
         """
         last = self._opening
         if last is not None:
@@ -155,9 +155,9 @@ class ChatEndpoint:
     ) -> Response:
         """Decodes the answer in a reply.
 
-        It contains the parts of all choices, because omni servers put the pictures or
-        the sound of an answer into a separate choice. Raises CallError ``bad_reply`` if
-        there is no choice.
+        The answer contains the parts of all choices, because omni servers put the
+        pictures or the sound of an answer into a separate choice. Raises CallError
+        ``bad_reply`` if there is no choice.
         """
         is_json = http_reply.body.startswith(b"{")
         if not is_json and is_stream(http_reply.body, http_reply.content_type):

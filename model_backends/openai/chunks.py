@@ -1,4 +1,4 @@
-"""Joins the chunks of a streamed chat to the reply of a chat without a stream."""
+"""Joins the chunks of a streamed chat to a reply in the unstreamed form."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ UNREAD = "unread_bytes"
 """The field for the number of bytes in events that are not JSON."""
 _NAMES = ("model", "system_fingerprint", "id", "object", "created")
 _JOINED = ("reasoning_content", "reasoning", "refusal")
-"""Fields of a delta with texts that are joined."""
+"""Fields of a delta whose texts are joined."""
 _MAX_DEPTH = 3
-"""Maximum number of objects around a text that arrives in pieces."""
+"""Maximum number of objects around a text that is split over several chunks."""
 _RIFF = "UklGR"
 """The first characters of a WAV in base64."""
 _MEDIA = ("images", "image", "video")
@@ -71,11 +71,11 @@ def whole_reply(
 ) -> dict[str, Any]:
     """Joins a stream of chunks to a reply.
 
-    ``cut_reason`` explains why its end is missing. ``secrets`` are removed here,
-    because a chunk may end in the middle of an echoed secret.
+    ``cut_reason`` explains why the end of the stream is missing. ``secrets`` are
+    removed here, because a chunk may end in the middle of an echoed secret.
 
     Raises CallError for an error in the stream. Raises CallError ``connection`` for a
-    stream without an end, because half an answer is not an answer.
+    stream without an end, because the answer may be incomplete.
     """
     chunks = _Chunks()
     for event in events(body):
@@ -275,7 +275,7 @@ class _Chunks:
 
 @dataclass(slots=True)
 class _StreamedText:
-    """The pieces of one text of a choice."""
+    """The parts of one text in a choice, as they arrived."""
 
     index: object
     pieces: list[str]

@@ -48,7 +48,7 @@ _REPLY_FIELDS = frozenset(
 
 
 class ImagesEndpoint:
-    """Requests and replies of both image endpoints.
+    """Encodes requests for both image endpoints, and decodes their replies.
 
     A seed is sent only with ``send_seed=true``, because the official server refuses the
     field.
@@ -127,8 +127,8 @@ class ImagesEndpoint:
 def _whole_reply(http_reply: HttpReply) -> dict[str, Any]:
     """Joins a stream of pictures to a reply, without partial pictures.
 
-    Raises CallError for an error in the stream, and ``connection`` for a stream without
-    an end.
+    Raises CallError for an error in the stream, and CallError ``connection`` for a
+    stream without an end.
     """
     reply: dict[str, Any] = {"data": []}
     thoughts: list[str] = []

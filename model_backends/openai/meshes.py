@@ -20,7 +20,10 @@ MESHES = "meshes"
 
 
 class MeshesEndpoint(FileJobEndpoint):
-    """Requests and jobs of ``meshes``. A seed is sent only with ``send_seed=true``."""
+    """Encodes requests for ``meshes``, and decodes the results of its jobs.
+
+    A seed is sent only with ``send_seed=true``.
+    """
 
     path = MESHES
 

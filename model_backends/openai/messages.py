@@ -1,8 +1,8 @@
 """Encodes messages as JSON: text, media and files in the fields of the chat interface.
 
-Media are inserted as base64 bytes, which are encoded once and never pass a JSON
-encoder. They have neutral names, because a file name such as ``cat_wrong_answer.png``
-would be a hint to the model.
+Media are inserted as base64 bytes, which are encoded once and never pass through a JSON
+encoder. The media have neutral names, because a file name such as
+``cat_wrong_answer.png`` would be a hint to the model.
 """
 
 from __future__ import annotations
@@ -52,9 +52,10 @@ def encode_messages(
 
 
 def joined(items: Iterable[Sequence[bytes]]) -> Iterator[bytes]:
-    """Yields the pieces of items, with commas between items.
+    """Yields the bytes of items in several chunks, with commas between items.
 
-    The caller must join them only once, because each copy of large media takes time.
+    The caller must join the chunks only once, because each copy of large media takes
+    time.
     """
     for number, pieces in enumerate(items):
         if number:
@@ -73,7 +74,8 @@ def visible_text(content: Interleaved) -> str:
 def words(part: Part) -> str:
     """Returns the text of a part.
 
-    It is empty for a medium. For a missing medium, it is the placeholder.
+    The text of a medium is empty. The text of a missing medium is the medium's
+    placeholder.
     """
     if part.kind == "reasoning" or part.media is not None:
         return ""
@@ -114,7 +116,7 @@ class ItemEncoder:
         self._documents = 0
 
     def items(self, parts: Sequence[Part]) -> Iterator[Sequence[bytes]]:
-        """Yields the pieces of each item."""
+        """Yields the bytes of each item, in several chunks."""
         text = ""
         for part in parts:
             if part.media is None:
@@ -179,7 +181,7 @@ class ItemEncoder:
 
 
 def _user_row(encoder: ItemEncoder, parts: Sequence[Part]) -> Sequence[bytes]:
-    """Returns the pieces of a user message."""
+    """Returns the bytes of a user message, in several chunks."""
     if all(part.media is None for part in parts):
         return [_text_row("user", "".join(map(words, parts)))]
     content = joined(encoder.items(parts))

@@ -12,7 +12,8 @@ from mmeval.records import GenerationParams, ReplySchema
 AUDIO_FORMATS = ("wav", "mp3", "flac", "opus", "aac", "pcm", "pcm16")
 """Formats of sounds.
 
-The last two are equal. They mean samples without a header, which become a WAV.
+The last two names have the same meaning: samples without a header, which mmeval
+converts to a WAV.
 """
 _SAMPLES = ("pcm", "pcm16")
 

@@ -164,8 +164,8 @@ class OpenAISettings(Connection):
 def openai_url(url: str, argument: str = "base_url") -> str:
     """Returns the server's address.
 
-    It is ``url``, else OPENAI_BASE_URL, else the official address. Raises the errors of
-    ``checked_base_url``.
+    The address is ``url``, or else OPENAI_BASE_URL, or else the official address.
+    Raises the errors of ``checked_base_url``.
     """
     return checked_base_url(
         url or os.environ.get("OPENAI_BASE_URL", "") or OFFICIAL_URL,
@@ -216,9 +216,9 @@ def capabilities_of(
 def with_reply_formats(
     capabilities: Capabilities, endpoint: EndpointChoice, given: Collection[str]
 ) -> Capabilities:
-    """Returns the capabilities with the ways to ask for JSON in a chat.
+    """Adds the ways to request JSON in a chat to the capabilities.
 
-    There are none if the user sets one of their fields.
+    If the user sets one of the fields for this, the capabilities are unchanged.
     """
     formats: tuple[ReplyFormat, ...] = get_args(ReplyFormat)
     own_fields = {"response_format", "guided_json", "format"}

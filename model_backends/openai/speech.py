@@ -29,7 +29,7 @@ SOUNDS = "audio/generate"
 
 
 class SpeechEndpoint:
-    """Requests and replies of ``audio/speech``.
+    """Encodes requests for ``audio/speech``, and decodes its replies.
 
     A seed is sent only with ``send_seed=true``, because the official server refuses the
     field.
@@ -43,7 +43,7 @@ class SpeechEndpoint:
     def encode(self, request: Request) -> HttpRequest:
         """Encodes the text to read aloud, with the system messages as instructions.
 
-        Raises CallError if the input is not only text.
+        Raises CallError if the input contains anything but text.
         """
         return HttpRequest(self.path, json.dumps(self._fields(request)).encode())
 
@@ -107,8 +107,10 @@ class SpeechEndpoint:
 
 
 class SoundsEndpoint(SpeechEndpoint):
-    """Requests and replies of ``audio/generate``, vLLM-Omni's endpoint for sounds and
-    music."""
+    """Encodes requests for ``audio/generate``, and decodes its replies.
+
+    It is vLLM-Omni's endpoint for sounds and music.
+    """
 
     path = SOUNDS
 
@@ -128,8 +130,8 @@ class SoundsEndpoint(SpeechEndpoint):
 def _whole_sound(http_reply: HttpReply) -> tuple[bytes, dict[str, Any]]:
     """Returns the bytes of a streamed sound, and its last event.
 
-    Raises CallError for an error in the stream, and ``connection`` for a stream without
-    an end.
+    Raises CallError for an error in the stream, and CallError ``connection`` for a
+    stream without an end.
     """
     pieces: list[str] = []
     for event in events(http_reply.body):

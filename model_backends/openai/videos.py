@@ -70,7 +70,7 @@ class FileJobEndpoint(JobEndpoint):
 
 
 class VideosEndpoint(FileJobEndpoint):
-    """Requests and jobs of ``videos``.
+    """Encodes requests for ``videos``, and decodes the results of its jobs.
 
     A seed is sent only with ``send_seed=true``, because the official server refuses the
     field.
@@ -132,7 +132,7 @@ class VideosEndpoint(FileJobEndpoint):
 
 
 class SyncVideosEndpoint:
-    """Requests and replies of ``videos/sync``, an endpoint of vLLM-Omni."""
+    """Encodes requests for vLLM-Omni's ``videos/sync``, and decodes its replies."""
 
     def __init__(self, settings: OpenAISettings) -> None:
         self._settings = settings

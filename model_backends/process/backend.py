@@ -45,14 +45,15 @@ class ProcessBackend:
     mmeval and the worker exchange lines of JSON (``docs/process-protocol.md``).
     ``command`` starts the worker in the folder ``cwd``, with ``env`` added to its
     environment. The worker receives ``args`` when it loads its model. ``copies`` is the
-    number of workers. Each worker gets its share of ``devices`` (``0+1`` is one device
-    each) as CUDA_VISIBLE_DEVICES. With ``copies=0`` this process runs the worker.
+    number of workers. Each worker gets its share of ``devices`` (``0+1`` gives one
+    device to each of two workers) as CUDA_VISIBLE_DEVICES. With ``copies=0`` this
+    process runs the worker.
 
     ``media`` are sent by ``path``, or ``inline`` as base64. ``code`` lists further
     files and folders that are part of the model. Time limits are in seconds. They limit
-    the wait for ``hello``, the loading of the model, and later the time without any
-    line. ``name`` overrides the worker's name. ``takes``, ``gives`` (such as
-    ``text+image``) and ``mode`` may narrow its capabilities.
+    the wait for ``hello``, the time to load the model, and later the time in which the
+    worker sends nothing. ``name`` overrides the worker's name. ``takes``, ``gives``
+    (such as ``text+image``) and ``mode`` may narrow its capabilities.
 
     Raises MissingError for a worker that is missing or does not send ``hello``, and
     UsageError for invalid arguments.
@@ -122,7 +123,7 @@ class ProcessBackend:
     def identity(self) -> Mapping[str, Any]:
         """The worker's identity, its code, and its arguments without secrets.
 
-        It does not depend on where the worker runs.
+        The identity does not depend on where the worker runs.
         """
         optional = {
             "worker": dict(self._hello.identity),
@@ -148,7 +149,7 @@ class ProcessBackend:
         return self._hello.batch
 
     def start(self) -> None:
-        """Makes the worker load its model. Raises MmevalError if it fails."""
+        """Makes the worker load its model. Raises MmevalError if the worker fails."""
         self._loaded()
 
     def generate_batch(

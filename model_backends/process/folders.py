@@ -1,7 +1,7 @@
 """Folders for a worker's media.
 
-Each folder is opened once. Later this process writes, reads and empties it through its
-descriptor, because the worker may replace the folder with a link at any time.
+Each folder is opened once. Later this process writes, reads and empties it only through
+the descriptor, because the worker may replace the folder with a link at any time.
 """
 
 from __future__ import annotations
@@ -74,8 +74,9 @@ class SharedFolder:
 
         ``path`` is absolute or relative to the folder. Raises MediaFaultError for a
         file that is missing, outside of the folder, reached through a link, not a
-        regular file, or larger than ``max_bytes``. Also raises it if another part has
-        used the file, since the worker may have overwritten its content.
+        regular file, or larger than ``max_bytes``. Raises the same error if another
+        part has already used the file, since the worker may have overwritten its
+        content.
         """
         file, shown = self._below(path)
         if file in self._used_files:

@@ -1,6 +1,6 @@
 """Reads and writes the messages of protocol 1 as JSON.
 
-It reads ``hello`` and ``answer``, and writes the rows of ``generate``.
+The module reads ``hello`` and ``answer``, and writes the rows of ``generate``.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def shown(value: object) -> str:
 
 
 def read_hello(row: Mapping[str, Any]) -> Hello:
-    """Reads a ``hello``.
+    """Reads a ``hello`` message.
 
     Raises UsageError for another version of the protocol and for an invalid field.
     """
@@ -273,7 +273,7 @@ class WorkerAnswers:
         self._out = out
 
     def response(self, row: Mapping[str, Any]) -> Response:
-        """Converts an ``answer`` to a response.
+        """Converts an ``answer`` message to a response.
 
         The response is a failure if the parts of the answer are invalid.
         """
@@ -361,7 +361,7 @@ def _too_many_parts() -> MediaFaultError:
 
 
 def failure(row: Mapping[str, Any]) -> tuple[ErrorKind, str]:
-    """Returns the kind and reason in a ``failed``.
+    """Returns the kind and the reason in a ``failed`` message.
 
     An unknown kind becomes ``internal``.
     """

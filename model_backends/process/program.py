@@ -30,12 +30,12 @@ from mmeval.system.wording import printable
 MAX_LINE_BYTES = 2**26
 """Maximum size of a message in bytes. Larger media are sent by path."""
 END_SECONDS = 3.0
-"""Seconds that a program has to end on request."""
+"""Seconds in which a program must end after mmeval asks it to."""
 _CHECK_SECONDS = 0.5
 """Seconds between two checks of a silent program. Its child processes may keep its
 output open after it has ended."""
 LOG_LIMITS = 10
-"""The time limit is multiplied by this while a worker only logs."""
+"""The time limit is multiplied by this number while a worker only logs."""
 _LOG_CHARS, _SHOWN_CHARS = 600, 80
 _LEVELS = {"debug": logging.DEBUG, "warning": logging.WARNING, "error": logging.ERROR}
 
@@ -110,7 +110,7 @@ class WorkerProgram:
     ) -> Mapping[str, Any]:
         """Makes the worker load its model, and returns the versions of its libraries.
 
-        Raises MmevalError if it cannot load the model.
+        Raises MmevalError if the worker cannot load the model.
         """
         try:
             self.send({"type": "load", "args": dict(args)}, limit)
@@ -181,7 +181,7 @@ class WorkerProgram:
 
     @contextlib.contextmanager
     def folders(self) -> Iterator[BatchFolders]:
-        """Provides the folders for the media of one batch, and empties them after it.
+        """Provides the folders for one batch's media, and empties them after the batch.
 
         All batches share the folders, because creating them takes longer than a short
         answer.

@@ -129,8 +129,8 @@ def devices_of(devices: str, copies: int | None) -> tuple[str, ...]:
 def code_digests(settings: ProcessSettings, code: Sequence[str]) -> dict[str, str]:
     """Computes the digests of the files in the command and in ``code``, by name.
 
-    A folder stands for its Python files. Raises MissingDataError for a missing file in
-    ``code``.
+    For a folder, the digests of its Python files are computed. Raises MissingDataError
+    for a missing file in ``code``.
     """
     files: dict[Path, str] = {}
     for word in settings.command:

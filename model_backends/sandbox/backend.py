@@ -24,7 +24,10 @@ from mmeval.records import Request, Response
 from mmeval.system import OwnThread
 
 VERSION = 3
-"""The version. It must be raised whenever the same program could get another answer."""
+"""The backend's version.
+
+Raise it whenever a change could give the same program another answer.
+"""
 TAIL_CHARS = 4000
 """Maximum number of characters of a program's errors in an answer. They are taken from
 the end, where a traceback names the error."""
@@ -35,11 +38,11 @@ class SandboxBackend:
 
     Programs are also isolated from each other.
 
-    :param python: the interpreter; ours if empty.
+    :param python: the interpreter. If empty, it is the one that runs mmeval.
     :param packages: true lets programs import the interpreter's installed packages.
-    :param seconds: limit of the wall time, and of the processor time of all processes
-        together.
-    :param memory_mb: limit of memory for all processes and files together.
+    :param seconds: the limit on the wall time, and on the total processor time of all
+        processes.
+    :param memory_mb: the limit on the memory that all processes and files use together.
     :param processes: maximum number of processes and threads at once.
     :param output_kb: maximum size of the printed text.
     :param files: maximum number of files that are taken from ``output/``.

@@ -39,8 +39,10 @@ while [ "$1" != -- ]; do
   mkdir {_MOUNT_POINT}/$at; mount --bind "$1" {_MOUNT_POINT}/$at; at=$((at+1)); shift
 done
 shift; exec env -i "$@\""""
-"""Each step replaces itself by ``exec``. So bubblewrap is the run's direct child, and
-the kernel ends it together with the run."""
+"""Each step starts the next one with ``exec``.
+
+So bubblewrap is the run's direct child, and the kernel ends it together with the run.
+"""
 _DEVICES = ("null", "full", "random", "urandom")
 """``zero`` is left out: its shared memory is kept after a process frees it, and then it
 does not belong to any process."""
@@ -252,7 +254,7 @@ class SandboxProcess:
     def receive(self) -> list[int]:
         """Returns the descriptors of the folders.
 
-        Empty until the sandbox is set up.
+        Returns an empty result until the sandbox is set up.
         """
         # Process 1 waits until the folders are received, so it can be measured now.
         is_found = self._find_first()
@@ -267,7 +269,7 @@ class SandboxProcess:
         return folders
 
     def resource_use(self) -> ResourceUse | None:
-        """Returns the program's resource use; None until its process 1 is known."""
+        """Returns the program's resource use, or None until process 1 is known."""
         if not self._find_first():
             return None
         use = self._measured()
@@ -280,7 +282,8 @@ class SandboxProcess:
     def end(self) -> bool:
         """Kills process 1 of the namespace. Returns True once it has ended.
 
-        The kernel ends the other processes first. Bubblewrap does not wait for that.
+        The kernel ends the other processes first. Bubblewrap does not wait until they
+        have ended.
         """
         if not self._handle:
             self.process.kill()

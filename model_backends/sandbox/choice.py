@@ -1,6 +1,6 @@
 """Chooses the strictest options of bubblewrap that work on this machine.
 
-A probe must find no hole in the sandbox.
+With these options, a probe must not find a hole in the sandbox.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _bubblewrap(
 def _probe_failure(bubblewrap: Bubblewrap) -> str:
     """Returns why the probe fails, or the holes that it finds.
 
-    Empty if it passes.
+    Returns an empty string if the probe passes.
     """
     try:
         outcome = execute(

@@ -143,7 +143,7 @@ class _RunningProgram:
     def _read_once(self, source: Any) -> bool:
         """Reads once from a pipe or from the line.
 
-        Returns False at its end, or if it contains no data.
+        Returns False at the end of the data, or if there is no data yet.
         """
         if source is self.sandbox.line:
             if self.folders:

@@ -115,11 +115,13 @@ _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54
 _NUMBER, _MACHINE, _ARGUMENTS = 0, 4, 16
 """Offsets in the data that the kernel passes to the filter."""
 _OTHER_ABI = 0x40000000
-"""Numbers from here on are x32 calls of x86-64, which are the same calls with other
-numbers."""
+"""The first number of an x32 call.
+
+On x86-64, x32 calls are the same system calls under other numbers.
+"""
 
 Instruction = tuple[int, int, int, int]
-"""Code, jump if true, jump if false, operand."""
+"""An instruction: its code, the jump if true, the jump if false, and the operand."""
 
 
 class _Machine(NamedTuple):
@@ -146,7 +148,7 @@ _MACHINES = {
 
 
 def filter_for(machine: str = platform.machine()) -> bytes | None:
-    """Returns the filter for a type of machine; None for an unknown type."""
+    """Returns the filter for a type of machine, or None for an unknown type."""
     machine_calls = _MACHINES.get(machine)
     if machine_calls is None:
         return None
@@ -200,7 +202,7 @@ def _when(number: int, then: list[Instruction]) -> list[Instruction]:
 def _refused_if(
     argument: int, *test: Instruction, error: int = errno.EPERM
 ) -> list[Instruction]:
-    """Returns instructions that refuse a call by the lower half of an argument.
+    """Returns instructions that test an argument's lower half to refuse a call.
 
     The last jump of ``test`` skips the refusal.
     """

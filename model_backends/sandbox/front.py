@@ -74,7 +74,8 @@ def wait_for(child: int) -> None:
 def end_as(status: int) -> None:
     """Ends with the program's exit status.
 
-    It is 128 + the signal's number if a signal ended the program, as in a shell.
+    The status is 128 + the signal's number if a signal ended the program, as in a
+    shell.
     """
     code = os.waitstatus_to_exitcode(status)
     os._exit(code if code >= 0 else 128 - code)

@@ -37,7 +37,7 @@ class Interpreter:
 
     ``bound`` are the folders that it needs in addition to ``/usr``. ``hidden`` are
     folders of packages that programs may not import. ``packages`` is a digest of the
-    packages' names and versions, and empty without packages.
+    packages' names and versions. It is empty if there are no packages.
     """
 
     command: str
@@ -50,7 +50,7 @@ class Interpreter:
 
 @lru_cache(maxsize=32)
 def interpreter(python: str, *, packages: bool) -> Interpreter:
-    """Returns the interpreter ``python``; ours if empty.
+    """Returns the interpreter ``python``, or the one that runs mmeval if it is empty.
 
     Raises MissingDataError if it does not run, and UsageError if its folder contains
     files that programs must not see.

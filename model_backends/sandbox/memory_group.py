@@ -23,7 +23,10 @@ SLACK = 1.05
 measurement, which knows the reason, usually ends the program first."""
 _PREFIX = "mmeval-"
 _TRIES, _PAUSE = 50, 0.01
-"""A group can only be removed some moments after its last process has ended."""
+"""Number of attempts to remove a group, and seconds between two attempts.
+
+A group can only be removed some moments after its last process has ended.
+"""
 _refusals: set[str] = set()
 """Reasons why groups could not be created. Each reason is logged once, not for each
 program."""
@@ -43,7 +46,8 @@ class MemoryGroup:
         """Creates a group with ``process``, which must not have children yet.
 
         Its memory is limited to about ``max_bytes``. Returns None if groups are not
-        available, or if the process has already ended. Memory is measured in any case.
+        available, or if the process has already ended. mmeval measures the memory with
+        or without a group.
         """
         parent = parent_group()
         if parent is None:
@@ -134,7 +138,7 @@ def parent_group() -> Path | None:
 
 
 def _own_group() -> Path | None:
-    """Returns the folder of this process's group; None without cgroup v2."""
+    """Returns the folder of this process's group, or None without cgroup v2."""
     with contextlib.suppress(OSError):
         groups = Path("/proc/self/cgroup").read_text().splitlines()
         paths = [line.removeprefix("0::/") for line in groups if line[:4] == "0::/"]

@@ -39,7 +39,7 @@ _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,5}")
 
 
 class Outputs(NamedTuple):
-    """The files as parts.
+    """The files as parts of the answer.
 
     ``left_out`` lists the reasons why files are missing. ``too_many`` is True if the
     limit of files was reached.

@@ -20,8 +20,8 @@ _FENCED = re.compile(
 class SandboxProgram(NamedTuple):
     """A program and its media.
 
-    ``inputs`` are names below ``input/``, which consist of kind and number only, and
-    the media.
+    ``inputs`` are pairs of a name below ``input/`` and a medium. A name consists only
+    of the kind and a number.
     """
 
     code: str
@@ -51,7 +51,7 @@ def program_of(request: Request) -> SandboxProgram | None:
 
 
 def _inputs(messages: Sequence[Message]) -> tuple[tuple[str, Media], ...]:
-    """Returns all media except code, each once."""
+    """Returns all media except code. A repeated medium is returned once."""
     counts: Counter[str] = Counter()
     names: dict[Media, str] = {}
     for message in messages:

@@ -1,4 +1,4 @@
-"""Measures the total resource use of the processes in a namespace with ``/proc``."""
+"""Uses ``/proc`` to measure the total resource use of a namespace's processes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ _SOCKET = 320 * 1024
 """Maximum bytes in one socket: the kernel's default buffer, and one message beyond
 it."""
 _HELD = re.compile(r"^(?:RssAnon|VmSwap|VmPTE|HugetlbPages):\s*(\d+) kB$", re.MULTILINE)
-"""Lines about memory without a file: in use, swapped out, page tables and huge
-pages."""
+"""Lines about memory that does not belong to a file.
+
+Such memory is in use, swapped out, in page tables or in huge pages.
+"""
 _PROPORTIONAL = re.compile(r"^(?:Pss_Anon|SwapPss):\s*(\d+) kB$", re.MULTILINE)
 
 
@@ -126,9 +128,9 @@ def _bytes(
     name: str,
     pattern: re.Pattern[str],
 ) -> int:
-    """Returns a process's bytes in the lines of its file ``name``; 0 if it has ended.
+    """Returns the bytes that a process's file ``name`` states, or 0 after its end.
 
-    If the first thread has ended, its file is empty. Then the files of the other
+    If the first thread has ended, the file is empty. Then the files of the other
     threads are read.
     """
     size = _sum_of_lines(process / name, pattern)
@@ -142,7 +144,7 @@ def _bytes(
 
 
 def _sum_of_lines(file: Path, pattern: re.Pattern[str]) -> int:
-    """Returns the sum of a file's matching lines in bytes; 0 if unreadable."""
+    """Returns the sum of a file's matching lines in bytes, or 0 if it is unreadable."""
     with contextlib.suppress(OSError):
         return 1024 * sum(map(int, pattern.findall(file.read_text())))
     return 0

@@ -131,7 +131,7 @@ class ServerBackend(OpenAIBackend):
     def identity(self) -> Mapping[str, Any]:
         """The model and the settings that may change its answers.
 
-        It does not depend on the location or speed of the server.
+        The identity does not depend on the location or speed of the server.
         """
         identity = {**super().identity, "backend": self.server_program.name}
         del identity["base_url"]
@@ -157,7 +157,7 @@ class ServerBackend(OpenAIBackend):
     def start(self) -> None:
         """Starts the server, and waits until it answers.
 
-        Raises MmevalError if it does not answer.
+        Raises MmevalError if the server does not answer.
         """
         program = self.server_program
 

@@ -68,7 +68,7 @@ class ServerProgram:
 
     Its command line consists of ``command``, ``begin``, the model, and flags. ``flags``
     maps mmeval's arguments to flags. ``off`` is the prefix of a flag that switches
-    something off. It is empty if the flag is left out instead. The default command
+    something off. It is empty if the program has no such flags. The default command
     needs the package ``module``. ``version`` is the path at which the server reports
     its version. ``elsewhere`` is an example of a command in another environment.
     """
@@ -150,7 +150,8 @@ class ServerProgram:
         """Returns the program's own flags, with ``_`` in their names.
 
         Flags with null values are left out. Raises UsageError for flags that mmeval
-        sets. Also raises it for keys, since every user of this machine could read them.
+        sets. Also raises UsageError for keys, since every user of this machine could
+        read them.
         """
         checked = {}
         our_arguments = {name: name for name in self.flags}
@@ -181,7 +182,7 @@ class ServerProgram:
 def identity_flags(args: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the arguments or flags that may change answers.
 
-    They are part of the model's identity.
+    These arguments or flags are part of the model's identity.
     """
     names = sorted(args.keys() - _MACHINE_FLAGS)
     return {name: args[name] for name in names}

@@ -105,7 +105,7 @@ class Server:
     def is_dead(self) -> bool:
         """Returns True if the server can no longer answer.
 
-        Its process may still exist.
+        The server's process may still exist.
         """
         if self._leash.has_ended:
             return True
@@ -119,7 +119,7 @@ class Server:
     def death(self) -> str:
         """Describes how the server ended.
 
-        If its process still exists, the process is ended.
+        If the server's process still exists, it is ended first.
         """
         deadline = time.monotonic() + DEATH_SECONDS
         while not self._leash.has_ended and time.monotonic() < deadline:
@@ -157,10 +157,10 @@ class Server:
             connection.close()
 
     def _describe_log(self) -> str:
-        """Returns what the log contains about the end.
+        """Returns the log lines that describe how the server ended.
 
-        It is the last line about insufficient memory, which other lines may follow.
-        Without such a line, it is the last lines.
+        Returns the last line about insufficient memory, which other lines may follow.
+        If there is no such line, returns the last lines of the log.
         """
         handle = self._log.fileno()
         start = max(self._log_start, os.fstat(handle).st_size - _LOG_BYTES)

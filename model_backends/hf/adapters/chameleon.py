@@ -40,17 +40,17 @@ The processor adds the last separator.
 
 
 class ChameleonAdapter(ChatAdapter):
-    """Text answers to text and pictures.
+    """Answers text and pictures with text.
 
     The model can also draw, but the library has no decoder for its picture codes and
     forbids them.
 
-    A subclass with the original decoder overrides ``decode_codes``. Then answers
-    contain pictures, in the order of the stream.
+    A subclass that has the original decoder can override ``decode_codes``. Its answers
+    then contain pictures, in the order of the stream.
     """
 
     def decode_codes(self, codes: Sequence[int]) -> Any:
-        """Decodes a picture to a form that ``to_picture`` accepts, in 0..255.
+        """Decodes a picture to values in 0..255, in a form that ``to_picture`` accepts.
 
         ``codes`` are indices of the code book, row by row.
         """

@@ -60,7 +60,7 @@ prompt."""
 
 
 class ChatAdapter(Adapter):
-    """Any chat model of the library: text, pictures, sounds and frames in, text out.
+    """Runs any chat model that reads text or media and writes text.
 
     A subclass implements another protocol by overriding steps. These steps run once, in
     this order: ``load_processor``, ``literals``, ``read_input_spec``, ``load_model``.

@@ -44,11 +44,14 @@ PLAIN_TEMPLATE = (
     "%}<image>{% endif %}"
     "{% endfor %}{% if not loop.last %}{{ '\\n' }}{% endif %}{% endfor %}"
 )
-"""A template for checkpoints without one, such as those for drawing: the plain text."""
+"""A template that writes only the plain text.
+
+It is used for checkpoints that lack a template, such as those for drawing.
+"""
 
 
 class Emu3Adapter(ChatAdapter):
-    """Text and pictures in one answer, in any order and number.
+    """Writes text and pictures in one answer, in any order and number.
 
     A grammar ensures that every started picture can be drawn.
 
@@ -199,12 +202,12 @@ class Emu3Adapter(ChatAdapter):
 
     @property
     def _side(self) -> int:
-        """Width and height of a code in pixels."""
+        """The width and height in pixels of the area that one code covers."""
         return int(self.model.model.vqmodel.vision_spatial_factor)
 
     @property
     def _max_codes(self) -> int:
-        """Maximum number of codes in a picture, by the processor and the context."""
+        """The maximum number of codes that processor and context allow in a picture."""
         return min(
             int(self.processor.image_processor.max_pixels) // self._side**2,
             self.context,

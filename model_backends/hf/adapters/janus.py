@@ -35,14 +35,14 @@ GUIDANCE = "image.guidance_scale"
 USUAL_GUIDANCE = 5.0
 """The default guidance scale of the model's authors."""
 PICTURE_SAMPLING = Sampling(temperature=1.0)
-"""The default sampling of pictures: greedy pictures are flat."""
+"""The default sampling for pictures, since greedy sampling makes flat pictures."""
 PICTURES_LEFT_OUT = (
     "pictures in the prompt were left out: this model draws only from text"
 )
 
 
 class JanusAdapter(ChatAdapter):
-    """Text as in a chat model, or one picture of a fixed size.
+    """Writes text like a chat model, or draws one picture of a fixed size.
 
     ``image.guidance_scale`` is the weight of the prompt in a picture (1: no guidance).
     A picture has a fixed number of tokens, so ``max_tokens`` has no effect on it.
@@ -181,7 +181,7 @@ class JanusAdapter(ChatAdapter):
 
     @property
     def _codes(self) -> int:
-        """Number of tokens of a picture."""
+        """The number of tokens in a picture."""
         return int(self.model.model.vision_model.config.num_image_tokens)
 
 

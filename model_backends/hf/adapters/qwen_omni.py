@@ -29,7 +29,7 @@ RATE = 24_000
 VOICE, MAX_CODES = "audio.voice", "audio.max_tokens"
 TEMPERATURE, TOP_P, TOP_K = "audio.temperature", "audio.top_p", "audio.top_k"
 MAX_SPEECH_CODES = 4096
-"""Default maximum number of speech codes: the library's limit."""
+"""The library's default limit on speech codes. It also bounds mmeval's default."""
 BASE_CODES, CODES_PER_TOKEN = 100, 40
 """Without ``audio.max_tokens``, an answer of n text tokens may have
 ``BASE_CODES + n * CODES_PER_TOKEN`` speech codes. This is several times the usual
@@ -56,7 +56,7 @@ class SpeechStream(TokenStream):
 
 
 class QwenOmniAdapter(ChatAdapter):
-    """Text as in a chat model and, if sound is requested, the speech of that text.
+    """Writes text like a chat model and, if sound is requested, also speaks it.
 
     Text is generated in batches. Speech is generated row by row, because the talker and
     the vocoder draw from the library's global generator. ``temperature``, ``top_p`` and
@@ -317,8 +317,8 @@ class Qwen25OmniAdapter(QwenOmniAdapter):
 class _WithoutVoices:
     """Loads Qwen2.5-Omni with the method of its parent class.
 
-    Its own method does not report missing weights, and requires a file of voices.
-    Checkpoints without a talker have no such file.
+    The class's own method does not report missing weights, and requires a file of
+    voices. Checkpoints without a talker have no such file.
     """
 
     @staticmethod
@@ -371,8 +371,8 @@ class _CodeCounter:
 class _SpeechLimit:
     """The maximum number of speech codes.
 
-    The request sets it. Otherwise it depends on the number of text tokens, which are
-    counted while the thinker writes. Raises RowError for an invalid number.
+    A request can set this maximum. Otherwise it depends on the number of text tokens,
+    which are counted while the thinker writes. Raises RowError for an invalid number.
     """
 
     def __init__(self, params: GenerationParams) -> None:

@@ -40,7 +40,7 @@ from mmeval.model_backends.hf.generation.media import to_picture, to_sound
 from mmeval.records import Request
 
 DIGITS = 8
-"""Number of digits of a medium's digest. The model reads them instead of the medium."""
+"""Number of a digest's digits that the model reads instead of a medium."""
 _DECODERS: Mapping[str, Callable[[Media], object]] = {
     "image": image,
     "audio": audio,
@@ -50,11 +50,12 @@ _DECODERS: Mapping[str, Callable[[Media], object]] = {
 
 
 class TinyAdapter(ChatAdapter):
-    """One item of each requested kind, in the order of the request.
+    """Answers with one item of each requested kind, in the order of the request.
 
     If text is requested, a phrase comes before every other item and at the end of the
     answer. For example, the answer to ``text, image, audio`` is text, a picture, text,
-    a sound and text. The model reads a medium as some digits of its digest.
+    a sound and text. Instead of a medium, the model reads the first digits of the
+    medium's digest.
     """
 
     @cached_property

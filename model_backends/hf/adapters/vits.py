@@ -39,12 +39,13 @@ class SpeechInput(NamedTuple):
 
 
 class VitsAdapter(Adapter):
-    """The prompt read aloud, without its system messages.
+    """Reads the prompt aloud, without its system messages.
 
     System messages are left out, because the model does not follow instructions.
     Requests run one by one, because the model draws from the library's global
     generator. ``audio.voice`` is the number of a speaker if the model has several.
-    Temperatures and lengths have no effect, because the model uses its own.
+    Parameters for temperature and length have no effect, because the model uses its own
+    values.
     """
 
     model: Any = None
@@ -173,9 +174,9 @@ class VitsAdapter(Adapter):
 
 
 def sampling_rate(config: Mapping[str, Any]) -> int:
-    """Returns the sampling rate in Hz of a model's or its vocoder's configuration.
+    """Returns the sampling rate in Hz from the configuration of a model or its vocoder.
 
-    Returns 0 if it is missing.
+    Returns 0 if the rate is missing.
     """
     rate = config.get("sampling_rate")
     if isinstance(rate, int) and rate > 0:
@@ -220,7 +221,7 @@ def _unspoken(
 ) -> list[str]:
     """Returns the characters that a tokenizer of letters drops or does not know.
 
-    For other tokenizers, it returns the unknown pieces.
+    For tokenizers of phonemes or romanized text, returns the unknown tokens.
     """
     if getattr(tokenizer, "phonemize", False) or getattr(tokenizer, "is_uroman", False):
         pieces = set(filter(str.strip, tokens))

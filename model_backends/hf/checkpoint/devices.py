@@ -14,7 +14,7 @@ from mmeval.model_backends.hf.settings import HFSettings, accelerated
 from mmeval.system import need
 
 _KINDS = frozenset(("cpu", "cuda", "xpu", "npu", "mlu", "musa"))
-"""Kinds of devices for several copies.
+"""Kinds of devices that can run several copies.
 
 Each copy has its own device, but all copies can share the CPU.
 """

@@ -1,4 +1,7 @@
-"""Finds a model's folder and reads its small files. Neither torch nor its code runs."""
+"""Finds a model's folder and reads its small files.
+
+Neither torch nor the model's code runs.
+"""
 
 from __future__ import annotations
 
@@ -60,8 +63,7 @@ _PART = re.compile(r"(-[0-9]+-of-[0-9]+)?\.(safetensors|bin)$")
 WHOLE_BYTES = 1 << 30
 """Weights up to this total size are hashed completely.
 
-If they are larger, the first ``SAMPLE_BYTES`` of every ``SAMPLE_STEP`` bytes are
-hashed.
+Of larger weights, the first ``SAMPLE_BYTES`` of every ``SAMPLE_STEP`` bytes are hashed.
 """
 SAMPLE_STEP = 4 << 20
 SAMPLE_BYTES = 4096
@@ -73,7 +75,7 @@ class ModelFiles:
 
     ``commit`` is empty for a user's folder. The weights of a snapshot may not be
     fetched yet. ``name`` is the name on the hub, or the folder's name without its path.
-    ``version`` is the version of the builder for a model built on this machine.
+    For a model built on this machine, ``version`` is the version of the builder.
     """
 
     name: str
@@ -85,7 +87,8 @@ class ModelFiles:
     def config(self) -> Mapping[str, Any]:
         """The content of ``config.json``.
 
-        Raises MissingDataError if it is missing, UsageError if it is not a JSON object.
+        Raises MissingDataError if the file is missing, and UsageError if it is not a
+        JSON object.
         """
         return self.json(MODEL_INDEX, required=True)
 
@@ -101,8 +104,8 @@ class ModelFiles:
     ) -> Mapping[str, Any]:
         """Returns the content of a JSON file of the model.
 
-        Returns an empty mapping if it is missing and not ``required``. Raises the same
-        errors as ``config``.
+        Returns an empty mapping if the file is missing and not ``required``. Raises the
+        same errors as ``config``.
         """
         path = self.folder / name
         if not path.is_file():
@@ -189,9 +192,9 @@ class ModelFiles:
             )
 
     def _missing_weights(self) -> str:
-        """Returns a phrase about missing weights, or an empty string without any.
+        """Returns a phrase that names missing weights, or an empty string if none are.
 
-        The weights of each part are checked, and the files that an index lists.
+        Checks the weights of each part and the files that an index lists.
         """
         files = [path for path in self.folder.rglob("*") if path.is_file()]
         names = {path.relative_to(self.folder).as_posix() for path in files}
@@ -248,8 +251,8 @@ def find_files(
 
     ``index`` is the file that identifies a model.
 
-    Raises MissingDataError for a model that is neither a folder nor on the hub, or has
-    no ``index``. Raises UsageError for a revision of a folder.
+    Raises MissingDataError for a model that is neither a folder nor on the hub, or
+    lacks the file ``index``. Raises UsageError for a revision of a folder.
     """
     folder = Path(pretrained)
     with contextlib.suppress(RuntimeError):  # "~user" of an unknown user

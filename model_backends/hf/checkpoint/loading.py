@@ -74,9 +74,9 @@ def load_weights(
 ) -> Any:
     """Loads the model on its device, in its dtype and in evaluation mode.
 
-    ``model_class`` is a class of the library with ``from_pretrained``. Without it, an
-    automatic class is chosen. The result is ``Any``, because each model has its own
-    class.
+    ``model_class`` is a class of the library with ``from_pretrained``. Without
+    ``model_class``, one of the library's automatic classes is chosen. The result is
+    ``Any``, because each model has its own class.
 
     Raises MissingDataError for missing or truncated weights, UsageError for an
     unsupported model or setting, and MissingError for missing packages.
@@ -129,7 +129,7 @@ def part_for(processor: Any, kind: str) -> Any:
 def without_torchvision() -> bool:
     """Returns True if torchvision, which reads videos, is not installed.
 
-    Imports nothing.
+    Does not import torchvision.
     """
     return importlib.util.find_spec(TORCHVISION) is None
 
@@ -176,7 +176,7 @@ def loading(
     what: str,
     settings: HFSettings,
 ) -> Iterator[None]:
-    """Converts any error while the library loads to one message with a fix."""
+    """Converts any error during loading to one message that states a fix."""
     try:
         yield
     except MmevalError:

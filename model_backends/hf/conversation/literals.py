@@ -9,7 +9,8 @@ from typing import Any
 BREAKS = ("\u200b", " ")
 """Characters to insert after the first character of a control token.
 
-The first choice is a zero-width space. A space is for tokenizers that drop it.
+The first choice is a zero-width space. The second is a space, for tokenizers that drop
+the zero-width space.
 """
 _TRIED = 64
 
@@ -18,7 +19,7 @@ class Literals:
     """The control tokens of a tokenizer.
 
     ``survives(text, token)`` returns True if the tokenizer still finds the control
-    token in the text. It decides which of ``BREAKS`` is used.
+    token in the text. Its result decides which of ``BREAKS`` is used.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class Literals:
     def neutral(self, text: str) -> tuple[str, tuple[str, ...]]:
         """Breaks the control tokens in a text.
 
-        Returns the new text and the control tokens, each once.
+        Returns the new text and the control tokens that it contained, each listed once.
         """
         pieces: list[str] = []
         tokens: dict[str, None] = {}

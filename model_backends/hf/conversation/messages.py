@@ -23,8 +23,8 @@ from mmeval.system.wording import listed
 Item: TypeAlias = dict[str, Any]
 """An item such as ``{"type": "text", "text": str}``.
 
-For media it is ``{"type": "image", "image": object}``, and the same for audio and
-video. The objects are ``Any``, because they belong to PIL and numpy.
+A picture is ``{"type": "image", "image": object}``; sounds and videos have the same
+form. The objects are ``Any``, because they belong to PIL and numpy.
 """
 
 MIN_SIDE = 4
@@ -59,7 +59,7 @@ class InputSpec:
     ) -> InputSpec:
         """Returns the specification from a processor's settings.
 
-        Raises UsageError for kinds that it cannot read.
+        Raises UsageError for kinds that the processor cannot read.
         """
         unreadable = []
         for kind in sorted(kinds - {"text", "code"}):
@@ -267,7 +267,8 @@ _DECODERS: Mapping[str, Any] = {
 def words_of(part: Part) -> str:
     """Returns the text of a part without a medium.
 
-    It is empty for hidden reasoning. For a missing medium, it is the placeholder.
+    The text is empty for hidden reasoning. For a missing medium, the text is the
+    medium's placeholder.
     """
     if part.kind == "reasoning":
         return ""

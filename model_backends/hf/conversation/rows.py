@@ -11,9 +11,9 @@ from mmeval.model_backends.hf.conversation.messages import Chat
 from mmeval.records import FinishReason, Request
 
 Encoded: TypeAlias = Mapping[str, Any]
-"""The arguments of ``model.generate``, by the processor's names.
+"""The arguments of ``model.generate``, under the names that the processor uses.
 
-Such names are ``input_ids`` and ``pixel_values``. Tensors are ``Any`` here.
+Examples of names are ``input_ids`` and ``pixel_values``. Tensors are ``Any`` here.
 """
 
 

@@ -124,7 +124,7 @@ class ChatTemplate:
     def _writes_content(self, role: str, content: Any) -> bool:
         """Returns True if the template writes the words of ``content``.
 
-        A list that is written as a literal does not count.
+        Returns False if the template writes a list of items as a literal.
         """
         turn: Turn = {"role": role, "content": content}
         turns = [turn]
@@ -142,7 +142,7 @@ class ChatTemplate:
     def _fault(self, turns: Sequence[Turn]) -> tuple[str, str]:
         """Returns the part that the template drops, and a warning about a moved part.
 
-        Each shape of conversations is tested once.
+        Each shape of a conversation is tested only once.
         """
         roles = [turn["role"] for turn in turns]
         kinds = [tuple(item["type"] for item in turn["content"]) for turn in turns]
@@ -210,7 +210,7 @@ def _example(
 def _texts_before_change(whole: str, reduced: str) -> int:
     """Returns the number of texts before the first difference.
 
-    System messages do not count.
+    Texts of system messages are not counted.
     """
     position, end = 0, min(len(whole), len(reduced))
     while position < end and whole[position] == reduced[position]:
@@ -236,7 +236,7 @@ def _part_name(
 def _listed(text: str, turns: Sequence[Turn]) -> bool:
     """Returns True if a list of items was written as a literal.
 
-    A literal in the text of a message does not count.
+    A literal that was already in the text of a message is ignored.
     """
     if not _LISTED.search(text):
         return False
@@ -250,8 +250,8 @@ def _listed(text: str, turns: Sequence[Turn]) -> bool:
 def _missing_words(turns: Sequence[Turn], text: str) -> str:
     """Describes the words that the text lacks or contains in another order.
 
-    Returns an empty string if all words are there. A system message may be anywhere,
-    because some templates write it before the last question.
+    Returns an empty string if the text contains all words in order. A system message
+    may be anywhere, because some templates write it before the last question.
     """
     position = 0
     for turn in turns:

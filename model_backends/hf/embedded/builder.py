@@ -45,8 +45,10 @@ OPENINGS = {
         "There is much to say.",
     ),
 }
-"""Phrases before each kind. Those of ``text`` come before the ending if only text is
-requested."""
+"""Phrases that the model writes before an item of each kind.
+
+If only text is requested, a phrase of ``text`` comes before the ending.
+"""
 ENDINGS = (
     " That was all there is.",
     " More of this costs extra.",
@@ -111,7 +113,7 @@ def build(folder: Path) -> None:
 
 
 def _tokenizer(transformers: Any) -> Any:
-    """Returns a tokenizer of bytes, codes of media, phrases and programs."""
+    """Returns a tokenizer for bytes, codes of media, phrases and programs."""
     tokenizers = need("tokenizers", "hf")
     level = tokenizers.pre_tokenizers.ByteLevel
     symbols = {symbol: number for number, symbol in enumerate(sorted(level.alphabet()))}
@@ -177,7 +179,7 @@ def _picture_decoder(transformers: Any) -> Any:
 
 
 def _sound_decoder(transformers: Any) -> Any:
-    """Returns a decoder of sixteen codes per second."""
+    """Returns a decoder that turns sixteen codes into one second of sound."""
     config = transformers.EncodecConfig(
         codebook_size=len(CODES["audio"]),
         sampling_rate=16000,

@@ -77,11 +77,11 @@ _Part: TypeAlias = Literal["size", "body"]
 
 
 def split(ids: Sequence[int], tokens: BlockTokens) -> Iterator[Piece]:
-    """Yields the pieces of a stream in order. ``ids`` do not contain the end token.
+    """Yields the texts and blocks of a stream in order. ``ids`` lack the end token.
 
     A model without a grammar may write malformed blocks. Such a block ends at the first
     token that is invalid in a block, and text begins again there. Codes outside of a
-    block count as a broken block too.
+    block are also returned as a broken block.
     """
     position = 0
     while position < len(ids):
@@ -109,10 +109,10 @@ def split_runs(
     tokens: BlockTokens,
     length: int,
 ) -> Iterator[Piece]:
-    """Yields the pieces of a stream with pictures of ``length`` codes in a single run.
+    """Yields the texts and blocks of a stream whose pictures are runs of codes.
 
-    A run is between begin and end, without a size and line ends. Each picture becomes a
-    block of one row, without a line end.
+    A run of ``length`` codes stands between begin and end, without a size and line
+    ends. Each picture becomes a block of one row, without a line end.
     """
     text: list[int] = []
     position = 0
@@ -147,7 +147,7 @@ def _block_end(
 ) -> int:
     """Returns the end of a block that begins before ``position``.
 
-    It ends after its end token, or before a token that is invalid in a block.
+    The block ends after its end token, or before a token that is invalid in a block.
     """
     part: _Part = "size"
     body = tokens.never_in_text - {tokens.end}

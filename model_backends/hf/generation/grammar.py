@@ -1,7 +1,7 @@
 """The grammar of picture blocks: it allows only tokens that lead to complete pictures.
 
-The model chooses whether and when it draws, the size, and every code. Only tokens
-without an alternative are forced: line ends, and the end of the block.
+The model decides whether and when it draws, and chooses the size and every code. Only
+tokens without an alternative are forced: line ends, and the end of the block.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MAX_MASKS = 512
 
 _SIZE_PREFIX = re.compile(r"([1-9][0-9]{0,5})(?:\*([1-9][0-9]{0,5})?)?")
 _Key: TypeAlias = tuple[str, str]
-"""The name of a state and, inside a size, the text so far.
+"""The name of a state and, inside a size, the text of the size so far.
 
 States with equal keys allow the same tokens.
 """
@@ -151,7 +151,7 @@ class BlockMasks:
     ) -> Any:
         """Returns the mask of a state.
 
-        Its last dimension and device are those of ``like``, which are scores.
+        The mask has the last dimension and the device of the scores ``like``.
         """
         name = (key, rule, like.shape[-1], str(like.device))
         if name in self._masks:

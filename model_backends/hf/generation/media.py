@@ -10,10 +10,10 @@ from mmeval.media import Media, png, wav
 from mmeval.model_backends.hf.failures import RowError
 
 Span = Literal["0..1", "-1..1", "0..255"]
-"""The range from black to white.
+"""The range of pixel values from black to white.
 
-It is never guessed, because a dark picture in 0..255 looks like a bright picture in
-0..1.
+The caller must state the range, because a dark picture in 0..255 looks like a bright
+picture in 0..1.
 """
 
 

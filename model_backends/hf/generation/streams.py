@@ -29,7 +29,8 @@ _GREEDY_VALUES: Mapping[str, Any] = {
 }
 """Values with which ``generate`` writes one greedy answer per row.
 
-Our processors apply the checkpoint's values, unless these only change the speed.
+mmeval's own logits processors apply the checkpoint's values, except those that only
+change the speed.
 """
 _UNSUPPORTED: Mapping[str, Any] = {
     "num_beams": 1,
@@ -121,8 +122,8 @@ def cut(
 ) -> TokenStream:
     """Returns one row's stream up to the first end token, without padding.
 
-    ``limit`` is the maximum number of tokens. A row that reached it without an end
-    token was cut off.
+    ``limit`` is the maximum number of tokens. A row that reached this limit without an
+    end token was cut off.
     """
     for position, token in enumerate(generated):
         if token in generation.ends:
@@ -137,8 +138,8 @@ def cut(
 def stop_criterion(tokenizer: Any, stop: Sequence[str]) -> Any | None:
     """Returns the library's stopping criterion for stop strings.
 
-    Returns None if no token can write them. This is slow, because the library searches
-    the vocabulary.
+    Returns None if no token can write them. Creating the criterion is slow, because the
+    library searches the vocabulary.
     """
     from transformers import StopStringCriteria
 

@@ -1,6 +1,6 @@
 """Responses that the server creates in the background.
 
-They are jobs. Their last poll returns the answer.
+Such a response is a job, and the last poll of the job returns the answer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mmeval.records import Request, Response
 
 
 class BackgroundEndpoint(JobEndpoint):
-    """Requests and jobs of ``responses``."""
+    """Encodes requests for ``responses``, and reads its jobs."""
 
     path = PATH
     poll_timeout = 300.0  # the last reply is large, because it contains the pictures

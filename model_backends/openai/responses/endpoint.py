@@ -1,4 +1,4 @@
-"""Requests and replies of ``responses``."""
+"""Encodes requests for ``responses``, and decodes its replies."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ _CALL_FIELDS = frozenset(
 
 
 class ResponsesEndpoint:
-    """Requests and replies with text and pictures. The model draws with a tool."""
+    """Encodes requests and decodes replies. The model draws pictures with a tool."""
 
     def __init__(self, settings: OpenAISettings) -> None:
         self._settings = settings

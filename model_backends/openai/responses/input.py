@@ -36,7 +36,8 @@ class ResponsesInput(NamedTuple):
 class Turns:
     """The stored answers of one model, which are sent back to it.
 
-    All of their items are sent back, or with ``state=previous`` only their ids.
+    All items of these answers are sent back, or only the answers' ids with
+    ``state=previous``.
     """
 
     def __init__(self, settings: OpenAISettings) -> None:
@@ -97,7 +98,7 @@ class Turns:
     def _previous(self, messages: Sequence[Message]) -> tuple[str, int]:
         """Returns the id of the last answer that the server has kept.
 
-        The second value is the index of the first message after it.
+        The second value is the index of the first message after that answer.
         """
         if self._by_id:
             for index in reversed(range(len(messages))):

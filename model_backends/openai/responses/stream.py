@@ -1,4 +1,4 @@
-"""Joins the events of a streamed response to a reply as it is without a stream."""
+"""Joins the events of a streamed response to a reply in the unstreamed form."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ A later event contains the complete item.
 MOST_ITEMS = 100_000
 """Maximum number of items in an answer.
 
-It is needed because a server may number its items with any numbers.
+It is needed because a server may give its items arbitrarily large numbers.
 """
 
 
@@ -74,8 +74,8 @@ def streamed_reply(
 ) -> StreamedResponse:
     """Joins a stream of events to a reply.
 
-    Its items are those that events report as done, and those that only the last event
-    contains. Partial pictures are not items.
+    The reply contains the items that events report as done, and the items that only the
+    last event contains. Partial pictures are not items.
 
     ``cut_reason`` explains why the end is missing. ``secrets`` are removed here,
     because an event may end in the middle of an echoed secret. Raises CallError
@@ -90,8 +90,8 @@ def streamed_reply(
 def streamed_state(body: bytes, cut_reason: str = "") -> Mapping[str, Any]:
     """Returns the response in the last event of a stream.
 
-    If the stream is cut, this response has not ended. Raises CallError if an event is
-    an error, and ``connection`` if no event contains a response.
+    If the stream was cut off, the returned response has not ended. Raises CallError if
+    an event is an error, and CallError ``connection`` if no event contains a response.
     """
     stream = _read(body)
     if "id" in stream.fields:
