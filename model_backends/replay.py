@@ -64,7 +64,7 @@ class ReplayBackend:
         return {"path": str(self._path.resolve()), "model": self._answers.model}
 
     def foresee(self, tasks: Sequence[TaskAhead]) -> None:
-        """Logs how many answers are found, missing, unused, or of another protocol."""
+        """Logs how many answers are found, missing, unused or from another protocol."""
         for remark in self._answers.remarks:
             log.warning(remark)
         places: set[AnswerPlace] = set()

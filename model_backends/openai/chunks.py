@@ -244,7 +244,10 @@ class _Chunks:
                 self._unknown.setdefault(name, []).append(value)
 
     def _add_media(self, delta: Mapping[str, Any]) -> None:
-        """Adds the media in other fields of a delta at this position."""
+        """Adds the media in other fields of a delta.
+
+        They keep the delta's position in the stream.
+        """
         for name in _MEDIA:
             media = delta.get(name)
             for medium in media if isinstance(media, list) else [media]:

@@ -74,8 +74,8 @@ def visible_text(content: Interleaved) -> str:
 def words(part: Part) -> str:
     """Returns the text of a part.
 
-    The text of a medium is empty. The text of a missing medium is the medium's
-    placeholder.
+    The text is empty for a medium and for hidden reasoning. For a missing medium, the
+    text is the medium's placeholder.
     """
     if part.kind == "reasoning" or part.media is not None:
         return ""

@@ -203,7 +203,7 @@ class Bubblewrap:
         return [*words, "--clear-groups", "--inh-caps=-all", "--"]
 
     def _filesystem(self) -> list[str]:
-        """Returns the options for the root: system, Python, then devices."""
+        """Returns the options that mount the system, then Python, then devices."""
         words = ["--disable-userns"] if self._closed else []
         environment = {**ENVIRONMENT, "LD_LIBRARY_PATH": self._python.libraries}
         for name, value in environment.items():

@@ -36,7 +36,7 @@ class ServerBackend(OpenAIBackend):
 
     server_program: ClassVar[ServerProgram]
     usual_connections = 0
-    """With 0, the default for servers applies. Calls to a local server are free."""
+    """The value 0 selects the default for servers. Calls to a local server are free."""
     takes_key = False
     jobs_outlast = False
 

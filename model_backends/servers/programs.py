@@ -68,7 +68,7 @@ class ServerProgram:
 
     Its command line consists of ``command``, ``begin``, the model, and flags. ``flags``
     maps mmeval's arguments to flags. ``off`` is the prefix of a flag that switches
-    something off. It is empty if the program has no such flags. The default command
+    something off. If it is empty, the flag is left out instead. The default command
     needs the package ``module``. ``version`` is the path at which the server reports
     its version. ``elsewhere`` is an example of a command in another environment.
     """

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from yarl import URL
 
 AGAIN_SECONDS = 30.0
-"""Seconds that an unreachable address is skipped before a call tries it again."""
+"""Seconds for which calls skip an unreachable address before they try it again."""
 ERRORS_IN_A_ROW = 3
-"""Number of consecutive server errors after which an address is skipped.
+"""Number of consecutive server errors after which calls skip an address.
 
 Such an address fails faster than others answer, so it would get most of the calls.
 """
 
 _PORTS = {"http": 80, "https": 443}
 _MOST_URLS = 32
-"""Maximum number of cached URLs per address. They are those of endpoints and jobs."""
+"""Maximum number of cached URLs of endpoints and jobs, for each address."""
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class Address:
         # looked up once, because the lookup takes longer than a request
         self.proxy = environment_proxy(base_url)
         self.down_until: float | None = None
-        """The time of the next attempt. None if the server can be reached."""
+        """The time of the next attempt. It is None while the server can be reached."""
         self._urls: dict[str, URL] = {}
 
     def url(self, path: str) -> URL:
@@ -84,7 +84,8 @@ class Addresses:
     def next(self) -> Address:
         """Returns the least busy address.
 
-        If several are equally busy, it is the address that was used longest ago.
+        If several addresses are equally busy, returns the one that was used longest
+        ago.
         """
         if len(self._all) == 1:
             return self._all[0]
@@ -120,7 +121,7 @@ class Addresses:
                 log.warning("%s answers again and is used again", address.name)
 
     def mark_down(self, address: Address, reason: str) -> bool:
-        """Records that an address is down. Returns True if another one can be used."""
+        """Records that an address is down. Returns True if another can be used."""
         others = 0
         for other in self._all:
             if other is not address and other.down_until is None:
@@ -149,7 +150,7 @@ def is_same_server(url: str, base_url: str) -> bool:
 
 
 def environment_proxy(base_url: str) -> str | None:
-    """Returns the proxy that the environment sets; None for local servers."""
+    """Returns the proxy that the environment sets, or None for local servers."""
     parsed = urlsplit(base_url)
     host = parsed.hostname or ""
     if is_local(host) or proxy_bypass(host):

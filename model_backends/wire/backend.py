@@ -125,8 +125,8 @@ class WireBackend(ABC):
     async def generate(self, request: Request) -> Response:
         """Returns the server's answer.
 
-        Errors are returned in the response. Their kind determines if the caller
-        retries the call.
+        Errors are returned in the response. The kind of an error determines whether the
+        caller retries the call.
         """
         latency = 0.0
         call = object()
@@ -194,7 +194,7 @@ class WireBackend(ABC):
         return await _decoded(endpoint, http_reply, request, links)
 
     def _log_long_wait(self) -> None:
-        """Logs once that a call takes long, with its time limit."""
+        """Logs once that a call is taking a long time, and states its time limit."""
         self._wait_timer = None
         if not self._calls or self._has_waited:
             return

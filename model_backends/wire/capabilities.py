@@ -17,7 +17,7 @@ def kinds_in(
     allowed: Sequence[str],
     hint: str = "",
 ) -> list[str]:
-    """Returns the kinds in ``text+image`` or in a list of names.
+    """Returns the kinds in a string such as ``text+image``, or in a list of names.
 
     Raises UnknownNameError for an unknown kind.
     """

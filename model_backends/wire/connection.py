@@ -60,7 +60,7 @@ class Connection:
 
     @property
     def reply_facts(self) -> dict[str, Any]:
-        """The user's additions to requests and replies that are part of the identity.
+        """The user's additions to requests and replies, as part of the identity.
 
         Empty additions are left out.
         """
@@ -133,8 +133,8 @@ def read_api_key(
 ) -> str:
     """Returns the key from the file or from the environment.
 
-    Without a file, it is the first of ``variables`` that is set. The result is empty if
-    there is no key and all servers are local.
+    Without a file, the key is in the first of ``variables`` that is set. The result is
+    empty if there is no key and all servers are local.
 
     Raises MissingError if there is no key for a server that is not local. Raises
     UsageError for an invalid key.

@@ -52,8 +52,8 @@ def failed(
 ) -> Response:
     """Returns the response for an error, without secrets.
 
-    A refusal becomes an answer without parts, because its text is the service's, not
-    the model's.
+    A refusal becomes an answer without parts, because the service wrote its text, not
+    the model.
     """
     if isinstance(error, CallError):
         text = redacted(error.text, secrets)
@@ -81,8 +81,8 @@ def redacted(text: str, secrets: Collection[str]) -> str:
 def without_secrets(body: bytes, secrets: Sequence[str]) -> bytes:
     """Returns a body without the secrets that the server echoes.
 
-    They may be plain or have JSON escapes (``sk\\u002d...``). A secret that contains
-    another secret must come before it.
+    The secrets may be plain or contain JSON escapes (``sk\\u002d...``). A secret that
+    contains another secret must come before that secret.
     """
     for secret in secrets:
         if len(secret) < MIN_SECRET_CHARS:

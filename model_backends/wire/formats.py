@@ -37,7 +37,7 @@ SOUNDS: Mapping[str, str] = {
 DEFAULT_PICTURES = ("png", "jpeg", "webp", "gif")
 DEFAULT_SOUNDS = ("wav", "mp3")
 _PLAIN_PICTURE, _PLAIN_SOUND = "png", "wav"
-"""The formats that all others are converted to."""
+"""The formats to which all other formats are converted."""
 
 
 class Formats(NamedTuple):
@@ -64,7 +64,7 @@ class Formats(NamedTuple):
     def sound_name(self, mime: str) -> str:
         """Returns the name of a sound's format, or an empty string.
 
-        It is empty if the server does not accept the format.
+        The string is empty if the server does not accept the format.
         """
         for name in self.sounds:
             if SOUNDS[name] == mime:
@@ -80,7 +80,7 @@ def checked_formats(
     value: str,
     mimes: Mapping[str, str],
 ) -> list[str]:
-    """Returns the formats in ``png+jpeg``.
+    """Returns the formats in a string such as ``png+jpeg``.
 
     Raises UnknownNameError for an unknown format. Raises UsageError if the format that
     others are converted to is missing.

@@ -1,4 +1,4 @@
-"""Jobs, which a server starts once, and which are polled until they have ended.
+"""Jobs, which a server starts once, and which mmeval polls until they have ended.
 
 A job may cost dollars and outlive the process that started it. Therefore its id is
 saved before the first poll, in the run folder if there is one. If the connection or the
@@ -38,7 +38,10 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 MAX_MISSES = 3
-"""Number of consecutive polls without a job or a result after which a job is lost."""
+"""Number of consecutive polls after which a job counts as lost.
+
+Only polls that do not find the job or its result are counted.
+"""
 _MAX_ID_CHARS = 1000
 _PASSING = frozenset(("rate_limit", "unreachable", "timeout", "connection", "server"))
 """Errors that do not contain information about a job."""
@@ -51,7 +54,7 @@ _NOT_YET = re.compile(
     r"|processing|queued",
     re.IGNORECASE,
 )
-"""Words that servers use if the result is not ready."""
+"""Words in the replies of servers if the result is not ready."""
 _WAITING_STATUSES = frozenset((202, 204, 409, 425))
 
 
@@ -72,7 +75,7 @@ class JobNote(NamedTuple):
 
     ``base_url`` is the server that runs the job. ``polling_url`` is the URL to poll
     (empty: the usual path). ``key`` names the call that the job has answered. It is
-    empty until then.
+    empty until the job has answered a call.
     """
 
     id: str
@@ -156,7 +159,7 @@ class JobNotes:
     def keep_in(self, folder: Path) -> None:
         """Keeps the notes of a run in its folder.
 
-        Notes of another run are forgotten.
+        The notes of another run are forgotten.
         """
         self.folder = folder
         self._notes.clear()
@@ -199,10 +202,10 @@ class JobNotes:
 class Jobs:
     """Answers calls with jobs.
 
-    Each call waits up to ``timeout``. A later call continues the job.
+    Each call waits for at most ``timeout`` seconds. A later call continues the job.
 
     ``outlasts`` is False if jobs end together with their server. Then a failed
-    connection ends the call, and the next attempt checks if the job still exists.
+    connection ends the call, and the next attempt checks whether the job still exists.
     """
 
     def __init__(
@@ -279,7 +282,7 @@ class _JobCall:
         self._name = f"{request.digest}-{request.seed}"
         self._encode_notes: tuple[str, ...] = ()
         self.trouble = ""
-        """Why the last poll failed."""
+        """The reason why the last poll failed."""
         self.has_job = False
         """True if a later attempt would find the job."""
 
@@ -339,7 +342,7 @@ class _JobCall:
     async def _result(self, note: JobNote, ended: _JobReply | None) -> Response:
         """Waits for the end of a job, and returns its answer.
 
-        ``ended`` is the reply that reports its end, if known.
+        ``ended`` is the reply that reports the job's end, if it is known.
         """
         try:
             if ended is None:

@@ -10,8 +10,8 @@ from concurrent.futures import Future
 MAX_KEPT_BYTES = 2**26
 """Size of the cache in bytes.
 
-It is enough for the pictures of a few answers. A judge asks many questions about each
-answer.
+The cache can contain the pictures of a few answers, because a judge asks many questions
+about each answer.
 """
 
 

@@ -35,15 +35,16 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT = 30.0
 """Maximum time to open a connection, in seconds.
 
-A missing machine is therefore reported long before a slow answer times out.
+This limit is short, so an unreachable machine is reported long before a slow answer
+times out.
 """
 
 DNS_SECONDS = 300
 LARGE_BODY = 2**20
 """Size in bytes from which bodies count as large.
 
-A large request is sent in pieces, so that other calls make progress. A large reply
-waits for memory.
+A large request is sent in several chunks, so that other calls can continue meanwhile. A
+large reply is read once enough memory is free.
 """
 HELD_BYTES = 2**29
 """Maximum total size of the large replies in memory, in bytes.
@@ -51,17 +52,20 @@ HELD_BYTES = 2**29
 A single reply may be larger.
 """
 SILENCE_SECONDS = 300.0
-"""Seconds without data after which a stream counts as ended. A shorter ``timeout`` ends
-it earlier."""
+"""Seconds without data after which a stream counts as ended.
+
+A shorter ``timeout`` ends the stream earlier.
+"""
 LAST_SECONDS = 1.0
-"""Seconds to wait for the end of the connection after the last event of a stream.
+"""Seconds to wait until a connection ends after the last event of a stream.
 
 A connection that ends properly is reused.
 """
 STREAM_BYTES = 2**24
-"""Number of bytes of memory that a large stream waits for.
+"""Number of bytes of memory for which a large stream waits.
 
-If it needs more memory, this is counted, but the stream does not wait for it.
+If the stream needs more memory, the additional memory is counted, but the stream does
+not wait for it.
 """
 _TAIL = 64
 """Number of bytes at the end of a stream that are searched for its last event."""
@@ -178,7 +182,7 @@ class Transport:
                 address.calls -= 1
 
     async def get(self, location: str, base_url: str) -> HttpReply:
-        """Gets the reply of a URL or of a path below ``base_url``, after redirects.
+        """Requests a URL, or a path below ``base_url``, and follows redirects.
 
         The reply may have any status. Only the server at ``base_url`` gets the key and
         the user's headers. Raises CallError if there is no complete reply.
@@ -339,7 +343,8 @@ class Transport:
     ) -> bytes:
         """Reads a body that is large or of unknown length.
 
-        A large body waits for memory, which it occupies until it is released.
+        A large body is read once enough memory is free. It occupies this memory until
+        it is released.
         """
         max_bytes = self._connection.max_reply_bytes
         pieces, total, reserved_bytes = [], 0, 0
@@ -423,7 +428,7 @@ class Transport:
                     links.fetched[url] = await self._linked_medium(session, url, links)
 
     def _bare_session(self) -> aiohttp.ClientSession:
-        """Returns a session without the key, without cookies and the user's headers."""
+        """Returns a session without the key, cookies and the user's headers."""
         http = self._aiohttp
         session: aiohttp.ClientSession = http.ClientSession(
             cookie_jar=http.DummyCookieJar(),

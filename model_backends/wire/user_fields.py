@@ -41,7 +41,7 @@ def merged(
 
 
 def opened_json(fields: Mapping[str, Any]) -> bytes:
-    """Returns the JSON of an object without its end, to append another field."""
+    """Returns an object's JSON without its closing brace, to append another field."""
     written = json.dumps(fields)[:-1]
     return (f"{written}, " if fields else written).encode()
 
@@ -159,7 +159,7 @@ def checked_query(value: str, key_name: str) -> str:
 
 
 def checked_hosts(value: str) -> frozenset[str]:
-    """Returns the hosts in ``HOST+HOST:PORT``. Links to them may be fetched.
+    """Returns the hosts in ``HOST+HOST:PORT``, to which links may be fetched.
 
     Raises UsageError for a name that is not a host.
     """

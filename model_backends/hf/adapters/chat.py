@@ -260,7 +260,7 @@ class ChatAdapter(Adapter):
         return frozenset(ids)
 
     def sampler(self, rows: Sequence[Row]) -> RowSampler:
-        """Returns the last logits processor, which draws each row with its own seed."""
+        """Returns the last logits processor, which draws tokens by each row's seed."""
         request = rows[0].request
         sampling, _ = self.sampling(request).overridden_by(request.params)
         end = self.generation.ends[0] if self.generation.ends else 0

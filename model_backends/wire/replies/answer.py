@@ -142,8 +142,10 @@ class AnswerReader:
         self._transcripts: list[tuple[Part | None, str]] = []
         self._warnings: dict[str, None] = {}
         self._plain_link = ""
-        """The first link in a text without markup of media. If the answer has no other
-        medium, the link may be the medium."""
+        """The first link in a text without markup of media.
+
+        If the answer has no other medium, this link may lead to the requested medium.
+        """
         self._omissions = 0
 
     # --- the content of a reply -------------------------------------------------------
@@ -182,7 +184,8 @@ class AnswerReader:
     ) -> None:
         """Reads the media in all fields except the content.
 
-        ``read`` are the pieces of the content. They already contain the items ``used``.
+        ``read`` are the texts and media of the content. These already include the items
+        ``used``.
         """
         media = [piece.media for piece in read if isinstance(piece, Part)]
         for name in ("images", "image", "audio", "video"):
@@ -204,7 +207,7 @@ class AnswerReader:
     def _content(
         self, message: Mapping[str, Any]
     ) -> tuple[list[str | Part], list[object]]:
-        """Returns the pieces of the content, and the items of ``images`` used in it."""
+        """Returns the content's texts and media, and the items of ``images`` in it."""
         content = message.get("content")
         if content is None or isinstance(content, str):
             return ([content] if content else []), []
@@ -226,14 +229,14 @@ class AnswerReader:
             self._pieces += self._texts(self._item(item))
 
     def content(self, items: Sequence[object]) -> None:
-        """Reads items in order. Neighbouring texts are joined, parts are unchanged."""
+        """Reads items in order. Joins neighbouring texts, and keeps parts unchanged."""
         pieces: list[str | Part] = []
         for item in items:
             pieces += [item] if isinstance(item, Part) else self._item(item)
         self._pieces += self._texts(pieces)
 
     def picture(self, item: object) -> None:
-        """Reads an item of a list of pictures. It is a medium in any form."""
+        """Reads an item of a list of pictures. The item is a medium in any form."""
         self._pieces += self._medium(item, "image")
 
     def sound(self, data: bytes, mime: str = "") -> None:
@@ -301,7 +304,10 @@ class AnswerReader:
     # --- items ------------------------------------------------------------------------
 
     def _item(self, item: object) -> list[str | Part]:
-        """Returns the pieces of an item of the content, which may have any form."""
+        """Returns the texts and media in an item of the content.
+
+        The item may have any form.
+        """
         if isinstance(item, str):
             return [item]
         if isinstance(item, dict):
@@ -506,7 +512,7 @@ class AnswerReader:
         )
 
     def warn_left_out(self, name: str, size: Amount | int) -> None:
-        """Warns about content that is not in the answer, with its name and size."""
+        """Warns about content that the answer lacks, and states its name and size."""
         amount = Amount(size) if isinstance(size, int) else size
         encoded = ""
         if amount.letters:
@@ -535,7 +541,7 @@ _MESSAGE_FIELDS = _IGNORED_FIELDS | {
 }
 _MEDIA_FIELDS = frozenset((*_DATA_FIELDS, *_ADDRESS_FIELDS, *_INNER_FIELDS))
 _ITEM_FIELDS = _IGNORED_FIELDS | _MEDIA_FIELDS
-"""Fields of an item that is a medium. One of them contains the data."""
+"""Fields of an item that is a medium. One of these fields contains the data."""
 _TEXT_FIELDS = _IGNORED_FIELDS | {"text"}
 
 
@@ -622,7 +628,7 @@ def _count(value: object) -> int:
 def _inner_name(item: Mapping[str, Any]) -> str:
     """Returns the name of the field with the object that contains the data.
 
-    It is the field that ``type`` names, or a known field.
+    The field is the one that ``type`` names, or a known field.
     """
     kind = item.get("type")
     if isinstance(kind, str) and item.get(kind) is not None:
@@ -749,7 +755,7 @@ def _hidden_size(value: object) -> Amount | None:
 
 
 def _size_of(item: object) -> Amount:
-    """Returns the amount of content in an item: of its media, or of its text."""
+    """Returns the amount of media in an item, or of text if it has no media."""
     hidden = _hidden_size(item)
     if hidden is not None:
         return hidden

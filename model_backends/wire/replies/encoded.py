@@ -16,7 +16,7 @@ _RUN = re.compile(rf"[A-Za-z0-9+/_-]{{{LEAST_LETTERS + 1},}}={{0,2}}")
 _LONGEST_PATH = 200
 """Maximum length of a relative address.
 
-A longer string that begins with a slash is base64.
+A longer string that begins with a slash is read as base64.
 """
 _LEAST_DIFFERENT = 4
 """Minimum number of distinct characters in base64. Other text is filler."""
@@ -36,7 +36,7 @@ class Link(NamedTuple):
 
 
 def read_encoded(text: str, *, only_data: bool = False) -> EncodedBytes | Link | None:
-    """Reads a field for a medium. Returns None if it is neither bytes nor an address.
+    """Reads a medium's field. Returns None if it contains neither bytes nor an address.
 
     ``only_data`` is True for a field that contains only data. Base64 without the prefix
     of a data URI counts in such a field, or if it decodes to a known file type.
@@ -88,7 +88,7 @@ class Amount(NamedTuple):
 def encoded_amount(text: str) -> Amount:
     """Returns the amount of base64 in a text.
 
-    Only data URIs and base64 longer than ``LEAST_LETTERS`` count.
+    Only data URIs and base64 longer than ``LEAST_LETTERS`` are counted.
     """
     if _whole_head(text) is not None:
         encoded = read_encoded(text)

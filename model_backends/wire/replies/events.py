@@ -33,7 +33,7 @@ class Event(NamedTuple):
 def is_stream(body: bytes, content_type: str) -> bool:
     """Returns True if a body contains events.
 
-    The body decides too, because some servers state a wrong content type.
+    The body is examined too, because some servers state a wrong content type.
     """
     if body.startswith(b"{"):
         return False

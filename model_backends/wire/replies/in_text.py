@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Literal, NamedTuple
 
 WINDOW = 2000
-"""Number of characters before an address that are searched for its markup."""
+"""Number of characters before an address in which its markup is searched."""
 
 _HEAD = (
     r"data:(?:(?:[\w.+-]+/[\w.+-]*)?(?:;[\w.+=\"-]+)*;base64"
@@ -54,7 +54,7 @@ class MediaReference(NamedTuple):
     """A data URI or a link in a text.
 
     The span from ``start`` to ``end`` includes its markup. ``shown`` is True if the
-    markup shows a medium, and False for a link to follow.
+    markup shows a medium, and False if it only links to the medium.
     """
 
     kind: Literal["data", "link"]
@@ -181,7 +181,7 @@ def _end_of(
     text: str,
     start: int,
 ) -> int:
-    """Returns the end of a match, which may be empty."""
+    """Returns the end of a match. The match may be empty."""
     match = pattern.match(text, start)
     return start if match is None else match.end()
 

@@ -19,7 +19,8 @@ class Links:
     """The links of one reply.
 
     A reply is decoded twice. The first time, links to fetch are added to ``missing``.
-    The second time, ``fetched`` contains their media, or the reasons of failures.
+    The second time, ``fetched`` contains the media of these links, or the reasons why
+    they could not be fetched.
     """
 
     hosts: Collection[str] = ()

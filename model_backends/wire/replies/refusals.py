@@ -34,7 +34,7 @@ _WORDS = re.compile(
     re.IGNORECASE,
 )
 _OTHER_MEANINGS = frozenset((401, 402, 408, 409, 429))
-"""Statuses that are always about the key, the account or rate limits."""
+"""Statuses that always concern the key, the account or rate limits."""
 _STATUSES_OF_WORDS = frozenset((200, 400, 403))
 _MAX_WORDS_CHARS = 10_000
 

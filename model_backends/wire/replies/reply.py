@@ -49,7 +49,7 @@ def json_object(body: bytes) -> dict[str, Any]:
 
 
 def usage(data: dict[str, Any]) -> Usage:
-    """Returns the server's token counts, with either of the usual names.
+    """Returns the server's token counts, which have one of two usual sets of names.
 
     An invalid or missing number becomes 0.
     """
@@ -69,7 +69,7 @@ def served(data: dict[str, Any]) -> str:
 def fingerprint(data: dict[str, Any]) -> str:
     """Returns the server's fingerprint of its configuration.
 
-    Returns an empty string if it is not reported.
+    Returns an empty string if the server does not report a fingerprint.
     """
     return _name(data.get("system_fingerprint"))
 

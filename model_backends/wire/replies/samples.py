@@ -1,4 +1,4 @@
-"""Converts sounds that arrive as raw samples or in pieces to one WAV."""
+"""Converts sounds that arrive as raw samples or in several chunks to one WAV."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PADDED = re.compile(r"[^=]+=*")
 def rate_of(mime: str) -> int:
     """Returns the sampling rate in a MIME type, or 0 if it is missing.
 
-    Such a type is ``audio/L16;codec=pcm;rate=24000``.
+    An example of such a type is ``audio/L16;codec=pcm;rate=24000``.
     """
     match = _RATE.search(mime)
     return int(match[1]) if match else 0
@@ -57,10 +57,10 @@ def wav_of_samples(
 
 
 def joined_base64(pieces: Sequence[str]) -> bytes:
-    """Decodes base64 that is cut into pieces at any position.
+    """Decodes base64 that was split into chunks at arbitrary positions.
 
-    After padding in the middle, another base64 text begins. Damaged base64 ends the
-    sound.
+    If there is padding in the middle, another base64 text begins after it. Decoding
+    stops at damaged base64.
     """
     data = bytearray()
     whole_text = "".join("".join(pieces).split())
@@ -75,9 +75,9 @@ def joined_base64(pieces: Sequence[str]) -> bytes:
 
 
 def whole_sounds(pieces: Sequence[str]) -> list[str]:
-    """Returns the sounds in the base64 pieces of a stream, as base64.
+    """Returns the sounds in the base64 chunks of a stream, as base64.
 
-    The result is one sound, unless the pieces are files that cannot be joined.
+    The result is one sound, unless the chunks are files that cannot be joined.
     """
     if len(pieces) == 1:
         return list(pieces)  # returned unchanged, because base64 has several variants

@@ -28,7 +28,7 @@ MAX_RETRY_AFTER = 86_400.0
 """Maximum wait in seconds: one day."""
 
 _QUOTA_OF_0 = "quota_of_0"
-"""Our own code for a quota of 0 at Google."""
+"""mmeval's own code for a quota of 0 at Google."""
 _QUOTA_CODES = frozenset(("insufficient_quota", "api_key_invalid", _QUOTA_OF_0))
 _LONG_CODES = frozenset(
     (
@@ -52,7 +52,7 @@ _LIMIT = re.compile(
     r"\blimit:? ([\d,]+),(?: used:? [\d,]+,)? requested:? ([\d,]+)", re.IGNORECASE
 )
 _USED_UP = re.compile(r"per_?day|\blimit: 0(?!\.?\d)", re.IGNORECASE)
-"""A daily quota, or a quota of 0: Google's messages and names of quotas."""
+"""Matches Google's messages and quota names for a daily quota or a quota of 0."""
 _KEY_REFUSED = re.compile(r"api key (?:not valid|expired|not found)", re.IGNORECASE)
 _TOO_LARGE = re.compile(r"request too large", re.IGNORECASE)
 _TRY_AGAIN = re.compile(
@@ -143,11 +143,11 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (r"stream_options", "set extra_body={stream_options: null}"),
     (r"modalit(?:y|ies)", "declare the model's output kinds with outputs"),
 )
-"""Patterns for fields that a server refuses, with hints. The first match counts."""
+"""Patterns for fields that a server refuses, with hints. The first match is used."""
 _ANSWER_FIELDS = frozenset(
     ("candidates", "choices", "data", "images", "output", "steps")
 )
-"""Fields that only a reply with an answer has."""
+"""Fields that occur only in a reply with an answer."""
 _NOT_STREAMED = re.compile(
     r"non[- ]?stream|only (?:supports? )?stream|stream(?:ing)? (?:mode )?only"
     r"|stream must be (?:set to )?true|must be streamed",
@@ -183,7 +183,10 @@ class ServerError:
 
     @property
     def status(self) -> int | None:
-        """The HTTP status of the codes, for an error in a reply with status 200."""
+        """The HTTP status that the codes state.
+
+        It is used for an error in a reply with status 200.
+        """
         for code in self.codes:
             if _STATUS.fullmatch(code):
                 return int(code)
@@ -284,14 +287,14 @@ def event_object(event: Event) -> dict[str, Any] | None:
 def missing_end(content: str, cut_reason: str) -> CallError:
     """Returns the error for a stream without an end.
 
-    ``cut_reason`` is the reason, if known.
+    ``cut_reason`` states why the end is missing, if this is known.
     """
     reason = cut_reason or "the connection was closed"
     return CallError("connection", f"the stream of {content} has no end ({reason})")
 
 
 def error_in_list(value: object) -> object:
-    """Returns the error in a list or in the JSON of a list; None without an error."""
+    """Returns the error in a list or in the JSON of a list, or None without one."""
     if isinstance(value, str):
         value = _json_or_text(value)
     if not isinstance(value, list):
@@ -373,7 +376,7 @@ def retry_after(
 ) -> float | None:
     """Returns the seconds to wait, or None if they are not stated.
 
-    The headers or the error's message may state them.
+    The headers or the error's message may state the seconds.
     """
     seconds = _number(headers.get("retry-after-ms", ""), 0.001)
     if seconds is None:
@@ -544,7 +547,7 @@ def _add_quotas(row: Mapping[str, Any], error: ServerError) -> None:
 def _path(location: object) -> str:
     """Returns the path of a field.
 
-    For ``["body", "temperature"]`` it is ``temperature``.
+    For example, the path of ``["body", "temperature"]`` is ``temperature``.
     """
     if not isinstance(location, list):
         return str(location)
