@@ -13,7 +13,7 @@ from mmeval.records import Request, Response, Sample
 class EmptyBackend:
     """Answers every request with an empty answer, to measure its score.
 
-    It accepts and returns all kinds.
+    The backend accepts and returns all kinds.
     """
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")

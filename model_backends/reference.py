@@ -13,10 +13,10 @@ from mmeval.records import Request, Response, Sample
 class ReferenceBackend:
     """Answers with the first reference, which a correct metric scores highest.
 
-    It accepts and returns all kinds. A request for only some kinds, as in each pass of
-    ``independent_passes``, is answered with the reference's parts of these kinds. A
-    sample without a reference gets an ``unsupported`` error, so it is unscored and does
-    not count as a bad answer.
+    The backend accepts and returns all kinds. A request for only some kinds, as in each
+    pass of ``independent_passes``, is answered with the reference's parts of these
+    kinds. A sample without a reference gets an ``unsupported`` error, so the sample is
+    unscored and is not treated as a bad answer.
     """
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")

@@ -25,7 +25,10 @@ from mmeval.model_backends.hf.settings import (
 from mmeval.records import Request, Response
 
 BATCH_ON_ACCELERATOR, BATCH_ON_CPU = 8, 4
-"""Default number of pictures in a batch. It is halved when memory runs out."""
+"""Default number of pictures in a batch.
+
+The number is halved when memory runs out.
+"""
 MOST_PICTURES = 256
 _TEXT_PARAMETERS = ("max_tokens", "temperature", "top_p", "top_k", "stop")
 
@@ -33,7 +36,7 @@ _TEXT_PARAMETERS = ("max_tokens", "temperature", "top_p", "top_k", "stop")
 class DiffusersBackend:
     """A text-to-image pipeline of diffusers that runs on this machine.
 
-    It draws one picture for each request. ``pretrained`` is a folder with a
+    The pipeline draws one picture for each request. ``pretrained`` is a folder with a
     ``model_index.json`` or a name on the Hugging Face hub. ``revision`` is a commit,
     tag or branch on the hub. ``dtype`` is the type of the weights (``auto``: as saved).
     ``device`` is where the pipeline runs (default: the best device of the machine).

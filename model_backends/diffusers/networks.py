@@ -18,12 +18,12 @@ def networks(
     dtype: Any,
     where: str,
 ) -> dict[str, Any]:
-    """Loads the networks in a pipeline's folder, by part name, in a ``dtype`` of torch.
+    """Loads the networks in a pipeline's folder, and returns them by part name.
 
-    The library loads all other parts: parts with their own code, and parts that are not
-    networks. Raises MissingDataError for weights that are missing or have the wrong
-    shape. Otherwise the library would replace them with random numbers, and the
-    pipeline would draw noise.
+    ``dtype`` is a type of torch. The library loads all other parts: parts that come
+    with code, and parts that are not networks. Raises MissingDataError for weights that
+    are missing or have the wrong shape. Otherwise the library would replace them with
+    random numbers, and the pipeline would draw noise.
     """
     import diffusers
     import transformers

@@ -36,7 +36,7 @@ _SMALLER = "Memory is insufficient: set dtype=bfloat16, or use a smaller pipelin
 class GeneratedPicture:
     """A picture as a numpy array (height, width, channels) of values from 0 to 1.
 
-    ``blanked`` is True if the pipeline's safety checker has blanked it.
+    ``blanked`` is True if the pipeline's safety checker has blanked the picture.
     """
 
     pixels: Any

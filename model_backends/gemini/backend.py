@@ -40,7 +40,7 @@ from mmeval.model_backends.wire.user_fields import (
 from mmeval.records import Request
 
 MAX_BYTES = 100 * 2**20
-"""The maximum size of a request. It is the largest limit in Google's documentation."""
+"""The maximum size of a request: the largest limit in Google's documentation."""
 
 
 class GeminiBackend(WireBackend):

@@ -152,8 +152,8 @@ def whole_reply(http_reply: HttpReply, secrets: Collection[str] = ()) -> GeminiR
     ``secrets`` are removed here, because an event may end in the middle of a secret
     that the server echoes.
 
-    Raises CallError for an error in the reply. Its kind is ``connection`` for a stream
-    without an end, and ``bad_reply`` for any other unreadable reply.
+    Raises CallError for an error in the reply. The error's kind is ``connection`` for a
+    stream without an end, and ``bad_reply`` for any other unreadable reply.
     """
     reply = GeminiReply()
     body = http_reply.body

@@ -28,8 +28,8 @@ def whole_interaction(
 ) -> dict[str, Any]:
     """Returns the interaction in a stream, in the form of an unstreamed reply.
 
-    Raises CallError for an error in the stream. Its kind is ``connection`` for a stream
-    without an end, because the answer may be incomplete.
+    Raises CallError for an error in the stream. The error's kind is ``connection`` for
+    a stream without an end, because the answer may be incomplete.
     """
     stream = _InteractionStream()
     for event in events(body):

@@ -43,10 +43,13 @@ from mmeval.records import DIGEST_CHARS, ErrorKind, Request, Response, digest
 from mmeval.system import OneOrMore, ZeroOrMore
 
 GENERIC = "chat"
-"""The adapter for other model types. It uses a chat template and returns text."""
+"""The adapter for other model types, which uses a chat template and returns text."""
 
 BATCH_ON_ACCELERATOR, BATCH_ON_CPU = 64, 8
-"""Default number of rows in a batch. It is halved when memory runs out."""
+"""Default number of rows in a batch.
+
+The number is halved when memory runs out.
+"""
 MOST_ROWS = 4096
 
 

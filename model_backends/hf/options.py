@@ -28,7 +28,7 @@ def number_option(
 def count_option(
     params: GenerationParams, name: str, default: int, *, least: int = 1
 ) -> int:
-    """Returns a whole-number option of a request.
+    """Returns an integer option of a request.
 
     Raises RowError ``bad_request`` like ``number_option``, and for a fraction.
     """

@@ -99,7 +99,7 @@ def versions(*packages: str) -> dict[str, str]:
 def accelerated(device: str) -> bool:
     """Returns True if the model will probably run on an accelerator.
 
-    This is decided without torch.
+    The function does not import torch.
     """
     if device:
         return not device.startswith("cpu")

@@ -87,7 +87,7 @@ class OpenAIBackend(WireBackend):
     :param outputs: output kinds of the model, such as ``text+image``. By default, they
         are those of the endpoint.
     :param inputs: input kinds of the model; ``video`` is sent in vLLM's format.
-    :param max_images: maximum number of pictures in a request; 0: any number.
+    :param max_images: the maximum number of pictures in a request. 0 means any number.
     :param endpoint: ``chat``, ``responses`` (text and pictures of OpenAI's models in
         one answer), ``images``, ``videos``, ``meshes`` (3D models of SGLang),
         ``speech``, ``audio`` (sounds and music of vLLM-Omni), or ``auto``: images,
@@ -99,8 +99,8 @@ class OpenAIBackend(WireBackend):
     :param max_tokens_field: ``max_completion_tokens`` for reasoning models of the
         official server.
     :param image_detail: ``auto``, ``low`` or ``high``: the resolution at which a chat
-        model reads the pictures of a prompt. It changes their cost. None means the
-        server's default.
+        model reads the pictures of a prompt. The resolution changes the cost of
+        pictures. None means the server's default.
     :param response_format: ``json_object`` for chat replies that are one JSON object. A
         server may refuse it if the prompt does not mention JSON.
     :param image_response_format: the format that is requested from the image endpoints,

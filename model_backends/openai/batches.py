@@ -63,10 +63,10 @@ log = logging.getLogger(__name__)
 class ChatBatches:
     """Answers chat requests with the Batch API.
 
-    It implements :class:`mmeval.backend.contract.ServerBatches`. ``encode`` and
+    The class implements :class:`mmeval.backend.contract.ServerBatches`. ``encode`` and
     ``decode`` are the methods of the plain backend. ``is_chat`` returns True for
-    requests that the API accepts. Raises MissingExtraError if the package
-    openai is missing.
+    requests that the API accepts. Raises MissingExtraError if the package openai is
+    missing.
     """
 
     max_rows = MAX_ROWS

@@ -206,7 +206,7 @@ def references(
 class FormFile(NamedTuple):
     """A file in a form.
 
-    Its name must be neutral, because a file name can be a hint to the answer.
+    The file's name must be neutral, because it could hint at the answer.
     """
 
     field: str

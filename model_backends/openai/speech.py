@@ -109,7 +109,7 @@ class SpeechEndpoint:
 class SoundsEndpoint(SpeechEndpoint):
     """Encodes requests for ``audio/generate``, and decodes its replies.
 
-    It is vLLM-Omni's endpoint for sounds and music.
+    The endpoint belongs to vLLM-Omni, and generates sounds and music.
     """
 
     path = SOUNDS

@@ -50,10 +50,10 @@ class ProcessBackend:
     process runs the worker.
 
     ``media`` are sent by ``path``, or ``inline`` as base64. ``code`` lists further
-    files and folders that are part of the model. Time limits are in seconds. They limit
-    the wait for ``hello``, the time to load the model, and later the time in which the
-    worker sends nothing. ``name`` overrides the worker's name. ``takes``, ``gives``
-    (such as ``text+image``) and ``mode`` may narrow its capabilities.
+    files and folders that are part of the model. Time limits are in seconds. These
+    limit the wait for ``hello``, the time to load the model, and later the time in
+    which the worker sends nothing. ``name`` overrides the worker's name. ``takes``,
+    ``gives`` (such as ``text+image``) and ``mode`` may narrow its capabilities.
 
     Raises MissingError for a worker that is missing or does not send ``hello``, and
     UsageError for invalid arguments.
@@ -199,7 +199,8 @@ class ProcessBackend:
     ) -> Iterator[tuple[int, Response]]:
         """Yields the worker's answers to rows.
 
-        Raises ModelDiedError, or the error that the worker reports for the whole batch.
+        Raises ModelDiedError, or the error that the worker reports for the complete
+        batch.
         """
         by_path = self._settings.media == "path"
         reader = WorkerAnswers(self._capabilities.outputs, out)

@@ -19,7 +19,7 @@ from mmeval.system.wording import printable
 MAX_ANSWER_BYTES = 2**29
 """Maximum total size of an answer's media in bytes, since all are in memory."""
 MAX_PATH_BYTES = 4096
-"""Maximum length of a medium's path in bytes. It is the limit of the system."""
+"""Maximum length of a medium's path in bytes, which is the system's limit."""
 _FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _SHOWN_CHARS = 200
 
@@ -31,7 +31,8 @@ class MediaFaultError(Exception):
 class SharedFolder:
     """A new folder that is shared with a worker.
 
-    Only the worker uses ``path``. This process accesses the folder by its descriptor.
+    Only the worker uses ``path``. This process accesses the folder only through its
+    descriptor.
     """
 
     def __init__(self, path: Path) -> None:

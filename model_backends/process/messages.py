@@ -49,7 +49,7 @@ MAX_INTEGER = 2**63 - 1
 MAX_PARTS = 10_000
 """Maximum number of parts in an answer."""
 MAX_REASON_CHARS = 2000
-"""Maximum length of a failure's reason in characters. It is recorded with the row."""
+"""Maximum length in characters of a failure's reason, which is recorded."""
 _MODES: tuple[OutputMode, ...] = get_args(OutputMode)
 """The output modes from the narrowest to the widest."""
 _KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)

@@ -32,8 +32,10 @@ MAX_LINE_BYTES = 2**26
 END_SECONDS = 3.0
 """Seconds in which a program must end after mmeval asks it to."""
 _CHECK_SECONDS = 0.5
-"""Seconds between two checks of a silent program. Its child processes may keep its
-output open after it has ended."""
+"""Seconds between two checks of a silent program.
+
+A program's child processes may keep its output open after the program has ended.
+"""
 LOG_LIMITS = 10
 """The time limit is multiplied by this number while a worker only logs."""
 _LOG_CHARS, _SHOWN_CHARS = 600, 80

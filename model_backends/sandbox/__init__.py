@@ -1,4 +1,4 @@
-"""The backend ``sandbox``. It runs a request's program, isolated from the machine."""
+"""The backend ``sandbox``, which runs programs isolated from the machine."""
 
 from mmeval.model_backends.sandbox.backend import SandboxBackend
 

@@ -182,9 +182,9 @@ class Bubblewrap:
     def _outer(self) -> list[str]:
         """Returns the command before bubblewrap if this process is root.
 
-        It changes to an unprivileged id, because root's number of processes has no
-        limit. That id cannot read root's home, so the interpreter's folders are mounted
-        elsewhere for it.
+        The command changes to an unprivileged id, because the number of root's
+        processes cannot be limited. That id cannot read root's home, so the
+        interpreter's folders are mounted elsewhere for it.
         """
         if not self._setpriv:
             return []

@@ -18,7 +18,7 @@ from mmeval.model_backends.sandbox.program import SandboxProgram
 from mmeval.model_backends.sandbox.runtime import TICK
 
 START_SECONDS = 60.0
-"""Maximum seconds until a program begins. This is long enough for a busy machine."""
+"""Maximum seconds until a program begins, which is enough on a busy machine."""
 _CHUNK = 1 << 16
 _MIN_TICK = TICK / 10
 _MAX_FILL_RATE = 8 * 2**30
@@ -36,7 +36,7 @@ class ProgramResult:
 
     ``output`` and ``errors`` are its printed texts. ``status`` is the exit status; it
     is 128 + the number of the signal if a signal ended the program. ``was_ended`` is
-    True if the program was ended at a limit. Its status is then meaningless.
+    True if the program was ended at a limit. The status is then meaningless.
     ``reached`` lists the reached limits.
     """
 
@@ -91,7 +91,7 @@ def execute(
 
 @dataclass
 class _RunningProgram:
-    """A program in its sandbox. It is watched until its end."""
+    """A program in its sandbox, which is watched until the program ends."""
 
     sandbox: SandboxProcess
     limits: ProgramLimits

@@ -17,7 +17,7 @@ import sys
 
 _SET_DUMPABLE = 4
 ENDED = 137
-"""The exit status if the run has ended before the program."""
+"""The exit status if mmeval's run ends before the program."""
 FOLDERS = ("/work", "/work/output", "/dev/shm")
 
 

@@ -76,8 +76,8 @@ class ProgramLimits:
     def of_process(self) -> dict[str, int]:
         """Returns the limits of each process, by their names in ``resource``.
 
-        They are a second line of defence: the sum over all processes is measured from
-        outside.
+        These limits are a second line of defence: the sum over all processes is
+        measured from outside.
         """
         limits = {
             # Address space: libraries reserve more than they use.

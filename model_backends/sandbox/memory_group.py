@@ -111,8 +111,8 @@ def kernel_limits_memory() -> bool:
 def parent_group() -> Path | None:
     """Returns the folder in which this process may create groups with a memory limit.
 
-    It is the folder of its own group or of the parent group, or None. Groups of killed
-    runs are removed.
+    The folder is that of this process's group or of the parent group. Returns None if
+    neither can be used. Groups of killed runs are removed.
     """
     own_group = _own_group()
     if own_group is None:

@@ -53,7 +53,8 @@ class Outputs(NamedTuple):
 def outputs_of(folder: int, limits: ProgramLimits) -> Outputs:
     """Returns the regular files of an open folder as parts, ordered by name.
 
-    The program must have ended. Decoding all files takes at most the program's seconds.
+    The program must have ended. Decoding all files takes at most as long as the program
+    may run.
     """
     names = sorted(os.listdir(folder))
     parts: list[Part] = []

@@ -31,7 +31,7 @@ class SandboxProgram(NamedTuple):
 def program_of(request: Request) -> SandboxProgram | None:
     """Returns the program in the last user message, or None if there is none.
 
-    It is the last code part, or else the last fenced block.
+    The program is the last code part, or else the last fenced block.
     """
     user_messages = [message for message in request.messages if message.role == "user"]
     if not user_messages:

@@ -39,9 +39,9 @@ def measure_below(
     pages, so above ``max_memory`` each page is counted once. Each socket counts as
     full, because its content is unknown.
 
-    ``used`` belongs to the caller. It contains the processor time of each process by
-    its number and start time. The kernel discards the time of a process without a
-    waiting parent, so the time since its last measurement is missing.
+    ``used`` belongs to the caller. It maps the number and start time of each process to
+    its processor time. The kernel discards the time of a process without a waiting
+    parent, so the time since its last measurement is missing.
     """
     processes = _processes(first)
     for _ in range(_SCANS):

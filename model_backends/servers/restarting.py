@@ -13,8 +13,7 @@ from mmeval.records import Request, Response
 from mmeval.system import OwnThread
 
 DEATHS_IN_A_ROW = 10
-"""The server counts as unusable after this number of deaths without an answer in
-between."""
+"""Number of deaths, without an answer in between, after which a server is given up."""
 _ERRORS_AT_DEATH = frozenset(("connection", "server", "timeout", "unreachable"))
 """The kinds of errors with which calls fail when their server dies."""
 

@@ -182,7 +182,7 @@ def _key_in_file(path: Path, variable: str) -> str:
 def is_local(host: str) -> bool:
     """Returns True for a host that is this machine or in its local network.
 
-    Servers on such hosts rarely need a key.
+    Servers on these hosts rarely need a key.
     """
     try:
         return not ipaddress.ip_address(host).is_global

@@ -147,7 +147,7 @@ class _JobReply(NamedTuple):
 
 
 class JobNotes:
-    """Notes on jobs, by the names of their calls.
+    """Notes on jobs, under the names of the calls.
 
     If a folder is set, they are also saved as files.
     """
@@ -318,7 +318,7 @@ class _JobCall:
     async def _start(self) -> tuple[JobNote, _JobReply | None]:
         """Starts the job.
 
-        Returns its note, and the reply if the job has already ended.
+        Returns the job's note, and the reply if the job has already ended.
         """
         transport = self._jobs.transport
         outgoing = await self._encode()

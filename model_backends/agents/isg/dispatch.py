@@ -144,7 +144,7 @@ _TOOL_NAMES = re.compile(
 
 
 class PlanTools:
-    """The tools of a run, by their names in plans."""
+    """The tools of a run, under the names that plans use."""
 
     def __init__(self, *tools: Tool | None) -> None:
         by_role = {tool.name: tool for tool in tools if tool is not None}

@@ -20,8 +20,8 @@ _TRIES = 3
 class SmoothedAnswer(NamedTuple):
     """An answer after smoothing.
 
-    ``reason`` states why the original was kept. It is empty for a smoothed answer.
-    ``retried`` is the number of retries.
+    ``reason`` states why the original was kept. The reason is empty for a smoothed
+    answer. ``retried`` is the number of retries.
     """
 
     answer: Interleaved

@@ -150,7 +150,7 @@ def read_item(
 def white() -> Part:
     """Returns the substitute for a picture that was not made.
 
-    It is white and has 1024 pixels per side, as in the released script.
+    The substitute is a white square of 1024 pixels per side, as in the released script.
     """
     from PIL import Image
 

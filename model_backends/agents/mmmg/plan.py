@@ -67,10 +67,10 @@ class PlaceholderTools(Generic[T]):
     """The functions that turn an agent's placeholders into media.
 
     The arguments of ``read`` are the text inside a placeholder and the items of the
-    earlier placeholders (None if malformed). It returns the item, or the reason why it
-    is malformed. The arguments of ``call`` are an item, the media that it needs, and a
-    title. It returns the call that makes the medium. ``instead`` returns a substitute
-    for a medium that cannot be made.
+    earlier placeholders (None if malformed). The function returns the item, or the
+    reason why the placeholder is malformed. The arguments of ``call`` are an item, the
+    media that it needs, and a title. This function returns the call that makes the
+    medium. ``instead`` returns a substitute for a medium that cannot be made.
     """
 
     kind: PartKind

@@ -105,7 +105,7 @@ def fault(text: str) -> FaultyStep:
 
 
 def _fields(text: str, **types: type) -> dict[str, Any]:
-    """Reads the object in a reply. The values of its keys must have these ``types``.
+    """Reads the object in a reply. ``types`` are the types of the values of its keys.
 
     Raises ReplyError.
     """

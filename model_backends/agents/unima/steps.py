@@ -171,7 +171,8 @@ class Steps:
     def plan(self, title: str = "plan") -> Program[bool]:
         """Runs step 3: the plan of the answer.
 
-        If the reply has no readable plan, keeps the last plan and returns False.
+        If the reply does not contain a readable plan, keeps the last plan and returns
+        False.
         """
         makers = [maker.to_json() for maker in self.makers]
         labels: dict[str, str] = {

@@ -33,7 +33,7 @@ RATIO, AREA = "image.ratio", "image.area"
 USUAL_RATIO, USUAL_AREA = "1:1", 720 * 720
 """Default aspect ratio and area in pixels of a single picture.
 
-They apply if the processor has no such settings.
+These values apply if the processor does not set its own values.
 """
 _RATIO = re.compile(r"([1-9]\d{0,2}):([1-9]\d{0,2})")
 _SIZE_PIECE = re.compile(r"[0-9*]+")
@@ -172,7 +172,7 @@ class Emu3Adapter(ChatAdapter):
         return replace(rule, fixed=tuple(ids))
 
     def _size(self, params: GenerationParams) -> tuple[int, int]:
-        """Returns the rows and columns of codes in every picture."""
+        """Returns the number of rows and columns of codes in every picture."""
         max_codes, code = self._max_codes, self._side**2
         default_ratio = getattr(self.processor, "ratio", USUAL_RATIO)
         ratio = str(params.options.get(RATIO, default_ratio))
@@ -216,7 +216,7 @@ class Emu3Adapter(ChatAdapter):
     def _picture(self, block: Block) -> Media:
         """Decodes the picture of a block.
 
-        It is decoded alone, so it does not depend on other pictures.
+        The picture is decoded alone, so it does not depend on other pictures.
         """
         import torch
 

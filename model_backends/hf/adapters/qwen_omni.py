@@ -25,7 +25,7 @@ from mmeval.model_backends.hf.options import count_option, number_option
 from mmeval.records import GenerationParams, Request, Response, message
 
 RATE = 24_000
-"""Sampling rate of speech in Hz, for the whole family."""
+"""Sampling rate of speech in Hz, for all models of the family."""
 VOICE, MAX_CODES = "audio.voice", "audio.max_tokens"
 TEMPERATURE, TOP_P, TOP_K = "audio.temperature", "audio.top_p", "audio.top_k"
 MAX_SPEECH_CODES = 4096
@@ -70,8 +70,10 @@ class QwenOmniAdapter(ChatAdapter):
 
     usual_voice: ClassVar[str]
     speech_system: ClassVar[str] = ""
-    """The only system message with which the model was trained to speak. It is empty if
-    any message works."""
+    """The only system message with which the model was trained to speak.
+
+    The message is empty if any message works.
+    """
     whole: Any = None
 
     @cached_property
@@ -318,7 +320,7 @@ class _WithoutVoices:
     """Loads Qwen2.5-Omni with the method of its parent class.
 
     The class's own method does not report missing weights, and requires a file of
-    voices. Checkpoints without a talker have no such file.
+    voices. Checkpoints without a talker lack such a file.
     """
 
     @staticmethod
@@ -331,9 +333,9 @@ class _WithoutVoices:
 
 
 class Qwen3OmniAdapter(QwenOmniAdapter):
-    """Qwen3-Omni: speaks with any system message.
+    """Runs Qwen3-Omni, which speaks with any system message.
 
-    Its configuration names the voices.
+    The model's configuration names the voices.
     """
 
     usual_voice = "ethan"
@@ -352,7 +354,7 @@ class Qwen3OmniAdapter(QwenOmniAdapter):
 
 
 class _CodeCounter:
-    """A logits processor that counts speech codes and changes no score.
+    """A logits processor that counts speech codes and does not change scores.
 
     Raises ``broken`` for invalid scores, before a code is drawn.
     """
@@ -387,14 +389,14 @@ class _SpeechLimit:
         return min(self.max_codes, BASE_CODES + CODES_PER_TOKEN * self._text_tokens)
 
     def count_text_token(self, _input_ids: Any, scores: Any) -> Any:
-        """Counts a text token. This is a logits processor that changes no score."""
+        """Counts a text token, as a logits processor that does not change scores."""
         self._text_tokens += 1
         return scores
 
     def must_stop(self, input_ids: Any, _scores: Any, **_arguments: Any) -> Any:
         """Returns True once the speech has reached its limit.
 
-        This is a stopping criterion of the talker.
+        The talker uses this method as a stopping criterion.
         """
         self._speech_codes += 1
         is_over = self._speech_codes >= self.allowed_codes

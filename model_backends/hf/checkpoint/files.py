@@ -26,7 +26,7 @@ from mmeval.records import DIGEST_CHARS
 TINY = "tiny"
 """The value of ``pretrained`` for a model that is built on this machine.
 
-It tests an installation. Its scores mean nothing.
+The model tests an installation. Its scores are meaningless.
 """
 
 MODEL_INDEX, PIPELINE_INDEX = "config.json", "model_index.json"
@@ -130,11 +130,11 @@ class ModelFiles:
     def fingerprint(self) -> str:
         """A string that changes with the model.
 
-        It is the commit of a snapshot, the builder's version, or a digest of a folder's
-        files. The digest covers names, sizes and bytes. If weights are larger than a
-        gigabyte in total, only parts of each file are hashed: its head and further
-        parts at equal distances. A built model has no digest, because the last digits
-        of its weights differ between machines.
+        The string is the commit of a snapshot, the builder's version, or a digest of a
+        folder's files. The digest covers names, sizes and bytes. If weights are larger
+        than a gigabyte in total, only parts of each file are hashed: the beginning, and
+        further parts at equal distances. A built model has no digest, because the last
+        digits of its weights differ between machines.
         """
         if self.commit or self.version:
             return self.commit or self.version
@@ -288,8 +288,8 @@ def unneeded(
 ) -> list[str]:
     """Returns patterns of files that are not fetched.
 
-    These are the same weights in another format or precision, and weights outside of a
-    pipeline's ``components``.
+    These files are the same weights in another format or precision, and weights outside
+    of a pipeline's ``components``.
     """
     excluded = set(_duplicates(names))
     if PIPELINE_INDEX in names:

@@ -242,7 +242,7 @@ class _ItemWriter:
         return numpy.ascontiguousarray(mono, dtype=numpy.float32)
 
     def _video(self, media: Media) -> VideoFrames:
-        """Samples frames evenly from a video. All frames have one size."""
+        """Samples frames evenly from a video. All frames have the same size."""
         import numpy
         from PIL import Image
 

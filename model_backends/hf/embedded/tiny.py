@@ -1,6 +1,6 @@
 """The embedded model ``tiny``, which is built in a second and kept in the user's cache.
 
-It only tests an installation. Its scores mean nothing.
+The model only tests an installation. Its scores are meaningless.
 """
 
 from __future__ import annotations

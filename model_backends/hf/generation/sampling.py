@@ -62,8 +62,8 @@ class Sampling:
     def of(cls, config: Any) -> Sampling:
         """Returns the sampling of a checkpoint's ``GenerationConfig``.
 
-        It is greedy unless ``do_sample`` is set. Missing values have no effect. (In the
-        library, a missing ``top_k`` means the fifty best tokens.)
+        The sampling is greedy unless ``do_sample`` is set. Missing values have no
+        effect. (In the library, a missing ``top_k`` means the fifty best tokens.)
         """
         values: dict[str, Any] = {"temperature": 1.0}
         for name in ("temperature", *CUTS):
@@ -180,7 +180,8 @@ class RowSampler:
     def broken(self) -> list[bool]:
         """A list with True for each row that has had NaN in its scores.
 
-        Read it once, after the generation, because it waits for the device.
+        Read this property once, after the generation, because reading waits for the
+        device.
         """
         if self._bad is None:
             return [False] * len(self._seeds)
@@ -209,7 +210,7 @@ class RowSampler:
     def _uniform(self, device: Any, dtype: Any) -> Tensor:
         """Returns a random number in 0..1 for each row.
 
-        It is drawn on the CPU, so it is the same for every device.
+        The number is drawn on the CPU, so it is the same for every device.
         """
         import torch
 

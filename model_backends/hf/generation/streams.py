@@ -56,8 +56,9 @@ depends on the padding, and therefore on other rows.
 class GenerationSettings:
     """A checkpoint's settings for generation.
 
-    They are the sampling, the maximum length of answers, the end tokens, the padding
-    token, the context and the stop strings. Our sampler writes the first end token.
+    The settings are the sampling, the maximum length of answers, the end tokens, the
+    padding token, the context and the stop strings. Our sampler writes the first end
+    token.
     """
 
     sampling: Sampling
@@ -152,8 +153,8 @@ def stop_criterion(tokenizer: Any, stop: Sequence[str]) -> Any | None:
 class StopWords:
     """A stopping criterion that stops a row when its answer ends with a stop string.
 
-    The library's criterion also reads the end of the prompt. It would stop an answer
-    because of a line end in the template.
+    The library's criterion also reads the end of the prompt, so a line end in the
+    template could stop an answer.
     """
 
     def __init__(self, criterion: Any) -> None:
@@ -172,8 +173,8 @@ def _padding(
 ) -> int:
     """Returns the padding token.
 
-    If possible, it is not an end token, because an end token would count as a token of
-    an answer that a stop string has ended.
+    If possible, the padding token is not an end token. Otherwise, if a stop string has
+    ended an answer, the end token after it would be counted as a token of the answer.
     """
     candidates = (config.pad_token_id, tokenizer.pad_token_id, *ends, 0)
     # some checkpoints set the padding token to -1

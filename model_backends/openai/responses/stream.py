@@ -50,7 +50,7 @@ A later event contains the complete item.
 MOST_ITEMS = 100_000
 """Maximum number of items in an answer.
 
-It is needed because a server may give its items arbitrarily large numbers.
+The limit is needed because a server may give its items arbitrarily large numbers.
 """
 
 

@@ -67,7 +67,7 @@ class MediaReference(NamedTuple):
 def may_refer(text: str) -> bool:
     """Returns True if a text may contain a data URI.
 
-    This check is fast, because it runs for every answer.
+    The check must be fast, because it runs for every answer.
     """
     return "ata:" in text or "ATA:" in text
 

@@ -1,6 +1,7 @@
 """Reads the errors of servers in any form.
 
-An error has a message, a kind, a time to wait before a retry, and a hint for the user.
+An error consists of a message, a kind, a time to wait before a retry, and a hint for
+the user.
 """
 
 from __future__ import annotations
@@ -170,8 +171,8 @@ They are required if the name is a common word.
 class ServerError:
     """An error as a server states it.
 
-    It has a message, codes, the refused field ``param``, and the ``delay`` in seconds
-    before a retry. ``moderated`` is True if moderation is the cause.
+    It consists of a message, codes, the refused field ``param``, and the ``delay`` in
+    seconds before a retry. ``moderated`` is True if moderation is the cause.
     """
 
     message: str = ""

@@ -77,7 +77,7 @@ def _inner_offset(
 ) -> int | None:
     """Returns the offset of a member or item.
 
-    Its object or list begins at ``offset``.
+    The object or list that contains it begins at ``offset``.
     """
     if isinstance(step, int):
         spans = _spans(text, offset)
