@@ -39,10 +39,10 @@ class DiffusersBackend:
     The pipeline draws one picture for each request. ``pretrained`` is a folder with a
     ``model_index.json`` or a name on the Hugging Face hub. ``revision`` is a commit,
     tag or branch on the hub. ``dtype`` is the type of the weights (``auto``: as saved).
-    ``device`` is where the pipeline runs (default: the best device of the machine).
-    ``trust_remote_code`` allows code that comes with the pipeline. ``steps``, ``size``
-    (such as ``1024x768``), ``guidance_scale`` and ``negative_prompt`` are defaults for
-    requests. Without them, the pipeline's own defaults are used.
+    ``device`` is the device on which the pipeline runs (by default, the machine's best
+    device). ``trust_remote_code`` allows code that comes with the pipeline. ``steps``,
+    ``size`` (such as ``1024x768``), ``guidance_scale`` and ``negative_prompt`` are
+    defaults for requests. Without them, the pipeline's own defaults are used.
 
     Raises MissingDataError for a missing pipeline, and UsageError for a pipeline of
     another kind and for invalid arguments.
@@ -218,7 +218,7 @@ class DiffusersBackend:
 
 
 def prompt_of(request: Request) -> str:
-    """Joins the text of all messages in order.
+    """Joins the texts of all messages in order.
 
     Lone surrogates are removed, since tokenizers cannot read them.
     """

@@ -17,8 +17,8 @@ MAX_STEPS = 1000
 class DiffusersSettings:
     """The settings for loading a pipeline, and its default arguments.
 
-    ``device`` is empty for the machine's best device. ``drawing`` contains arguments of
-    the pipeline's call, as returned by the function ``drawing``.
+    An empty ``device`` means the machine's best device. ``drawing`` contains arguments
+    of the pipeline's call, as returned by the function ``drawing``.
     """
 
     pretrained: str

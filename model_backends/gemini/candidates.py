@@ -78,7 +78,7 @@ class Candidate:
 
 @dataclass
 class GeminiReply:
-    """The content received so far."""
+    """The content of a reply that was received so far."""
 
     candidates: dict[int, Candidate] = field(default_factory=dict)
     block_reason: object = None

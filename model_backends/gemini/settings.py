@@ -36,7 +36,7 @@ DEFAULT_VOICE = "Kore"
 
 @dataclass(frozen=True, kw_only=True)
 class GeminiSettings(Connection):
-    """One model and its options."""
+    """The settings for one model."""
 
     api: Api
     api_version: str

@@ -15,7 +15,7 @@ from mmeval.model_backends.wire.replies.server_errors import (
 )
 
 UNREAD = "unread_bytes"
-"""The field for the number of bytes in events that are not JSON."""
+"""The field that states the number of bytes in events that are not JSON."""
 OPEN = ("in_progress", "queued")
 """The statuses of an interaction that has not ended."""
 _MEDIA = ("image", "audio", "video", "document")
@@ -42,7 +42,7 @@ def whole_interaction(
 
 
 class _InteractionStream:
-    """The content received so far."""
+    """The content of an interaction that was received so far."""
 
     def __init__(self) -> None:
         self.has_ended = False

@@ -44,7 +44,7 @@ class Adapter(ABC):
 
         An invalid row gets a response with a typed error and does not affect other
         rows. A raised error concerns the whole batch: the core repeats the unanswered
-        rows, in halves if memory ran out, else one by one.
+        rows, in halves if memory ran out, and otherwise one by one.
         """
 
     def close(self) -> None:  # noqa: B027  most adapters have nothing to release

@@ -30,7 +30,7 @@ _IN_PROCESSOR: Mapping[PartKind, tuple[str, ...]] = {
 }
 """Keys of the processor's files that show which kinds it reads.
 
-Old files may describe an image processor without its type.
+Old files may describe an image processor without stating its type.
 """
 _PROCESSOR_FILES = (
     "processor_config.json",

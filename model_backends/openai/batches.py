@@ -229,8 +229,8 @@ class ChatBatches:
     ) -> Sequence[str]:
         """Waits until a batch has ended, and delivers the answers.
 
-        If a request has no answer, the reason is delivered instead. Returns the
-        requests of a batch that is too large for the account's queue.
+        If a request has no answer, the reason is delivered instead. If the batch is too
+        large for the account's queue, returns its requests.
         """
         pause = FIRST_PAUSE
         while batch.status not in ("completed", "expired", "cancelled", "failed"):

@@ -26,7 +26,7 @@ from mmeval.model_backends.wire.replies.server_errors import (
 )
 
 UNREAD = "unread_bytes"
-"""The field for the number of bytes in events that are not JSON."""
+"""The field that states the number of bytes in events that are not JSON."""
 _NAMES = ("model", "system_fingerprint", "id", "object", "created")
 _JOINED = ("reasoning_content", "reasoning", "refusal")
 """Fields of a delta whose texts are joined."""
@@ -93,7 +93,7 @@ def whole_reply(
 
 
 class _Chunks:
-    """The content received so far, in order."""
+    """The content of a stream that was received so far, in order."""
 
     def __init__(self) -> None:
         self.is_complete = False

@@ -97,13 +97,13 @@ class OpenAISettings(Connection):
     organization: str
     project: str
     seed_all: bool = False
-    """True if a seed is also sent to the endpoints for pictures, videos and speech."""
+    """True if seeds are also sent to the endpoints for pictures, videos and speech."""
     stream: bool = False
     images_dialect: ImagesDialect = "openai"
     image_tool: Mapping[str, Any] = field(default_factory=dict)
     """Fields of the tool that draws. They override a task's options."""
     state: State = "items"
-    """How earlier answers are sent back to ``responses``."""
+    """The form in which earlier answers are sent back to ``responses``."""
     poll_seconds: float = 5.0
     """Seconds between two polls of a job."""
     videos_dialect: VideosDialect = "openai"

@@ -53,7 +53,8 @@ class ProcessBackend:
     files and folders that are part of the model. Time limits are in seconds. These
     limit the wait for ``hello``, the time to load the model, and later the time in
     which the worker sends nothing. ``name`` overrides the worker's name. ``takes``,
-    ``gives`` (such as ``text+image``) and ``mode`` may narrow its capabilities.
+    ``gives`` (such as ``text+image``) and ``mode`` may narrow the worker's
+    capabilities.
 
     Raises MissingError for a worker that is missing or does not send ``hello``, and
     UsageError for invalid arguments.

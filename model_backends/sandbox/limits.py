@@ -74,7 +74,7 @@ class ProgramLimits:
         )
 
     def of_process(self) -> dict[str, int]:
-        """Returns the limits of each process, by their names in ``resource``.
+        """Returns the limits of each process, under their names in ``resource``.
 
         These limits are a second line of defence: the sum over all processes is
         measured from outside.

@@ -35,9 +35,9 @@ def measure_below(
     ``first`` is process 1. Orphans become its children. Process 1 itself does not count
     as a thread.
 
-    Memory is the sum over all memory without a file. After a fork, processes share
-    pages, so above ``max_memory`` each page is counted once. Each socket counts as
-    full, because its content is unknown.
+    The memory is all memory that does not belong to a file. After a fork, processes
+    share pages, so above ``max_memory`` each page is counted once. Each socket is
+    treated as full, because its content cannot be measured.
 
     ``used`` belongs to the caller. It maps the number and start time of each process to
     its processor time. The kernel discards the time of a process without a waiting

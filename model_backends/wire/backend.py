@@ -212,7 +212,7 @@ class WireBackend(ABC):
         )
 
     def keep_notes_in(self, folder: Path) -> None:
-        """Keeps the notes of jobs in a folder (see ``mmeval.backend.contract``)."""
+        """Keeps the notes about jobs in a folder (see ``mmeval.backend.contract``)."""
         self._jobs.notes.keep_in(folder)
 
     async def close(self) -> None:

@@ -51,7 +51,7 @@ class Connection:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Strings that must not occur in any file or output.
+        """The secrets, which must not occur in any file or output.
 
         The longest come first, because a secret may contain another secret.
         """

@@ -134,7 +134,7 @@ class JobEndpoint(ABC):
         """Decodes the answer in a result. Raises CallError if it contains no answer."""
 
     def completed(self, response: Response, job: Mapping[str, Any]) -> Response:
-        """Adds facts that the job states to the answer, and returns the answer."""
+        """Adds the facts that a job states to the answer, and returns the answer."""
         del job
         return response
 

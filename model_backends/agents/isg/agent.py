@@ -52,7 +52,7 @@ def isg_agent(
 
     ``structure`` selects what determines the answer's blocks in advance: the planner
     (``self``), the task's prompt (``prompt``), or nothing (``none``). A plan with
-    problems is replaced up to ``refine`` times. ``smooth=false`` leaves the texts
+    problems is refined up to ``refine`` times. ``smooth=false`` leaves the texts
     unchanged. With ``profile=official`` the agent behaves like the released one.
     ``max_items`` limits both the tool calls in a plan and the texts and pictures in an
     answer.

@@ -26,7 +26,7 @@ from mmeval.program import Program, ask_all
 
 
 class Problem(NamedTuple):
-    """What went wrong in a step of a plan. Steps are numbered from 1."""
+    """A problem in a step of a plan. Steps are numbered from 1."""
 
     step: int
     text: str
@@ -152,7 +152,7 @@ class Execution:
         return chosen
 
     def _draw(self, chosen: Sequence[tuple[ToolStep, SelectedTool]]) -> Program[None]:
-        """Makes the pictures of steps with a chosen tool."""
+        """Makes the pictures of the steps for which a tool was chosen."""
         options = self.context.request.params.options_of("image")
         calls = [
             selected.call(tool_step.pictures, options) for tool_step, selected in chosen

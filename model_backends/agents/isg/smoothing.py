@@ -39,8 +39,8 @@ class SmoothedAnswer(NamedTuple):
 def smoothed(context: AgentContext, answer: Interleaved) -> Program[SmoothedAnswer]:
     """Smooths the texts of an answer without changing their number and positions.
 
-    If the number of pictures in a reply differs, the reply is requested again. If its
-    texts are in other positions, the original is kept at once.
+    If the number of pictures in a reply differs, the reply is requested again. If the
+    texts of a reply are in other positions, the original is kept without a retry.
     """
     marked = ""
     for part in answer.parts:

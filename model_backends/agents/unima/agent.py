@@ -53,7 +53,7 @@ def unima(
     max_cycles: ZeroOrMore = 3,
     max_items: OneOrMore = 32,
 ) -> AgentProgram:
-    """The agent of UniM. Its parts can be switched off.
+    """The agent of UniM, whose parts can be switched off.
 
     ``tcdc=false`` uses plain captions, which are not conditioned on the task.
     ``ter=false`` plans in one unchecked step, from the captions conditioned on the task

@@ -1,4 +1,4 @@
-"""Makes the items of a report, and puts them where their tags are."""
+"""Makes the items of a report, and inserts them at the positions of their tags."""
 
 from __future__ import annotations
 

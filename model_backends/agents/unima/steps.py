@@ -30,7 +30,7 @@ T = TypeVar("T")
 class StepResults:
     """The results of the steps so far.
 
-    A result is None if its step did not run or got no usable reply.
+    A result is None if its step did not run or did not get a usable reply.
     """
 
     captions: Mapping[str, str] = field(default_factory=dict)

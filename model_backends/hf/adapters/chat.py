@@ -270,7 +270,7 @@ class ChatAdapter(Adapter):
     def context(self) -> int:
         """The maximum number of tokens in prompt and answer together.
 
-        It is a huge number if the context is unknown.
+        The number is huge if the context is unknown.
         """
         context = self.generation.context or 1 << 40
         return min(self.settings.max_length or context, context)

@@ -44,7 +44,7 @@ PLAIN_TEMPLATE = (
     "%}<image>{% endif %}"
     "{% endfor %}{% if not loop.last %}{{ '\\n' }}{% endif %}{% endfor %}"
 )
-"""A template that writes only the plain text.
+"""A template that writes texts and picture placeholders without roles.
 
 It is used for checkpoints that lack a template, such as those for drawing.
 """

@@ -29,11 +29,16 @@ RATE = 24_000
 VOICE, MAX_CODES = "audio.voice", "audio.max_tokens"
 TEMPERATURE, TOP_P, TOP_K = "audio.temperature", "audio.top_p", "audio.top_k"
 MAX_SPEECH_CODES = 4096
-"""The library's default limit on speech codes. It also bounds mmeval's default."""
+"""The library's default limit on speech codes.
+
+It is the upper bound of mmeval's own default.
+"""
 BASE_CODES, CODES_PER_TOKEN = 100, 40
-"""Without ``audio.max_tokens``, an answer of n text tokens may have
-``BASE_CODES + n * CODES_PER_TOKEN`` speech codes. This is several times the usual
-duration."""
+"""Numbers that limit an answer's speech codes by the length of its text.
+
+Without ``audio.max_tokens``, an answer of n text tokens may have ``BASE_CODES + n *
+CODES_PER_TOKEN`` speech codes. This limit is several times the usual duration.
+"""
 _THINKER_INPUTS = ("pixel_values", "pixel_values_videos")
 """Inputs for the thinker only.
 
@@ -286,7 +291,10 @@ class QwenOmniAdapter(ChatAdapter):
 
 
 class Qwen25OmniAdapter(QwenOmniAdapter):
-    """Qwen2.5-Omni. Its voices are read from ``spk_dict.pt`` without running code."""
+    """Runs Qwen2.5-Omni.
+
+    The voices are read from ``spk_dict.pt`` without running code.
+    """
 
     usual_voice = "Chelsie"
     # the model card requires exactly this message; with others, speech is unreliable

@@ -1,4 +1,4 @@
-"""Loads a model's processor and weights. Each failure becomes one clear error."""
+"""Loads a model's processor and weights, and reports each failure as one error."""
 
 from __future__ import annotations
 

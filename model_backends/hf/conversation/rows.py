@@ -37,7 +37,7 @@ class TokenStream:
     ids: Sequence[int]
     finish_reason: FinishReason = "stop"
     used: int = 0
-    """Number of generated tokens, with the end token."""
+    """Number of generated tokens, including the end token."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,10 @@ Shape: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 """The shape of a conversation: the role and the kinds of items of each message."""
 
 _MARK = "mmevalmark{}x"
-"""The text of a message that tests a template. No template writes this word."""
+"""The text of a message that tests a template.
+
+Templates do not write this word themselves.
+"""
 _MARKS = re.compile(_MARK.format("[0-9]+"))
 _SYSTEM_MARK = "mmevalsystem{}x"
 """The text of a system message that tests a template.

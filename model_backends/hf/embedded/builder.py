@@ -29,7 +29,7 @@ CODES: Mapping[str, tuple[str, ...]] = {
 }
 """The tokens of each kind: one token for each hexadecimal digit of a digest."""
 ROWS, COLUMNS = 6, 8
-"""Rows and columns of codes in a picture, each for 8 x 8 pixels."""
+"""Rows and columns of codes in a picture. Each code covers 8 x 8 pixels."""
 RUNS: Mapping[PartKind, int] = {"image": ROWS * COLUMNS, "audio": 32, "code": 1}
 """Number of tokens in a picture, in a sound of two seconds, and in a program."""
 PICTURES, SOUNDS = "pictures", "sounds"
@@ -67,12 +67,12 @@ SEED = 0
 SPREAD = 0.1
 """Standard deviation of the transformer's weights.
 
-It is so large that different prompts lead to different codes.
+The value is so large that different prompts lead to different codes.
 """
 LOUDNESS = 1000.0
 """Standard deviation of the embeddings of sound codes.
 
-It is so large that different codes lead to different sounds.
+The value is so large that different codes lead to different sounds.
 """
 
 _BOS, _EOS, _PAD = "<|begin|>", "<|end|>", "<|pad|>"

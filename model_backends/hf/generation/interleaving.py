@@ -10,7 +10,7 @@ from mmeval.model_backends.hf.conversation.rows import RowAnswer
 from mmeval.model_backends.hf.generation.blocks import BrokenBlock
 
 AnswerPiece: TypeAlias = str | Media | BrokenBlock | Part
-"""Text, a medium, a medium that cannot be decoded, or a finished part."""
+"""A text, a medium, a medium that cannot be decoded, or a finished part."""
 
 
 def interleave(pieces: Sequence[AnswerPiece], stop: Sequence[str] = ()) -> RowAnswer:

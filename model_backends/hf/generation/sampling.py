@@ -131,7 +131,7 @@ CUTS = ("top_k", "top_p", "min_p", "top_h", "typical_p", "epsilon_cutoff", "eta_
 
 
 class RowSampler:
-    """The last logits processor. It leaves one token in each row, and ends broken rows.
+    """The last logits processor, which leaves one token per row and ends broken rows.
 
     ``seeds`` are the rows' seeds. ``end`` is the end token. In each step, one random
     number is drawn per row. The first token with a cumulative probability above this

@@ -113,7 +113,7 @@ def _read(body: bytes) -> _ResponseStream:
 
 
 class _ResponseStream:
-    """The content received so far."""
+    """The content of a response that was received so far."""
 
     def __init__(self) -> None:
         self.is_complete = False

@@ -256,7 +256,7 @@ def _refused(text: str) -> CallError:
 
 
 def reported_error(data: Mapping[str, Any]) -> object:
-    """Returns the error in a JSON object with status 200, or None for an answer.
+    """Returns the error in the JSON of a reply with status 200, or None for an answer.
 
     The object may also be the error itself.
     """
