@@ -27,8 +27,10 @@ _MIMES = {
     "video/x-msvideo": "video/avi",
     "video/x-ms-wmv": "video/wmv",
 }
-"""The MIME types for which the interfaces use other names. The keys are the usual
-names."""
+"""The MIME types for which the interfaces use other names.
+
+The keys are the usual names.
+"""
 _BASE64 = "<base64>"
 
 
@@ -38,8 +40,10 @@ class MessageFormat:
 
     user: bytes
     model: bytes
-    """The start of a model's message, up to the list of items. ``user`` is the same for
-    a user's message."""
+    """The start of a model's message, up to the list of items.
+
+    ``user`` is the start of a user's message.
+    """
     turn: Callable[[bytes], bytes]
     """Returns a turn of the model, given the JSON list of its items."""
     text: Callable[[str], bytes]

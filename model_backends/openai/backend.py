@@ -288,8 +288,7 @@ class OpenAIBackend(WireBackend):
         self._chat = ChatEndpoint(self._settings)
         self._endpoints = _endpoints(self._settings, self._chat)
         self.batches: ChatBatches | None = None
-        """Sends requests in batches (see ``mmeval.backend.contract.Batchable``). It is
-        None without ``batch``."""
+        """Sends requests in batches, or is None without the argument ``batch``."""
         if batch:
             is_chat = lambda request: self._endpoint(request) is self._chat  # noqa: E731
             self.batches = ChatBatches(

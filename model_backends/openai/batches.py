@@ -52,8 +52,7 @@ MAX_RESULT_BYTES = 2**34
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 """Seconds between two polls of a batch. The pause doubles up to the longest pause."""
 PATIENCE, RETRY_PAUSE = 3600.0, 10.0
-"""Seconds that the server may be unreachable during a batch, and seconds between two
-attempts."""
+"""Seconds for which the server may be unreachable, and seconds between attempts."""
 
 _KEY, _PATH = "mmeval", "/v1/chat/completions"
 

@@ -33,8 +33,10 @@ from mmeval.system.secrets import without_secrets
 from mmeval.system.wording import shortened
 
 _MOST_SOFTWARE = 200
-"""Maximum length of the worker's library versions, which are recorded with each
-answer."""
+"""Maximum length of the worker's library versions.
+
+The versions are recorded with each answer.
+"""
 
 log = logging.getLogger(__name__)
 

@@ -39,8 +39,10 @@ from mmeval.system.wording import shortened
 
 PROTOCOL = 1
 MAX_BATCH = 4096
-"""Maximum number of rows in a batch, even if the worker states more. A run keeps the
-samples of several batches in memory."""
+"""Maximum number of rows in a batch, even if the worker states more.
+
+The limit exists because a run keeps the samples of several batches in memory.
+"""
 MAX_NAME_CHARS = 200
 MAX_ABOUT_BYTES = 2**16
 """Maximum size of the identity and of the options in bytes, since both are recorded."""

@@ -29,8 +29,10 @@ VERSION = 3
 Raise it whenever a change could give the same program another answer.
 """
 TAIL_CHARS = 4000
-"""Maximum number of characters of a program's errors in an answer. They are taken from
-the end, where a traceback names the error."""
+"""Maximum number of characters of a program's errors in an answer.
+
+These are the last characters, because a traceback names the error at its end.
+"""
 
 
 class SandboxBackend:

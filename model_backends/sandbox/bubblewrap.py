@@ -44,8 +44,11 @@ shift; exec env -i "$@\""""
 So bubblewrap is the run's direct child, and the kernel ends it together with the run.
 """
 _DEVICES = ("null", "full", "random", "urandom")
-"""``zero`` is left out: its shared memory is kept after a process frees it, and then it
-does not belong to any process."""
+"""The devices that programs can use.
+
+The device ``zero`` is left out: memory that is shared with it is kept after a process
+frees the memory, which then does not belong to any process.
+"""
 _ISOLATION_OPTIONS = (
     "--unshare-user",
     "--unshare-ipc",
@@ -136,7 +139,7 @@ class Bubblewrap:
             descriptors = [their_socket.fileno(), info_write]
 
             def data(content: bytes) -> str:
-                """Returns the number of a new descriptor with this content."""
+                """Returns the number of a new descriptor that contains these bytes."""
                 descriptor = os.memfd_create("mmeval-sandbox")
                 descriptors.append(descriptor)
                 temporary.callback(os.close, descriptor)

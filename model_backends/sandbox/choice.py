@@ -21,8 +21,8 @@ _NO_PROC = "mount proc"
 _NOT_CLOSED = ("max_user_namespaces", "creation of new user namespaces")
 """Words in bubblewrap's errors about options that a container does not allow.
 
-They show that bubblewrap cannot mount ``/proc``, or cannot disable user namespaces
-inside the sandbox.
+These words show that bubblewrap cannot mount ``/proc``, or cannot disable user
+namespaces inside the sandbox.
 """
 _PROBE = """
 import json, os, socket, subprocess, sys

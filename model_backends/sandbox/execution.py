@@ -99,8 +99,10 @@ class _RunningProgram:
     output: bytearray = field(default_factory=bytearray)
     errors: bytearray = field(default_factory=bytearray)
     folders: list[int] = field(default_factory=list)
-    """Descriptors of the work folder, ``output/`` and ``/dev/shm``. They remain valid
-    after the sandbox has ended."""
+    """Descriptors of the work folder, ``output/`` and ``/dev/shm``.
+
+    These descriptors remain valid after the sandbox has ended.
+    """
     reached: list[Reason] = field(default_factory=list)
     was_ended: bool = False
     _seconds: float = 0.0

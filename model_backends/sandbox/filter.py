@@ -101,15 +101,21 @@ _OF_X86 = {
 _NAMESPACES = 0x7E020000
 """Flags of ``clone`` that create a namespace."""
 _SHARED_ANONYMOUS = 0x21
-"""``MAP_SHARED | MAP_ANONYMOUS``: the pages are kept after a process frees them, and
-then they do not belong to any process."""
+"""The flags ``MAP_SHARED | MAP_ANONYMOUS``.
+
+Pages with these flags are kept after a process frees them, and then they do not belong
+to any process.
+"""
 _TERMINAL_INPUT = (0x5412, 0x541C)
-"""``TIOCSTI`` and ``TIOCLINUX``."""
+"""The requests ``TIOCSTI`` and ``TIOCLINUX``."""
 _BUFFER_SIZES = (7, 8, 32, 33)
-"""``SO_SNDBUF`` and ``SO_RCVBUF``, and both with ``FORCE``: data in a socket is memory
-that does not belong to a process."""
+"""The options ``SO_SNDBUF`` and ``SO_RCVBUF``, and both with ``FORCE``.
+
+They enlarge a socket's buffers. Data in a socket is memory that does not belong to a
+process.
+"""
 _PIPE_SIZE = 1031
-"""``F_SETPIPE_SZ``."""
+"""The command ``F_SETPIPE_SZ``."""
 _ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _NUMBER, _MACHINE, _ARGUMENTS = 0, 4, 16

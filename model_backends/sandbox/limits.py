@@ -15,13 +15,17 @@ Reason = Literal["time", "memory", "processes", "output", "files"]
 """The kind of limit that a program has reached."""
 MIB = 2**20
 INODES = 4096
-"""Maximum number of files, folders and links in the sandbox. The kernel's limit is in
-the millions."""
+"""Maximum number of files, folders and links in the sandbox.
+
+The kernel would allow millions.
+"""
 _BYTES_A_SAMPLE = 8
 """Bytes per sample while the blocks of a sound are joined."""
 OPEN_FILES = 128
-"""Maximum number of open files of a process, since data in pipes is memory that is not
-counted for any process."""
+"""Maximum number of open files of a process.
+
+The limit is needed because data in pipes is memory that is not counted for any process.
+"""
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,11 @@ from pathlib import Path
 log = logging.getLogger(__name__)
 
 SLACK = 1.05
-"""The group's limit relative to the program's limit. It is higher, so that the
-measurement, which knows the reason, usually ends the program first."""
+"""The group's limit relative to the program's limit.
+
+The group's limit is higher, so that mmeval's measurement, which can report the reason,
+usually ends the program first.
+"""
 _PREFIX = "mmeval-"
 _TRIES, _PAUSE = 50, 0.01
 """Number of attempts to remove a group, and seconds between two attempts.

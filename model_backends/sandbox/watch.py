@@ -15,8 +15,10 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _SCANS = 3
 """Maximum number of scans if processes keep starting and ending."""
 _SOCKET = 320 * 1024
-"""Maximum bytes in one socket: the kernel's default buffer, and one message beyond
-it."""
+"""Maximum number of bytes in one socket.
+
+This is the size of the kernel's default buffer, and of one more message.
+"""
 _HELD = re.compile(r"^(?:RssAnon|VmSwap|VmPTE|HugetlbPages):\s*(\d+) kB$", re.MULTILINE)
 """Lines about memory that does not belong to a file.
 

@@ -58,8 +58,10 @@ _MACHINE_FLAGS = frozenset(
         "watchdog_timeout",
     )
 )
-"""Flags for placement, memory, speed, logs, and the permission to run code. They are
-not part of a model's identity."""
+"""Flags for placement, memory, speed, logs, and the permission to run code.
+
+These flags are not part of a model's identity.
+"""
 
 
 @dataclass(frozen=True)

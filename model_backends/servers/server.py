@@ -22,8 +22,11 @@ from mmeval.system.wording import printable
 CHECK_SECONDS, ANSWER_SECONDS = 0.2, 10.0
 """Seconds between two health checks, and the maximum seconds for one check."""
 END_SECONDS, DEATH_SECONDS = 5.0, 2.0
-"""Seconds in which the server must end after SIGTERM, and in which it may end by itself
-after it stops answering."""
+"""Seconds in which a server must end.
+
+The first number is the time after SIGTERM. The second is the time for a server that no
+longer answers to end by itself.
+"""
 _OUT_OF_MEMORY = (
     b"out of memory",
     b"no available memory",

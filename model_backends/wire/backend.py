@@ -67,8 +67,10 @@ class WireBackend(ABC):
         self._wait_timer: asyncio.TimerHandle | None = None
         self._has_waited = False
         self.watch: Callable[[bytes, bytes], None] | None = None
-        """Called with the bodies of each call and its reply, for
-        ``mmeval try backend``."""
+        """A function for ``mmeval try backend``.
+
+        It is called with the body of each request and the body of the reply.
+        """
 
     @abstractmethod
     def _endpoint(self, request: Request) -> Endpoint | JobEndpoint:

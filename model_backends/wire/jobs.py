@@ -88,8 +88,10 @@ class JobEndpoint(ABC):
     """An endpoint that replies with jobs."""
 
     poll_timeout: ClassVar[float] = 60.0
-    """Maximum duration of a poll in seconds. Replies are short, so a slow poll is
-    repeated."""
+    """Maximum duration of a poll in seconds.
+
+    Replies are short, so a slow poll is aborted and repeated.
+    """
 
     @property
     @abstractmethod

@@ -217,8 +217,9 @@ class Steps:
         return report
 
     def check(self, report: Report) -> Program[replies.ReportCheck | None]:
-        """Asks the planner to check a report. The planner sees only the question and
-        the report.
+        """Asks the planner to check a report.
+
+        The planner sees only the question and the report.
 
         Returns None if there is no usable reply.
         """

@@ -55,8 +55,10 @@ _log = logging.getLogger(__name__)
 Answer: TypeAlias = tuple[int, Response]
 
 THOUGHT = "<think>"
-"""The tag that opens hidden reasoning. Some chat templates write it at the end of the
-prompt."""
+"""The tag that opens hidden reasoning.
+
+Some chat templates write this tag at the end of the prompt.
+"""
 
 
 class ChatAdapter(Adapter):

@@ -30,8 +30,10 @@ form. The objects are ``Any``, because they belong to PIL and numpy.
 MIN_SIDE = 4
 """Minimum side in pixels. Processors mistake a shorter side for the channels."""
 MIN_SECONDS = 0.1
-"""Minimum duration in seconds. Some feature extractors find no frame in a shorter
-sound."""
+"""Minimum duration in seconds.
+
+Some feature extractors do not find a frame in a shorter sound.
+"""
 VIDEO_FRAMES = 16
 """Number of frames that are sampled evenly from a video."""
 

@@ -25,8 +25,7 @@ class Row:
     request: Request
     chat: Chat
     text: str
-    """The complete prompt as the chat template writes it, with placeholders for
-    media."""
+    """The complete prompt that the chat template writes. Media are placeholders."""
     warnings: tuple[str, ...] = ()
 
 

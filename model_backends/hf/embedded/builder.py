@@ -22,8 +22,10 @@ ADAPTER_KEY = "mmeval_adapter"
 """The key in ``config.json`` that names an adapter different from the model's type."""
 
 MEDIA: tuple[PartKind, ...] = ("image", "audio", "video", "document", "3d")
-"""The kinds with their own codes. The model reads all of them, and writes the first
-two."""
+"""The kinds with their own codes.
+
+The model reads all of these kinds, and writes the first two.
+"""
 CODES: Mapping[str, tuple[str, ...]] = {
     kind: tuple(f"<|{kind} {code:x}|>" for code in range(16)) for kind in MEDIA
 }
