@@ -8,7 +8,7 @@ from mmeval.system.wording import shortened
 
 
 class RowError(MmevalError):
-    """The error of one row, which becomes its response. Other rows continue."""
+    """The error of one row, which becomes the row's response. Other rows continue."""
 
     def __init__(self, kind: ErrorKind, text: str) -> None:
         self.kind, self.text = kind, text

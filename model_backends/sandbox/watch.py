@@ -63,7 +63,7 @@ def measure_below(
 def _scan(
     processes: Sequence[Path], max_memory: int, used: dict[tuple[int, str], int]
 ) -> ResourceUse:
-    """Measures the resource use by one scan of all processes. Process 1 comes first."""
+    """Scans all processes once to measure their use. Process 1 must be the first."""
     memory = threads = ticks = 0
     for process in processes:
         # The process may have ended.

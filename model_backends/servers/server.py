@@ -24,8 +24,8 @@ CHECK_SECONDS, ANSWER_SECONDS = 0.2, 10.0
 END_SECONDS, DEATH_SECONDS = 5.0, 2.0
 """Seconds in which a server must end.
 
-The first number is the time after SIGTERM. The second is the time for a server that no
-longer answers to end by itself.
+The first number is the time after SIGTERM. The second is the time in which a server
+that no longer answers may end by itself.
 """
 _OUT_OF_MEMORY = (
     b"out of memory",

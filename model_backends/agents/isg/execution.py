@@ -101,7 +101,7 @@ class Execution:
     def _select(
         self, calls: Sequence[int], places: Sequence[int]
     ) -> Program[dict[int, SelectedTool]]:
-        """Chooses the tools of steps.
+        """Requests the choice of a tool for each step.
 
         ``places`` are indexes of ``calls``. The result maps these indexes to the tools.
         """
@@ -229,7 +229,7 @@ class Execution:
         return steps
 
     def _captions(self, numbers: Sequence[int]) -> Program[dict[int, str]]:
-        """Requests the texts of caption steps, and returns them by step number."""
+        """Requests the texts of caption steps, and maps the steps' numbers to them."""
         context, calls = self.context, []
         texts = dict.fromkeys(numbers, "")
         for number in numbers:

@@ -188,7 +188,7 @@ def _example(
     shape: Shape,
     without: tuple[int, int] = (-1, -1),
 ) -> list[Turn]:
-    """Returns a conversation of a shape with marks as its texts.
+    """Returns a conversation of the given shape, with marks as its texts.
 
     The part at ``without``, a message and an item, is removed. A removed text becomes
     empty.

@@ -40,7 +40,7 @@ class PictureRule:
 
 
 class RowState:
-    """The state of one answer in the grammar. Each token advances it."""
+    """The state of one answer in the grammar. Each token advances the state."""
 
     __slots__ = (
         "_body_tokens",

@@ -42,7 +42,8 @@ def broken_row(dtype: object) -> RowError:
 class Sampling:
     """The parameters for drawing tokens.
 
-    A ``temperature`` of 0 is greedy. The other defaults have no effect.
+    A ``temperature`` of 0 means greedy sampling. The other parameters have no effect by
+    default.
     """
 
     temperature: float = 0.0

@@ -19,7 +19,7 @@ _LONGEST_PATH = 200
 A longer string that begins with a slash is read as base64.
 """
 _LEAST_DIFFERENT = 4
-"""Minimum number of distinct characters in base64. Other text is filler."""
+"""Minimum number of distinct characters in base64. Text with fewer is filler."""
 
 
 class EncodedBytes(NamedTuple):
