@@ -13,7 +13,7 @@ from mmeval.records.digests import digest
 from mmeval.system.folders import free_bytes, own_cache, replaced
 
 MAX_RATIO = 200
-"""Maximum ratio of unpacked to packed size; media hardly compress."""
+"""Maximum ratio of unpacked to packed size. Media are hardly compressible."""
 MAX_ENTRIES = 1_000_000
 
 
@@ -21,10 +21,10 @@ def unpacked(archive: Path) -> Path:
     """Returns the folder with the files of an archive, which is unpacked on first use.
 
     The folder is in mmeval's cache, because the folder of the data may be read-only or
-    belong to the hub. Its name depends on the archive's path, size and time of change.
-    If the archive is damaged or unsafe, none of its files are kept. An archive is
-    unsafe if a path in it leads out of the folder, if it contains links, or if it
-    expands beyond ``MAX_RATIO``.
+    belong to the hub. The folder's name depends on the path, size and modification time
+    of the archive. If the archive is damaged or unsafe, none of its files are kept. An
+    archive is unsafe if a path in it leads out of the folder, if it contains links, or
+    if it expands beyond ``MAX_RATIO``.
 
     Raises MissingDataError for a missing or damaged archive, UsageError for an unsafe
     archive, and StorageError if the disk is full.
@@ -66,7 +66,7 @@ def _check(
     size: int,
     into: Path,
 ) -> None:
-    """Raises an error for entries that must not be unpacked.
+    """Raises an error if an entry of the archive must not be unpacked.
 
     The declared sizes can be trusted, because zipfile writes at most the declared size.
     """

@@ -1,7 +1,7 @@
 """Counts and reports bad samples.
 
-A run skips samples that cannot be sent to the model. If a tag in a sample has no
-medium, the sample is reported and sent unchanged.
+A run skips samples that cannot be sent to the model. If the data contain no medium for
+a tag in a sample, the run reports the sample and sends it unchanged.
 """
 
 from __future__ import annotations
@@ -17,23 +17,25 @@ from mmeval.records.sample import Sample
 from mmeval.system.wording import printable
 
 MAX_NAMED = 9
-"""Maximum number of samples that get a finding each. One more finding states the number
-of the others."""
+"""Maximum number of samples that are reported one by one. One more finding states how
+many other samples are bad."""
 MAX_CHARS = 400
-"""Maximum length of a fault in a message. A fault begins with the file and the row."""
+"""Maximum number of characters of a fault in a message. A fault starts with the file
+and the row."""
 BUNDLED_TAGS = "bundled_tags"
-"""The label with tags that need no medium.
+"""The label that lists the tags that need no medium.
 
-Their file belongs to another tag, such as the texture of a mesh.
+The file of such a tag is part of the medium of another tag, as a texture is part of a
+mesh.
 """
 
 
 def rows_of(dataset: Dataset) -> Iterator[Sample]:
     """Yields each row of a data set as a sample.
 
-    A bad row becomes a sample with a fault. Without an id, a sample is called
-    ``row N``, counted from 1. Raises the errors of the loader. Raises TypeError for a
-    row that is not a Sample or BadRow.
+    A bad row becomes a sample with a fault. A sample without an id is called ``row N``,
+    where N is the row number, from 1. Raises the errors of the loader. Raises TypeError
+    for a row that is not a Sample or BadRow.
     """
     for number, row in enumerate(dataset, 1):
         if isinstance(row, Sample):
@@ -51,7 +53,7 @@ def rows_of(dataset: Dataset) -> Iterator[Sample]:
 def without_content(sample: Sample, reason: str) -> Sample:
     """Replaces a sample that cannot be recorded by a bad sample without content.
 
-    An earlier fault is kept.
+    If the sample already has a fault, the new sample keeps that fault.
     """
     return replace(
         sample, input=(), references=(), candidates=(), fault=sample.fault or reason
@@ -67,15 +69,16 @@ def error_of(sample: Sample) -> ErrorInfo | None:
 class BadSamples:
     """The bad samples found so far.
 
-    A sample counts once, even if several tasks use it. In ``trials`` it counts once per
-    task and repeat. Only the first samples are reported.
+    Each bad sample is counted once, even if several tasks use it. ``trials`` counts it
+    once per task and repeat. Only the first ``MAX_NAMED`` samples are reported one by
+    one.
     """
 
     trials: int = 0
     _all: set[int] = field(default_factory=set)
     _findings: dict[Finding, None] = field(default_factory=dict)
     _reported: set[int] = field(default_factory=set)
-    """The samples with a finding."""
+    """The samples that are reported one by one."""
     _tags: dict[Finding, None] = field(default_factory=dict)
     _more_tags: int = 0
 
@@ -105,7 +108,7 @@ class BadSamples:
                 self._more_tags += 1
 
     def findings(self) -> Iterator[Finding]:
-        """Yields the findings of the reported samples, and the number of the others."""
+        """Yields a finding per reported sample, and one that counts the others."""
         yield from self._findings
         if more := self.count - len(self._reported):
             cause = "more samples cannot be asked"
@@ -124,9 +127,9 @@ def bad_sample(task: str, sample: Sample) -> Finding:
 
 
 def tags_without_medium(task: str, sample: Sample) -> Iterator[Finding]:
-    """Yields a finding for each tag in the input that has no medium.
+    """Yields a finding for each tag in the input for which the sample has no medium.
 
-    The model gets such a tag as text.
+    The tag is sent to the model as text.
     """
     bundled = sample.metadata.get(BUNDLED_TAGS, ())
     subject = Subject(task, sample=sample.id)

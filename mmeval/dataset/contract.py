@@ -31,7 +31,7 @@ its attribute ``reads_formats`` is true.
 
 @dataclass(frozen=True)
 class DataSource:
-    """The input of a loader.
+    """The data that a loader has to read, with its options.
 
     - ``task``: the name of the task, for messages.
     - ``folder``: the folder of the data. It is a local folder, or the snapshot of a hub
@@ -84,7 +84,8 @@ class Dataset(Protocol):
     def __iter__(self) -> Iterator[Sample | BadRow]:
         """Returns a Sample or a BadRow for each row.
 
-        An exception ends the data. The samples before it are kept.
+        If the iterator raises an exception, no more rows are read. The samples before
+        it are kept.
         """
         ...
 
@@ -94,8 +95,8 @@ class BadRow:
     """A row that cannot become a sample.
 
     ``where`` locates the row, such as ``test.jsonl: row 3``. ``id`` is the id of the
-    sample. ``labels`` are the known labels. Because the labels are known, filters apply
-    to the row, and a draw does not change when the row is fixed.
+    sample. ``labels`` are the labels that could be read. Filters and draws use these
+    labels, so a draw does not change when the row is fixed.
     """
 
     where: str
@@ -112,10 +113,10 @@ class BadRow:
 
 @runtime_checkable
 class CountsLabels(Protocol):
-    """A data set that counts its labels without creating samples."""
+    """A data set that can count its labels without creating samples."""
 
     def label_counts(self) -> Iterator[tuple[Mapping[str, Any], int]]:
-        """Returns groups of samples with equal values of some labels, and their sizes.
+        """Returns groups of samples with equal values of some labels, and group sizes.
 
         The groups cover all samples. If a group lacks a label, its samples may have any
         value of that label.
@@ -124,7 +125,7 @@ class CountsLabels(Protocol):
 
 
 Loader = Callable[[DataSource], Dataset]
-"""The plugin contract of ``mmeval.loaders``.
+"""The type of a loader, which is a plugin in the entry points ``mmeval.loaders``.
 
 Raises MissingDataError if a file is missing in the folder.
 """

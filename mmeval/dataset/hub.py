@@ -31,17 +31,17 @@ _OFFLINE_OF_KIND: Mapping[RepoKind, str] = {
     "dataset": "HF_DATASETS_OFFLINE",
     "model": "TRANSFORMERS_OFFLINE",
 }
-"""Variables that forbid network access for one kind of repository if HF_HUB_OFFLINE is
-not set."""
+"""Variables that forbid network access for one kind of repository. They are used if
+HF_HUB_OFFLINE is not set."""
 _TRANSPORT = re.compile("Connect|Timeout|Network|Proxy|Protocol")
 TRUE = ("1", "ON", "YES", "TRUE")
 """Values of a variable that mean true, as in ``huggingface_hub``."""
 
 
 class OutOfReachError(MissingDataError):
-    """The hub cannot be reached now from this machine.
+    """The hub cannot be reached from this machine at the moment.
 
-    ``reason`` explains why. The reason is the same for all requests.
+    ``reason`` explains why. This text is the same for all requests.
     """
 
     def __init__(self, message: str, *, reason: str = "") -> None:
@@ -50,9 +50,10 @@ class OutOfReachError(MissingDataError):
 
 
 class HubFile(NamedTuple):
-    """A file of a repository, as the hub describes it.
+    """A file of a repository, as listed by the hub.
 
-    ``etag`` is the SHA-256 of a large file's content, or git's digest of a small file.
+    ``etag`` is the SHA-256 of the content for a large file, and git's digest for a
+    small file.
     """
 
     path: str
@@ -76,7 +77,8 @@ def listing(
 ) -> Listing:
     """Returns the files of a repository with their sizes, as listed by the hub.
 
-    Raises the errors of ``snapshot``, and OutOfReachError if offline.
+    Raises the same errors as ``snapshot``, and OutOfReachError if network access is
+    forbidden.
     """
     import huggingface_hub as hub
 
@@ -106,7 +108,7 @@ def listing(
 def not_here(
     repo: str, listed: Listing, *, kind: RepoKind = "dataset"
 ) -> tuple[HubFile, ...]:
-    """Returns the files of a listing that are not in the cache at its commit.
+    """Returns the listed files that the cache does not contain at the listing's commit.
 
     No request is sent to the hub. A file that the cache contains only at another commit
     is included, although it would not be downloaded again.
@@ -132,9 +134,10 @@ def snapshot(
 ) -> Path:
     """Downloads a repository's files at ``revision``, and returns their folder.
 
-    The folder is ``into`` if it is given, else a folder of the cache. ``revision`` is a
-    commit, tag or branch. Only a commit never changes. ``only`` and ``without`` are
-    patterns of files to include and to exclude. By default, all files are included.
+    The folder is ``into`` if this is given, else a folder in the cache. ``revision`` is
+    a commit, tag or branch. Of these, only a commit always refers to the same files.
+    ``only`` and ``without`` are patterns of files to include and to exclude. By
+    default, all files are included.
 
     Cached files are not downloaded again, and an interrupted download is resumed.
 
@@ -195,7 +198,7 @@ def _explained(
     subject: str,
     kind: RepoKind,
 ) -> MmevalError:
-    """Converts an error of the library to an error for the user.
+    """Converts an error of ``huggingface_hub`` to an error for the user.
 
     The most specific class is tested first, because the classes inherit from each
     other.
@@ -241,7 +244,7 @@ def _explained(
 def _unreachable(error: BaseException, errors: Any) -> str:
     """Returns why the hub did not deliver the files.
 
-    Reasons that the user can change are tested first.
+    Causes that the user can remove are checked first.
     """
     status: int | None = None
     # errors of the connection, by the names of the transports' classes
@@ -270,7 +273,8 @@ def _unreachable(error: BaseException, errors: Any) -> str:
 def offline(kind: RepoKind) -> str:
     """Returns the variable that forbids network access, or an empty string.
 
-    Without HF_HUB_OFFLINE, the library reads TRANSFORMERS_OFFLINE, even for data sets.
+    If HF_HUB_OFFLINE is not set, ``huggingface_hub`` reads TRANSFORMERS_OFFLINE, even
+    for data sets.
     """
     from huggingface_hub.constants import HF_HUB_OFFLINE
 

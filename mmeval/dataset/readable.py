@@ -1,4 +1,4 @@
-"""Reads the rows of a loader until it fails."""
+"""Reads the rows of a data set until its loader raises an exception."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class LoaderFailure:
-    """An exception that a loader raised. Later rows cannot be read."""
+    """An exception that a loader raised. The rows after it cannot be read."""
 
     error: Exception | SystemExit
 
 
 def readable(rows: Iterable[T]) -> Iterator[T | LoaderFailure]:
-    """Yields the rows of a loader. If it raises, the last item is a LoaderFailure."""
+    """Yields the rows of a loader, then a LoaderFailure if the loader raises."""
     try:
         yield from rows
     # a loader may be a plugin, which may raise anything or call sys.exit

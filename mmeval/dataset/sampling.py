@@ -27,7 +27,7 @@ _NAMED_LABELS = 20
 
 @dataclass(frozen=True)
 class Subset:
-    """The part of a task's samples that its results are computed from.
+    """The samples of a task from which its results are computed.
 
     ``of`` is the number of samples of the task. It is None if the task has a filter and
     its samples were not counted. ``how`` names the flags that select samples:
@@ -73,8 +73,9 @@ class Draw:
         Without labels, samples are ordered by hash. With labels, samples with equal
         values of all labels form a stratum, where a missing label counts as a value. In
         a stratum of n samples, the sample of rank r by hash is at position (r + 0.5) /
-        n. Up to any position p, the order contains n * p samples, rounded, of each
-        stratum, so the first samples are always proportional. Ties are ordered by hash.
+        n. Up to any position p, the order contains n * p samples (rounded) of each
+        stratum. The first samples therefore always have the proportions of the data
+        set. Ties are ordered by hash.
 
         The hash of a sample depends only on its id, so it does not change if samples
         are added. The samples are read once. Raises UsageError for a label that no

@@ -47,7 +47,8 @@ TORCH = Subject(name="torch")
 def devices() -> tuple[list[str], list[Finding]]:
     """Describes torch and each of its devices in one line, and returns findings.
 
-    Both lists are empty if torch is not installed. A local model reports that itself.
+    Both lists are empty if torch is not installed; a local model reports the missing
+    package itself.
     """
     if importlib.util.find_spec("torch") is None:
         return [], []
@@ -94,7 +95,7 @@ def described(probe: Mapping[str, Any]) -> Iterator[str]:
 
 
 def faults(probe: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yields findings about the result of the probe."""
+    """Yields findings about faults that the probe of torch has found."""
     if "torchvision" in probe:
         yield Finding(
             "package",

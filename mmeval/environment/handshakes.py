@@ -27,11 +27,11 @@ def shake_hands(
     backends: Mapping[str, AnyBackend],
     probing: Probing,
 ) -> tuple[dict[str, list[Probe]], list[Finding]]:
-    """Returns what each role can do, and findings about what it cannot.
+    """Returns the capabilities of each role, and findings about missing capabilities.
 
-    Servers are asked unless ``probing`` is ``off``. All other models, and servers that
-    mmeval starts, are asked only with ``full``, because their weights must be loaded
-    first.
+    Requests are sent to servers unless ``probing`` is ``off``. They are sent to all
+    other models, and to servers that mmeval starts, only if ``probing`` is ``full``,
+    because the weights of these models must be loaded first.
     """
     roles: list[str] = []
     for role, backend in backends.items():
@@ -66,7 +66,8 @@ def shake_hands(
 def probe_rows(probes: Sequence[Probe]) -> Iterator[str]:
     """Yields a row for each capability.
 
-    It has the name, whether it is declared, the verdict and the evidence.
+    The row contains the capability's name, whether the backend declares it, the verdict
+    and the evidence.
     """
     for probe in probes:
         declared = "declared" if probe.declared else ""
@@ -84,7 +85,7 @@ def _failed(role: str, error: MmevalError) -> Finding:
 
 
 def _without_json(role: str, probes: Sequence[Probe]) -> Iterator[Finding]:
-    """Yields a note for a server that enforces no JSON, which a judge replies with."""
+    """Yields a note if the server of a judge does not enforce JSON replies."""
     for probe in probes:
         if probe.capability == JSON and probe.verdict == "no":
             cause = f"the server does not enforce JSON replies ({probe.evidence})"

@@ -75,7 +75,7 @@ def _package(
 
 
 def mmeval_distributions() -> list[Distribution]:
-    """Returns the installed distributions of mmeval; Python uses the first."""
+    """Returns the installed distributions of mmeval. Python imports the first one."""
     # a folder may be on the path twice
     by_place = {_where(item): item for item in distributions(name=DISTRIBUTION)}
     return list(by_place.values())
@@ -84,7 +84,7 @@ def mmeval_distributions() -> list[Distribution]:
 def _differences(package: Distribution) -> Iterator[str]:
     """Yields the differences between metadata and code.
 
-    It compares the version and, in a checkout, setup.cfg.
+    The version is compared and, in a checkout, also the content of setup.cfg.
     """
     if package.version != __version__:
         yield f"it has the version {package.version}"

@@ -18,14 +18,15 @@ from mmeval.system.folders import existing, free_bytes, own_cache
 from mmeval.system.wording import size
 
 LITTLE = 2**30
-"""Bytes of free space below which a finding is reported, since media need space."""
+"""Minimum free disk space in bytes. Less space is reported, since media need space."""
 
 
 def backends(requested: Collection[str] = ()) -> Iterator[Finding]:
-    """Yields findings about missing parts of the machine that backends need.
+    """Yields findings about features that backends need but this machine lacks.
 
-    A sandbox needs such parts, for example. A finding is an error for a ``requested``
-    backend, else a note. Backends that cannot be loaded are reported with the plugins.
+    An example is a feature of the kernel that a sandbox needs. A finding is an error
+    for a ``requested`` backend, else a note. Backends that cannot be loaded are
+    reported with the plugins.
     """
     for entry in plugins.entries("mmeval.model_backends"):
         with suppress(MissingError, PluginError):

@@ -40,7 +40,7 @@ def create(
 def described(
     specs: Mapping[str, BackendSpec], backends: Mapping[str, AnyBackend]
 ) -> Iterator[tuple[str, str]]:
-    """Yields each role with its model, the host of its data, and its media kinds."""
+    """Yields each role with its model, the host that gets its data, and its kinds."""
     for role, backend in backends.items():
         capabilities = backend.capabilities
         hosts = hosts_of(backend)

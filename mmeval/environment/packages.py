@@ -22,7 +22,7 @@ def versions() -> Iterator[Finding]:
     """Checks the installed packages against the requirements in mmeval's metadata.
 
     Required packages must be installed; packages of extras must have a suitable version
-    if they are installed. A plugin that needs a missing extra reports it.
+    if they are installed. A missing extra is reported by the plugin that needs it.
     """
     from packaging.requirements import Requirement
 
@@ -83,7 +83,7 @@ def _findings(
 ) -> Iterator[Finding]:
     """Yields findings about packages with a wrong version.
 
-    With ``always``, packages that are not installed are reported too.
+    If ``always`` is true, packages that are not installed are reported too.
     """
     for _, item in sorted(items.items()):
         number = installed(item.name)

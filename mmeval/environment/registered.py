@@ -32,7 +32,7 @@ def loaded() -> Iterator[Finding]:
 def clashes() -> Iterator[Finding]:
     """Checks for names that several packages register.
 
-    They can be used only as ``distribution/name``.
+    Such a name can be used only in the form ``distribution/name``.
     """
     for group in plugins.GROUPS:
         claimed: dict[str, list[str]] = {}

@@ -26,10 +26,10 @@ _CODES: Mapping[Kind, int] = {
     "plugin": EXIT_UNEXPECTED,
     "damaged": EXIT_UNEXPECTED,
 }
-"""Exit codes by kind. All other kinds result in EXIT_INCOMPLETE, because something was
-lost."""
+"""Exit codes by kind of finding. All other kinds result in EXIT_INCOMPLETE, because
+the results are then incomplete."""
 _ORDER = (EXIT_USAGE, EXIT_MISSING, EXIT_UNEXPECTED, EXIT_INCOMPLETE)
-"""The codes in the order in which the user has to fix their errors."""
+"""The codes, ordered by which errors the user has to fix first."""
 
 
 def exit_code(findings: Iterable[Finding]) -> int:

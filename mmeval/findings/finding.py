@@ -38,7 +38,8 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 Severity = Literal["error", "warning", "note"]
 """How serious a finding is.
 
-``error``: the exit code is not 0. ``warning``: something is lost. ``note``: a hint.
+With an ``error``, the exit code is not 0. With a ``warning``, something is lost. A
+``note`` is a hint.
 """
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
@@ -75,12 +76,12 @@ ANYTHING = Subject()
 class Finding:
     """One finding.
 
-    - ``count``, ``of``: number of affected items, and of all items; 0 if nothing is
-      counted.
+    - ``count``, ``of``: number of affected items, and number of all items; both are 0
+      if the finding is not about a number of items.
     - ``cause``: a sentence for people; no code parses it.
-    - ``remedy``: a command or flag that fixes it; empty if there is none. ``{TASK}``
-      stands for the tasks of the command, ``{RUN}`` for the run folder. With these
-      placeholders, equal faults have equal remedies and can be grouped.
+    - ``remedy``: a command or flag that fixes the problem; empty if there is none.
+      ``{TASK}`` stands for the tasks of the command, ``{RUN}`` for the run folder. With
+      these placeholders, equal faults have equal remedies and can be grouped.
     - ``example``: an example, such as a reply that cannot be read. It is ignored when
       findings are grouped.
     """

@@ -45,7 +45,7 @@ def finding_of(
     """Converts an exception into a finding.
 
     The error's file and line, or its data set, are added to the subject. A wrong
-    setting in a file is a finding about the task file.
+    setting in a file becomes a finding of the kind ``task_file``.
     """
     kind: Kind = "plugin"
     for cls, class_kind in _KINDS:
@@ -71,7 +71,7 @@ def finding_of(
 
 
 def missing_package(package: str, extra: str) -> str:
-    """Returns the cause: what is not installed.
+    """Returns the cause of a finding, which states what is not installed.
 
     The cause is the same for all packages of an extra, so that they are grouped.
     """

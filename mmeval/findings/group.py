@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mmeval.findings.finding import KINDS, SEVERITIES, Finding, Kind, Severity
 
 SHOWN = 3
-"""Number of names in a list that are shown; the others are counted."""
+"""Maximum number of names that a list shows. For the others, it states their number."""
 
 
 @dataclass(frozen=True)

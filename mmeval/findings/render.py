@@ -26,7 +26,7 @@ _MARKDOWN_CHARS = re.compile(r"([\\`*<|\[\]])")
 
 @dataclass(frozen=True)
 class RemedyTarget:
-    """The words for ``{TASK}`` and ``{RUN}`` in remedies, as typed in a shell."""
+    """Shell words that replace ``{TASK}`` and ``{RUN}`` in remedies."""
 
     tasks: str = "TASK"
     run: str = "RUN"
@@ -144,8 +144,8 @@ def _rows(
 ) -> Iterator[tuple[str, str, str]]:
     """Yields label, text and remedy of each group, then the number of hidden groups.
 
-    A single remaining group is shown, because a count of hidden groups would need a
-    line too.
+    If only one group would be hidden, it is shown instead, because the count of hidden
+    groups would also take one line.
     """
     of_kind = Counter(group.kind for group in groups)
     shown: Counter[Kind] = Counter()
@@ -178,8 +178,8 @@ def group_text(group: FindingGroup) -> str:
 def cause_text(group: FindingGroup) -> str:
     """Returns the cause.
 
-    For missing weights, the names of the models precede it, since the subject of such a
-    finding is the metric.
+    For missing weights, the names of the models precede the cause, since the subject of
+    such a finding is the metric.
     """
     cause = " ".join(group.cause.split())
     if group.kind == "missing_weights":

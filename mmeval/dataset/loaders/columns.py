@@ -1,10 +1,10 @@
 """Makes samples from rows with any columns, by the templates of ``columns``.
 
-Templates use columns by name. In these names, ``_`` replaces characters that Jinja does
-not allow, and is appended to reserved words of Jinja. A medium becomes a part at its
-position in the template. The name of a column alone means ``{{ column }}``. If
-``input`` is a column of messages, their roles are kept. Columns without media are
-labels too.
+Templates refer to columns by name. In such a name, ``_`` replaces each character that
+Jinja does not allow, and is appended to a reserved word of Jinja. A medium becomes a
+part at its position in the template. A template that is only the name of a column means
+``{{ column }}``. If ``input`` is a column of messages, their roles are kept. Columns
+without media also become labels.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from mmeval.program.template import PartsTemplate, Value
 from mmeval.records.sample import Message, Sample
 
 ReadCell = Callable[[str, Any], Value]
-"""``read_cell(column, value)`` converts a cell for templates. Raises UsageError."""
+"""``read_cell(column, value)`` converts a cell to a value for templates. It raises
+UsageError for a cell that cannot be converted."""
 
 _CONTENTS = ("input", "reference")
 _RESERVED = ("False", "None", "True", "false", "none", "not", "self", "true")
@@ -38,7 +39,7 @@ _NO_MEDIA = (UNKNOWN_MIME, "text/plain")
 
 
 class ColumnTemplates:
-    """The templates of ``columns``, for data with certain column names.
+    """The templates of ``columns``, compiled for the columns of one data set.
 
     ``place`` names the data in messages. Raises UsageError for an invalid template.
     """
@@ -156,7 +157,7 @@ class ColumnTemplates:
         return ""
 
     def _names_of(self, columns: Iterable[str]) -> dict[str, str]:
-        """Returns the name of each column in templates."""
+        """Returns the name by which templates refer to each column."""
         names: dict[str, str] = {}
         for column in columns:
             name = re.sub(r"\W|^(?=\d)", "_", column)
@@ -195,7 +196,7 @@ class ColumnTemplates:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Yields the strings of a YAML value, including those in its lists and mappings."""
+    """Yields the strings in a YAML value, also from its lists and mappings."""
     if isinstance(value, str):
         yield value
         return
@@ -213,7 +214,7 @@ def _has_media(value: Value) -> bool:
 
 
 def _media_parts(cells: Iterable[Value]) -> Iterator[Any]:
-    """Yields the media parts of cells that are a medium or a list of media."""
+    """Yields a part for each medium in cells that are a medium or a list of media."""
     for cell in cells:
         contents = cell if isinstance(cell, (list, tuple)) else [cell]
         for content in contents:
@@ -229,8 +230,7 @@ def _check_texts(
     references: Iterable[Interleaved],
     cells: Mapping[str, Value],
 ) -> None:
-    """Raises UsageError if a text contains a medium as base64, and for unknown
-    bytes."""
+    """Raises UsageError for base64 media in a text, and for bytes of unknown type."""
     contents = [message.content for message in prompt]
     for content in (*contents, *references):
         for medium in content.media("document"):

@@ -8,11 +8,11 @@ data set on the hub is streamed: only the rows that are used are downloaded.
 ``mmeval.dataset.loaders.columns``. ``dataset_path`` may also be a format, such as
 ``json``, for the files in ``data_files`` of ``dataset_kwargs``.
 
-Images, sounds, videos and documents are not decoded here. A cell contains a medium, or
-names a file of the data set. ``media_columns`` of ``dataset_kwargs`` names columns
-whose strings are paths of such files, base64 or data URIs. A sound may consist of
-numbers (``array`` and ``sampling_rate``). Code in a data set is never run: the library
-does not run it, and ``trust_remote_code`` is an error.
+Images, sounds, videos and documents are not decoded here. A cell contains the bytes of
+a medium or the path of a file in the data set. ``media_columns`` of ``dataset_kwargs``
+names columns whose strings are paths of such files, base64 or data URIs. A sound may
+also be an array of numbers (``array`` and ``sampling_rate``). Code in a data set is
+never run: the library does not run it, and ``trust_remote_code`` is an error.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ _MAX_MEDIUM_BYTES = 2**28
 A row with a larger medium becomes a bad sample.
 """
 _KEPT_ROWS = 8
-"""Number of first rows that are kept in memory, because checks before a run read them
-repeatedly."""
+"""Number of rows at the start that are kept in memory, because checks before a run read
+these rows repeatedly."""
 _ROWS_WITH_ALL_COLUMNS = 1000
-"""Number of rows of JSON Lines that are searched for the names of columns."""
+"""Number of rows in JSON Lines files in which the names of columns are looked up."""
 _MAX_REASON_CHARS = 300
 _MEMBER = re.compile(r"(zip|tar|gzip)://(?:(?!::).)*")
 """The address of a file in an archive, in the library's notation.
@@ -83,7 +83,7 @@ _KINDS: Mapping[str, PartKind] = {
 
 
 class _Load:
-    """Rows with any columns, from files that the library datasets can read.
+    """The loader for files that the library datasets can read, with any columns.
 
     The files are on this machine or on the hub.
     """
@@ -104,7 +104,7 @@ load = _Load()
 
 
 class ColumnsDataset:
-    """Samples of the rows of a data set, each created on demand."""
+    """A data set whose samples are created on demand, one from each row."""
 
     def __init__(self, source: DataSource) -> None:
         self._source, self._root = source, source.folder.absolute()
@@ -180,8 +180,8 @@ class ColumnsDataset:
     def _with_whole_paths(self, options: dict[str, Any]) -> dict[str, Any]:
         """Returns the options with absolute paths.
 
-        The library treats paths of a format as relative to the working folder. Raises
-        UsageError if no files are named.
+        For a format, the library would resolve relative paths against the working
+        folder. Raises UsageError if no files are named.
         """
         file_options = [key for key in _FILE_OPTIONS if options.get(key)]
         if not file_options:
@@ -240,7 +240,8 @@ class ColumnsDataset:
     def __len__(self) -> int:
         """Returns the number of rows.
 
-        The hub or the parquet files state this number. Otherwise, the rows are counted.
+        The number is read from the hub or the parquet files. If neither states it, the
+        rows are counted.
         """
         if self._source.repo:
             split_info = (self._builder.info.splits or {}).get(self._source.split)
@@ -282,7 +283,7 @@ class ColumnsDataset:
     ) -> bool:
         """Returns True if the rows are JSON Lines that mmeval reads itself.
 
-        The library would convert strings that look like a date.
+        The library ``datasets`` would convert strings that look like a date.
         """
         if self._builder.name != "json" or {"encoding", "field"} & options.keys():
             return False
@@ -342,7 +343,7 @@ class ColumnsDataset:
     def _cell(self, column: str, value: Any) -> Value:
         """Converts a cell, or a value in it, for templates.
 
-        A medium becomes content. Other values become JSON.
+        A medium becomes content for a template. Any other value becomes JSON.
         """
         medium = self._medium(column, value)
         if medium is None:
@@ -350,7 +351,7 @@ class ColumnsDataset:
         return Interleaved((media_part(medium, self._kinds.get(column)),))
 
     def _medium(self, column: str, value: Any) -> Media | None:
-        """Returns the medium that a value contains or names; None for other values."""
+        """Returns the medium that a value contains or names, else None."""
         if is_sound(value) and value["array"] is not None:
             return sound_medium(value)
         content, path = None, None
@@ -460,7 +461,7 @@ def _is_file(value: Any) -> bool:
 
 
 def _kind_of(feature: Any) -> PartKind | None:
-    """Returns the kind of media in a column, or None if the bytes decide the kind."""
+    """Returns the kind of media in a column, or None if only the bytes show it."""
     kind = _KINDS.get(type(feature).__name__)
     if kind:
         return kind

@@ -6,7 +6,7 @@ the task has this key, or in ``data/`` below that:
 
 - ``<split>.jsonl`` or ``<split>-*.jsonl``: one JSON object per line;
 - ``<split>.json`` or ``<split>-*.json``: one list of objects;
-- ``<split>.parquet`` or ``<split>-*.parquet``: one row each.
+- ``<split>.parquet`` or ``<split>-*.parquet``: one row per sample.
 
 Options in ``dataset_kwargs``:
 
@@ -89,7 +89,7 @@ _CONTENT_KEYS = frozenset(
     ("id", "input", "references", "reference", "candidates", "media")
 )
 _NEAR = 0.8
-"""Similarity above which a word counts as a misspelling of another word."""
+"""Minimum similarity at which a word is treated as a misspelling of another word."""
 _MOST_FOLDERS = 1000
 
 
@@ -123,7 +123,7 @@ def load(source: DataSource) -> InterleavedDataset:
 
 
 class InterleavedDataset:
-    """Samples of row files, each created on demand.
+    """A data set whose samples are created on demand from the rows of files.
 
     - ``media``: columns to move to the row's ``media`` (see ``with_media``) before
       ``read``.
@@ -211,7 +211,7 @@ class InterleavedDataset:
             yield dict(labels), number
 
     def _rows(self) -> Iterator[tuple[DataRow, MediaFolder]]:
-        """Yields each row with the resolver of its paths."""
+        """Yields each row with the function that finds the media at its paths."""
         for file in self.files:
             resolve = MediaFolder(self.root, self.media_folder or file.parent)
             if file.suffix == ".parquet":
@@ -261,8 +261,8 @@ class MediaFolder:
     def _plain_file(self, path: str) -> Media | None:
         """Returns the file at a path, or None if it is a link.
 
-        A plain file is inside the root if its folder is. Therefore only folders are
-        resolved, each of them once, and not every file.
+        A file that is not a link is inside the root if its folder is. Therefore links
+        are resolved only for folders, once per folder, not for every file.
         """
         folder, name = os.path.split(path)
         try:
@@ -294,7 +294,7 @@ and labels. Its location may be empty.
 def read_sample(
     row: dict[str, Any], position: str, resolve: MediaFolder, spellings: Sequence[str]
 ) -> Sample:
-    """Makes a sample from a row. ``position`` is the default id.
+    """Makes a sample from a row. ``position`` is the id if the row has none.
 
     Raises UsageError.
     """
@@ -395,7 +395,7 @@ def _references(row: dict[str, Any], reader: ContentReader) -> tuple[Interleaved
 def _contents(
     items: Sequence[Any], reader: ContentReader, key: str
 ) -> tuple[Interleaved, ...]:
-    """Reads the list of contents under a key of the row."""
+    """Reads the list of contents that a key of the row contains."""
     contents: list[Interleaved] = []
     for place, item in enumerate(items):
         contents.append(reader.read(item, f"{key}[{place}]"))

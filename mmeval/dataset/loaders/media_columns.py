@@ -16,12 +16,12 @@ _LIST = re.compile(r"(image|audio|video|document|3d)s")
 
 
 def holds_one(name: str) -> bool:
-    """Returns True for a name such as ``image1`` or ``audio``: one medium per cell."""
+    """Returns True for a name such as ``image1``: each cell contains one medium."""
     return _SINGLE.fullmatch(name) is not None
 
 
 def holds_many(name: str) -> bool:
-    """Returns True for a name such as ``images``: a list of media per cell."""
+    """Returns True for a name such as ``images``: each cell is a list of media."""
     return _LIST.fullmatch(name) is not None
 
 
@@ -50,8 +50,8 @@ def with_media(values: dict[str, Any], media: Mapping[str, str]) -> dict[str, An
 
     ``media`` maps columns to names (see ``media_names``). A cell is a path, base64, a
     data URI, bytes, a mapping with ``bytes`` or ``path``, a sound as numbers, or a list
-    of these. An empty cell has no medium. Raises UsageError for any other cell, and for
-    a label that the row already has.
+    of these. An empty cell adds no medium. Raises UsageError for any other cell, and
+    for a label that the row already has.
     """
     if media.keys().isdisjoint(values):
         return values

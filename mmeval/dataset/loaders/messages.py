@@ -87,7 +87,7 @@ def read_message(
 
 
 def _form_of(value: Any) -> tuple[str, str] | None:
-    """Returns the keys of a message, or None if the value is not a message."""
+    """Returns the keys that a message uses, or None if the value is not a message."""
     if isinstance(value, Mapping):
         for role, content in _FORMS:
             if content in value:
@@ -98,7 +98,7 @@ def _form_of(value: Any) -> tuple[str, str] | None:
 def _with_numbers(
     row: Any, reader: ContentReader, counts: dict[str, int]
 ) -> dict[str, Any]:
-    """Returns the message with numbered tags for the media of the row."""
+    """Replaces the placeholders in a message by numbered tags for the row's media."""
 
     def numbered(tag: re.Match[str]) -> str:
         kind = tag[1]

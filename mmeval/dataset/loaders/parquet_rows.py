@@ -16,7 +16,8 @@ from mmeval.system.extras import need
 
 BATCH_ROWS = 256
 BATCH_ROWS_WITH_MEDIA = 8
-"""Number of rows in memory at a time. A row with pictures may need megabytes."""
+"""Number of rows with media in memory at a time. A row with pictures may need
+megabytes."""
 
 
 def read_parquet(file: Path, media_columns: Collection[str] = ()) -> Iterator[DataRow]:
@@ -24,7 +25,8 @@ def read_parquet(file: Path, media_columns: Collection[str] = ()) -> Iterator[Da
 
     Columns with media become the row's ``media``. Null values are left out. Because
     metadata are JSON, dates become ISO strings, and NaN becomes null. ``media_columns``
-    are further columns with media. Their cells are not converted (see ``with_media``).
+    names further columns with media. The cells of these columns are not converted (see
+    ``with_media``).
 
     Raises UsageError for a file that cannot be read, or for a column of bytes that are
     not media. Raises UnknownNameError if one of ``media_columns`` does not exist.
@@ -57,7 +59,7 @@ def read_parquet(file: Path, media_columns: Collection[str] = ()) -> Iterator[Da
 
 
 def count_parquet(file: Path) -> int:
-    """Returns the number of rows that the file's index states.
+    """Returns the number of rows, as stated in the index of the file.
 
     Raises UsageError if the file is not parquet.
     """
@@ -123,7 +125,7 @@ def _converters(
 ) -> dict[str, Callable[[Any], Any]]:
     """Returns functions that convert the cells of columns to JSON.
 
-    Columns of JSON values need no function.
+    A column whose cells already are JSON values gets no function.
     """
     converters: dict[str, Callable[[Any], Any]] = {}
     for column in schema:
@@ -151,7 +153,7 @@ def _converters(
 
 
 def _leaves(kind: Any) -> Iterator[Any]:
-    """Yields the types of the single values in a nested type."""
+    """Yields the types of the innermost values in a nested type."""
     if not kind.num_fields:
         yield kind
     for i in range(kind.num_fields):

@@ -10,10 +10,10 @@ from mmeval.errors import UsageError
 
 
 class DataRow(NamedTuple):
-    """One row of a file.
+    """The values of one row, and its number in the file.
 
-    ``number`` counts the rows of the file from 1. In JSONL, it is the line number. If
-    the row cannot be read, ``values`` is the error.
+    ``number`` is the number of the row in the file, from 1. In JSONL, it is the line
+    number. If the row cannot be read, ``values`` is the error.
     """
 
     file: Path

@@ -29,7 +29,7 @@ _MOST_NAMED = 10
 MAX_ROW_BYTES = 2**23
 """Maximum length of a line of JSON in bytes: twice the longest prompt.
 
-A longer line would take seconds and hundreds of megabytes at each use.
+Each time a longer line is read, parsing takes seconds and hundreds of megabytes.
 """
 
 
@@ -71,8 +71,9 @@ def row_files(source: DataSource) -> tuple[Path, ...]:
 def read_jsonl(file: Path) -> Iterator[DataRow]:
     """Yields the rows of a JSONL file. Blank lines are ignored.
 
-    If a line is too long or too deeply nested, the values of its row are a UsageError.
-    For a line that is not JSON, raises UsageError with the file and the line.
+    For a line that is too long or too deeply nested, yields a row whose ``values`` are
+    a UsageError. Raises UsageError for a line that is not JSON; the message names the
+    file and the line.
     """
     for line in lines_of(file, kind=None, most=MAX_ROW_BYTES, faults=True):
         yield DataRow(file, line.number, line.row)

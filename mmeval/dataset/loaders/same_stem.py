@@ -20,8 +20,8 @@ class FoundMedia(NamedTuple):
 class SameStem:
     """Finds the file at a path, or a file of the same kind with another extension.
 
-    In published data sets, the extensions of files often differ from those of the paths
-    in the rows. The contents of folders are cached.
+    In published data sets, the extension of a file often differs from the extension in
+    the row's path. The contents of folders are cached.
     """
 
     def __init__(self) -> None:

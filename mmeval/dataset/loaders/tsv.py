@@ -14,8 +14,9 @@ A data set is a folder with ``<split>.tsv``, or with the files named by ``data_f
 
 All other columns are labels. ``columns`` of the task file may replace this layout by
 templates, as for ``loader: datasets``. ``image`` then contains all pictures of the row.
-``media_columns`` names more columns in the form of ``image``. Paths are relative to the
-folder of the file, or to ``media_folder``, and must stay inside the data.
+``media_columns`` names further columns whose cells have the same form as ``image``.
+Paths are relative to the folder of the file, or to ``media_folder``, and must stay
+inside the data.
 
 A file is read row by row. Only the positions of rows are kept in memory, to find the
 picture of a row by its index.
@@ -66,7 +67,7 @@ def load(source: DataSource) -> TsvDataset:
 
 
 class TsvDataset:
-    """Samples of TSV files, each created on demand."""
+    """A data set whose samples are created on demand from the rows of TSV files."""
 
     def __init__(self, source: DataSource) -> None:
         self._root = source.folder.absolute()
@@ -251,7 +252,7 @@ class TsvFile:
 
 
 def _listed(cell: str, column: str) -> list[str]:
-    """Returns the strings of a cell: a list in Python's notation, or a single one."""
+    """Returns the strings of a cell, which may be a list in Python's notation."""
     try:
         return list(texts_in(literal(cell)))
     except TemplateError as error:
@@ -263,7 +264,7 @@ def _content(pictures: Sequence[Media]) -> Interleaved:
 
 
 def _usual_columns(names: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the templates of the layout for the columns that exist."""
+    """Returns the default templates for the columns that the file has."""
     pieces: list[str] = []
     if _IMAGE in names or _IMAGE_PATH in names:
         pieces.append("{{ image }}")
