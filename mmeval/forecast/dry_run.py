@@ -91,11 +91,11 @@ from mmeval.task.task import Selection
 T = TypeVar("T")
 
 MAX_CALLS = 200
-"""Maximum number of calls of a protocol. With stand-ins, it may never end."""
+"""Maximum number of calls of a protocol. With stand-ins, a protocol may never end."""
 MAX_VERDICTS = 10_000
-"""Maximum number of calls of a judged metric for one answer.
+"""Maximum number of calls that a judged metric makes for one answer.
 
-A sample may need thousands of calls.
+It is higher than ``MAX_CALLS``, because a sample may need thousands of calls.
 """
 JUDGED_SAMPLES = 1000
 THIS_MACHINE = "this machine"
@@ -377,7 +377,7 @@ class _Forecaster:
 
 @dataclass(frozen=True, slots=True)
 class _JudgeScope(Scope):
-    """The scope of a judged metric.
+    """The scope of the calls of a judged metric.
 
     ``about`` contains the digests of the requests of the judged answers. It
     distinguishes stand-ins for different answers, which are otherwise equal.
@@ -387,9 +387,9 @@ class _JudgeScope(Scope):
 
 
 class _ProgramDriver:
-    """Runs programs as the broker does, and counts their calls.
+    """Runs programs as the broker does, and counts their calls without sending them.
 
-    ``first`` is the first request to send.
+    ``first`` is the first request that the run would send.
     """
 
     def __init__(self, broker: Broker) -> None:
@@ -397,7 +397,7 @@ class _ProgramDriver:
         self.lacks: dict[Finding, None] = {}
         """Findings about the current trial's media that cannot be converted or sent."""
         self.reencoded = Counter[Finding]()
-        """Number of media of the current trial that are sent in another format.
+        """Number of the current trial's media that are sent in another format.
 
         There is one finding for each format and role.
         """
@@ -419,7 +419,8 @@ class _ProgramDriver:
     ) -> T:
         """Runs a program and returns its result.
 
-        Raises its errors, and EndlessError above the maximum number of calls.
+        Raises the errors of the program, and EndlessError if it exceeds the maximum
+        number of calls.
         """
         sent: Any = None
         max_calls = MAX_VERDICTS if isinstance(scope, _JudgeScope) else MAX_CALLS
@@ -503,7 +504,7 @@ class _ProgramDriver:
         *,
         repeated: bool,
     ) -> Response:
-        """Returns a stand-in for a missing answer; ``key`` is its name in the journal.
+        """Returns a stand-in for an answer that the journal lacks under ``key``.
 
         Raises EndlessError for an agent that exceeds its limits.
         """
@@ -541,7 +542,7 @@ class _ProgramDriver:
 
 
 def _accepted(call: Call, response: Response) -> Response:
-    """Returns the response, or a failure if the call does not accept it.
+    """Returns the response, or a failure if ``Call.accept`` finds a fault in it.
 
     A stand-in is not a verdict.
     """
@@ -553,7 +554,7 @@ def _accepted(call: Call, response: Response) -> Response:
 def _request_hash(call: Call, repeat: int) -> str:
     """Returns a hash that is equal for equal calls.
 
-    Media are hashed by path, so that none has to be read.
+    The hash includes the paths of media, not their content, so no medium is read.
     """
     request = call.request
     content: list[Any] = []

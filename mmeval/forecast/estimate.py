@@ -17,7 +17,7 @@ from mmeval.media.parts import Interleaved, Part, PartKind
 from mmeval.records.request import Request
 
 CHARS_A_TOKEN = (5.0, 3.0)
-"""Maximum and minimum bytes of UTF-8 text per token. English has about four."""
+"""Maximum and minimum bytes of UTF-8 text per token. For English, it is about four."""
 DEFAULT_OUTPUT_TOKENS = 1024
 """Maximum length of a text answer in tokens if ``max_gen_toks`` is not set."""
 SHORT_ANSWER = 1 / 8
@@ -64,13 +64,13 @@ MADE_BYTES: Mapping[PartKind, int] = {
     "document": 200_000,
     "3d": 2_000_000,
 }
-"""Bytes of one medium in an answer, a high estimate."""
+"""A high estimate of the bytes of one medium in an answer."""
 
 
 _STAND_IN_SIDE = 16
-"""Pixels of each side of a stand-in for a picture."""
+"""Width and height in pixels of a stand-in for a picture."""
 _EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-"""The SHA-256 of no bytes."""
+"""The SHA-256 of empty content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +92,11 @@ NOTHING = TokenRange()
 
 @dataclass
 class RoleLoad:
-    """The calls of one role in a task, with the size of requests and answers.
+    """The calls to one role in a task, with the sizes of the requests and answers.
 
-    ``calls`` excludes ``kept`` calls, which already have an answer, and ``equal``
-    calls, which share the answer of another call. ``estimated`` is True if not all
-    samples were counted, or if a metric supposes an answer.
+    ``calls`` excludes ``kept`` calls, whose answers are already in the run folder, and
+    ``equal`` calls, which share the answer of another call. ``estimated`` is True if
+    not all samples were counted, or if a metric supposes an answer.
     """
 
     calls: float = 0
@@ -109,8 +109,8 @@ class RoleLoad:
     images: float = 0
     videos: float = 0
     redraws: float = 0
-    """Maximum number of further calls, if replies cannot be read. The upper bounds of
-    tokens include them; ``calls`` does not."""
+    """Maximum number of further calls that are made if replies cannot be read. The
+    upper bounds of tokens include these calls, but ``calls`` does not."""
     estimated: bool = False
 
     def merge(self, other: RoleLoad, factor: float = 1.0) -> None:
@@ -185,9 +185,9 @@ def tokens_out(request: Request) -> TokenRange:
 
 
 def stand_in(request: Request) -> Interleaved:
-    """Returns an answer of the requested kinds without content.
+    """Returns a placeholder answer with a part of each requested kind.
 
-    Later requests contain it.
+    The size of the answer matters, because later requests may contain it.
     """
     return _stand_in(request.wants, request.params.max_tokens or STAND_IN_CHARS)
 

@@ -23,7 +23,7 @@ RECORD_BYTES = 1500
 """Bytes of a trial on disk without its answers: sample, trial and score row."""
 
 MAX_REASONS = 10
-"""Number of different problems that are kept per task; others are only counted."""
+"""Maximum number of different problems that are recorded per task."""
 OTHER_REASONS = "other reasons"
 
 
@@ -31,7 +31,8 @@ OTHER_REASONS = "other reasons"
 class TaskForecast:
     """The forecast of a task.
 
-    ``rows`` is the size of its data set. ``loads`` maps roles to their loads.
+    ``rows`` is the number of rows in its data set. ``loads`` maps each role to its
+    load.
     """
 
     task: Task
@@ -40,11 +41,12 @@ class TaskForecast:
     trials: int = 0
     loads: dict[str, RoleLoad] = field(default_factory=dict)
     bad: BadSamples = field(default_factory=BadSamples)
-    """Samples that no request can be made from. ``samples`` includes them."""
+    """Samples from which no request can be made. ``samples`` includes them."""
     reasons: Counter[Finding] = field(default_factory=Counter)
-    """Number of trials by problem. The findings themselves have no count."""
+    """Number of trials with each problem. The ``count`` of these findings is not
+    set."""
     reencoded: Counter[Finding] = field(default_factory=Counter)
-    """Number of media that are sent in another format, by format."""
+    """Number of media that are sent in another format, per format and role."""
 
     def note(self, finding: Finding) -> None:
         """Counts a trial with a problem; only :data:`MAX_REASONS` reasons are kept."""
@@ -61,7 +63,7 @@ class TaskForecast:
 
 
 class FirstRequest(NamedTuple):
-    """The first request to send, with its sample."""
+    """The first request that the run would send, with its sample."""
 
     task: str
     sample: str
@@ -78,13 +80,15 @@ class Host(NamedTuple):
 
 @dataclass(frozen=True)
 class Forecast:
-    """The forecast of a run. ``endpoints`` contains the roles whose calls are sent."""
+    """The forecast of a run. ``endpoints`` contains the roles that requests are sent
+    to."""
 
     folder: Path
     answers: int
-    """Number of calls of all roles that have an answer in the run folder."""
+    """Number of calls to all roles whose answers are already in the run folder."""
     other_answers: int
-    """Number of calls with an answer only in a shard's run or in other shards."""
+    """Number of calls whose answers are only in the run of a shard or in other
+    shards."""
     tasks: tuple[TaskForecast, ...]
     hosts: Mapping[str, Host]
     """Hosts of the model under test and of all called roles."""
@@ -105,12 +109,12 @@ class Forecast:
 
     @property
     def exit_code(self) -> int:
-        """The exit code of the run, as far as it is known in advance."""
+        """The exit code that the run would have, as far as the forecast can tell."""
         return exit_code(self.findings)
 
     @property
     def disk_bytes(self) -> float:
-        """The growth of the run folder in bytes."""
+        """The number of bytes by which the run folder would grow."""
         total = 0.0
         for task in self.tasks:
             total += task.trials * RECORD_BYTES
@@ -119,7 +123,7 @@ class Forecast:
         return total
 
     def price_words(self) -> str:
-        """Describes the price, as in ``model 31,026 calls: 18.00 to 41.00 dollars``."""
+        """Describes the cost, as in ``model 31,026 calls: 18.00 to 41.00 dollars``."""
         counts = []
         for role, load in self.by_role().items():
             counts.append(f"{role} {load.calls:,.0f} calls")

@@ -26,7 +26,7 @@ MANIFEST = "mmeval.json"
 
 
 class AnswerPlace(NamedTuple):
-    """Where an answer is: its file or task, and its index there, from 0."""
+    """The position of an answer: its file or task, and its index there, from 0."""
 
     group: str
     number: int
@@ -40,15 +40,15 @@ class StoredAnswer(NamedTuple):
 
 
 class MissingAnswer(NamedTuple):
-    """The reason why an answer is missing. ``place`` is the place of an answer that
-    cannot be read."""
+    """The reason why an answer is missing. If the answer exists but cannot be read,
+    ``place`` is its position."""
 
     reason: str
     place: AnswerPlace | None = None
 
 
 class AnswerSource(Protocol):
-    """Opened files of answers.
+    """The answers in a file or folder that is open.
 
     Files outside the given folder are never read, except media in folders that
     ``media_root`` names.
@@ -56,17 +56,16 @@ class AnswerSource(Protocol):
 
     @property
     def model(self) -> str:
-        """The model that gave the answers, as named in the files, or an empty string if
-        no name is recorded."""
+        """The name of the model, as recorded in the files, or an empty string."""
 
     @property
     def digest(self) -> str:
-        """A digest of everything that the answers depend on, including the bytes of
+        """A digest of all data that the answers depend on, including the bytes of
         media."""
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """The number of answers for each group of places."""
+        """The number of answers in each file, or for each task."""
 
     @property
     def remarks(self) -> Sequence[str]:
@@ -87,7 +86,7 @@ class AnswerSource(Protocol):
 
 
 class ScoredTrial(NamedTuple):
-    """A trial with its scores by number. An unscored trial has no scores."""
+    """A trial with its scores by name. The mapping is empty for an unscored trial."""
 
     trial: Trial
     scores: Mapping[str, Score]
@@ -95,11 +94,10 @@ class ScoredTrial(NamedTuple):
 
 @dataclass(frozen=True)
 class AnsweredTask:
-    """One task of a run, with its trials in data set order. The trials are read again
-    at each call.
+    """One task of a run, with functions that read its trials in data set order.
 
-    ``scored`` also reads the scores of the newest results, for layouts that include
-    scores.
+    Each call reads the trials again. ``scored`` also reads the scores of the newest
+    results, for layouts that include scores.
     """
 
     name: str
@@ -119,9 +117,9 @@ class AnsweredRun:
 class ExportSummary:
     """The result of a writer.
 
-    Each line of ``gaps`` names one thing that is missing from the files. ``notes``
-    state what does not fit the layout, and how it was kept. ``manifest`` is written
-    into MANIFEST for the reader.
+    Each line of ``gaps`` names one thing that is missing from the files. Each of
+    ``notes`` names content that does not fit the layout, and states how this content
+    was kept. ``manifest`` is written into MANIFEST for the reader.
     """
 
     answers: int
@@ -137,8 +135,8 @@ class AnswerFormat:
 
     ``read(path, **options)`` opens answers; ``--model_args`` provides its keyword
     arguments. ``write(run, folder)`` fills a new empty folder, and raises UsageError if
-    the run does not fit the layout. Either function may be missing; ``unwritten`` says
-    what to do instead of writing.
+    the run does not fit the layout. Either function may be missing. Without ``write``,
+    the text ``unwritten`` says what the user can do instead.
     """
 
     about: str
@@ -155,7 +153,7 @@ class AnswerFormat:
 
 
 def load_format(name: str) -> AnswerFormat:
-    """Load a format by name. Raises UnknownNameError or PluginError."""
+    """Loads a format by name. Raises UnknownNameError or PluginError."""
     return plugins.load_as(
         "mmeval.formats",
         name,
@@ -169,7 +167,7 @@ def open_answers(
     path: Path,
     options: Mapping[str, Any],
 ) -> AnswerSource:
-    """Open the answers of a path in a format. Raises UsageError or MissingDataError."""
+    """Opens answers at a path. Raises UsageError or MissingDataError."""
     form = load_format(name)
     if form.read is None:
         raise UsageError(

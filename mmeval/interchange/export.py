@@ -27,8 +27,7 @@ from mmeval.system.folders import replaced
 
 
 class _Trials:
-    """The trials of one task; ``damaged`` counts the trials with an unreadable
-    record."""
+    """The trials of one task. ``damaged`` is the number of unreadable records."""
 
     def __init__(self, run: StoredRun, name: str) -> None:
         self._run = run
@@ -69,11 +68,11 @@ def export(
     tasks: Sequence[str] = (),
     force: bool,
 ) -> ExportSummary:
-    """Write the answers of ``tasks`` (default: all tasks of the run) to ``into``.
+    """Writes the answers of ``tasks`` (default: all tasks of the run) to ``into``.
 
-    With ``force`` an earlier export is replaced, once the new export is complete. Any
-    other folder is never replaced. Raises UsageError for a run or folder that cannot be
-    used, and StorageError if files cannot be written.
+    With ``force``, an earlier export in this folder is replaced when the new export is
+    complete. A folder that is not an export is never replaced. Raises UsageError for a
+    run or folder that cannot be used, and StorageError if files cannot be written.
     """
     assert form.write is not None
     is_empty_folder = into.is_dir() and not any(into.iterdir())

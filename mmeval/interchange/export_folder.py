@@ -46,10 +46,11 @@ class ExportFolder(ABC):
     Each layout implements the abstract methods. Tasks with the same questions share an
     answer. If the model failed in one task, the answer from the other task is used.
 
-    - ``entry``: the layout's word for an entry
-    - ``unanswered``: what is written for a failure
-    - ``gaps``, ``notes``: what each count means, by its key in ``counts``
-    - ``nouns``: plural noun of a count by key; the default is answers
+    - ``entry``: the noun of the layout for an entry
+    - ``unanswered``: the text that describes what is written for a failed answer
+    - ``gaps``, ``notes``: what each number in ``counts`` means, by its key
+    - ``nouns``: plural noun for what a number counts, by its key; the default is
+      ``answers``
     - ``scored``: True if the layout includes scores
     - ``manifest``: fields for the reader
     """
@@ -70,16 +71,16 @@ class ExportFolder(ABC):
 
     @abstractmethod
     def takes(self, sample: Sample) -> bool:
-        """Returns True if the layout allows an entry for an undamaged sample."""
+        """Returns True if the layout allows an entry for this sample."""
 
     @abstractmethod
     def add(self, scored_trial: ScoredTrial) -> None:
         """Writes a trial to its entry."""
 
     def again(self, scored_trial: ScoredTrial) -> None:  # noqa: B027
-        """Receives the same answer from another task, which may have other scores.
+        """Adds the scores of another task that contains the same answer.
 
-        Most layouts do not include scores and ignore it.
+        Most layouts do not include scores, so by default this does nothing.
         """
 
     @abstractmethod
@@ -148,8 +149,10 @@ class ExportFolder(ABC):
         )
 
     def mmeval_fields(self, trial: Trial) -> dict[str, Any]:
-        """Counts an answer. Returns its fields under the key ``mmeval``: the error, and
-        the kinds that were not requested."""
+        """Counts an answer, and returns its fields for the key ``mmeval``.
+
+        These are the error, and the kinds that were not requested.
+        """
         fields: dict[str, Any] = {}
         if trial.output is not None:
             self.counts["answers"] += 1
@@ -167,7 +170,9 @@ class ExportFolder(ABC):
         self, output: Interleaved, files: Mapping[str, str], seal: str
     ) -> dict[str, Any]:
         """Returns the exact parts of an answer that the entry cannot reproduce.
-        ``files`` maps the digests of its media to file names."""
+
+        ``files`` maps the digests of the answer's media to file names.
+        """
         self.counts["exact"] += 1
         return {"of": seal, "parts": exact_parts(output, files)}
 
@@ -189,8 +194,10 @@ class ExportFolder(ABC):
                 file.write(json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n")
 
     def _has_places(self, task: AnsweredTask) -> bool:
-        """Records the answers of a task. Returns False, without recording any answer,
-        if a trial does not fit the layout."""
+        """Records the answers of a task if all its trials fit the layout.
+
+        Otherwise, records no answer and returns False.
+        """
         answers: dict[_TrialKey, _TaskAnswer | None] = {}
         for trial in task.trials():
             if not trial.sample.fault:
@@ -212,7 +219,7 @@ class ExportFolder(ABC):
         return True
 
     def _lines(self, words: Mapping[str, str]) -> Iterator[str]:
-        """Yields a line for each count above 0."""
+        """Yields a line for each number in ``counts`` that is above 0."""
         for key, how in words.items():
             count = self.counts[key]
             if count:
@@ -224,8 +231,11 @@ def _trial_key(trial: Trial) -> _TrialKey:
 
 
 def stem_of(name: str, repeat: int) -> str:
-    """Returns the start of the file names of a trial's media, from its sample's id. An
-    id that cannot be part of a file name is shortened and gets a digest."""
+    """Returns the start of the file names of a trial's media, from its sample's id.
+
+    An id that cannot be part of a file name is shortened, and a digest is appended to
+    it.
+    """
     stem = name
     if not _PLAIN_ID.fullmatch(name):
         stem = f"{file_name(name)[:40]}_{digest(name)[:8]}"

@@ -2,8 +2,8 @@
 
 A path is relative to the folders of its format, or absolute inside one of them. A path
 that leads out of these folders is treated as a missing file of its answer: nothing
-outside is read or fetched, and the run continues. ``media_root=OLD=NEW`` maps paths
-below OLD, as the answers name them, to the folder NEW.
+outside these folders is read or downloaded, and the run continues.
+``media_root=OLD=NEW`` maps paths that begin with OLD in the answers to the folder NEW.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _SHOWN = 200
 
 
 class _FolderMapping(NamedTuple):
-    """A mapping of paths below ``old`` to files below ``new``."""
+    """Maps paths below ``old`` to files below ``new``."""
 
     old: PurePosixPath
     new: Path
 
 
 class _MediaFile(NamedTuple):
-    """A file by its folder and its relative path."""
+    """A file, given as a folder and a path relative to it."""
 
     folder: Path
     name: str
@@ -69,8 +69,9 @@ class MediaPaths:
         self._mappings.sort(key=lambda mapping: len(mapping.old.parts), reverse=True)
 
     def find(self, name: str, folders: Sequence[Path]) -> Media:
-        """Returns the medium at a path: in NEW, or else in the first folder that
-        contains it.
+        """Returns the medium at a path.
+
+        It is searched in NEW, then in each folder of the format.
 
         Raises MissingDataError, with the reason, if there is no usable file.
         """
@@ -85,8 +86,7 @@ class MediaPaths:
         return self._find_file(name, folders) is not None
 
     def sha256(self, name: str, folders: Sequence[Path]) -> str:
-        """Returns the SHA-256 of a medium, or an empty string if there is no usable
-        file."""
+        """Returns the SHA-256 of a medium; empty if there is no usable file."""
         try:
             return self.find(name, folders).sha256
         except (MissingDataError, MediaLimitError):
@@ -118,8 +118,7 @@ class MediaPaths:
 
 
 def path_below(name: str, folder: Path) -> str:
-    """Returns a path inside ``folder`` as a relative path, and any other path
-    unchanged."""
+    """Returns a path inside ``folder`` relative to it, and any other path unchanged."""
     path = PurePath(name)
     if not path.is_absolute():
         return name
@@ -130,8 +129,10 @@ def path_below(name: str, folder: Path) -> str:
 
 
 def missing_remarks(names: Iterable[str]) -> list[str]:
-    """Returns one remark with the number of missing files and the first name, or an
-    empty list without missing files."""
+    """Returns a remark that states how many files are missing, and names the first.
+
+    The list is empty if no files are missing.
+    """
     missing = list(dict.fromkeys(names))
     if not missing:
         return []
@@ -153,5 +154,5 @@ def _is_file(file: _MediaFile) -> bool:
 
 
 def _as_written(path: str) -> PurePosixPath:
-    """Returns a path as written in answers, possibly on another operating system."""
+    """Returns a path from an answer, possibly written on another operating system."""
     return PurePosixPath(path.replace("\\", "/"))

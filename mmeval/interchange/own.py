@@ -1,9 +1,9 @@
 """The format ``mmeval``: answers of run folders and samples files.
 
 A folder with ``run.json`` is a run. In any other folder, the newest
-``samples_<task>_<time>.jsonl`` of each task is read. A path may also be one of these
-files. The media of an answer are in ``media/`` next to these files or at the recorded
-path, and must have the recorded bytes.
+``samples_<task>_<time>.jsonl`` of each task is read. A path may also name one of these
+files directly. The media of an answer are in ``media/`` next to these files or at the
+recorded path, and must have the recorded bytes.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from mmeval.results.stored_run import run_folder
 
 
 def read_own(path: Path) -> AnswerSource:
-    """Open a run or samples files. Raises MissingDataError if there are none, and
-    UsageError if they are damaged."""
+    """Opens the answers of a run or of samples files.
+
+    Raises MissingDataError if there are none, and UsageError if they are damaged.
+    """
     if path.is_file():
         return SamplesAnswers([path])
     files = list(path.glob("samples_*.jsonl"))

@@ -1,5 +1,4 @@
-"""Parses recorded answers. Records may come from anywhere, so every field is
-checked."""
+"""Parses recorded answers, and checks every field, because records are not trusted."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from mmeval.records.sample import Message, Sample
 
 
 def question_of(sample: Sample) -> str:
-    """Returns a digest of a sample's question: text, order and bytes of its media."""
+    """Returns a digest of a sample's question: its text, and its media in order."""
     return _question_digest(sample.input)
 
 
@@ -42,8 +41,10 @@ def _question_digest(messages: Sequence[Message]) -> str:
 
 
 def parts_of(rows: object, media_root: Path) -> Interleaved:
-    """Parse the parts of an answer. Raises UsageError for an invalid part, and
-    MissingDataError for a missing medium."""
+    """Parses the parts of an answer.
+
+    Raises UsageError for an invalid part, and MissingDataError for a missing medium.
+    """
     if not isinstance(rows, list):
         raise UsageError(
             f"an answer must be a list of parts, not {type(rows).__name__}"
@@ -70,7 +71,7 @@ def parts_of(rows: object, media_root: Path) -> Interleaved:
 
 
 def _medium(row: object, media_root: Path) -> Media:
-    """Returns a recorded medium. Its digest is checked when it is read."""
+    """Returns a recorded medium, whose digest is checked when it is read."""
     try:
         medium = Media.from_json(row, media_root)  # type: ignore[arg-type]  # a value that is not a mapping is reported below
         stored = stored_path(media_root, medium.sha256, medium.mime)
@@ -92,9 +93,9 @@ def _medium(row: object, media_root: Path) -> Media:
 def read_or_missing(
     place: AnswerPlace, name: str, read: Callable[[], Response], *, where: str
 ) -> StoredAnswer | MissingAnswer:
-    """Call ``read`` for the answer ``name``. If it fails, return the reason.
+    """Returns the result of ``read`` for the answer ``name``, or why it failed.
 
-    ``where`` is the noun for what contains the answer: ``line`` or ``record``.
+    ``where`` is the noun for the container of the answer: ``line`` or ``record``.
     """
     try:
         return StoredAnswer(place, read())
@@ -106,7 +107,7 @@ def read_or_missing(
 
 
 def error_of(row: object) -> Response:
-    """Parse a recorded failure, with its kind. Raises UsageError if it is damaged."""
+    """Parses a recorded failure and its kind. Raises UsageError if it is damaged."""
     fields = row if isinstance(row, dict) else {}
     kind = fields.get("kind")
     message = fields.get("message")
@@ -116,7 +117,7 @@ def error_of(row: object) -> Response:
 
 
 def kinds_of(values: object) -> tuple[PartKind, ...]:
-    """Returns the kinds of parts in a recorded list. Other values are left out."""
+    """Returns the part kinds in a recorded list. Other values are left out."""
     if not isinstance(values, list):
         return ()
     return tuple(kind for kind in PART_KINDS if kind in values)

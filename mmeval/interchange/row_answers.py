@@ -1,7 +1,7 @@
 """Reads answers in a row layout (:mod:`mmeval.interchange.row_layout`).
 
-Paths of media are relative to their file, or else to the given folder, or else to the
-working directory (:mod:`mmeval.interchange.media_paths`).
+A path of a medium is searched relative to the file that names it, then to the given
+folder, then to the working directory (:mod:`mmeval.interchange.media_paths`).
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from mmeval.records.sample import Sample
 from mmeval.system.wording import listed
 
 MOST_NAMED = 3
-"""The number of missing files that the warning of an answer names."""
+"""The maximum number of missing files that the warning about an answer names."""
 
 
 class Entry(NamedTuple):
     """A row with an answer.
 
-    ``number`` counts the rows of its file from 0, ``names`` are the paths in its
-    fields, and ``sidecar`` is the value of its key ``mmeval``.
+    ``number`` is the row's position in its file, from 0. ``names`` are the paths in its
+    fields. ``sidecar`` is the value of its key ``mmeval``.
     """
 
     file: Path
@@ -51,13 +51,16 @@ class Entry(NamedTuple):
 
 
 class RowAnswers:
-    """The answers of one model. They are kept in memory; media are read when needed."""
+    """The answers of one model, kept in memory. Media are read when needed."""
 
     def __init__(
         self, layout: RowLayout, path: Path, media_root: MediaRoot = ()
     ) -> None:
-        """Reads the answers at ``path``, a file or a folder. Raises MissingDataError if
-        there are no answers, and UsageError for a damaged file."""
+        """Reads the answers at ``path``, which is a file or a folder.
+
+        Raises MissingDataError if there are no answers, and UsageError for a damaged
+        file.
+        """
         self._layout = layout
         self._media = MediaPaths(media_root)
         self._folder = path.parent if path.is_file() else path
@@ -81,8 +84,7 @@ class RowAnswers:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of the files and their media. Missing media are included as
-        missing."""
+        """A digest of the files, their media, and which media are missing."""
         files = {
             file: [file.name, Media.from_path(file).sha256] for file in self._files
         }
@@ -120,10 +122,11 @@ class RowAnswers:
             raise UsageError(f"{entry.place}: {error}") from None
 
     def close(self) -> None:
-        """Does nothing, as there is nothing to close."""
+        """Does nothing, because no file is kept open."""
 
     def _add(self, file: AnswerFile) -> None:
-        """Reads a file. Raises UsageError with the place of an invalid row."""
+        """Reads a file. Raises UsageError, which names the position of an invalid
+        row."""
         layout = self._layout
         entries: dict[Hashable, Entry] = {}
         skipped = duplicates = 0
@@ -155,8 +158,11 @@ class RowAnswers:
             self._by_key.setdefault((file.repeat, entry.key), []).append(entry)
 
     def _entry(self, sample: Sample, repeat: int) -> Entry | None:
-        """Returns the row of a sample. Among rows with equal questions, it is the row
-        at the sample's position, or else the first."""
+        """Returns the row of a sample.
+
+        Among rows with equal questions, this is the row at the sample's position if
+        there is one, else the first.
+        """
         for key in self._layout.keys(sample):
             entries = self._by_key.get((repeat, key))
             if not entries:
@@ -204,8 +210,7 @@ class RowAnswers:
         )
 
     def _is_exact(self, entry: Entry) -> bool:
-        """Returns True if the key ``mmeval`` contains the parts of exactly this
-        answer."""
+        """Returns True if the parts under the key ``mmeval`` belong to this answer."""
         sidecar = entry.sidecar
         return "parts" in sidecar and sidecar.get("of") == self._layout.seal(entry.row)
 

@@ -18,9 +18,9 @@ from mmeval.records.trial import Trial
 
 
 class RowFolder(ExportFolder):
-    """Collects the rows of each file; media are written immediately.
+    """Collects the rows of each file. Media are written at once.
 
-    ``rows`` contains each row by the name of its file and the id of its sample.
+    ``rows`` maps the name of each file to its rows, by the ids of their samples.
     """
 
     layout: ClassVar[RowLayout]
@@ -81,8 +81,10 @@ class RowFolder(ExportFolder):
     def is_given_back(
         self, row: Mapping[str, Any], output: Interleaved, media: Mapping[str, Media]
     ) -> bool:
-        """Returns True if a row alone reproduces the answer. ``media`` maps file names
-        to media."""
+        """Returns True if the row reproduces the answer without the key ``mmeval``.
+
+        ``media`` maps file names to media.
+        """
         return self.layout.answer(row, media.get) == output
 
     def write_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:

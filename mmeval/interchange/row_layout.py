@@ -1,8 +1,9 @@
 """The layout of answer files with one row per answer.
 
 A benchmark declares its layout as one :class:`RowLayout`: the files, the key of a row,
-and the fields of an answer. :class:`mmeval.interchange.RowAnswers` reads by this
-declaration and :class:`mmeval.interchange.RowFolder` writes by it, so both agree.
+and the fields of an answer. :class:`mmeval.interchange.RowAnswers` reads answers as
+declared, and :class:`mmeval.interchange.RowFolder` writes them as declared, so both
+agree.
 
 A row has a further key ``mmeval``, which the scripts of the benchmarks ignore. It
 contains the parts of an answer that the fields cannot reproduce (``parts``), with the
@@ -29,7 +30,7 @@ from mmeval.records.sample import Sample
 from mmeval.system.foreign_lines import lines_of, list_of
 
 Row: TypeAlias = Mapping[str, Any]
-"""An object of a file. ``Any``: each field has its own type and may be invalid."""
+"""One object of a file. Values are ``Any``, because fields may be of any type."""
 FindMedium: TypeAlias = Callable[[str], Media | None]
 """Opens the medium at a path; returns None if there is no file."""
 
@@ -44,7 +45,7 @@ class AnswerFile(NamedTuple):
 
 
 class PlacedRow(NamedTuple):
-    """A value in a file, which may be something other than a row; ``place`` is for
+    """A value in a file, which may be an invalid row; ``place`` locates it in
     messages."""
 
     place: str
@@ -66,7 +67,7 @@ def no_warnings(row: Row, sample: Sample) -> Sequence[str]:  # noqa: ARG001
 
 @dataclass(frozen=True, kw_only=True)
 class RowLayout:
-    """The layout of a benchmark. The defaults describe rows with the sample's id.
+    """The layout of a benchmark. By default, a row contains the sample's id.
 
     Files:
 
@@ -75,27 +76,27 @@ class RowLayout:
     - ``file_of(sample)``: name of the file with a sample's first answer. A ``.jsonl``
       file is written as lines, any other as a list
     - ``position(id)``: number of a sample's row in its file. Rows are written in this
-      order; it also selects the row among equal questions
+      order. The number also selects the right row if several rows have equal questions
 
     Keys of rows:
 
-    - ``labels``: labels that a sample must have to fit the layout
-    - ``key(row)``: the key of a row; None for a row to skip
-    - ``keys(sample)``: the keys of a sample's row, the best one first
+    - ``labels``: labels that a sample needs to fit the layout
+    - ``key(row)``: the key of a row, or None if the row is skipped
+    - ``keys(sample)``: the possible keys of a sample's row, in order of preference
     - ``keyless``: plural noun for skipped rows
-    - ``unique``: True if only the last row of a key counts
+    - ``unique``: True if only the last row with a key is used
 
     Content of a row:
 
-    - ``answer(row, find)``: the answer in the fields alone. Raises UsageError for an
-      invalid row
+    - ``answer(row, find)``: the answer, read from the fields without the key
+      ``mmeval``. Raises UsageError for an invalid row
     - ``row(sample, output, files)``: the row of an answer, or of a failure (None);
       ``files`` maps the digests of its media to files
     - ``sealed(row)``: the fields that identify an unedited answer
     - ``warnings(row, sample)``: reasons to doubt that a row answers a sample
-    - ``keeps_place``: True if a part with a missing file keeps its place in the answer;
-      otherwise the whole answer counts as missing
-    - ``left_out``: kinds that are requested in no answer
+    - ``keeps_place``: True if an answer is read although the file of one of its parts
+      is missing; otherwise the complete answer counts as missing
+    - ``left_out``: kinds of parts that the benchmark never requests
 
     Files of media, as format strings for the answer's name and the medium's number:
 
@@ -147,8 +148,7 @@ def repeat_of(file: Path) -> int:
 
 
 def files_named(name: str, path: Path) -> list[AnswerFile]:
-    """Returns the file ``name`` of a folder and its repeats, or ``path`` if it is a
-    file.
+    """Returns the file ``name`` in a folder and its repeats, or ``path`` if a file.
 
     Raises MissingDataError for a folder without the file, and UsageError for a link
     that leads out of the folder.

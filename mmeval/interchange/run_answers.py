@@ -33,7 +33,7 @@ MODEL = "model"
 
 
 class _TrialRecord(NamedTuple):
-    """A trial of the run: its number, the digest of its question, its recorded row."""
+    """A trial of the run: its number, the digest of its question and its record."""
 
     number: int
     question: str
@@ -41,7 +41,7 @@ class _TrialRecord(NamedTuple):
 
 
 class RunAnswers:
-    """The answers of a run folder. A run in progress is read in its current state."""
+    """The answers of a run folder, as they are now if the run is still in progress."""
 
     def __init__(self, folder: Path) -> None:
         self._run = StoredRun(folder)
@@ -56,8 +56,8 @@ class RunAnswers:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of the digests of trials, which cover their answers, and of the
-        failures."""
+        """A digest of the failures and of the trials' digests, which include the
+        answers."""
         sha256 = hashlib.sha256()
         for task, trials in sorted(self._trials.items()):
             for (sample, repeat), record in sorted(trials.items()):

@@ -29,8 +29,8 @@ _NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+\.jsonl")
 
 
 class _SampleLine(NamedTuple):
-    """One sample: the offset of its line, the digest of its question, and the number of
-    its first answer."""
+    """The offset of a sample's line, its question's digest and first answer's
+    number."""
 
     offset: int
     question: str
@@ -65,8 +65,7 @@ class _SamplesFile:
             self.count += repeats
 
     def response(self, row: _SampleLine, repeat: int) -> Response:
-        """Read an answer. Raises UsageError or MissingDataError if it cannot be
-        read."""
+        """Reads an answer. Raises UsageError or MissingDataError if this fails."""
         values = line_at(self.path, row.offset)
         parts = _nth(values, "parts", repeat)
         if parts is None:
@@ -84,13 +83,13 @@ def _nth(
     key: str,
     repeat: int,
 ) -> Any:
-    """Returns the value of one repeat in a line. ``Any``: each key has its own type."""
+    """Returns the value of one repeat in a line. Its type depends on the key."""
     items = values.get(key)
     return items[repeat] if isinstance(items, list) and repeat < len(items) else None
 
 
 class SamplesAnswers:
-    """The newest samples file of each task. A single file is used for every task."""
+    """The newest samples file of each task, or a single file for all tasks."""
 
     model = ""
 
@@ -150,4 +149,4 @@ class SamplesAnswers:
         )
 
     def close(self) -> None:
-        """Does nothing, as there is nothing to close."""
+        """Does nothing, because no file is kept open."""

@@ -28,8 +28,10 @@ def exact_parts(
     output: Interleaved,
     files: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Returns the parts of an answer as JSON; ``files`` maps digests of media to file
-    names."""
+    """Returns the parts of an answer as JSON.
+
+    ``files`` maps the digests of media to file names.
+    """
     rows = []
     for part in output.parts:
         row = part.to_json()
@@ -41,7 +43,7 @@ def exact_parts(
 
 
 def exact_part(row: object, medium: Callable[[str], Media | None]) -> Part:
-    """Read a part that ``exact_parts`` has written. Raises UsageError if it is damaged.
+    """Reads a part that ``exact_parts`` has written. Raises UsageError if damaged.
 
     ``medium`` opens a file by name, or returns None.
     """
@@ -61,8 +63,11 @@ def exact_part(row: object, medium: Callable[[str], Media | None]) -> Part:
 
 
 def medium_inside(folder: Path, name: str) -> Media:
-    """Open a medium in a folder. Raises UsageError for a path that leads out of the
-    folder, and MissingDataError for a file that is missing or too large."""
+    """Opens a medium in a folder.
+
+    Raises UsageError for a path that leads out of the folder, and MissingDataError for
+    a file that is missing or too large.
+    """
     file = path_inside(folder, name)
     medium = Media.from_path(file)
     if medium.size > MAX_MEDIUM_BYTES:
@@ -74,7 +79,7 @@ def medium_inside(folder: Path, name: str) -> Media:
 
 
 def exact_files(sidecar: Mapping[str, Any]) -> list[str]:
-    """Returns the files that the parts under the key ``mmeval`` name, each once."""
+    """Returns the distinct files that the parts under the key ``mmeval`` name."""
     names: dict[str, None] = {}
     for row in sidecar.get("parts", ()):
         if isinstance(row, dict) and isinstance(row.get("file"), str):
@@ -87,9 +92,9 @@ def own_of(
     *,
     parts: type = list,
 ) -> Mapping[str, Any]:
-    """Returns the object under the key ``mmeval``. Raises UsageError if it is damaged.
+    """Returns the object under the key ``mmeval``. Raises UsageError if damaged.
 
-    ``parts`` is the type that its value ``parts`` must have.
+    ``parts`` is the required type of the object's value ``parts``.
     """
     value = row.get(OWN, {})
     if isinstance(value, dict) and isinstance(value.get("parts", parts()), parts):
@@ -102,8 +107,10 @@ def own_of(
 def read_manifest(
     folder: Path, how_to: str = "remove it, or export the answers again"
 ) -> Mapping[str, Any]:
-    """Read the manifest of an export. Returns an empty mapping if there is none. Raises
-    UsageError if it is damaged."""
+    """Returns the manifest of an export, or an empty mapping if there is none.
+
+    Raises UsageError if it is damaged.
+    """
     file = path_inside(folder, MANIFEST)
     if not file.is_file():
         return {}
@@ -115,8 +122,10 @@ def read_manifest(
 
 
 def model_of(manifest: Mapping[str, Any], folder: Path) -> str:
-    """Returns the model of an export, or else the folder's name, as benchmark scripts
-    do."""
+    """Returns the model that an export names, else the name of the folder.
+
+    Scripts of benchmarks also use the folder's name.
+    """
     model = manifest.get("model")
     return model if isinstance(model, str) and model else folder.resolve().name
 
@@ -126,9 +135,11 @@ def files_digest(
     names: Iterable[str],
     head: Iterable[bytes] = (),
 ) -> str:
-    """Returns a digest of the names and bytes of files in a folder. Raises UsageError
-    for a file outside the folder, and MissingDataError for a file that cannot be
-    read."""
+    """Returns a digest of the names and bytes of files in a folder.
+
+    Raises UsageError for a file outside the folder, and MissingDataError for a file
+    that cannot be read.
+    """
     sha256 = hashlib.sha256()
     for piece in head:
         sha256.update(piece)

@@ -1,5 +1,4 @@
-"""Keeps lines in an unnamed temporary file, which the system deletes with the
-process."""
+"""Keeps lines in a temporary file, which is deleted when the process ends."""
 
 from __future__ import annotations
 
@@ -35,7 +34,7 @@ class TemporaryLines:
         self._closed = weakref.finalize(self, os.close, self._file)
 
     def put(self, value: Any) -> LineSpan:
-        """Write a value. Raises StorageError if there is no space left."""
+        """Writes a value. Raises StorageError if there is no space left."""
         line = to_line(value)
         span = LineSpan(self._end, len(line))
         try:
