@@ -43,8 +43,7 @@ class TaskForecast:
     bad: BadSamples = field(default_factory=BadSamples)
     """Samples from which no request can be made. ``samples`` includes them."""
     reasons: Counter[Finding] = field(default_factory=Counter)
-    """Number of trials with each problem. The ``count`` of these findings is not
-    set."""
+    """Number of trials with each problem. The findings have no ``count`` yet."""
     reencoded: Counter[Finding] = field(default_factory=Counter)
     """Number of media that are sent in another format, per format and role."""
 
@@ -80,15 +79,13 @@ class Host(NamedTuple):
 
 @dataclass(frozen=True)
 class Forecast:
-    """The forecast of a run. ``endpoints`` contains the roles that requests are sent
-    to."""
+    """The forecast of a run. ``endpoints`` are the roles that requests are sent to."""
 
     folder: Path
     answers: int
     """Number of calls to all roles whose answers are already in the run folder."""
     other_answers: int
-    """Number of calls whose answers are only in the run of a shard or in other
-    shards."""
+    """Number of calls whose answers are only in a shard's run or in other shards."""
     tasks: tuple[TaskForecast, ...]
     hosts: Mapping[str, Host]
     """Hosts of the model under test and of all called roles."""

@@ -60,8 +60,7 @@ class AnswerSource(Protocol):
 
     @property
     def digest(self) -> str:
-        """A digest of all data that the answers depend on, including the bytes of
-        media."""
+        """A digest of all data that the answers depend on, including media."""
 
     @property
     def counts(self) -> Mapping[str, int]:

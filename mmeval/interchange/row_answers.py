@@ -125,8 +125,7 @@ class RowAnswers:
         """Does nothing, because no file is kept open."""
 
     def _add(self, file: AnswerFile) -> None:
-        """Reads a file. Raises UsageError, which names the position of an invalid
-        row."""
+        """Reads a file. Raises UsageError, with the position, for an invalid row."""
         layout = self._layout
         entries: dict[Hashable, Entry] = {}
         skipped = duplicates = 0

@@ -45,8 +45,7 @@ class AnswerFile(NamedTuple):
 
 
 class PlacedRow(NamedTuple):
-    """A value in a file, which may be an invalid row; ``place`` locates it in
-    messages."""
+    """A value in a file, valid as a row or not. Messages locate it by ``place``."""
 
     place: str
     value: Any

@@ -56,7 +56,7 @@ class RunAnswers:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of the failures and of the trials' digests, which include the
+        """A digest of all failures and of all trial digests, which cover the
         answers."""
         sha256 = hashlib.sha256()
         for task, trials in sorted(self._trials.items()):

@@ -29,8 +29,11 @@ _NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+\.jsonl")
 
 
 class _SampleLine(NamedTuple):
-    """The offset of a sample's line, its question's digest and first answer's
-    number."""
+    """The entry of a sample in the index of a samples file.
+
+    It contains the offset of the sample's line, the digest of its question, and the
+    number of its first answer.
+    """
 
     offset: int
     question: str

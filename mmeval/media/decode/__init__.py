@@ -1,8 +1,8 @@
 """Decodes media within limits: pictures, sounds, frames, meshes, pages and text.
 
 Media from models and data sets are hostile input. Every function here reads one medium.
-It does not rely on the name or the declared size of the medium, and follows no
-reference out of its bytes. It raises one of:
+The function does not rely on the name or the declared size of the medium, and never
+opens a file or address that the medium refers to. It raises one of these errors:
 
     CorruptMediaError      the medium cannot be decoded; the message states the reason
     UnsupportedMediaError  its format, codec, depth or encryption is not supported
@@ -12,7 +12,7 @@ reference out of its bytes. It raises one of:
 
 Metrics share results: pictures, sounds, meshes and the text of documents are decoded
 once per medium and limits, and cached with the medium (see ``memo``). Frames and pages
-are streams, which are decoded at each call.
+are streamed, and are decoded again at each call.
 """
 
 from mmeval.media.decode.av.sound import Audio, SoundStart, audio, sound_start

@@ -1,12 +1,13 @@
 """Decodes in a separate process, for libraries that cannot be limited from inside.
 
-For each step, the process has limits of processor time and memory. Its environment
-contains none of the user's keys, and it has no permission to write files. It decodes
-one medium after the other, and is replaced if a medium exceeds a limit. It does not run
-the user's script, because everything that it needs is imported by name. Any process or
-thread may decode. Each open stream has a separate decoding process.
+The process has a limit of processor time and of memory for each step. Its environment
+contains none of the user's keys, and it has no permission to write files. The process
+decodes one medium after the other, and is replaced if a medium exceeds a limit. It does
+not import the user's script, because it imports all its code by module name. Any
+process or thread may decode. Each open stream has a separate decoding process.
 
-The process sends data of a stated size, never an object that could run code here.
+The process sends bytes of a stated size, never a pickled object, which could run code
+in this process.
 """
 
 from __future__ import annotations
@@ -44,9 +45,10 @@ _MOST_MEDIA = 1000
 """A process is replaced after this number of media, because its libraries leak
 memory."""
 _WALL_FACTOR, _WALL_LEAST = 20.0, 60.0
-"""Wall time is a second limit, for a decoder that waits without using the processor.
+"""The factor for the limit of wall time, and the minimum of this limit in seconds.
 
-It is generous, because a busy machine must not reach it.
+The limit ends a decoder that waits without using the processor. It is high, so that it
+is not reached on a busy machine.
 """
 ERRORS = {
     kind.__name__: kind
@@ -70,7 +72,7 @@ _START = (
 
 
 class Step(NamedTuple):
-    """The result of one step: facts for JSON, and the bytes that they describe."""
+    """The result of one step: values for JSON, and the bytes that they describe."""
 
     facts: dict[str, Any]
     buffers: tuple[bytes, ...] = ()
@@ -84,8 +86,8 @@ def steps_apart(
     Each step is computed when it is requested.
 
     ``decoder`` is ``module:function`` below ``mmeval.media.decode``. The function takes
-    (media, limits, **options), imports what it needs and returns a generator of steps.
-    The limits do not apply to these imports.
+    (media, limits, **options), imports the modules that it needs, and returns a
+    generator of steps. The limits do not apply to these imports.
 
     Raises the ContentError that the decoder raises. Raises MediaLimitError if a step
     exceeds ``limits`` or the library crashes, and UnsupportedMediaError if the decoder
@@ -180,7 +182,7 @@ class _Worker:
         seconds: float,
         size: int,
     ) -> Step | None:
-        """Returns the next step, or None after the last.
+        """Returns the next step, or None after the last step.
 
         Raises the error of the decoder.
         """
@@ -235,13 +237,13 @@ class _Worker:
         self._process.wait()
 
     def forget(self) -> None:
-        """Closes the connection to a process of the parent, after a fork."""
+        """Closes this process's copy of a connection of its parent, after a fork."""
         self._line.close()
         self._process.returncode = 0
 
 
 class _Crew:
-    """The decoding processes that wait for a medium."""
+    """The idle decoding processes, which wait for a medium."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,6 +1,6 @@
 """The program of the decoding process.
 
-It decodes one medium after the other, within limits.
+The process decodes one medium after the other, within limits.
 """
 
 from __future__ import annotations

@@ -22,7 +22,8 @@ from mmeval.media.media_type import UNKNOWN_MIME
 from mmeval.media.parts import Part
 
 SECONDS = 60.0
-"""The maximum seconds for decoding the media of all tasks of a command."""
+"""The maximum number of seconds that a command spends on decoding media, for all
+tasks."""
 
 # Any: each decoder has its own type of result, which is not used here.
 _DECODERS: Mapping[MediaKind, Callable[[Media], Any]] = {
@@ -38,7 +39,7 @@ class MediaCheck:
     """Decodes media until the time is over.
 
     Pictures, sounds and meshes are decoded completely. For videos and PDFs, only the
-    declared data are read. Media without a decoder are ignored.
+    declared properties are read. Media without a decoder are ignored.
     """
 
     seconds: float = SECONDS
@@ -49,13 +50,13 @@ class MediaCheck:
     lacking: dict[MissingExtraError, set[MediaKind]] = field(default_factory=dict)
     """Missing packages, with the kinds of media that could not be decoded."""
     unsupported: list[str] = field(default_factory=list)
-    """The reasons why media are not read. This is not a fault, because a model may read
-    them."""
+    """The reasons why mmeval does not read some media. This is not a fault, because a
+    model may read these media."""
 
     def fault(self, media: Media) -> str:
         """Returns why a medium cannot be decoded.
 
-        The string is empty if it can be decoded, or was not decoded.
+        The string is empty if the medium can be decoded, or was not decoded.
         """
         if self.spent >= self.seconds:
             self.passed_over += 1
@@ -107,7 +108,8 @@ class MediaCheck:
 def medium_problem(part: Part, media: Media) -> str:
     """Returns the fault of a medium's type or size.
 
-    The string is empty if there is no fault. Code may be any text.
+    The string is empty if there is no fault. Code has no type to check, because any
+    text is valid.
     """
     try:
         mime, size = media.mime, media.size

@@ -25,8 +25,8 @@ def code_words(
 
     The results are in the order of ``texts``. A result is None if no lexer knows the
     language, or if the lexer fails or finds more than MAX_TOKENS words. All texts are
-    read in one step. Raises MediaLimitError if together they exceed ``limits``, or if
-    the process crashes.
+    read in one step. Raises MediaLimitError if all texts together exceed ``limits``, or
+    if the process crashes.
     """
     data = json.dumps(texts).encode()
     media = Media(data=data, mime="application/json", size=len(data), name="code")

@@ -30,19 +30,19 @@ _ISO_BOXES = frozenset(
     )
 )
 _AVI_CHUNKS = frozenset((b"LIST", b"JUNK", b"idx1", b"RIFF"))
-"""The known names of chunks. Unknown data after a complete file was left by its
-writer."""
+"""The names of chunks that may follow in an AVI. Other data after a complete file are
+ignored, because the writer of the file left them there."""
 _WIDE_WAVES = (b"RF64", b"BW64")
 """The names of WAV files with 64-bit sizes in a separate chunk."""
 _WIDE = 0xFFFFFFFF
 """This 32-bit size means that the size is in the chunk of 64-bit sizes."""
 _FORMAT_BYTES = 16
 _EXTENSIBLE = 0xFFFE
-"""This code means that the format is stated after the other fields."""
+"""This format code means that the actual code is stated after the other fields."""
 _CHUNK_NAME = re.compile(rb"[ -~]{4}")
 _XING = re.compile(rb"(?:Xing|Info)(.{4})", re.DOTALL)
-"""The header of MPEG audio that states its length. The group captures the flags that
-say which fields it contains."""
+"""The header in MPEG audio that states the length of the file. The group captures the
+flags that show which fields the header contains."""
 
 MAX_EDITS = 1000
 """The maximum number of entries of an edit list. Files have one or two entries, and
@@ -55,13 +55,14 @@ _ENCRYPTED = (b"encv", b"enca")
 _TO_DESCRIPTION = (b"mdia", b"minf", b"stbl", b"stsd")
 """The nested boxes that lead from a track to its description."""
 _ENTRY_HEAD = 16
-"""The number of bytes at the start of every codec description."""
+"""The number of bytes of the fields at the start of every codec description."""
 _CODEC_NAME = re.compile(rb"[ -~]{4}|ms..", re.DOTALL)
-"""Four printable characters, or a number of Microsoft's registry in QuickTime."""
+"""The name of a codec: four printable characters, or ``ms`` and a number from
+Microsoft's registry."""
 _TABLES = frozenset((b"stsz", b"stz2", b"trun", b"elst", b"cmov"))
 _TABLE_NAME = re.compile(b"|".join(sorted(_TABLES)))
 _OFFSETS = {b"meta": (0, 4)}
-"""The possible offsets of the inner boxes, for boxes whose content may start with other
+"""The possible offsets of inner boxes in a box whose content may start with other
 fields."""
 
 
@@ -109,8 +110,8 @@ def check_tables(data: bytes) -> None:
 def has_descriptions(data: bytes) -> bool:
     """Returns True if each track of an MP4 has a complete codec description.
 
-    It is called only if the decoder does not know a codec, because tracks with other
-    data may have any description.
+    This is called only if the decoder does not know a codec, because tracks with other
+    data than media may have any description.
     """
     file = io.BytesIO(data)
     for film in boxes(file, 0, len(data)):
@@ -150,7 +151,7 @@ def _has_description(
 
 
 class _WaveData(NamedTuple):
-    """The samples of a WAV: their position and declared bytes.
+    """The position and the declared number of bytes of the samples in a WAV.
 
     ``is_open`` is true if the writer left the size open. Then the samples continue to
     the end of the file.
@@ -164,8 +165,8 @@ class _WaveData(NamedTuple):
 def whole_wave(data: bytes) -> bytes:
     """Returns a WAV with its open 32-bit sizes filled in.
 
-    Writers that cannot seek leave 0 or a huge number as the size, and readers would
-    rely on it. Other files are returned unchanged.
+    Writers that cannot seek leave 0 or a huge number as the size, and decoders would
+    rely on this number. Other files are returned unchanged.
     """
     samples = _wave_data(data)
     if samples is None or not (samples.is_open or data.startswith(b"BW64")):
@@ -183,10 +184,10 @@ def whole_wave(data: bytes) -> bytes:
 def wave_format(data: bytes) -> tuple[int, int]:
     """Returns the format code and bits per sample of a WAV.
 
-    The result is (0, 0) if they are missing.
+    The result is (0, 0) if the file does not state them.
 
-    The code is that of Microsoft's registry: 1 for integers, 3 for floats, others for
-    codecs.
+    The code is from Microsoft's registry. It is 1 for integers, 3 for floats, and
+    another number for a codec.
     """
     order = _byte_order(data)
     for name, start, size in _chunks(data):
@@ -228,8 +229,8 @@ def _is_open(
     """Returns True if the writer left the size of a WAV's samples open.
 
     ``declared_end`` is the declared end of the whole file. In a truncated file, the
-    size of the samples is not above the maximum size of a medium, and they do not
-    extend beyond the declared end.
+    declared size of the samples does not exceed the maximum size of a medium, and the
+    samples do not extend beyond the declared end.
     """
     end = start + size
     if size:
@@ -246,7 +247,7 @@ def _chunks(
     data: bytes,
     start: int = 12,
 ) -> Iterator[tuple[bytes, int, int]]:
-    """Yields the chunks of a RIFF file: name, start of the content, declared bytes."""
+    """Yields the name, the start and the declared size of each chunk of a RIFF file."""
     order = _byte_order(data)
     for _ in range(_MOST_PIECES):
         if start + 8 > len(data):
@@ -296,7 +297,8 @@ def _iso(data: bytes) -> int:
 def _matroska(data: bytes) -> int:
     """Returns the declared end of an EBML file.
 
-    The file consists of a header element and one segment with everything else.
+    The file consists of a header element and one segment, which contains all other
+    elements.
     """
     header_end = _element_end(data, 4)
     if not header_end or data[header_end : header_end + 4] != b"\x18\x53\x80\x67":
@@ -305,7 +307,7 @@ def _matroska(data: bytes) -> int:
 
 
 def _element_end(data: bytes, start: int) -> int:
-    """Returns the end of the element with its size at ``start``.
+    """Returns the end of the element whose size is stored at ``start``.
 
     The result is 0 for an open size, as in a live stream.
     """
@@ -328,7 +330,8 @@ def _ogg(data: bytes) -> int:
 def _mpeg(data: bytes) -> int:
     """Returns the end of the file according to the byte count in the Xing header.
 
-    The result is 0 if the difference is within a writer's tolerance.
+    The result is 0 if the stated size differs from the actual size so little that the
+    difference may come from the writer.
     """
     start = 0
     if data.startswith(b"ID3"):
@@ -368,7 +371,7 @@ def _nested(
 ) -> Iterator[Box]:
     """Yields the boxes between two positions, each before the boxes inside it.
 
-    A box that is too long is cut.
+    A box that extends beyond the end of its parent is cut off there.
     """
     for declared in boxes(file, start, end):
         box = declared._replace(end=min(end, declared.end))

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 _MOST_BYTES_A_CHAR = 4
 _MOST_PIECES = 1500
-"""The maximum number of pieces of text on a page for which positions are computed.
+"""The maximum number of text fragments on a page for which positions are computed.
 
-The time grows with the square of their number.
+The computing time grows with the square of this number.
 """
 TEXT_MIMES = (
     "text/",
@@ -44,7 +44,7 @@ TEXT_MIMES = (
 
 
 class TextBox(NamedTuple):
-    """A box with its text.
+    """A text and the box that it occupies on a page.
 
     The edges are distances from the upper left corner, in any unit.
     """
@@ -93,10 +93,10 @@ def _kept_size(text: str) -> int:
 def document_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> str:
     """Returns the text of a document, decoded once.
 
-    For a PDF it is the text layer, with pages joined by line breaks. It is empty if the
-    PDF only has pictures of text. For an office document (docx, pptx, xlsx, xls, ods)
-    it is the text. A text file is returned unchanged. Raises the errors of this
-    package.
+    For a PDF it is the text layer, with pages joined by line breaks. The text layer is
+    empty if the PDF contains text only in pictures. For an office document (docx, pptx,
+    xlsx, xls, ods), the result is its text. A text file is returned unchanged. Raises
+    the errors of this package.
     """
     if media.mime == "application/pdf":
         return _pdf_text(media, limits)
@@ -114,8 +114,8 @@ def document_start(
 
     Also returns True if more text follows.
 
-    The rest is not read, so the document may exceed the limits. Raises the errors of
-    this package.
+    The rest of the document is not read, so a document that exceeds the limits is
+    allowed. Raises the errors of this package.
     """
     if media.mime == "application/pdf":
         text = _pdf_text(media, replace(limits, max_pages=sys.maxsize), chars)
@@ -130,12 +130,13 @@ def document_start(
 def page_boxes(
     media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> Iterator[tuple[TextBox, ...]]:
-    """Yields the pieces of text on each page of a PDF.
+    """Yields the fragments of text on each page of a PDF.
 
-    Their positions are in points.
+    Their positions are given in points.
 
-    If a page has too many pieces, its lines of text are placed one below the other. A
-    page that is only a picture has no pieces. Raises the errors of this package.
+    If a page has too many fragments, its lines are returned as boxes one below the
+    other instead. The list is empty for a page that consists only of a picture. Raises
+    the errors of this package.
     """
     with contextlib.closing(_steps("box_steps", media, limits)) as steps:
         for step in steps:
@@ -204,7 +205,7 @@ def _pdf_text(
 
 
 def box_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
-    """Returns a step per page: the pieces of its text as JSON.
+    """Yields one step per page, with the fragments of its text as JSON.
 
     Runs in the decoding process.
     """
@@ -249,7 +250,7 @@ def text_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
 def _pages(media: Media, limits: DecodeLimits) -> Iterator[tuple[Any, int]]:
     """Returns an iterator over the opened PDF with each page's number.
 
-    The import is not part of a step, so it has no limit.
+    The time for the import does not count for a step, so it is not limited.
     """
 
     import pypdfium2
@@ -344,8 +345,8 @@ def _upright(
 ) -> tuple[float, float, float, float]:
     """Returns the box of a page after clockwise quarter turns.
 
-    ``box`` has left, bottom, right, top from the lower left corner. The result has
-    left, top, right, bottom from the upper left corner.
+    ``box`` is (left, bottom, right, top), measured from the lower left corner. The
+    result is (left, top, right, bottom), measured from the upper left corner.
     """
     (left, bottom, right, top), (width, height) = box, size
     return (

@@ -1,7 +1,7 @@
 """Guards decoders.
 
-It checks that files are complete, raises typed errors, and silences the warnings of
-libraries. A medium that cannot be read is *damaged* (CorruptMediaError) or
+This module checks that files are complete, raises typed errors, and silences the
+warnings of libraries. A medium that cannot be read is *damaged* (CorruptMediaError) or
 *unsupported* by mmeval (UnsupportedMediaError). Only damage is the fault of the author.
 """
 
@@ -39,8 +39,8 @@ _UNSUPPORTED_CLASSES = (
     "PatchWelcomeError",
     "UnknownCodecError",
 )
-"""The names of PyAV's errors for unsupported media. They are given by name, because the
-package is optional."""
+"""The names of PyAV's errors for unsupported media. The names are used instead of the
+classes, because PyAV is optional."""
 _UNSUPPORTED_WORDS = re.compile(
     r"\b(?:unsupported|not (?:yet )?(?:supported|implemented|available)|"
     r"unknown (?:pixel mode|raw mode|compression|data organization)|cannot handle)\b",
@@ -48,16 +48,17 @@ _UNSUPPORTED_WORDS = re.compile(
 )
 """Phrases of Pillow and trimesh for unsupported features.
 
-These libraries have neither classes nor codes for them.
+For such features, these libraries have neither error classes nor error codes.
 """
 _TEXT_TYPES = ("text/", "model/mtl")
-"""Types that are read only as text."""
+"""MIME types, or their beginnings, of files that are read only as text."""
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 """Bytes that do not occur in text of any encoding."""
 _PANIC = "PanicException"
-"""The exception of libraries in Rust, by name, because no package exports it.
+"""The name of the exception that libraries in Rust raise. No package exports its class.
 
-It is not an Exception, and would end the decoding process.
+It is not a subclass of Exception, and would end the decoding process if it were not
+caught.
 """
 _ADDRESS = re.compile(r"(?:\bimage )?(?:\bfile )?<[^<>]* at 0x[0-9a-fA-F]+>")
 
@@ -91,9 +92,9 @@ def not_read(
     ``kinds`` are the kinds that the decoder reads.
 
     The medium is unsupported if it has a known format of these kinds, or is text in
-    another encoding. It is corrupt (a wrong answer) if its format is unknown, of
-    another kind or plain text, or if it is a truncated archive. ``expected`` completes
-    the message.
+    another encoding. It is corrupt, which makes the answer wrong, if its format is
+    unknown or of another kind, if it is plain text, or if it is a truncated archive.
+    ``expected`` completes the message.
     """
     message = f"{media.label}: it is {media.mime}, {expected}"
     if media.kind not in kinds or media.mime.startswith(_TEXT_TYPES):

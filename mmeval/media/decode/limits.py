@@ -15,14 +15,14 @@ _SMALL_FILE = 4 * 2**20
 class DecodeLimits:
     """Limits for decoding one medium. All limits are inclusive.
 
-    ``max_seconds`` is wall time. It is checked between blocks of sound, frames and
-    pages. A step in the decoding process is a drawing, a page, the text of a page or a
-    mesh. The kernel enforces the limits of a step.
+    ``max_seconds`` is a limit of wall time. It is checked after each block of sound,
+    each frame and each page. A step in the decoding process decodes a drawing, a page,
+    the text of a page or a mesh. The kernel enforces the limits of a step.
     """
 
     max_bytes: int = MAX_MEDIA_BYTES
     max_pixels: int = 36_000_000
-    """The number of pixels of one picture. An 8K picture has 33 million."""
+    """The number of pixels of one picture. An 8K picture has 33 million pixels."""
     max_drawn_pixels: int = 12_000_000
     """The number of pixels of a picture that is drawn from shapes (SVG, a page).
 
@@ -30,7 +30,8 @@ class DecodeLimits:
     """
     max_audio_seconds: float = 3600.0
     max_audio_samples: int = 200_000_000
-    """The number of samples of all channels. A decoded sample has four bytes."""
+    """The number of samples of all channels together. A decoded sample takes four
+    bytes."""
     max_video_frames: int = 100_000
     """The number of decoded frames, including skipped frames."""
     max_video_pixels: int = 4096 * 2304
@@ -45,7 +46,7 @@ class DecodeLimits:
     max_step_bytes: int = 184 * 2**20
     """The memory of a step in addition to the decoder's own memory, for a small file.
 
-    It is also checked for pictures.
+    This limit also applies to pictures, which are decoded in this process.
     """
 
     def step_seconds(self, size: int) -> float:

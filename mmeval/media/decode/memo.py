@@ -1,8 +1,8 @@
 """Caches decoded results with their medium.
 
-Several metrics score the same trial one after the other. All get the same result. They
-get a copy if the result can be changed, so that no score depends on the order of
-metrics. Errors are not cached.
+Several metrics score the same trial one after the other, and all of them get the same
+cached result. If a result can be changed, each metric gets a copy, so that no score
+depends on the order of metrics. Errors are not cached.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Decoder(Protocol[T_co]):
-    """A function that decodes a whole medium."""
+    """The type of a function that decodes a complete medium."""
 
     def __call__(
         self, media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS
@@ -37,7 +37,7 @@ def decoded_once(
     size: Callable[[T], int],
     copy: Callable[[T], T] | None = None,
 ) -> Callable[[Decoder[T]], Decoder[T]]:
-    """Caches the results of a decoder on the medium, one per set of limits.
+    """Caches the results of a decoder with the medium, one for each set of limits.
 
     ``size`` returns the size of a result in bytes. ``copy`` copies a result that can be
     changed.

@@ -33,7 +33,7 @@ _FLOATS = re.compile(rb"(?m)^([^\S\n]*property\s+)float(32)?(?=\s)")
 
 
 class MeshArrays(NamedTuple):
-    """The coordinates of vertices (n x 3), and the vertices of faces (m x 3).
+    """The coordinates of vertices (n x 3), and the vertex indices of faces (m x 3).
 
     ``faces`` is empty for a point cloud.
     """
@@ -66,7 +66,7 @@ def _bytes_of(arrays: MeshArrays) -> int:
 def raw_mesh_arrays(
     media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> MeshArrays:
-    """Returns the geometry as in the file. No vertex is merged or left out.
+    """Returns the geometry as it is in the file. No vertex is merged or left out.
 
     The parts of a scene are combined as in :func:`mesh_arrays`. Polygons are cut into
     triangles. The arrays are read-only, and they are decoded once. Raises the errors of
@@ -120,7 +120,7 @@ def mesh_steps(
 
     Runs in the decoding process.
 
-    With ``plain`` vertices are not merged. With ``with_faces`` faces are included.
+    With ``plain``, vertices are not merged. With ``with_faces``, faces are included.
     """
     import numpy as np
     import trimesh
@@ -164,7 +164,7 @@ def _readable(
 ) -> bytes:
     """Returns the file in a form that trimesh reads.
 
-    With ``exact`` all digits are kept.
+    With ``exact``, all digits of the numbers are kept.
     """
     data = media.read()
     if kind in ("glb", "gltf"):
@@ -188,7 +188,7 @@ def _combined_geometry(
 ) -> tuple[Any, Any]:
     """Returns the vertices and faces of all parts of a scene.
 
-    A point cloud has no faces.
+    For a point cloud, the array of faces is empty.
     """
     import numpy as np
     import trimesh

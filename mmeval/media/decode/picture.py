@@ -22,11 +22,11 @@ log = logging.getLogger(__name__)
 _SVG = "image/svg+xml"
 _ORIENTATION = 0x0112
 _CONVERTED = 8
-"""The bytes per pixel while there are two pictures of four bytes per pixel."""
+"""The bytes per pixel while two pictures with four bytes per pixel are in memory."""
 _LOADED = {"1": 5, "L": 5, "P": 5, "RGB": 5, "RGBA": 5, "I": 9, "F": 9}
-"""The bytes per pixel at the peak, by mode. ``_CONVERTED`` is for all other modes."""
+"""The peak number of bytes per pixel, by mode. All other modes use ``_CONVERTED``."""
 _READERS = {"AVIF": 6, "WEBP": 8, "TIFF": 3}
-"""The additional bytes per pixel of a reader.
+"""The additional bytes per pixel that the reader of a format needs.
 
 A progressive JPEG also needs more, because its reader keeps all coefficients (see
 ``_decoded``).
@@ -47,11 +47,11 @@ def _copy(picture: Image) -> Image:
 def image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
     """Returns the upright picture as RGB or, if it is transparent, as RGBA.
 
-    For an animation this is its first frame.
+    For an animation, the result is its first frame.
 
-    16-bit grey is scaled to 8 bits. An SVG is drawn in its own size, as RGBA, with one
-    font for all text. The picture is decoded once, and each call returns a copy. Raises
-    the errors of this package.
+    16-bit grey is scaled to 8 bits. An SVG is drawn in the size that it states, as
+    RGBA, with one font for all text. The picture is decoded once, and each call returns
+    a copy. Raises the errors of this package.
     """
     return _decoded(media, limits, upright=True)
 
@@ -138,7 +138,7 @@ def _opened(data: bytes, kind: str) -> Image:
 def _check_memory(
     media: Media, limits: DecodeLimits, picture: Image, pixel_bytes: int
 ) -> None:
-    """Checks the memory at the peak, with ``pixel_bytes`` per pixel."""
+    """Checks the peak memory, which is ``pixel_bytes`` per pixel, against the limit."""
     size = picture.width * picture.height * pixel_bytes
     within(media, "max_step_bytes", limits.max_step_bytes, size, "bytes of memory")
 

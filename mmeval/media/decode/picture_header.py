@@ -18,26 +18,27 @@ PICTURE_FORMATS = {
     "image/tiff": "TIFF",
     "image/avif": "AVIF",
 }
-"""Raster formats that are read in this process. EPS is missing, because its reader
-starts a program."""
+"""Raster formats that are read in this process. EPS is not among them, because its
+reader starts another program."""
 
 
 MAX_SCANS = 200
 """The maximum number of scans of a JPEG. A progressive JPEG has about ten scans. Each
 scan covers all pixels."""
 MAX_PIECES = 100_000
-"""The maximum number of chunks of a PNG, or of segments of a JPEG and bytes between
+"""The maximum number of chunks in a PNG, or of segments in a JPEG and bytes between
 them.
 
-A PNG of 512 MiB in usual chunks has 65,536.
+A PNG of 512 MiB has 65,536 chunks if these have the usual size.
 """
 _MARKER = re.compile(rb"\xff([^\x00\xd0-\xd7\xff])")
-"""A marker of a JPEG, with the last of several 0xff bytes that may precede it."""
+"""A marker in a JPEG. Several 0xff bytes may precede its code; the match starts at the
+last of them."""
 _SCAN, _END = 0xDA, 0xD9
 _UNREAD_FRAMES = (0xC5, 0xC6, 0xC7, 0xCB, 0xCD, 0xCE, 0xCF, 0xF7)
 """Frames of a JPEG that libjpeg does not read.
 
-They are hierarchical, lossless with arithmetic coding, or JPEG-LS.
+They belong to hierarchical JPEG, lossless JPEG with arithmetic coding, or JPEG-LS.
 """
 
 

@@ -1,7 +1,8 @@
 """Draws SVG pictures in the decoding process, after a check of their XML.
 
-The check reads the SVG once. The SVG must not declare entities or refer to anything
-outside. The library or the limits of the process stop endless nesting or repetition.
+The check reads the SVG once. The SVG must not declare entities or refer to other files
+or addresses. Endless nesting or repetition is stopped by the library or by the limits
+of the process.
 """
 
 from __future__ import annotations
@@ -63,13 +64,13 @@ def drawn(
     data: bytes,
     limits: DecodeLimits,
 ) -> bytes:
-    """Returns the drawing as PNG in its stated size.
+    """Returns the drawing as a PNG in the size that the SVG states.
 
     The PNG is transparent where nothing is drawn.
 
-    Raises UnsupportedMediaError if the SVG refers to anything outside, declares
-    entities or has unsupported elements (``foreignObject``). Raises CorruptMediaError
-    if it is not an SVG, and MediaLimitError if it exceeds a limit.
+    Raises UnsupportedMediaError if the SVG refers to other files or addresses, declares
+    entities or contains unsupported elements (``foreignObject``). Raises
+    CorruptMediaError if it is not an SVG, and MediaLimitError if it exceeds a limit.
     """
     within(media, "the bytes of an SVG", MAX_SVG_BYTES, len(data), "bytes")
     for step in steps_apart("mmeval.media.decode.svg:draw_steps", media, data, limits):
@@ -78,7 +79,7 @@ def drawn(
 
 
 def draw_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
-    """Returns one step: the PNG. Runs in the decoding process."""
+    """Yields one step with the PNG. Runs in the decoding process."""
     import resvg_py
 
     def draw() -> Iterator[Step]:
@@ -159,7 +160,8 @@ class _Check:
             self._sheet.clear()
 
     def words(self, text: str) -> None:
-        """Collects the text of style sheets. Other text cannot refer to anything."""
+        """Collects the text of style sheets. Other text cannot refer to files or
+        addresses."""
         if self._open and self._open[-1] == "style":
             self._sheet.append(text)
 

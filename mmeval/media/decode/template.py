@@ -1,7 +1,8 @@
 """Renders Jinja templates in Jinja's sandbox, with a limit on their size.
 
-A template has no access to Python beyond its values. Its text, and values that ``*``
-creates, have at most ``MAX_CHARS`` characters. Jinja limits ``range``.
+A template has access to its values, but to no other Python objects. The rendered text,
+and values that ``*`` creates, have at most ``MAX_CHARS`` characters. Jinja itself
+limits ``range``.
 
 Time and other memory are not limited, because templates are written by users, not by
 models. The user can stop endless nested loops by pressing Ctrl-C twice.
@@ -32,8 +33,8 @@ from jinja2 import (
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 MAX_CHARS = 4_000_000
-"""A longer text is an error. The usual cause is a loop in the template, or data that
-belongs in a document."""
+"""The maximum number of characters of a text. A longer text usually comes from a loop
+in the template, or from data that belong in a document."""
 
 MAX_EXPONENT = 64
 _MOST_KEYS_SHOWN = 5
@@ -101,7 +102,7 @@ def mapping_fault(value: Mapping[str, Any]) -> str:
 
 
 def _writable(value: Any) -> Any:
-    """Checks a value that a template writes, and returns it.
+    """Returns a value that a template writes into its text, after a check.
 
     Raises TemplateRuntimeError for a mapping or a list of mappings, because a text must
     not contain their Python form.
@@ -118,10 +119,10 @@ def literal(value: Any) -> Any:
 
     This is the filter ``literal``.
 
-    A text that starts with neither ``[`` nor ``{``, and any other value, is returned
-    unchanged. For a blank text it returns null. Raises TemplateRuntimeError for an
-    invalid list or mapping. Also raises it for strings in a list without commas between
-    them, as numpy prints them.
+    A text that does not start with ``[`` or ``{``, and a value that is not a text, are
+    returned unchanged. For a blank text, the result is null. Raises
+    TemplateRuntimeError for an invalid list or mapping. Also raises it for a list of
+    strings without commas between them, as numpy prints lists.
     """
     if not isinstance(value, str):
         return value
@@ -193,9 +194,10 @@ def _with_errors_of_jinja(function: Callable[P, T]) -> Callable[P, T]:
 
 @dataclass(frozen=True)
 class BoundedTemplate:
-    """A template over JSON values.
+    """A template that is rendered with JSON values.
 
-    A fault in the template, and a text above the limit, raise jinja2's TemplateError.
+    If the template has a fault, or if the text is longer than the limit, raises
+    jinja2's TemplateError.
     """
 
     source: str
@@ -214,15 +216,16 @@ class BoundedTemplate:
 
     @_with_errors_of_jinja
     def content(self, values: Mapping[str, Any]) -> str:
-        """Returns the text. A mapping that is written into it is an error."""
+        """Returns the rendered text. If the template writes a mapping into it, raises
+        an error."""
         return _template(self.source, of_row=True).render(values)
 
     @_with_errors_of_jinja
     def value(self, values: Mapping[str, Any]) -> str:
         """Returns the result as JSON.
 
-        If the template is one expression, this is the value of the expression. Else it
-        is the template's text.
+        If the template is a single expression, the result is the value of this
+        expression. Otherwise, it is the rendered text.
         """
         expression = _expression(self.source)
         if expression is None:
@@ -244,7 +247,7 @@ def _template(source: str, *, of_row: bool = False) -> Template:
 def _expression(source: str) -> Callable[..., Any] | None:
     """Returns the compiled expression of a template.
 
-    None if the template is not just ``{{ expression }}``.
+    The result is None if the template is not just ``{{ expression }}``.
     """
     match = _EXPRESSION.fullmatch(source)
     if match is None:

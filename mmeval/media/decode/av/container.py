@@ -29,16 +29,18 @@ AV_FORMATS = {
     "video/x-flv": "flv",
     "image/gif": "gif",
 }
-"""The reader of each MIME type.
+"""The name of PyAV's reader for each MIME type.
 
-It is set explicitly, because a guess may be a playlist, and playlists open other files.
+The reader is always set explicitly. Otherwise PyAV could take a file for a playlist,
+and a playlist opens other files.
 """
 _BOXED = ("mp4", "mov")
 """The readers of MP4 and related formats."""
 _FAR_ABOVE = 4
 """A picture with more than this multiple of ``max_video_pixels`` is not decoded.
 
-A picture with a smaller excess is decoded, so that the error states the actual size.
+A picture that exceeds the limit by less is decoded, so that the error can state its
+actual size.
 """
 
 
@@ -81,8 +83,8 @@ def require_codec(
 ) -> None:
     """Checks that PyAV knows the codec of a stream.
 
-    Raises NotImplementedError if the codec is unknown. If the cause is a damaged
-    description of the codec, it raises CorruptMediaError instead.
+    Raises NotImplementedError if the codec is unknown. Raises CorruptMediaError instead
+    if the description of the codec is damaged.
     """
     if stream.codec_context is not None:
         return
@@ -102,8 +104,8 @@ def decoded(
 ) -> Iterator[Any]:
     """Yields the frames of a stream, from the current position.
 
-    If the first frame could be decoded, the codec is supported. A later "not
-    implemented" therefore means damage, and raises ValueError.
+    If the first frame could be decoded, the codec is supported. Therefore, if a later
+    frame raises NotImplementedError, the medium is damaged, and this raises ValueError.
     """
     import av
 

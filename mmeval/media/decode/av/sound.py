@@ -34,7 +34,8 @@ _SOUND_FILE_MIMES = frozenset(
 )
 _WAVE = "audio/wav"
 _WHOLE_NUMBERS_OF_64_BITS = (1, 64)
-"""The code and bits of a WAV that PyAV reads but libsndfile does not."""
+"""Format code and bits per sample of the WAV that PyAV reads but libsndfile does
+not."""
 _UNKNOWN_LENGTH = 1 << 62
 """The number of frames that libsndfile reports for a FLAC stream of unknown length.
 
@@ -43,16 +44,16 @@ libsndfile cannot read such a stream to its end.
 _AUDIO_BLOCK = 1 << 20
 _SAMPLE_BYTES = 4
 LOUDEST = 1e9
-"""The largest sample that is kept.
+"""The largest absolute value of a sample that is kept.
 
-24-bit integers that are stored as floats are smaller, and sums of squares fit into
-float32.
+It is larger than all 24-bit integers that are stored as floats, and small enough that
+sums of squares fit into float32.
 """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Audio:
-    """A sound with a full scale of 1.
+    """A sound whose samples have a full scale of 1.
 
     ``samples`` are float32 (n, channels) and read-only. ``rate`` is in Hz.
     """
@@ -71,9 +72,9 @@ def _kept_size(sound: Audio) -> int:
 
 @decoded_once(size=_kept_size)
 def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
-    """Returns the whole sound with its rate and channels.
+    """Returns the complete sound with its rate and channels.
 
-    For a video this is its sound track.
+    For a video, the result is its sound track.
 
     MP3 and float files may have samples outside -1..1. They are kept up to ``LOUDEST``.
     The sound is decoded once, and all calls share the read-only samples. Raises the
@@ -104,7 +105,7 @@ def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SoundStart:
-    """The start of a sound in one channel.
+    """The start of a sound, mixed to one channel.
 
     ``samples`` have the shape (n,). ``more`` is True if the sound continues.
     """
@@ -117,12 +118,12 @@ class SoundStart:
 def sound_start(
     media: Media, seconds: float, *, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> SoundStart:
-    """Returns the first seconds of a sound in one channel.
+    """Returns the first seconds of a sound, mixed to one channel.
 
     The channels are averaged, and samples are clipped to -1..1.
 
-    The rest is not decoded, so the sound may exceed the limits. Raises the errors of
-    this package.
+    The rest of the sound is not decoded, so a sound that exceeds the limits is allowed.
+    Raises the errors of this package.
     """
     import numpy
 
@@ -164,7 +165,7 @@ def _blocks(
 ) -> Generator[Audio, None, None]:
     """Returns the sound in blocks.
 
-    With ``whole`` the declared size of the sound must be within the limits.
+    With ``whole``, the declared size of the sound must be within the limits.
     """
     data = whole_bytes(media, limits)
     if media.mime == _WAVE:

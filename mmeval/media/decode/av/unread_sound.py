@@ -1,7 +1,8 @@
 """Distinguishes a sound that libsndfile does not support from a damaged one.
 
-The errors of libsndfile do not distinguish them. It reports an unknown codec of a WAV
-as malformed, and a truncated FLAC as unimplemented. So the header is read here.
+The errors of libsndfile do not distinguish these cases. libsndfile reports a WAV with
+an unknown codec as malformed, and a truncated FLAC as unimplemented. Therefore this
+module reads the header itself.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Collection, Mapping
 from mmeval.media.decode.container_header import wave_format
 
 _WAV_BITS: Mapping[int, Collection[int]] = {1: range(1, 33), 3: (32, 64)}
-"""The bits per sample that libsndfile reads, for integers (1) and floats (3)."""
+"""The bits per sample that libsndfile supports, for integers (code 1) and floats (code
+3)."""
 _WAV_CODECS = (0x02, 0x06, 0x07, 0x11, 0x31, 0x38, 0x40, 0x55)
 """Other codecs of WAV that libsndfile reads.
 
@@ -27,7 +29,7 @@ WavPack."""
 _REFUSED_HEADER = (29, 64)
 """The error codes for an unspecified error and a malformed header.
 
-A WAV with an unknown codec causes one of them.
+For a WAV with an unknown codec, libsndfile returns one of these codes.
 """
 
 

@@ -27,19 +27,21 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _SEEK_SECONDS = 2.0
-"""For a shorter distance, decoding the frames in between is faster than seeking."""
+"""Minimum distance in seconds for a seek. For a shorter distance, it is faster to
+decode the frames in between."""
 _FIRST_PACKETS = 100
-"""The number of packets in which the first frame is searched for its orientation."""
+"""The maximum number of packets that are read to find the first frame and its
+orientation."""
 _BRIGHTNESS_FIRST = frozenset(
     f"yuv{full}{layout}p" for full in ("", "j") for layout in ("420", "422", "444")
 ) | {"nv12"}
-"""Pixel formats with the brightness in bytes as their first plane.
+"""Pixel formats whose first plane is the brightness, with one byte per pixel.
 
-Their frames are compared without conversion.
+Frames in these formats are compared without conversion.
 """
 _FULL_RANGE = 2
-"""The range of a frame with brightness from 0 to 255. In other frames it is 16 to
-235."""
+"""PyAV's code for frames with brightness from 0 to 255. In other frames, brightness is
+from 16 to 235."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,8 +62,8 @@ class Frame:
 class VideoInfo:
     """The declared properties of a video.
 
-    ``width`` and ``height`` are pixels of the upright frame. ``rate`` is frames per
-    second. ``seconds`` is 0 if no length is declared.
+    ``width`` and ``height`` are the size of the upright frame in pixels. ``rate`` is
+    the number of frames per second. ``seconds`` is 0 if no length is declared.
     """
 
     width: int
@@ -78,11 +80,13 @@ def video(
 ) -> Iterator[Frame]:
     """Returns the frames of a video, lazily.
 
-    These are all frames, or those shown at ``times`` (seconds, ascending).
+    Without ``times``, all frames are returned. With ``times`` (in seconds, ascending),
+    the frames shown at these times are returned.
 
-    For a time before the first frame it yields the first frame, and for a time after
-    the last frame the last. With ``times``, the ``index`` of a frame is its position in
-    the result. Raises the errors of this package when it reaches the damaged frame.
+    A time before the first frame yields the first frame, and a time after the last
+    frame yields the last frame. With ``times``, the ``index`` of a frame is its
+    position in the result. Raises the errors of this package when the iteration reaches
+    a damaged frame.
     """
     return _checked(media, limits, _video_frames(media, limits, times))
 
@@ -134,7 +138,7 @@ def frames_by_change(
 class _Changes:
     """Computes how much each frame differs from the previous one.
 
-    Two buffers are reused for all frames of a size.
+    Two buffers are reused as long as frames have the same size.
     """
 
     def __init__(self) -> None:
@@ -173,7 +177,7 @@ class _Changes:
 class _Turn(NamedTuple):
     """The steps that make stored pixels upright.
 
-    Rows and columns are swapped for a quarter turn, then mirrored.
+    For a quarter turn, rows and columns are swapped first. Then they are mirrored.
     """
 
     is_quarter: bool
@@ -184,7 +188,7 @@ class _Turn(NamedTuple):
 def _turn_of(frame: Any) -> _Turn:
     """Returns the orientation of a frame, rounded to a quarter turn.
 
-    It comes from the display matrix of the frame.
+    The orientation is computed from the display matrix of the frame.
     """
     import numpy as np
 
@@ -218,7 +222,7 @@ def _upright(frame: Any) -> Pixels:
 def frame_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
     """Returns the number of frames.
 
-    They are counted by decoding, because a container's count may be wrong.
+    All frames are decoded and counted, because the number in a container may be wrong.
 
     Raises the errors of this package.
     """
@@ -231,7 +235,7 @@ def frame_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
 def _checked(
     media: Media, limits: DecodeLimits, frames: Generator[T, None, None]
 ) -> Generator[T, None, None]:
-    """Yields the frames, each decoded within the time limit.
+    """Yields the frames, and checks the time limit for each.
 
     Exceptions of the decoder become errors of this package.
     """
@@ -264,8 +268,8 @@ def video_info(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> VideoI
 
     Raises this package's errors.
 
-    The first frame is decoded to find its orientation. If it is damaged, the video
-    counts as upright.
+    The first frame is decoded to find its orientation. If this frame is damaged, the
+    video is treated as upright.
     """
     need("av", "video")
     data = whole_bytes(media, limits)

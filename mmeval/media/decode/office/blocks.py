@@ -1,6 +1,6 @@
 """Reads the blocks of office files: paragraphs as ``[text]``, tables as ``["", rows]``.
 
-It runs in the decoding process. Text and slides are read from the markup that
+This module runs in the decoding process. Text and slides are read from the markup that
 python-docx and python-pptx parse. The text functions of these libraries are not used,
 because they leave out text boxes, fields and changes, and repeat merged cells.
 """
@@ -20,7 +20,8 @@ _DRAWN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 """A copy of a drawing's content for programs that cannot show the drawing."""
 _CHARACTERS = {"t": "", "tab": "\t", "br": "\n", "cr": "\n"}
-"""The characters of elements in a paragraph. An element ``t`` has its own text."""
+"""The characters that elements in a paragraph stand for. The text of an element ``t``
+is in the element itself."""
 _ROWS_A_BLOCK = 1000
 
 
@@ -50,7 +51,7 @@ def sheet_blocks(file: BinaryIO) -> Iterator[list[Any]]:
 def _cells(row: list[Any]) -> list[str]:
     """Returns the cells of a row, without empty cells at its end.
 
-    Numbers are as stored, not as displayed.
+    Numbers are returned as stored, not as displayed.
     """
     cells: list[str] = []
     for value in row:
@@ -68,7 +69,7 @@ def _cells(row: list[Any]) -> list[str]:
 def _trusted(root: Any) -> Any:
     """Raises ValueError for markup with a document type.
 
-    The entities of the document type would be ignored.
+    Such markup may declare entities, which would be ignored.
     """
     if root.getroottree().docinfo.doctype:
         raise ValueError("its markup declares a document type")

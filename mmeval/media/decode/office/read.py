@@ -36,8 +36,8 @@ _LOCKED_BOOK = re.compile(
 """The start of the content of an old encrypted workbook."""
 _BLOCK_CHARS = 1 << 18
 _MARKUP_CHARS = 4
-"""The number of characters that each cell or paragraph counts in addition to its text.
-This also limits the number of empty cells."""
+"""The number of characters that are added to the length of each cell or paragraph. This
+also limits the number of empty cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,10 @@ def office_blocks(
 ) -> Generator[Block, None, None]:
     """Yields the paragraphs and tables of an office document in order.
 
-    These are the body of a Word document, the slides of a presentation, or the sheets
-    of a workbook. The name of a sheet comes before its rows. Numbers of a workbook are
-    as stored, without formats. A cell with an error is empty.
+    They come from the body of a Word document, the slides of a presentation, or the
+    sheets of a workbook. The name of a sheet comes before its rows. Numbers in a
+    workbook are returned as stored, without their number formats. A cell with an error
+    is empty.
 
     A long table may be split. Comments, notes, headers and charts are left out. Raises
     the errors of this package.
@@ -106,7 +107,7 @@ def office_text(
 
 
 def block_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
-    """Returns a step per 256 KiB of blocks. Runs in the decoding process."""
+    """Yields one step for every 256 KiB of blocks. Runs in the decoding process."""
     from mmeval.media.decode.office import blocks
 
     form, reader = _READERS[media.mime]

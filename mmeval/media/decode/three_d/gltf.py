@@ -1,9 +1,8 @@
 """Reads glTF 2.0: its extensions, its buffers and the numbers of its geometry.
 
 trimesh reads compressed, sparse and normalized numbers as zeros or integers, and
-ignores fans. It does not report this as an error. mmeval therefore passes trimesh a
-plain file in which these are resolved, so that it only has to position the parts of the
-scene.
+ignores fans, but does not raise an error. Therefore mmeval resolves them and passes
+trimesh a plain file, so that trimesh only has to position the parts of the scene.
 """
 
 from __future__ import annotations
@@ -42,17 +41,17 @@ _UNSIGNED, _FLOAT = 5125, 5126
 _COLUMNS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
 _TRIANGLES, _FAN = 4, 6
 _PLACED = ("children", "mesh", "matrix", "translation", "rotation", "scale")
-"""The keys of a node for its geometry."""
+"""The keys of a node that define its geometry."""
 _SHOWN_CHARS = 60
 
 
 def plain_glb(media: Media, data: bytes) -> bytes:
     """Returns a binary glTF with only the geometry of a ``.glb`` or ``.gltf`` file.
 
-    It has no extensions, and its numbers are floats in one buffer. The nodes and scenes
-    are those of the file. Raises UnsupportedMediaError for another version, for an
-    unsupported extension that the geometry needs, and for buffers in other files. May
-    raise any other exception for a damaged file.
+    The result uses no extensions, and its numbers are floats in one buffer. Its nodes
+    and scenes are copied from the file. Raises UnsupportedMediaError for another
+    version, for an unsupported extension that the geometry needs, and for buffers in
+    other files. May raise any other exception for a damaged file.
     """
     tree, chunk = _opened(media, data)
     asset = tree.get("asset", {})
@@ -82,7 +81,8 @@ def plain_glb(media: Media, data: bytes) -> bytes:
 def _opened(media: Media, data: bytes) -> tuple[Tree, bytes | None]:
     """Returns the JSON of a file.
 
-    For a binary file it also returns the file's own buffer, else None.
+    For a binary file, also returns the buffer in the file; for other files, returns
+    None.
     """
     if not data.startswith(_MAGIC):
         return json.loads(data), None
@@ -131,7 +131,7 @@ class _Numbers:
         self._buffers: dict[int, bytes] = {}
 
     def positions(self, index: int, extensions: Tree) -> NDArray[np.float32]:
-        """Returns the coordinates (n, 3) of a primitive with ``extensions``."""
+        """Returns the coordinates (n, 3) of a primitive that uses ``extensions``."""
         import numpy as np
 
         values = self._values(index, extensions)
@@ -140,7 +140,7 @@ class _Numbers:
         return np.ascontiguousarray(values, np.float32)
 
     def indices(self, index: int, extensions: Tree) -> NDArray[np.uint32]:
-        """Returns the indices of vertices (n,) of a primitive with ``extensions``."""
+        """Returns the vertex indices (n,) of a primitive that uses ``extensions``."""
         import numpy as np
 
         return np.ascontiguousarray(self._values(index, extensions).ravel(), np.uint32)
@@ -174,7 +174,7 @@ class _Numbers:
     ) -> NDArray[Any]:
         """Returns the numbers (count, columns) of a view.
 
-        They are zeros if there is no view.
+        The numbers are zeros if there is no view.
         """
         import numpy as np
 
@@ -244,7 +244,7 @@ class _PlainFile:
         self._indices: dict[tuple[int, bool], int] = {}
 
     def primitive(self, row: Tree) -> Tree:
-        """Returns a primitive of the plain file. A fan is converted to triangles."""
+        """Returns a primitive for the plain file. A fan is converted to triangles."""
         extensions = row.get("extensions", {})
         position = row["attributes"]["POSITION"]
         mode = row.get("mode", _TRIANGLES)
@@ -289,9 +289,10 @@ class _PlainFile:
         return b"".join([_MAGIC, struct.pack("<II", _VERSION, size), *chunks])
 
     def _fan(self, outline: NDArray[np.uint32] | range) -> int:
-        """Adds the triangles of a fan: its first corner with each following pair.
+        """Adds the triangles of a fan: its first corner with each pair of later
+        neighbours.
 
-        Returns the index of their accessor.
+        Returns the index of the accessor with these triangles.
         """
         import numpy as np
 

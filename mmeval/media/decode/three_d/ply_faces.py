@@ -33,7 +33,8 @@ _TRIANGLE = 3
 
 
 class _Property(NamedTuple):
-    """A property of an element. For a list, ``length`` is the type of its count."""
+    """A property of an element. For a list, ``length`` is the type of the list's
+    length."""
 
     name: str
     number: str
@@ -58,7 +59,7 @@ class _Faces(NamedTuple):
 def with_triangles(data: bytes) -> bytes:
     """Returns a binary PLY with its polygons cut into triangles.
 
-    This is done only if the polygons differ in their number of corners.
+    The polygons are cut only if they differ in their number of corners.
 
     trimesh uses the number of corners of the first face for all faces. The header of
     ``data`` must not have comments. All other files are returned unchanged. Raises

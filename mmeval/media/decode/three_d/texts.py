@@ -23,19 +23,19 @@ _OFF_START = re.compile(
     rb"(?:\s*+(?P<vertices>[0-9]+)(?:[ \t]+(?P<faces>[0-9]+)(?:[ \t]+[0-9]+)?"
     rb"|\s+(?P<faces_below>[0-9]+)\s+[0-9]+))?"
 )
-"""The keyword, and the counts of vertices, faces and edges, in one or three lines.
+"""The keyword, and the numbers of vertices, faces and edges, in one to three lines.
 
-The count of edges is not used, and some files omit it.
+The number of edges is not used, and some files omit it.
 """
 
 
 def plain_ply(data: bytes) -> bytes:
-    """Returns a PLY with its format in the second line.
+    """Returns a PLY whose format is stated in the second line.
 
     Comments and empty lines in the header are removed.
 
-    The specification allows them anywhere in the header, but trimesh reads the second
-    line as the format. If the header has no end, the file is returned unchanged.
+    The specification allows comments anywhere in the header, but trimesh reads the
+    second line as the format. If the header has no end, the file is returned unchanged.
     """
     start = _PLY_START.match(data)
     if start is None:
@@ -62,7 +62,7 @@ def plain_ply(data: bytes) -> bytes:
 def plain_off(media: Media, data: bytes) -> bytes:
     """Returns an OFF without comments.
 
-    Its counts are in the line after the keyword.
+    The numbers of vertices, faces and edges are in the line after the keyword.
 
     Comments are removed, because trimesh reads a line after a comment as a part of the
     comment. Raises UnsupportedMediaError for a binary file, and for vertices with more
@@ -87,7 +87,7 @@ def plain_off(media: Media, data: bytes) -> bytes:
 def plain_obj(data: bytes) -> bytes:
     """Returns an OBJ without comments.
 
-    Each line starts with its keyword.
+    Each line of the result starts with its keyword, without indentation.
 
     trimesh ignores indented lines, and cannot read comments after numbers.
     """
