@@ -56,8 +56,7 @@ class RunAnswers:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of all failures and of all trial digests, which cover the
-        answers."""
+        """A digest of the failures, and of the digests of all answered trials."""
         sha256 = hashlib.sha256()
         for task, trials in sorted(self._trials.items()):
             for (sample, repeat), record in sorted(trials.items()):

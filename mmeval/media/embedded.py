@@ -1,5 +1,4 @@
-"""Reads media that are stored in data, not in files: base64, data URIs, number
-arrays."""
+"""Reads media that data contain directly: base64, data URIs and number arrays."""
 
 from __future__ import annotations
 
@@ -26,24 +25,24 @@ _URI_IN_TEXT = re.compile(
     re.IGNORECASE,
 )
 _LEAST_CHARS = 64
-"""Shorter base64 is not treated as a medium."""
+"""The minimum number of characters of base64 that is treated as a medium."""
 _HEAD_CHARS = 512
 """The number of characters of base64 that are decoded to recognise a medium."""
 _RUN = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_LEAST_CHARS},}}")
 _OTHER_LETTERS = str.maketrans("-_", "+/")
 _FULL_SCALE = 2**15
-"""The 16-bit integer for a sample of 1."""
+"""The 16-bit integer that represents a sample of 1."""
 SOUND_KEYS = frozenset(("array", "sampling_rate"))
-"""The keys of a sound that the library ``datasets`` has decoded. ``path`` is
-optional."""
+"""The keys of a sound that the library ``datasets`` has decoded. It may also have the
+key ``path``."""
 
 
 def embedded_medium(text: str) -> Media | None:
     """Returns the medium in a string that is a data URI or base64, else None.
 
-    Base64 counts as a medium if it decodes to a picture, sound, video, mesh or document
-    with a signature. Raises UsageError for damaged base64, and for a medium larger than
-    ``MAX_MEDIA_BYTES``.
+    Base64 is treated as a medium if the decoded bytes have the signature of a picture,
+    sound, video, mesh or document. Raises UsageError for damaged base64, and for a
+    medium larger than ``MAX_MEDIA_BYTES``.
     """
     uri = DATA_URI.match(text)
     if uri is None and not mime_of_base64(text.lstrip()[:_HEAD_CHARS]):
@@ -65,7 +64,7 @@ def embedded_medium(text: str) -> Media | None:
 
 
 def medium_inside(text: str) -> str:
-    """Returns the kind of the first medium in a text, as base64 or data URI.
+    """Returns the kind of the first base64 medium or data URI in a text.
 
     The string is empty if there is none.
     """
@@ -94,9 +93,10 @@ def is_sound(value: Any) -> bool:
 def sound_medium(value: Mapping[str, Any]) -> Media:
     """Converts a sound that is given as an array of numbers to 16-bit WAV.
 
-    ``array`` has samples from -1 to 1, or 16-bit integers, for one channel or several
-    (the shorter dimension). A plain list of only -1, 0 and 1 counts as samples from -1
-    to 1. Raises UsageError for anything else, and for integers of more than 16 bits.
+    ``array`` contains samples from -1 to 1, or 16-bit integers. If it has two
+    dimensions, the shorter one is the channels. A plain list that contains only -1, 0
+    and 1 is read as samples from -1 to 1. Raises UsageError for anything else, and for
+    integers of more than 16 bits.
     """
     import numpy
 
@@ -126,7 +126,7 @@ def sound_medium(value: Mapping[str, Any]) -> Media:
 
 
 def mime_of_base64(head: str) -> str:
-    """Returns the MIME type of a medium by the start of its base64.
+    """Returns the MIME type of a base64 medium, from the start of its base64.
 
     The string is empty for other texts.
     """
@@ -143,7 +143,7 @@ def mime_of_base64(head: str) -> str:
 
 
 def base64_bytes(payload: str) -> bytes:
-    """Decodes base64, also with white space, without padding, or URL-safe.
+    """Decodes base64, which may contain white space, lack padding, or be URL-safe.
 
     Raises ValueError if it is not base64.
     """

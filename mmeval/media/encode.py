@@ -1,4 +1,4 @@
-"""Encodes pixels and samples as media. Equal content has equal bytes."""
+"""Encodes pixels and samples as media. Equal content results in equal bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PNG_LEVEL = 6
 
 
 def png(picture: Image) -> Media:
-    """Returns the picture as PNG, without colour profile, text and time."""
+    """Returns the picture as PNG, without its colour profile, texts and time stamp."""
     pixels_only = picture.copy()
     pixels_only.info = {}
     file = io.BytesIO()
@@ -29,7 +29,7 @@ def wav(
     samples: np.ndarray[Any, np.dtype[np.float32]],
     rate: int,
 ) -> Media:
-    """Returns samples in -1..1 as 16-bit WAV. Values outside are clipped.
+    """Returns samples in -1..1 as 16-bit WAV. Values outside this range are clipped.
 
     ``samples`` has the shape (n,) or (n, channels), at ``rate`` Hz. Raises ValueError
     for another shape, NaN or infinite samples, or no samples.

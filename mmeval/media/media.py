@@ -25,8 +25,8 @@ MAX_MEDIA_BYTES = 512 * 2**20
 _ADDRESS = re.compile(
     r"[a-z][a-z0-9+.-]*://|(?:blob|data|file|ftp|https?|javascript):", re.IGNORECASE
 )
-"""The start of an address, which is not a path. A colon alone does not make an address,
-because file names may contain a colon."""
+"""The start of an address, which is not a path. A colon alone is not enough, because
+file names may contain colons."""
 
 MediaKind = Literal["image", "audio", "video", "document", "3d"]
 MEDIA_KINDS: tuple[MediaKind, ...] = get_args(MediaKind)
@@ -36,7 +36,7 @@ _PAGES = ("image/png", "image/jpeg")
 def kind_for(mime: str) -> MediaKind:
     """Returns the kind of part for a MIME type.
 
-    It is ``document`` if no other kind fits.
+    The kind is ``document`` if no other kind fits.
     """
     family = mime.partition("/")[0]
     if family in ("image", "audio", "video"):
@@ -94,7 +94,7 @@ class Media:
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """Returns the state for another process.
 
-        The state lacks the memo, which may be large.
+        The state does not contain the memo, which may be large.
         """
         state = {name: getattr(self, name) for name in self.__slots__}
         state["_memo"] = None
@@ -167,7 +167,7 @@ class Media:
 
         Raises MissingDataError if the file is gone, and MediaLimitError if it is too
         large. Raises CorruptMediaError if the file no longer has the digest of its
-        record. This is checked on the first read.
+        record. The digest is checked when the file is first read.
         """
         if self.data is not None:
             return self.data
@@ -200,7 +200,7 @@ class Media:
     def from_json(cls, row: Mapping[str, Any], root: Path) -> Media:
         """Returns the medium of a record.
 
-        Without a path, it is in the store under ``root``.
+        If the record has no path, the medium is in the store under ``root``.
         """
         sha256, mime = str(row["sha256"]), str(row["mime"])
         stored = stored_path(root, sha256, mime)
@@ -238,7 +238,7 @@ class Media:
     def _open_whole(self) -> Iterator[BufferedReader]:
         """Opens the file to read all of it.
 
-        Raises MediaLimitError before reading if it is too large.
+        If the file is too large, raises MediaLimitError without reading it.
         """
         with self._open() as file:
             size = os.fstat(file.fileno()).st_size
@@ -281,12 +281,12 @@ def stored_path(
 def path_inside(root: Path, relative: str) -> Path:
     """Returns ``root / relative``.
 
-    Raises UsageError if this path is outside ``root``, also if a link leads outside.
+    Raises UsageError if this path, with links resolved, is outside ``root``.
 
-    Paths that would lead out on any operating system are errors. Examples are a drive,
-    a share, ``..`` after a backslash, and an address such as ``file:...``. Nothing is
-    expanded: ``~`` and ``%2e`` are characters of a name. Links of a hub snapshot may
-    point to the blobs of their data set.
+    A path that would lead out of ``root`` on any operating system is an error. Examples
+    are a drive, a share, ``..`` after a backslash, and an address such as ``file:...``.
+    Nothing is expanded: ``~`` and ``%2e`` are characters of a name. Links of a hub
+    snapshot may point to the blobs of their data set.
     """
     path = root / relative
     try:

@@ -25,12 +25,12 @@ OLD_OFFICE = "application/msword"
 _TS_PACKETS = ((188, 0), (192, 4), (204, 0))
 """The size of a packet of an MPEG transport stream, and the position of its sync byte.
 
-A packet may be plain, have a time stamp before it (Blu-ray), or have a checksum.
+A packet may be plain, may follow a time stamp (Blu-ray), or may end with a checksum.
 """
 _TS_MARK = b"G"
 _TS_LEAST = 3
-"""The minimum number of packets. They are the table of programs, the table of tracks,
-and one packet of a track."""
+"""The minimum number of packets of a stream: the table of programs, the table of
+tracks, and one packet of a track."""
 _TO_HANDLER = (b"moov", b"trak", b"mdia", b"hdlr")
 """The nested boxes that lead to the handler of a track."""
 
@@ -89,7 +89,7 @@ _ANY_HEIF_BRANDS = (b"mif1", b"msf1", b"miaf")
 codec."""
 _EXCEL = "application/vnd.ms-excel"
 _BOOKS = tuple(name.encode("utf-16-le") for name in ("Workbook", "Book"))
-"""The names of the content of an old Excel file in its directory."""
+"""The names that the directory of an old Excel file uses for its content."""
 _LOCKED_OFFICE = "application/x-tika-ooxml-protected"
 """The type of an office document with a password, as Apache Tika names it."""
 _LOCKED = "EncryptedPackage".encode("utf-16-le")
@@ -97,7 +97,7 @@ _LOCKED = "EncryptedPackage".encode("utf-16-le")
 _ROOT_NAME = b"R\0"
 _ROOT_TYPE = b"\x05"
 _ROOT_TYPE_PLACE = 66
-"""The position of the type in a directory entry, after the name and its length."""
+"""The position of the type in a directory entry. The name and its length precede it."""
 _TEXT_BY_SUFFIX: Mapping[str, str] = {
     ".csv": "text/csv",
     ".md": "text/markdown",
@@ -161,15 +161,15 @@ _SVG = re.compile(
     re.DOTALL,
 )
 _GLTF = re.compile(r'\A\{.*"asset"\s*:\s*\{[^{}]*"version"\s*:\s*"[0-9]', re.DOTALL)
-"""The start of a glTF, for content without a file name. It is an object with an
-``asset`` and its ``version``."""
+"""The start of a glTF, for content without a file name: an object with an ``asset``
+that states its ``version``."""
 _HTML = re.compile(r"<(?:!doctype html|html)[\s>]", re.IGNORECASE)
 
 
 def sniff_file(file: BinaryIO, name: str = "") -> str:
     """Returns the MIME type of a file.
 
-    In addition to its first bytes, it reads the directory of a zip or old office file,
+    This reads the first bytes of the file, the directory of a zip or old office file,
     and the tracks of an MP4.
     """
     head = file.read(SNIFF_BYTES)
@@ -194,12 +194,13 @@ def sniff_mime(
     size: int | None = None,
     tail: bytes = b"",
 ) -> str:
-    """Returns the MIME type of content by its first bytes.
+    """Returns the MIME type of content, from its first bytes.
 
-    ``name`` only decides between types of plain text. ``size`` (total bytes) identifies
-    a binary STL, which has no signature. ``tail`` (the directory) identifies an old
-    office file. A zip is always ``application/zip``, because only ``sniff_file`` reads
-    its content. Unknown binary content is ``application/octet-stream``.
+    ``name`` is used only to distinguish types of plain text. ``size`` is the total
+    number of bytes; it identifies a binary STL, which has no signature. ``tail`` is the
+    directory of an old office file, and identifies its type. A zip is always
+    ``application/zip``, because only ``sniff_file`` reads its content. Unknown binary
+    content is ``application/octet-stream``.
     """
     for pattern, mime in _MAGIC:
         if pattern.match(head):
@@ -241,7 +242,7 @@ def has_old_directory(data: bytes) -> bool:
 def suffix_for(mime: str) -> str:
     """Returns the file suffix of a MIME type, with its dot.
 
-    It is ``.bin`` for an unknown type.
+    The suffix is ``.bin`` for an unknown type.
     """
     return _SUFFIX_BY_MIME.get(mime, ".bin")
 
@@ -249,7 +250,8 @@ def suffix_for(mime: str) -> str:
 def handlers(file: BinaryIO, size: int) -> set[bytes]:
     """Returns the handlers of an MP4's tracks.
 
-    ``soun`` is the handler for sound, ``vide`` for video. Others are possible.
+    ``soun`` is the handler for sound, ``vide`` is the one for video. Other handlers are
+    possible.
 
     ``size`` is the size of the file in bytes. For a damaged file, the result contains
     the handlers that can be read.
@@ -311,7 +313,7 @@ def _by_content(
 
 
 def _by_brand(head: bytes) -> str:
-    """Returns the MIME type of an MP4 or HEIF file by the brands at its start."""
+    """Returns the MIME type of an MP4 or HEIF file, from the brands at its start."""
     brands = [head[8:12]]
     usual = "video/mp4"
     if brands[0] in _ANY_HEIF_BRANDS:
@@ -362,10 +364,10 @@ def _sniff_text(head: bytes, name: str) -> str:
 
 
 def _is_obj(text: str, is_whole: bool) -> bool:
-    """Returns True if every line starts with a keyword of OBJ, and one is a vertex.
+    """Returns True if each line starts with a keyword of OBJ and one is a vertex.
 
-    OBJ has no signature. If the text is not whole, its last line may be cut off and is
-    ignored.
+    OBJ has no signature. If the text is only the start of a file, its last line is
+    ignored, because it may be cut off.
     """
     lines = [line.strip() for line in text.splitlines()]
     if not is_whole:

@@ -28,13 +28,13 @@ PART_KINDS: tuple[PartKind, ...] = get_args(PartKind)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One piece of content.
+    """One part of content: a text, a medium, or a placeholder without a medium.
 
     - ``text``: the text of a part of the kind text, code or reasoning.
     - ``media``: the medium of a part of another kind.
-    - ``raw``: the part as it is written in the raw text. This is its text, a
-      placeholder, or nothing for a medium that is not mentioned in the text.
-    - ``label``: the kind and number of a placeholder (``image1``).
+    - ``raw``: the part as it is written in the raw text. This is its text or a
+      placeholder. It is empty for a medium that the text does not mention.
+    - ``label``: the kind and number that a placeholder states (``image1``).
 
     A placeholder without a medium is *dangling*. It is kept as a part, because some
     benchmarks count placeholders, some count files, and some count both.
@@ -81,7 +81,7 @@ def text_part(text: str) -> Part:
 def media_part(media: Media, kind: PartKind | None = None) -> Part:
     """Returns a medium as a part without a placeholder.
 
-    By default the MIME type decides its kind.
+    By default, the kind of the part depends on the MIME type.
     """
     return Part(kind or media.kind, media=media)
 
@@ -104,8 +104,9 @@ class Interleaved:
 
         ``media`` maps labels to media (``image1``) or text (``code1``). A placeholder
         without an entry becomes a dangling part. Media without a placeholder are
-        appended, in the order of the mapping. Placeholders without a number are counted
-        per kind. ``Interleaved.from_text(t).raw == t`` for every text.
+        appended, in the order of the mapping. Placeholders without a number are
+        numbered separately for each kind. ``Interleaved.from_text(t).raw == t`` for
+        every text.
         """
         if not media and "<" not in text and "#" not in text:
             return cls((text_part(text),) if text else ())
@@ -147,7 +148,7 @@ class Interleaved:
     ) -> Interleaved:
         """Returns the content of a reply that keeps media separate from its text.
 
-        These media have no labels.
+        The media of such a reply have no labels.
 
         The n-th distinct placeholder of a kind gets the n-th medium of that kind. Media
         without a placeholder follow the text, in order. The kind of a medium is the
@@ -232,10 +233,11 @@ class Interleaved:
     def respelled(self, spellings: Sequence[str]) -> Interleaved:
         """Returns the same answer, parsed in other placeholder spellings.
 
-        The raw text does not change. A placeholder in both spellings keeps its medium
-        or text. Contents without a placeholder in the new spellings, and contents after
-        the text, are assigned as in :meth:`filled`. A content with a label is assigned
-        only to the placeholder of this label. A part between two texts remains there.
+        The raw text does not change. A placeholder that is valid in the old and the new
+        spellings keeps its medium or text. Contents that lose their placeholder, and
+        contents after the text, are assigned to placeholders as in :meth:`filled`. A
+        content with a label is assigned only to the placeholder with this label. A part
+        between two texts remains between them.
         """
         parts: list[Part] = []
         loose: list[Part] = []
@@ -258,9 +260,10 @@ class Interleaved:
     def blocks(self) -> Interleaved:
         """Returns the same answer as blocks.
 
-        Adjacent texts are joined and stripped, and blank texts are left out.
+        Adjacent texts are joined, white space at their ends is removed, and blank texts
+        are left out.
 
-        Joined texts are unchanged, with a line break where two words would run
+        Within joined texts, only a line break is inserted where two words would run
         together. Texts around hidden reasoning are joined after the reasoning.
         """
         parts: list[Part] = []
@@ -290,7 +293,7 @@ class Interleaved:
 
 
 def _filled(parts: Sequence[Part], loose: Iterable[Part]) -> list[Part]:
-    """Returns the parts with ``loose`` parts in their dangling placeholders.
+    """Returns the parts, with dangling placeholders replaced by ``loose`` parts.
 
     Each distinct placeholder gets the next part of its kind that has the same label or
     no label. The remaining parts are appended in order.
@@ -322,7 +325,8 @@ def _filled(parts: Sequence[Part], loose: Iterable[Part]) -> list[Part]:
 def _place(part: Part, index: int) -> str:
     """Returns the identity of a placeholder.
 
-    It is the label, or the index if the placeholder has no number.
+    The identity is the label, or the index of the part if the placeholder has no
+    number.
     """
     return part.label if part.label[-1:].isdigit() else f"@{index}"
 
@@ -377,10 +381,11 @@ def split_reasoning(
 ) -> list[Part]:
     """Splits a text at hidden reasoning. Parts keep their raw text.
 
-    An unclosed opening tag (``<think>``) hides the rest, because the model ran out of
-    tokens while thinking. A closing tag without an opening tag hides the text before
-    it, because chat templates often write the opening tag. Nested pairs are one part.
-    An opening tag that is only mentioned in the reasoning does not hide the answer.
+    An opening tag (``<think>``) without a closing tag hides the rest, because the model
+    then ran out of tokens while thinking. A closing tag without an opening tag hides
+    the text before it, because chat templates often write the opening tag. Nested pairs
+    of tags become one part. An opening tag that is only mentioned in the reasoning does
+    not hide the answer.
     """
     marks: list[re.Match[str]] = []
     if opening and closing:
@@ -421,9 +426,9 @@ def _reasoning(raw: str, inner: str) -> Part:
 def _closing_mark(
     marks: Sequence[re.Match[str]], opening_index: int, closing: str
 ) -> int | None:
-    """Returns the index of the mark that ends the reasoning opened by a mark.
+    """Returns the index of the mark that closes the reasoning that a mark opens.
 
-    None if the reasoning is not closed.
+    The result is None if the reasoning is not closed.
     """
     index = opening_index + 1
     while index < len(marks) and marks[index][0] != closing:
@@ -439,7 +444,7 @@ def _closing_mark(
 def _weave(
     text: str, tags: Sequence[Tag], items: Sequence[Media | str | None]
 ) -> list[Part]:
-    """Cuts a text at its placeholders. Returns the parts."""
+    """Cuts a text at its placeholders, and returns the parts."""
     parts: list[Part] = []
     offset = 0
     for tag, item in zip(tags, items, strict=True):

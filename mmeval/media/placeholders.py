@@ -14,8 +14,8 @@ form. A parsed placeholder keeps its original characters, so that an answer can 
 restored byte for byte.
 
 Answers are hostile input. Therefore patterns accept only ASCII digits and letters, and
-take linear time. A run of ``<`` can match only at its first character, and possessive
-quantifiers do not backtrack.
+take linear time. In a sequence of ``<``, a match can begin only at the first one, and
+quantifiers are possessive, so they do not backtrack.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Tag(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The kind and number, such as ``image1``. It is the key in a row's
+        """The kind and number, such as ``image1``, as in the keys of a row's
         ``media``."""
         return self.kind if self.index is None else f"{self.kind}{self.index}"
 
@@ -118,11 +118,13 @@ SPELLINGS: dict[str, Spelling] = {
 DEFAULT_SPELLINGS = ("span", "block", "pair", "tag")
 """The spellings of answers, unless a task sets others.
 
-`generated` and `hash` are for plans, not for answers.
+`generated` and `hash` are not among them, because they are used in plans, not in
+answers.
 """
 
 MAX_INDEX_DIGITS = 9
-"""A longer number is text, so that a hostile answer cannot create huge integers."""
+"""Maximum number of digits of a placeholder's number. A longer number is treated as
+text, so that a hostile answer cannot create huge integers."""
 _LABEL = re.compile(r"([A-Za-z]+|3[dD])[ _]?([0-9]+)")
 
 
@@ -168,8 +170,8 @@ def render(
 
     ``ordinal`` counts from 1 in every spelling.
 
-    Raises UnknownNameError for an unknown spelling, or a spelling without a form for
-    the kind.
+    Raises UnknownNameError for an unknown spelling, and for a spelling that has no
+    placeholder for the kind.
     """
     known_spelling = SPELLINGS.get(spelling)
     if known_spelling is None:
@@ -188,8 +190,8 @@ def render(
 def canonical_label(name: str) -> str:
     """Returns the label for a medium's name in a data file.
 
-    It is ``3d1`` for ``threeD1`` and ``3d 1``. Any name that is not a kind and a number
-    is returned unchanged.
+    For example, the label is ``3d1`` for ``threeD1`` and ``3d 1``. Any name that is not
+    a kind and a number is returned unchanged.
     """
     match = _LABEL.fullmatch(name)
     if match is None or len(match[2]) > MAX_INDEX_DIGITS:
@@ -201,6 +203,6 @@ def canonical_label(name: str) -> str:
 def label_kind(label: str) -> TagKind | None:
     """Returns the kind in a label, such as ``audio`` in ``audio2``.
 
-    None if the label does not begin with a kind.
+    The result is None if the label does not begin with a kind.
     """
     return _KINDS.get(label.rstrip("0123456789").lower())

@@ -1,7 +1,7 @@
 """Formats that mmeval recognises by their first bytes but does not read.
 
-An answer in one of these formats is not damaged. It is unscored, never 0. The
-signatures are long enough that random bytes rarely match.
+An answer in one of these formats is not damaged. Its score is therefore unscored, never
+0. The signatures are long enough that random bytes rarely match.
 """
 
 from __future__ import annotations
@@ -94,14 +94,15 @@ _TEXT_PATTERNS = tuple(
     (re.compile(pattern, re.DOTALL), mime) for pattern, mime, _ in _TEXT
 )
 UNREAD_TEXTS = tuple(mime for _, mime, _ in _TEXT)
-"""MIME types with text content. The content is read where text is needed."""
+"""The MIME types of these formats that contain text. Their content is read where text
+is needed."""
 UNREAD_SUFFIXES: Mapping[str, str] = {
     mime: suffix for _, mime, suffix in (*_TEXT, *_BINARY)
 }
 
 
 def unread_mime(head: bytes) -> str:
-    """Returns the MIME type of binary content by its first bytes.
+    """Returns the MIME type of binary content, from its first bytes.
 
     The string is empty if no type matches.
     """
@@ -112,7 +113,7 @@ def unread_mime(head: bytes) -> str:
 
 
 def unread_text_mime(text: str) -> str:
-    """Returns the MIME type of text by its first characters.
+    """Returns the MIME type of a text, from its first characters.
 
     The string is empty if no type matches.
     """

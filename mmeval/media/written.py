@@ -4,11 +4,11 @@
 - ``{"text": "a <<image1>> b", "media": {"image1": "img/a.png"}}``: a text with its
   media. Media without a tag follow the text.
 - ``[{"type": "text", "text": "a"}, {"type": "image", "path": "img/a.png"}]``: parts in
-  order. Tags in their texts are not parsed. Parts of chat data are also read, such as
-  ``{"type": "image_url", "image_url": {"url": "data:..."}}``, and ``{"type":
-  "image"}`` for the next picture of the row.
+  order. Tags in the texts of such parts are not parsed. Parts in the forms of chat data
+  are also read, such as ``{"type": "image_url", "image_url": {"url": "data:..."}}``,
+  and ``{"type": "image"}`` for the next picture of the row.
 
-The keys of ``media`` are a kind and a number (``image1``, ``audio2``, ``3d1``). The
+Each key of ``media`` is a kind and a number (``image1``, ``audio2``, ``3d1``). The
 value of ``code1`` is the code itself. Any other value is a path, base64 or a data URI,
 a mapping with one of these or bytes, or a sound as ``{"array": ..., "sampling_rate":
 ...}``.
@@ -48,7 +48,7 @@ _SAME_TYPES = {
     "video_url": "video",
     "input_video": "video",
 }
-"""The kind of part for each type of part in chat data."""
+"""The kind of part for each ``type`` of a part in chat data."""
 _MEDIUM_KEYS = ("path", "url", "bytes", "data", "source")
 """The keys for the medium of a part, or of a mapping in a part."""
 _TYPE_NAMES: Mapping[type, str] = {
@@ -64,7 +64,7 @@ _TYPE_NAMES: Mapping[type, str] = {
 
 
 class ContentReader:
-    """Reads the content of a row. ``shared`` are the row's media by label."""
+    """Reads the content of a row. ``shared`` maps labels to the media of the row."""
 
     __slots__ = ("_named", "resolve", "shared", "spellings")
 
@@ -112,11 +112,11 @@ class ContentReader:
         return self._text(text, self._media(value.get("media"), f"{where}.media"))
 
     def unnamed(self) -> list[str]:
-        """Returns the labels of the row's media that no text so far has named."""
+        """Returns the labels of row media that no text has named so far."""
         return [label for label in self.shared if label not in self._named]
 
     def check_all_named(self) -> None:
-        """Raises UsageError if no text has named a medium of the row."""
+        """Raises UsageError if the row has a medium that no text has named."""
         unnamed = self.unnamed()
         if unnamed:
             label = unnamed[0]
@@ -167,9 +167,10 @@ class ContentReader:
         return by_label
 
     def _medium_of(self, value: Any, where: str) -> Media | None:
-        """Returns the medium that a value is or contains.
+        """Returns the medium that a value contains, if any.
 
-        None for any other value.
+        The value may be a medium or a mapping that contains one. For any other value,
+        the result is None.
         """
         if isinstance(value, Media):
             return value

@@ -28,7 +28,7 @@ _READ_ALIKE: Mapping[str, str] = {
     "application/vnd.ms-excel.addin.macroEnabled": XLSX,
     f"{_OFFICE}spreadsheetml.template": XLSX,
 }
-"""Variants of a type, with the type for which the reader also reads the variant."""
+"""Variants of types, each with the type whose reader also reads the variant."""
 _MAIN_NAMES: Mapping[str, str] = {
     "word/document.xml": DOCX,
     "xl/workbook.xml": XLSX,
@@ -48,10 +48,10 @@ _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 def zip_mime(file: BinaryIO) -> str:
     """Returns the MIME type of a zip.
 
-    It depends on the zip's directory and list of content types.
+    The type is found from the zip's directory and its list of content types.
 
     Files inside, such as a workbook in a presentation, are ignored. Any other zip is
-    ``application/zip``. So is a zip with a directory that is damaged or larger than
+    ``application/zip``, and so is a zip whose directory is damaged or larger than
     ``MAX_DIRECTORY_BYTES``.
     """
     try:
@@ -62,7 +62,7 @@ def zip_mime(file: BinaryIO) -> str:
 
 
 def has_directory(file: BinaryIO) -> bool:
-    """Returns True if a zip's directory can be read, or is too large to read.
+    """Returns True if a zip has a directory, even one that is too large to read.
 
     A truncated zip has no directory, because the directory is at the end.
     """
@@ -82,7 +82,8 @@ class _TooLargeError(Exception):
 class _BoundedReader:
     """A file that returns at most ``MAX_DIRECTORY_BYTES`` per read.
 
-    It is needed because zipfile reads a directory of any declared size into memory.
+    This limit is needed because zipfile reads a directory of any declared size into
+    memory.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -121,7 +122,7 @@ def _package_mime(archive: zipfile.ZipFile) -> str:
 def _content_types(archive: zipfile.ZipFile, names: list[str]) -> list[str]:
     """Returns the content types of a package's parts, in order.
 
-    The list is empty if they are damaged.
+    The result is empty if the list of content types is damaged.
     """
     content_types: list[str] = []
 

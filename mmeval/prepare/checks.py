@@ -1,4 +1,5 @@
-"""Checks local data: files (against the hub and the task file), counts and media."""
+"""Checks local data: the files (against hub and task file), the counts and the
+media."""
 
 from __future__ import annotations
 
@@ -32,14 +33,14 @@ Mark: TypeAlias = tuple[str, str]
 
 @dataclass
 class DataCounts:
-    """The content of a data set.
+    """What a data set contains, in numbers, and findings about it.
 
-    - ``samples``: number of samples that remain after the filter, by task
+    - ``samples``: number of samples that remain after a task's filter, by task
     - ``media``: number of distinct files by kind, without files of bad rows
     - ``totals``: sums of the requested labels
     - ``findings``: findings about rows that cannot be read or used for a request, and
-      about damaged or missing media. They name no task, since several tasks may share
-      the data
+      about damaged or missing media. These findings do not name a task, since several
+      tasks may share the data
     - ``read``: True if the data were read to the end
     - ``row_marks``, ``media_marks``: marks of distinct rows and files, to compare data
       sets; ``bad_marks`` are the marks of rows that cannot be used
@@ -68,8 +69,8 @@ def count(
 ) -> DataCounts:
     """Counts a data set, reading every row once for all tasks that share it.
 
-    ``place`` identifies the data set. Each distinct medium is decoded while ``look``
-    has time. ``totals`` are the labels to sum.
+    ``place`` identifies the data set. Each distinct medium is decoded until the time of
+    ``look`` is over. ``totals`` are the labels whose values are summed.
     """
     names = [task.name for task in tasks]
     counts = DataCounts()
@@ -112,7 +113,7 @@ def count(
 
 @dataclass
 class _Candidates:
-    """Counts the media among the candidates of samples.
+    """Counts the media in the candidates of samples.
 
     A loader may keep a row whose candidates are missing, since only some metrics need
     them.
@@ -152,7 +153,7 @@ def count_findings(
     counts: DataCounts,
     task: str,
 ) -> Iterator[Finding]:
-    """Yields the differences between the counts and the task file.
+    """Yields a finding for each count that differs from the task file.
 
     Media are not compared if there are bad rows, since the media of bad rows are not
     counted.
@@ -175,7 +176,7 @@ def number_findings(
     media: Mapping[str, int],
     actual_media: Mapping[str, int],
 ) -> Iterator[Finding]:
-    """Yields a finding for each number of a task or group that differs from its file.
+    """Yields a finding for each number that differs from the file of a task or group.
 
     ``numbers`` are pairs of an expected and an actual number. ``media`` are the
     expected numbers by kind.
@@ -200,9 +201,9 @@ def number_findings(
 def wrong_files(
     task: str, expected: Mapping[str, str], folder: Path
 ) -> Iterator[Finding]:
-    """Yields findings for files that are missing or differ from the task file.
+    """Yields findings for files that are missing or have another digest than expected.
 
-    The task file contains the digest of each file.
+    The task file contains the expected digest of each file.
     """
     for name, sha256 in expected.items():
         subject = Subject(task, file=str(folder / name))
@@ -218,7 +219,7 @@ def wrong_files(
 
 
 def damage_findings(files: Iterable[HubFile], folder: Path) -> Iterator[Finding]:
-    """Yields findings for files that are missing or differ from the hub."""
+    """Yields findings for files that are missing or differ from those on the hub."""
     for file in files:
         path = folder / file.path
         subject = Subject(file=str(path))
@@ -254,8 +255,8 @@ def medium_fault(
 ) -> str:
     """Returns the fault of a medium, or an empty string.
 
-    The medium is decoded while ``look`` has time. Code is not decoded, since any text
-    is valid.
+    The medium is decoded unless the time of ``look`` is over. Code is not decoded,
+    since any text is valid.
     """
     problem = medium_problem(part, media)
     if not problem and part.kind != "code":

@@ -15,10 +15,11 @@ from mmeval.task.selection import ChosenTasks
 
 @dataclass(frozen=True)
 class GroupCheck:
-    """A group and the content of its data.
+    """A group of tasks, and counts of the data that they contain together.
 
-    ``rows`` counts distinct rows, ``media`` distinct files by kind, without files of
-    bad rows. ``findings`` are differences from the expected numbers.
+    ``rows`` is the number of distinct rows. ``media`` is the number of distinct files
+    by kind, without the files of bad rows. ``findings`` are differences from the
+    expected numbers.
     """
 
     group: str

@@ -1,4 +1,5 @@
-"""Checks whether tasks are ready: whether data are complete and weights are present."""
+"""Checks whether tasks can be run: whether data are complete and weights are
+present."""
 
 from __future__ import annotations
 
@@ -57,10 +58,10 @@ def check_data(
     weights: bool,
     look: MediaCheck | None = None,
 ) -> Iterator[DataCheck]:
-    """Checks each task.
+    """Checks the data and weights of each task.
 
     Missing weights are an error if ``weights`` is True. Data that several tasks share
-    are read once. Media are decoded while ``look`` has time.
+    are read once. Media are decoded until the time of ``look`` is over.
     """
     findings: dict[str, list[Finding]] = {}
     shared: dict[_DataSet, list[TaskWithFile]] = {}
@@ -120,7 +121,7 @@ def fetch_findings(item: TaskWithFile, states: DownloadStates) -> list[Finding]:
 def hub_findings(states: DownloadStates, *, weights: bool) -> Iterator[Finding]:
     """Yields findings about failures of the hub and weights that it could not provide.
 
-    They are errors unless there are local files.
+    These findings are errors unless the files are on this machine.
     """
     command = PREPARE_WEIGHTS if weights else PREPARE_DATA
     for source, state in states.items():
@@ -149,8 +150,8 @@ def hub_findings(states: DownloadStates, *, weights: bool) -> Iterator[Finding]:
 def open_findings(item: TaskWithFile, error: BaseException) -> list[Finding]:
     """Returns findings about data that cannot be opened.
 
-    They name the files that the user has to fetch. If there are none, they state the
-    error.
+    The findings name the files that the user has to fetch. If there are no such files,
+    they state the error.
     """
     if isinstance(error, OutOfReachError):
         error = item.data.not_fetched(error.reason)
@@ -179,9 +180,10 @@ def _with_task(finding: Finding, task: str) -> Finding:
 
 
 def _missing_weights(item: TaskWithFile, weights: bool) -> Iterator[Finding]:
-    """Yields findings about missing weights, as a run reports them.
+    """Yields the findings about missing weights that a run would report.
 
-    They are errors only with ``weights``, since data can be ready without weights.
+    These findings are errors only with ``weights``, since data can be ready without
+    weights.
     """
     for metric in item.task.metrics:
         for finding in metric.bound.lacks(()):
@@ -193,7 +195,7 @@ def _missing_weights(item: TaskWithFile, weights: bool) -> Iterator[Finding]:
 def by_hand(item: TaskWithFile) -> Iterator[Finding]:
     """Yields the missing files that the user has to fetch.
 
-    Each finding names the source and the target.
+    Each finding states where the user gets the file and where to store it.
     """
     data = item.data
     folder = data.data_dir

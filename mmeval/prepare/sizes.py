@@ -18,14 +18,14 @@ from mmeval.system.folders import existing, free_bytes
 from mmeval.system.wording import size
 
 SPARE_BYTES = 64 * 2**20
-"""Bytes of a disk that must stay free for other programs."""
+"""Number of bytes that must stay free on a disk for other programs."""
 
 
 class Download(NamedTuple):
-    """A source, its listing on the hub, and the files to fetch.
+    """A source, the hub's listing of its files, and the files to fetch.
 
-    ``hub_error`` is the error if the hub returned no listing; only local files are used
-    then. ``damages`` are findings about damaged files.
+    If the hub returned no listing, ``hub_error`` is the error, and only local files are
+    used. ``damages`` are findings about damaged files.
     """
 
     source: HubSource

@@ -41,9 +41,9 @@ class TaskWithFile(NamedTuple):
 class HubSource:
     """A repository of the hub at a revision.
 
-    ``only`` restricts the source to some files. An entry may have alternatives, as in
-    ``HubModel``. Files are fetched into the cache, or into the folder ``into`` if it is
-    set.
+    ``only`` names the files that are fetched; if empty, all files are. An entry may
+    have alternatives, as in ``HubModel``. Files are fetched into the cache, or into the
+    folder ``into`` if it is set.
     """
 
     repo: str
@@ -74,7 +74,7 @@ def sources(
     *,
     weights: bool,
 ) -> dict[HubSource, list[str]]:
-    """Returns each source once, with the names of the tasks that use it."""
+    """Returns the distinct sources, each with the names of the tasks that use it."""
     by_repository: dict[HubSource, tuple[HubSource, list[str]]] = {}
     for item in tasks:
         name = item.task.name
@@ -138,7 +138,7 @@ def pin_findings(item: TaskWithFile) -> Iterator[Finding]:
 def fetch(source: HubSource) -> Path:
     """Fetches the missing files of a source and returns its folder.
 
-    Raises the errors of ``hub.snapshot``. KeyboardInterrupt is raised at once, even
+    Raises the errors of ``hub.snapshot``. Ctrl-C raises KeyboardInterrupt at once, even
     while a large file is fetched.
     """
     names = [name for item in source.only for name in item.split("|")]

@@ -108,8 +108,7 @@ class MediaCheck:
 def medium_problem(part: Part, media: Media) -> str:
     """Returns the fault of a medium's type or size.
 
-    The string is empty if there is no fault. Code has no type to check, because any
-    text is valid.
+    The string is empty if there is no fault. Code may have any type of text.
     """
     try:
         mime, size = media.mime, media.size

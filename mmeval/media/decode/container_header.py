@@ -30,8 +30,8 @@ _ISO_BOXES = frozenset(
     )
 )
 _AVI_CHUNKS = frozenset((b"LIST", b"JUNK", b"idx1", b"RIFF"))
-"""The names of chunks that may follow in an AVI. Other data after a complete file are
-ignored, because the writer of the file left them there."""
+"""The names of top-level chunks of an AVI. Other data after a complete file are
+ignored, because its writer left them there."""
 _WIDE_WAVES = (b"RF64", b"BW64")
 """The names of WAV files with 64-bit sizes in a separate chunk."""
 _WIDE = 0xFFFFFFFF
@@ -330,8 +330,8 @@ def _ogg(data: bytes) -> int:
 def _mpeg(data: bytes) -> int:
     """Returns the end of the file according to the byte count in the Xing header.
 
-    The result is 0 if the stated size differs from the actual size so little that the
-    difference may come from the writer.
+    The result is 0 unless the file is shorter than stated by more than writers' usual
+    tolerance.
     """
     start = 0
     if data.startswith(b"ID3"):

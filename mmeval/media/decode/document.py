@@ -135,7 +135,7 @@ def page_boxes(
     Their positions are given in points.
 
     If a page has too many fragments, its lines are returned as boxes one below the
-    other instead. The list is empty for a page that consists only of a picture. Raises
+    other instead. The tuple is empty for a page that consists only of a picture. Raises
     the errors of this package.
     """
     with contextlib.closing(_steps("box_steps", media, limits)) as steps:

@@ -160,8 +160,8 @@ class _Check:
             self._sheet.clear()
 
     def words(self, text: str) -> None:
-        """Collects the text of style sheets. Other text cannot refer to files or
-        addresses."""
+        """Collects the text of style sheets. Only this text can refer to other
+        files."""
         if self._open and self._open[-1] == "style":
             self._sheet.append(text)
 

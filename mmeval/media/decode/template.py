@@ -216,8 +216,8 @@ class BoundedTemplate:
 
     @_with_errors_of_jinja
     def content(self, values: Mapping[str, Any]) -> str:
-        """Returns the rendered text. If the template writes a mapping into it, raises
-        an error."""
+        """Returns the rendered text. It is an error if the template writes a
+        mapping."""
         return _template(self.source, of_row=True).render(values)
 
     @_with_errors_of_jinja

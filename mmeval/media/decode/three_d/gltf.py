@@ -289,8 +289,7 @@ class _PlainFile:
         return b"".join([_MAGIC, struct.pack("<II", _VERSION, size), *chunks])
 
     def _fan(self, outline: NDArray[np.uint32] | range) -> int:
-        """Adds the triangles of a fan: its first corner with each pair of later
-        neighbours.
+        """Adds a triangle for each later pair of a fan's corners with its first corner.
 
         Returns the index of the accessor with these triangles.
         """

@@ -33,8 +33,7 @@ _TRIANGLE = 3
 
 
 class _Property(NamedTuple):
-    """A property of an element. For a list, ``length`` is the type of the list's
-    length."""
+    """A property of an element. ``length`` is the type of a list's length, if any."""
 
     name: str
     number: str

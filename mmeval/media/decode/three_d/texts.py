@@ -23,7 +23,7 @@ _OFF_START = re.compile(
     rb"(?:\s*+(?P<vertices>[0-9]+)(?:[ \t]+(?P<faces>[0-9]+)(?:[ \t]+[0-9]+)?"
     rb"|\s+(?P<faces_below>[0-9]+)\s+[0-9]+))?"
 )
-"""The keyword, and the numbers of vertices, faces and edges, in one to three lines.
+"""The keyword, and the numbers of vertices, faces and edges in one or three lines.
 
 The number of edges is not used, and some files omit it.
 """
