@@ -58,8 +58,7 @@ class Tag(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The kind and number, such as ``image1``, as in the keys of a row's
-        ``media``."""
+        """The kind and number, such as ``image1``, as in a row's ``media``."""
         return self.kind if self.index is None else f"{self.kind}{self.index}"
 
 

@@ -169,8 +169,9 @@ class ContentReader:
     def _medium_of(self, value: Any, where: str) -> Media | None:
         """Returns the medium that a value contains, if any.
 
-        The value may be a medium or a mapping that contains one. For any other value,
-        the result is None.
+        The value may be the medium itself, content or a mapping that contains it, its
+        path, its bytes or base64, or a sound as numbers. For any other value, the
+        result is None.
         """
         if isinstance(value, Media):
             return value

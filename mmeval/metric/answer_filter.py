@@ -1,13 +1,14 @@
 """Filters of answers, as in lm-evaluation-harness.
 
-A filter decides which answers count, and which part of their text. It is a pipeline
-with a name and steps. A step changes the text of an answer (``regex``, ``lowercase``,
-...) or selects among the answers to one sample (``take_first``, ``majority_vote``,
-...). A metric has one output for each pipeline. The output is named as in results files
-of lm-evaluation-harness, such as ``exact_match,strict-match``.
+A filter decides which answers to a sample are scored, and which part of their text is
+used. A filter is a pipeline with a name and steps. A step changes the text of an answer
+(``regex``, ``lowercase``, ...) or selects among the answers to one sample
+(``take_first``, ``majority_vote``, ...). For each pipeline, a metric has a separate
+output. Its name is the same as in results files of lm-evaluation-harness, such as
+``exact_match,strict-match``.
 
-The scoring processes get answers one by one. Each answer is scored alone, and the
-evidence of its score records under ``BALLOT`` the text that it votes for. The votes are
+The scoring processes get answers one by one. Each answer is scored alone. The text that
+it votes for is recorded under ``BALLOT`` in the evidence of its score. The votes are
 counted when the scores of a sample are read together (``mmeval.metric.scoring.votes``).
 """
 
@@ -23,11 +24,11 @@ from mmeval.records.trial import Trial
 from mmeval.system.arguments import Condition, OneOrMore, regex_fault
 
 FILTERS = "filter_list"
-"""The switch of a metric that records its pipelines."""
+"""The switch that records the pipelines of a metric."""
 BALLOT = "majority_vote"
 """The key in a score's evidence for the text that an answer votes for."""
 NO_FILTER = "none"
-"""The name in lm-evaluation-harness for unfiltered answers."""
+"""The name that lm-evaluation-harness uses for unfiltered answers."""
 INVALID = "[invalid]"
 """The result of a step that finds nothing in an answer."""
 
@@ -60,7 +61,7 @@ def regex(
 
 
 def remove_whitespace(text: str) -> str:
-    """Removes white space at both ends."""
+    """Removes white space from both ends of the text."""
     return text.strip()
 
 
@@ -78,19 +79,20 @@ def mapped(
     mapping_dict: Mapping[str, Any],
     default_value: str | int | float = INVALID,
 ) -> str:
-    """Returns the value of the text in a mapping."""
+    """Returns the value to which a mapping maps the text."""
     return str(mapping_dict.get(text, default_value))
 
 
 def take_first(text: str) -> str:
-    """Returns the text unchanged. Only the first answer to a sample counts."""
+    """Returns the text unchanged. Only the first answer to a sample is scored."""
     return text
 
 
 def take_first_k(text: str, *, k: OneOrMore) -> str:  # noqa: ARG001
     """Returns the text unchanged.
 
-    Only the first ``k`` answers to a sample count. The step has no effect after a vote.
+    Only the first ``k`` answers to a sample are scored. After a vote, the step has no
+    effect.
     """
     return text
 
@@ -98,7 +100,7 @@ def take_first_k(text: str, *, k: OneOrMore) -> str:  # noqa: ARG001
 def majority_vote(text: str) -> str:
     """Returns the text unchanged.
 
-    Only one answer to a sample counts: the first answer with the most frequent text.
+    Only one answer to a sample is scored: the first answer with the most frequent text.
 
     If several texts are equally frequent, the text of the earliest answer wins.
     """
@@ -127,9 +129,10 @@ class AnswerFilter:
 
     @property
     def answers(self) -> int | None:
-        """The number of answers to a sample that count, or None for all.
+        """The number of answers to a sample that are scored, or None for all.
 
-        Steps after a vote do not limit it, because the vote leaves a single answer.
+        Steps after a vote do not limit the number further, because the vote leaves a
+        single answer.
         """
         limits = []
         for step in self._before_vote:

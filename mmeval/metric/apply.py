@@ -24,10 +24,10 @@ from mmeval.records.trial import Trial
 from mmeval.system.time_limit import TimeLimit
 
 PASSING = (TimeoutError, ConnectionError, MemoryError)
-"""Temporary errors: scoring the same answer again may work."""
+"""Temporary errors, after which scoring the same answer again may succeed."""
 NO_LIMIT = TimeLimit(math.inf)
 _FITTED: dict[str, int] = {}
-"""The maximum batch size of a metric after memory ran out, by the metric's key."""
+"""The reduced batch size of each metric that ran out of memory, by the metric's key."""
 
 
 def _inapplicable(bound: BoundMetric, trial: Trial) -> MetricScores:
@@ -44,14 +44,14 @@ def _inapplicable(bound: BoundMetric, trial: Trial) -> MetricScores:
 
 
 def score_one(bound: BoundMetric, trial: Trial) -> MetricScores:
-    """Returns the scores of a trial. If the metric raises, they are unscored."""
+    """Returns the scores of a trial, unscored if the metric raises an exception."""
     if bound.filters or bound.metric.batch:
         return score_all(bound, [trial])[0]
     return _inapplicable(bound, trial) or _scores(bound, trial)
 
 
 def score_derived(bound: BoundMetric, scores: MetricScores) -> MetricScores:
-    """Returns the scores of a derived metric. If it raises, they are unscored."""
+    """Returns the scores of a derived metric, unscored if it raises an exception."""
     return _scores(bound, scores)
 
 
@@ -66,7 +66,7 @@ def _scores(bound: BoundMetric, source: Trial | MetricScores) -> MetricScores:
 def score_judged(
     bound: BoundMetric, trial: Trial, role: Callable[[str], Role]
 ) -> Program[MetricScores]:
-    """Scores a trial by a judged metric. This is a program that yields calls."""
+    """Scores a trial by a judged metric, as a program that yields calls."""
     if inapplicable := _inapplicable(bound, trial):
         return inapplicable
     roles = map(role, bound.roles)
@@ -142,7 +142,7 @@ def _filtered(
 def _recover(
     error: BaseException, bound: BoundMetric, piece: Sequence[Trial], limit: TimeLimit
 ) -> Sequence[MetricScores]:
-    """Returns the scores of a batch that raised.
+    """Returns the scores of a batch for which the metric raised an exception.
 
     The result is empty if a smaller batch is tried next.
     """
@@ -167,7 +167,7 @@ def _recover(
 def _timed(
     bound: BoundMetric, trials: Sequence[Trial], limit: TimeLimit
 ) -> list[MetricScores]:
-    """Scores a batch within the time limit.
+    """Returns the scores of a batch, computed within the time limit.
 
     Raises PluginError if the number of scores is wrong.
     """
@@ -203,7 +203,7 @@ def _timed(
 
 
 def failed(bound: BoundMetric, error: BaseException) -> MetricScores:
-    """Returns the scores of a trial on which the metric raised."""
+    """Returns the scores of a trial for which the metric raised an exception."""
     reason = f"{type(error).__name__}: {error}"
     if isinstance(error, (*PASSING, WeightsError)):  # Scoring again may work.
         return bound.lost(reason)

@@ -1,4 +1,4 @@
-"""Binds a metric to the values of its switches, for the scores of a task."""
+"""Binds a metric to the values of its switches, to score a task."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from mmeval.system.extras import absent
 
 PREPARE_WEIGHTS = "mmeval prepare {TASK} --weights"
 _USUAL_BACKENDS = {"code_interpreter": "sandbox"}
-"""Backends for roles that a model server cannot fill."""
+"""The usual backend for each role that cannot be a model server."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,10 @@ class BoundMetric:
     params: Mapping[str, Any]
     profile: str = "standard"
     asks: Mapping[str, str] = field(default_factory=dict)
-    """The role that replaces the role of an argument, by argument."""
+    """The role of the run that is used instead of the role that an argument names, by
+    argument."""
     filters: tuple[AnswerFilter, ...] = ()
-    """The filters of answers. The metric has its outputs for each filter."""
+    """The filters of answers. The metric has each of its outputs once per filter."""
     unfiltered: BoundMetric | None = None
     """The metric that scores a filtered answer, or None without filters."""
 
@@ -57,7 +58,8 @@ class BoundMetric:
 
     @property
     def _roles_by_argument(self) -> dict[str, str]:
-        """The roles of the run, by the metric's arguments."""
+        """The roles of the run that the metric calls, by the arguments of the
+        metric."""
         return {role: self.asks.get(role, role) for role in self.metric.roles}
 
     def called_roles(self, present: Collection[str]) -> tuple[str, ...]:
@@ -95,7 +97,7 @@ class BoundMetric:
 
     @property
     def key(self) -> str:
-        """A digest of the name, the version and the switches with their profile."""
+        """A digest of the metric's name, version, profile and switches."""
         metric = self.metric
         return digest([metric.name, metric.version, self.definition])[:12]
 
@@ -106,11 +108,11 @@ class BoundMetric:
 
     @property
     def definition(self) -> dict[str, Any]:
-        """The switches in the form that scores depend on.
+        """The switches, reduced to what the scores depend on.
 
         A prompt is represented by its text, a model by its files, and any other file by
         its content. The value is empty for a model that is not needed. Names and paths
-        do not count.
+        are not included.
         """
         models = {}
         for switch, model in self.models.items():
@@ -129,7 +131,7 @@ class BoundMetric:
 
     @property
     def _paths(self) -> dict[str, str]:
-        """The values of switches that take a path or a name, without empty values."""
+        """The values of switches that may be a path or a name, without empty values."""
         paths = {}
         for switch in self.metric.paths:
             path = self.params[switch]
@@ -170,8 +172,9 @@ class BoundMetric:
     def at_once(self) -> int:
         """The number of trials that the process with models scores at once.
 
-        It is ``batch``, or 1 for a metric that needs a model. It is 0 if any process
-        may compute the metric, for example because it needs no model with its switches.
+        The number is ``batch``, or 1 for a metric without ``batch`` that needs a model.
+        It is 0 if any process may compute the metric, for example because the metric
+        needs no model with these switches.
         """
         opens = False
         for switch, model in self.models.items():
@@ -184,7 +187,7 @@ class BoundMetric:
     def missing_models(self) -> Iterator[tuple[str, str]]:
         """Yields the switches for models that are not on this machine.
 
-        Each comes with the missing files.
+        Each switch is followed by the names of the missing files.
         """
         for switch, model in self.models.items():
             if model["fingerprint"] or not self._needs(switch):
@@ -206,8 +209,8 @@ class BoundMetric:
     def lacks(self, roles: Collection[str]) -> tuple[Finding, ...]:
         """Returns what the metric needs but lacks in a run with these roles.
 
-        These are packages, roles (but not the model), models, and files. The tuple is
-        empty if the metric is available.
+        The result may contain packages, roles other than the model under test, models
+        of metrics, and files. The tuple is empty if the metric is available.
         """
         findings: list[Finding] = []
         for error in self.missing():
@@ -253,7 +256,7 @@ class BoundMetric:
     def supposed(self, trial: Trial) -> Trial:
         """Returns the trial for a dry run.
 
-        Its answer is the one that leads to the most calls.
+        The answer of this trial is the one that leads to the most calls.
         """
         if self.metric.supposed is None:
             return trial
@@ -263,13 +266,13 @@ class BoundMetric:
         return dict.fromkeys(self.metric.outputs, Score.unscored(reason))
 
     def refused(self, reason: str) -> MetricScores:
-        """Returns unscored scores, because a role refuses the metric's request."""
+        """Returns unscored scores, whose reason is that a role refuses the request."""
         return dict.fromkeys(self.metric.outputs, Score.refused(reason))
 
     def lost(self, reason: str) -> MetricScores:
         """Returns unscored scores for a temporary reason.
 
-        Scoring the trial again can help.
+        If the trial is scored again later, it may get a score.
         """
         return dict.fromkeys(self.metric.outputs, Score.lost(reason))
 
@@ -296,7 +299,7 @@ def bind(
     """Sets the switches of a metric: defaults, then the profile's, then ``params``.
 
     ``filter_list`` in ``params`` sets the filters of answers. Prompts become ``{name,
-    sha256, text}``. ``texts`` may replace them.
+    sha256, text}``. ``texts`` may replace the texts of prompts.
 
     Raises UnknownNameError for an unknown switch or prompt. Raises UsageError for a
     value of the wrong type and for a prompt that cannot be used.
@@ -331,7 +334,7 @@ def bind(
 
 
 def _filtered(bound: BoundMetric, filters: Sequence[AnswerFilter]) -> BoundMetric:
-    """Returns the metric with its outputs for each filter."""
+    """Returns the metric with each of its outputs once per filter."""
     outputs: list[str] = []
     ranges: dict[str, Range] = {}
     for pipeline in filters:

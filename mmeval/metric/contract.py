@@ -32,10 +32,10 @@ from mmeval.records.trial import Trial
 from mmeval.system.arguments import FilePath, fault_of, hint_of, is_path, marks_of
 
 TRUST = "trust_remote_code"
-"""The switch of a metric that runs code of a model. A file cannot set it, because the
-user must consent with the flag."""
+"""The switch that allows a metric to run code of a model. A file cannot set this
+switch, because the user must consent with the flag."""
 AGGREGATION = "aggregation"
-"""The switch that is set to the name of the aggregator in the task file. Only a metric
+"""The switch whose value is the name of the aggregator in the task file. Only a metric
 with this switch may return a score with evidence instead of a value."""
 
 SampleCheck = Callable[[Sample, Mapping[str, Any]], str]
@@ -49,8 +49,9 @@ Range: TypeAlias = tuple[float, float]
 RangeOf: TypeAlias = Callable[
     [Mapping[str, Range], Mapping[str, Any]], Range | Mapping[str, Range]
 ]
-"""Returns the range of a metric, given the ranges of its pieces and its switches. Only
-a derived metric has pieces. Other metrics may return a mapping by output."""
+"""Returns the range of a metric from its switches and, for a derived metric, from the
+ranges of its pieces. A metric without pieces may return a mapping of outputs to
+ranges."""
 DirectionOf: TypeAlias = Callable[[Mapping[str, Any]], bool]
 """Returns True if higher is better with these switches."""
 NeedsOf: TypeAlias = Callable[[Mapping[str, Any]], Sequence[str]]
@@ -62,7 +63,7 @@ class Metric:
     """A metric with its description.
 
     - ``range``: the lowest and the highest value. Infinities are allowed.
-    - ``ranges``: the ranges of outputs with a different range.
+    - ``ranges``: the ranges of outputs whose range is not ``range``.
     - ``outputs``: the names of the metric's values.
     - ``needs``: the optional modules that the metric imports, each as
       ``module:extra``, or a function that returns them for given switches.
@@ -73,12 +74,12 @@ class Metric:
     - ``check``: returns why no answer to a sample can be scored.
     - ``range_of``, ``direction_of``: return the range and the direction if they depend
       on the switches, or on the pieces of a derived metric.
-    - ``takes_missing``: True if a derived metric also works without some pieces.
+    - ``takes_missing``: True if a derived metric also accepts pieces without a score.
     - ``supposed``: returns the answer that a dry run supposes.
     - ``reference_free``: True if the metric reads only the answer. Then an answer to
       another sample may get the same score.
-    - ``looks_at``: the kind of part that the metric reads, if there is only one.
-    - ``stand_ins``: values of switches with which the result is not comparable with
+    - ``looks_at``: the kind of part that the metric reads, if it reads only one kind.
+    - ``stand_ins``: values of switches that make the result not comparable with
       published results.
     """
 
@@ -130,12 +131,12 @@ class Metric:
 
     @cached_property
     def prompts(self) -> Mapping[str, JudgePrompt]:
-        """The switches that are prompts, each with its mark."""
+        """The switches that are prompts, each with the mark in its annotation."""
         return prompt_kinds(self.function, self.switches)
 
     @cached_property
     def models(self) -> Mapping[str, HubModel]:
-        """The switches that name models, each with its mark."""
+        """The switches that name models, each with the mark in its annotation."""
         models = {}
         for switch in self.switches:
             marks = marks_of(hint_of(self.function, switch), HubModel)
@@ -157,7 +158,7 @@ class Metric:
     def switch_fault(self, switch: str, value: Any) -> str:
         """Returns why the annotation of a switch does not allow a value.
 
-        The string is empty if it does.
+        The string is empty if the value is allowed.
         """
         return fault_of(value, hint_of(self.function, switch))
 
@@ -224,16 +225,16 @@ def metric(
 ) -> Callable[[Callable[..., Any]], Metric]:
     """Declares a scoring function.
 
-    Keyword-only arguments are switches, the others are roles.
+    Keyword-only arguments are switches. All other arguments after the first are roles.
 
     The first argument of the function is ``trial``, or ``scores`` for a derived metric.
-    With ``batch=N`` it is ``trials``, a list of at most N trials. Then the function
-    returns one score for each trial, in order. A separate process computes such metrics
-    and loads each model once.
+    With ``batch=N``, the first argument is ``trials``, a list of at most N trials, and
+    the function returns one score for each trial, in order. A separate process computes
+    such metrics and loads each model once.
 
     ``range`` may be a function of the switches and of the ranges of a derived metric's
     pieces. ``higher_is_better`` may be a function of the switches. With
-    ``takes_missing`` a derived metric also gets the pieces that have no score.
+    ``takes_missing``, a derived metric also gets the pieces that have no score.
 
     ``reference_free`` metrics read neither the question nor a reference. Therefore
     ``mmeval check`` does not expect lower scores for the references of other samples.
@@ -289,7 +290,8 @@ def _reads_scores(function: Callable[..., Any]) -> bool:
 
 
 def whole_range(ranges: Range | Mapping[str, Range]) -> Range:
-    """Returns the range from the lowest to the highest value of all outputs."""
+    """Returns the range from the lowest to the highest possible value of all
+    outputs."""
     if not isinstance(ranges, Mapping):
         return ranges
     lows, highs = zip(*ranges.values(), strict=True)
@@ -337,4 +339,4 @@ _ELSEWHERE: Mapping[str, str] = {
         _LIKELIHOOD,
     ),
 }
-"""Hints for the names of metrics in other harnesses: what to use instead."""
+"""What to use in mmeval instead of a metric of another harness, by its name there."""

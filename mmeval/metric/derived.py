@@ -4,11 +4,12 @@
     def both(scores: Mapping[str, Score], *, of: Sequence[str] = ()) -> Score:
         ...
 
-They are computed when the row of a trial is assembled, so the pieces may come from a
-scoring process and from a judge. ``scores`` contains the pieces that the switch ``of``
-names, in that order. Each piece is scored, or unscored with bounds if its range is
-finite. :mod:`mmeval.task.derived_entries` checks the pieces of a task before the run.
-These rules apply before a derived metric is called:
+A derived metric is computed when the row of a trial is assembled, so its pieces may
+come from a scoring process and from a judge. ``scores`` contains the pieces that the
+switch ``of`` names, in that order. The score of each piece is either scored, or
+unscored with bounds if the range of the piece is finite.
+:mod:`mmeval.task.derived_entries` checks the pieces of a task before the run. These
+rules apply before a derived metric is called:
 
 - If a piece has no score yet, there is no derived score yet.
 - If the score of a piece comes from the task's rule for missing output, the derived
@@ -18,7 +19,7 @@ These rules apply before a derived metric is called:
   the run.
 
 A metric with ``takes_missing`` also gets pieces that are inapplicable or unavailable.
-It gets skipped pieces too, as unavailable ones.
+Skipped pieces are passed to it as unavailable pieces.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _PASSED_ON: tuple[ScoreStatus, ...] = ("inapplicable", "unavailable")
 priority."""
 
 ScoreSetRow = Mapping[str, Any]
-"""A row of a score set: JSON values."""
+"""A row of a score set, which consists of JSON values."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class Derivation:
 def with_range(bound: BoundMetric, ranges: Mapping[str, Range]) -> BoundMetric:
     """Returns a derived metric with its range.
 
-    The range is computed from the ranges of its pieces.
+    The range is computed from the ranges of the metric's pieces.
     """
     range_of = bound.metric.range_of
     if range_of is None:

@@ -15,8 +15,8 @@ _DEVICE = re.compile(r"cpu|mps|(cuda|xpu)(:[0-9]+)?")
 
 _requested: str | None = None
 _used = ""
-"""The last result of ``metric_device`` in this process. It is empty before the first
-call."""
+"""The last result of ``metric_device`` in this process, or an empty string before the
+first call."""
 
 
 def device_fault(text: str) -> str:
@@ -36,7 +36,7 @@ def use_device(device: str) -> None:
 
 
 def asked_device() -> str:
-    """Returns the device as the user wrote it, by default ``auto``."""
+    """Returns the device as the user specified it, by default ``auto``."""
     return _requested or os.environ.get(VARIABLE, "").strip() or AUTO
 
 
@@ -63,7 +63,7 @@ def metric_device() -> str:
 def used_device() -> str:
     """Returns the device that metrics of this process have used.
 
-    The string is empty if they have used none.
+    The string is empty if no metric has used a device.
     """
     return _used
 
@@ -94,7 +94,7 @@ def require_device(device: str) -> None:
 
 
 def _count(kind: str) -> int:
-    """Returns the number of devices of a kind that torch finds."""
+    """Returns how many devices of a kind torch finds."""
     if importlib.util.find_spec("torch") is None:
         return 0
     import torch

@@ -1,5 +1,4 @@
-"""Checks local data: the files (against hub and task file), the counts and the
-media."""
+"""Checks local data: files (against the hub and the task file), numbers and media."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Checks whether tasks can be run: whether data are complete and weights are
-present."""
+"""Checks whether the data of tasks are complete and their weights are present."""
 
 from __future__ import annotations
 

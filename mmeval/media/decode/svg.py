@@ -160,8 +160,7 @@ class _Check:
             self._sheet.clear()
 
     def words(self, text: str) -> None:
-        """Collects the text of style sheets. Only this text can refer to other
-        files."""
+        """Collects the text of style sheets. Only such text can refer to files."""
         if self._open and self._open[-1] == "style":
             self._sheet.append(text)
 

@@ -216,8 +216,7 @@ class BoundedTemplate:
 
     @_with_errors_of_jinja
     def content(self, values: Mapping[str, Any]) -> str:
-        """Returns the rendered text. It is an error if the template writes a
-        mapping."""
+        """Returns the rendered text. Raises an error for a mapping in the text."""
         return _template(self.source, of_row=True).render(values)
 
     @_with_errors_of_jinja

@@ -1,4 +1,5 @@
-"""The form of a judge's reply: its fields, with their prompt texts and readers."""
+"""The form of a judge's reply: its fields, how prompts describe them, how to read
+them."""
 
 from __future__ import annotations
 
@@ -18,10 +19,10 @@ NOT_SURE = "not sure"
 MAX_TEXT_CHARS = 2000
 """The maximum number of characters of a judge's text in the evidence."""
 MAX_LISTED = 20
-"""A schema lists the values of a whole number if its range is at most this wide."""
+"""Maximum number of values of a whole number that a schema lists one by one."""
 _OUT_OF = re.compile(r"/|(?<=\s)out of(?=\s)", re.IGNORECASE)
 Vote: TypeAlias = Mapping[str, Any]
-"""The values of one reply by field. None means that the judge is not sure. Optional
+"""The values in one reply, by field. None means that the judge is not sure. Optional
 fields may be missing."""
 
 
@@ -46,7 +47,7 @@ class Field(Protocol):
 
 @runtime_checkable
 class SchemaField(Protocol):
-    """A field whose value has a JSON schema."""
+    """A field whose value is described by a JSON schema."""
 
     def schema(self) -> dict[str, Any]:
         """Returns the schema of the value, without ``not sure``."""
@@ -61,7 +62,7 @@ def _one_of(texts: Sequence[str]) -> dict[str, Any]:
 class Number:
     """A number from ``low`` to ``high``, by default a whole number.
 
-    Text such as ``4``, ``4/5`` or ``4 out of 5`` is also read.
+    A string such as ``4``, ``4/5`` or ``4 out of 5`` is also accepted.
     """
 
     name: str
@@ -137,7 +138,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class YesNo:
-    """Yes or no, as a bool. ``true`` and ``false`` are also read."""
+    """Yes or no, read as a bool. ``true`` and ``false`` are also accepted."""
 
     name: str
     unsure: bool = False
@@ -198,7 +199,7 @@ class ReplyForm:
     def reads_refusals(self) -> bool:
         """True if a refused reply is read like any other.
 
-        The forms of released scripts do this, because the scripts do not detect
+        This is so for the forms of released scripts, because the scripts do not detect
         refusals.
         """
         return False
@@ -216,10 +217,10 @@ class ReplyForm:
 
     @property
     def schema(self) -> Mapping[str, Any] | None:
-        """The JSON schema of the reply, with all fields in this order.
+        """The JSON schema of the reply, with all fields in the order of the form.
 
-        It is None for a form with its own reader, because its replies need not be JSON,
-        and for a form with a field that has no schema.
+        The schema is None for a form with a separate reader, because its replies need
+        not be JSON, and for a form with a field that has no schema.
         """
         if type(self).read is not ReplyForm.read:
             return None

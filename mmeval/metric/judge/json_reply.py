@@ -52,7 +52,7 @@ _BRACE_OR_TEXT = re.compile(
     re.DOTALL,
 )
 """A brace or a string. An unclosed string extends to the end. An apostrophe within a
-word does not begin a string."""
+word is not the beginning of a string."""
 _KEYED = re.compile(r"\{\s*+\\*+(?:[\"']|\w++\\*+[\"']?\\*+\s*+:)")
 """The beginning of an object. Unlike a brace in prose, its brace is followed by a key.
 The key may lack quotation marks, or have backslashes before them."""
@@ -80,9 +80,9 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
 class ReplyError(ValueError):
-    """The error for a reply that does not answer the question.
+    """The error for a reply that is not a valid answer to the question.
 
-    The message is the reason.
+    The message states the reason.
     """
 
 
@@ -104,7 +104,7 @@ def read_object(
     The result has the requested spelling of required and optional keys, even if the
     reply spells them in another case, or with spaces or dashes for underscores. If an
     object lacks required keys, the only object inside it that has them is used. Equal
-    objects count as one. With ``first`` only the first object is read.
+    objects count as one. With ``first``, only the first object is read.
 
     Raises ReplyError if there is no such object, or if there are several that differ.
     Also raises it if an object is malformed or incomplete, or if a key has different
@@ -186,7 +186,7 @@ def strict_json(text: str) -> Any:
 
 
 def _folded(key: str) -> str:
-    """Returns a key in the form in which keys are compared."""
+    """Returns a key in the normalized form that is used to compare keys."""
     return _GAP.sub("_", key.strip()).casefold()
 
 
@@ -195,10 +195,11 @@ def _answer_in(
 ) -> dict[str, Any] | None:
     """Returns the object with all required keys.
 
-    It is ``item`` itself, or the only such object inside it. None if there is no such
-    object.
+    The object is ``item`` itself, or the only such object inside ``item``. The result
+    is None if there is no such object.
 
-    Its keys have the requested spelling. Raises ReplyError if there are several.
+    The keys of the result have the requested spelling. Raises ReplyError if there are
+    several such objects.
     """
     answers: list[dict[str, Any]] = []
     waiting: deque[Any] = deque([item])
@@ -222,8 +223,9 @@ def _spelled(
 ) -> dict[str, Any]:
     """Returns the object with the requested spelling of its keys.
 
-    If a key occurs in several spellings, the requested spelling counts, else the first.
-    Raises ReplyError if the values of a required key differ.
+    If a key occurs in several spellings, the value under the requested spelling is
+    used, else the first value. Raises ReplyError if the values of a required key
+    differ.
     """
     spelling_of = {_folded(key): key for key in (*optional, *required)}
     spelled: dict[str, Any] = {}
@@ -239,7 +241,7 @@ def _spelled(
 def _same(first: Any, second: Any) -> bool:
     """Returns True if values are equal.
 
-    True differs from 1, and key order does not matter.
+    True and 1 are not equal, and the order of keys does not matter.
     """
     return json.dumps(first, sort_keys=True) == json.dumps(second, sort_keys=True)
 
@@ -250,7 +252,7 @@ def _objects(
 ) -> Iterator[dict[str, Any]]:
     """Yields the outermost objects in order.
 
-    Malformed objects are read once, so that the time is linear.
+    A malformed object is read only once, so that the time is linear.
 
     Raises ReplyError if a required key has a value in a malformed object, or outside of
     all objects.

@@ -7,8 +7,8 @@
     graph = yield from ask_graph(questions)
     return graph.share()
 
-Questions are asked in waves. A wave consists of all questions that are ready. So a
-graph takes one round trip for each level of its depth.
+Questions are asked in waves. A wave consists of all questions whose parents have been
+answered, so a graph takes one round trip for each level of its depth.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ MOST_NAMED = 10
 """The maximum number of questions that a fault about a cycle names."""
 GraphId: TypeAlias = str | int
 Dependencies = Literal["followed", "never_asked"]
-"""The treatment of questions with parents. With ``followed`` a question is asked after
-a yes to all its parents. With ``never_asked`` it is not asked, and its verdict is
-no."""
+"""How questions with parents are treated. With ``followed``, a question is asked after
+a yes to all its parents. With ``never_asked``, a question with parents is not asked,
+and its verdict is no."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class AnsweredGraph:
     """The verdicts of a graph, one for each question, in order.
 
     ``asked`` are the ids of the questions in the order in which they were asked.
-    ``faults`` are faults of the graph itself.
+    ``faults`` are the faults in the structure of the graph.
     """
 
     verdicts: tuple[GraphVerdict, ...]
@@ -117,10 +117,10 @@ class AnsweredGraph:
     def share(self, **evidence: Any) -> Score:
         """Returns the share of yes among the questions, from 0 to 1.
 
-        There must be questions.
+        The graph must contain at least one question.
 
         If some verdicts are unknown, the result is unscored. Its bounds are the shares
-        with all unknown verdicts as no, and with all of them as yes.
+        that result if all unknown verdicts are no, and if all of them are yes.
         """
         yes = unknown = 0
         reasons: list[str] = []
@@ -160,13 +160,13 @@ def ask_graph(
     the question counts as no, even if another parent is unknown. Otherwise, if a parent
     is unknown, the question is unknown. In both cases the judge is not called. A
     question in a cycle, or below a cycle, counts as no. If a parent does not exist, or
-    is the question itself, it is ignored and recorded as a fault. If several questions
-    share an id, this is also a fault, and their children are asked if all of them were
-    answered yes.
+    is the question itself, it is ignored and recorded as a fault. Questions that share
+    an id are also a fault, and their children are asked only if all these questions
+    were answered yes.
 
     With ``lost_is_no``, a question counts as no instead of unknown if its replies
-    cannot be used. Without any reply of the judge it is always unknown. With
-    ``repeats`` the majority of the replies decides.
+    cannot be used. If the judge does not reply at all, the question is always unknown.
+    With ``repeats``, the majority of the replies decides.
     """
     graph = _Graph(questions)
     if dependencies == "never_asked":
@@ -191,7 +191,8 @@ def ask_graph(
 
 
 class _Graph:
-    """The state of each question by its position, and the questions that are ready."""
+    """The state of each question, by its position, and the questions that can be asked
+    now."""
 
     def __init__(self, questions: Sequence[GraphQuestion]) -> None:
         self.faults: list[str] = []
@@ -228,7 +229,8 @@ class _Graph:
                 self.settle(place, verdict)
 
     def wave(self) -> list[tuple[int, Question]]:
-        """Takes the questions that are ready, in order, with their positions."""
+        """Removes and returns the questions that can be asked now, with their
+        positions."""
         wave = []
         for place in sorted(self._ready):
             question = self._questions[place].question
@@ -266,7 +268,7 @@ class _Graph:
     def verdicts(self) -> tuple[GraphVerdict, ...]:
         """Returns all verdicts at the end.
 
-        Questions that are still open are in a cycle or below a cycle.
+        Questions without a verdict at this point are in a cycle or below a cycle.
         """
         verdicts = []
         in_cycle = []
@@ -284,7 +286,7 @@ class _Graph:
 
 
 def _with_example(question: Question, field: str) -> Question:
-    """Returns the question with yes as its example reply.
+    """Returns the question with a yes as the example of its reply.
 
     This makes a dry run count the question's children.
     """

@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
 Combine = Literal["majority", "mean", "median"]
 Repeats = OneOrMore
-"""The type of a switch for the number of times that each question is asked."""
+"""The type of a switch that sets how many times each question is asked."""
 UNREAD = "unread"
 """The evidence key for the number of unreadable replies that are scored nevertheless.
-It may be at any depth of a metric's evidence."""
+This key may be at any depth of a metric's evidence."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,9 @@ class Verdict:
     def evidence(self) -> dict[str, Any]:
         """Evidence for a score, as JSON.
 
-        It contains the values. If there are several votes, it contains the votes and
-        their spread. It also contains the start of an unusable reply, if any.
+        The evidence contains the values. If there are several votes, it also contains
+        the votes and their spread. If a reply was unusable, it also contains the start
+        of that reply.
         """
         evidence = dict(self.values)
         if len(self.votes) > 1:
@@ -142,7 +143,7 @@ class Verdict:
     def unscored(self, name: str, bounds: tuple[float, float]) -> Score:
         """Returns an unscored score for a field without a value.
 
-        ``bounds`` are the lowest and highest value that are possible.
+        ``bounds`` are the lowest and the highest possible value.
         """
         return Score(
             status="unscored",
@@ -179,10 +180,10 @@ def combined(
     """Combines the replies to one question into a verdict.
 
     With ``majority`` a value needs more than half of all replies. If there is no such
-    value, as in a tie, the judge is not sure. If a reply is lost too, the verdict is
-    lost. ``mean`` and ``median`` need every vote. They are computed from numbers, with
-    yes as 1 and no as 0. If one vote is lost, the verdict is lost. If one vote is not
-    sure, the judge is not sure.
+    value, as in a tie, the verdict is not sure, or lost if a reply is lost too.
+    ``mean`` and ``median`` need every vote, and are computed from numbers, where yes is
+    1 and no is 0. If a vote is lost, the verdict is lost. If a vote is not sure, the
+    verdict is not sure.
     """
     votes: list[Vote] = []
     lost, unused, kinds = "", "", set[ErrorKind]()
@@ -227,9 +228,9 @@ def combined(
 
 
 def shown(content: Interleaved | None, *, media: bool = True) -> Interleaved:
-    """Returns an answer without hidden reasoning, for a judge.
+    """Returns an answer as it is shown to a judge, without hidden reasoning.
 
-    Without ``media`` the answer is text with placeholders.
+    Without ``media``, the answer is reduced to its text with placeholders.
     """
     if content is None:
         return Interleaved()
@@ -246,7 +247,8 @@ def _words(
 ) -> Vote:
     """Returns the texts of the first vote that agrees with the verdict.
 
-    If no such vote contains the text, it is taken from the first other vote that does.
+    A text that none of these votes contains is taken from the first other vote that
+    contains it.
     """
     agreeing: list[Vote] = []
     others: list[Vote] = []
