@@ -38,8 +38,7 @@ class BoundMetric:
     params: Mapping[str, Any]
     profile: str = "standard"
     asks: Mapping[str, str] = field(default_factory=dict)
-    """The role of the run that is used instead of the role that an argument names, by
-    argument."""
+    """The role of the run to use in place of the role that each argument names."""
     filters: tuple[AnswerFilter, ...] = ()
     """The filters of answers. The metric has each of its outputs once per filter."""
     unfiltered: BoundMetric | None = None
@@ -58,8 +57,7 @@ class BoundMetric:
 
     @property
     def _roles_by_argument(self) -> dict[str, str]:
-        """The roles of the run that the metric calls, by the arguments of the
-        metric."""
+        """The roles of the run that the metric calls, by argument."""
         return {role: self.asks.get(role, role) for role in self.metric.roles}
 
     def called_roles(self, present: Collection[str]) -> tuple[str, ...]:

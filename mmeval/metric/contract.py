@@ -290,8 +290,7 @@ def _reads_scores(function: Callable[..., Any]) -> bool:
 
 
 def whole_range(ranges: Range | Mapping[str, Range]) -> Range:
-    """Returns the range from the lowest to the highest possible value of all
-    outputs."""
+    """Returns the range that covers the ranges of all outputs."""
     if not isinstance(ranges, Mapping):
         return ranges
     lows, highs = zip(*ranges.values(), strict=True)

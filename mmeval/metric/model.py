@@ -12,9 +12,9 @@
 
 A user sets the switch to ``owner/name``, ``owner/name@revision``, or a folder (``./x``,
 ``/x``). The metric gets ``{name, revision, folder, fingerprint}``. Scores depend only
-on the fingerprint, so they depend on the files but not on their path. If the model is
-not on this machine, the metric is unavailable. This is reported before a run. Only
-``mmeval prepare TASK --weights`` downloads the model.
+on the fingerprint, so they depend on the content of the files but not on the path of
+the folder. If the model is not on this machine, the metric is unavailable. This is
+reported before a run. Only ``mmeval prepare TASK --weights`` downloads the model.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ _UNUSABLE: dict[Hashable, WeightsError] = {}
 
 
 class HubModel(FilePath, Condition):
-    """A mark for a switch that names a model, with the files that the metric opens.
+    """Marks a switch that names a model, and states the files that the metric opens.
 
-    ``files`` are paths in the model's folder, so that missing files are found without
-    the hub. Alternatives are separated by ``|``, as in
+    ``files`` are paths in the model's folder, so that mmeval can find missing files
+    without asking the hub. Alternatives are separated by ``|``, as in
     ``model.safetensors|pytorch_model.bin``. The first alternative that exists is
     opened. A trailing ``|`` makes a file optional. A name with ``*`` stands for one or
-    more files. Only their names and sizes count.
+    more files, and only the names and sizes of these files are part of the fingerprint.
 
     ``unless`` names another switch. The model is not needed if that switch is set
     (``"scores_file"``) or has a value (``"language=en"``). ``by_hand`` tells the user
@@ -99,7 +99,9 @@ class HubModel(FilePath, Condition):
 
 
 def _fault(value: Any) -> str:
-    """Returns which values are valid for such a switch.
+    """Returns the fault of a value for a switch that names a model.
+
+    The fault states which values are valid.
 
     The string is empty if the value is valid.
     """
@@ -113,11 +115,12 @@ def _fault(value: Any) -> str:
 
 
 def written_fault(value: Any) -> str:
-    """Returns what a user must write to name a model.
+    """Returns the fault of the way in which a user names a model.
 
     The string is empty if the value is valid.
 
-    A user cannot set the fingerprint, because it must be computed from the files.
+    A value with a fingerprint is invalid, because the fingerprint must be computed from
+    the files.
     """
     if isinstance(value, Mapping) and not value.keys() <= {"name", "revision"}:
         return (
@@ -165,7 +168,7 @@ def bound_model(
 def missing_files(written: str | Mapping[str, str], model: HubModel) -> str:
     """Returns the files of a model that are missing or unreadable.
 
-    The string is empty if the model can be used.
+    The string is empty if the model is complete.
 
     If there are several folders, the folder with the fewest missing files is used.
     """
@@ -223,13 +226,13 @@ def loaded(
 ) -> T:
     """Returns the cached result of ``load(folder, device)``.
 
-    ``load`` is called once in a process for each model, device and function. Its time
-    does not count for the time limit of a trial. It is a module's function, or a
-    ``partial`` of such a function with hashable values. Equal functions count as the
-    same.
+    ``load`` is called once in a process for each model, device and function. The time
+    for loading is not part of the time limit of a trial. ``load`` is a function of a
+    module, or a ``partial`` of such a function with hashable values. Functions with
+    equal code and values are treated as the same function.
 
-    If ``load`` raises a WeightsError, this call and each later call raise it with the
-    name of the model.
+    If ``load`` raises a WeightsError, this call and each later call raise this error
+    with the name of the model.
     """
     folder, device = model_folder(value), metric_device()
     mark = value.get("fingerprint", "") if isinstance(value, Mapping) else ""
@@ -272,8 +275,8 @@ def remembered_all(
     The results are cached with the media.
 
     The metrics of one trial share the results. ``compute`` is called once with the
-    media that have no result under ``key`` yet, without duplicates. It is not called if
-    there are no such media. It returns one result for each medium, in order.
+    media that have no result under ``key`` yet, without duplicates. If all media have a
+    result, it is not called. ``compute`` returns one result for each medium, in order.
 
     ``key`` must contain everything that a result depends on (the function, the model's
     fingerprint, its settings). Do not modify a result. Errors are not cached.

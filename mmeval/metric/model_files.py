@@ -23,7 +23,7 @@ from mmeval.system.folders import own_cache, write_atomic
 WEIGHTS_DIR = "MMEVAL_WEIGHTS_DIR"
 USUAL_REVISION = "main"
 LARGE_BYTES = 64 * 2**20
-"""From this size, the digest of a file outside of the hub's cache is cached."""
+"""The digest of a file outside of the hub's cache is cached from this size in bytes."""
 _NAME = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)(@(?P<revision>[\w./-]+))?", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _FOLDER = (".", "/", "~")
@@ -32,8 +32,8 @@ _FOLDER = (".", "/", "~")
 class NamedModel(NamedTuple):
     """A model as a user names it.
 
-    It is a model of the hub, with its ``revision`` if given, or a folder. An empty name
-    means no model.
+    The model is on the hub, with a ``revision`` if the user gave one, or in a folder.
+    An empty name means that the switch names no model.
     """
 
     name: str
@@ -47,14 +47,14 @@ class NamedModel(NamedTuple):
 
 
 class ModelFolder(NamedTuple):
-    """A folder that may contain a model, and its commit if known."""
+    """A folder that may contain a model, and the commit of its files if known."""
 
     folder: Path
     commit: str = ""
 
 
 def naming_fault(written: str) -> str:
-    """Returns which names of a model are valid.
+    """Returns the fault of a model's name, which states the valid forms of names.
 
     The string is empty if ``written`` is a valid name.
     """
@@ -107,7 +107,7 @@ def weights_dir_fault() -> str:
 
 
 def missing(folder: Path, files: Sequence[str]) -> tuple[str, ...]:
-    """Returns the files that a folder lacks, each with its alternatives."""
+    """Returns the required files that a folder lacks, each with its alternatives."""
     absent = [item for item in files if _existing(folder, item) is None]
     return tuple(item.replace("|", " or ") for item in absent)
 
@@ -135,11 +135,12 @@ def _existing(folder: Path, item: str) -> str | None:
 def fingerprint(folder: Path, files: Sequence[str]) -> str:
     """Returns the digest of the names and SHA-256 of a model's files.
 
-    It does not depend on the folder.
+    The fingerprint does not depend on the path of the folder.
 
     A large file in the hub's cache is not read, because its name is its SHA-256. The
     digest of a large file elsewhere is cached by path, size and modification time. A
-    name with ``*`` may match thousands of files, so only their names and sizes count.
+    name with ``*`` may match thousands of files, so only the names and sizes of these
+    files are included.
     """
     marks: list[list[Any]] = []
     for name in sorted(filter(None, (_existing(folder, item) for item in files))):
@@ -155,7 +156,7 @@ def fingerprint(folder: Path, files: Sequence[str]) -> str:
 
 
 def file_mark(path: Path) -> str:
-    """Returns the SHA-256 of a file. It is cached until the file changes."""
+    """Returns the SHA-256 of a file, which is cached until the file changes."""
     if path.is_symlink():
         blob = path.readlink()
         if blob.parent.name == "blobs" and _SHA256.fullmatch(blob.name):

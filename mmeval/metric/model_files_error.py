@@ -12,14 +12,15 @@ from mmeval.errors import MissingDataError
 from mmeval.system.wording import listed
 
 _NAMED = 3
-"""The maximum number of weights that a message names. The others are counted."""
+"""The maximum number of weights that a message names. For the others, it states only
+their number."""
 _LENGTH_BYTES = 8
 _OF_A_FOLDER = "put all files of the right model there, or name another model"
 _PREPARE = "mmeval prepare TASK --weights; or name another model"
 
 
 class WeightsError(MissingDataError):
-    """The error for files of a model that cannot be used.
+    """The error for a model whose files cannot be used.
 
     In the message, ``fault`` follows the folder, and ``how_to_fix`` is at the end. By
     default the message asks the user to replace the files.
@@ -45,7 +46,7 @@ class WeightsError(MissingDataError):
         )
 
     def of_hub(self, model: str) -> WeightsError:
-        """Returns the same error for a model of the hub.
+        """Returns the same error with the name of a model on the hub.
 
         The files of such a model can be downloaded again. Unless the error already says
         how to fix it, the new error names the command.
@@ -63,9 +64,9 @@ def gaps(
     """Returns the fault if a library did not find all weights in a model's files.
 
     Missing weights, and weights of another shape, would have random values. ``report``
-    is the library's ``output_loading_info``. Weights with a last name in ``ignored``
-    and extra weights in the files do not count. The string is empty if there is no
-    fault.
+    is the library's ``output_loading_info``. Weights whose last name is in ``ignored``,
+    and additional weights in the files, are not faults. The string is empty if there is
+    no fault.
     """
     missing = []
     for name in report.get("missing_keys", ()):
@@ -90,12 +91,13 @@ def _not_in_files(weights: list[str]) -> str:
 
 
 def uneven_blocks(names: Iterable[str], start: str) -> str:
-    """Returns the fault if weights of equal blocks are missing.
+    """Returns the fault if weights are missing in blocks that should be equal.
 
     The names of the weights are ``START.NUMBER.NAME``.
 
-    A block between others may be missing, or a block may lack a weight that another
-    block has. The string is empty if there is no fault.
+    It is a fault if the number of a block is missing between other numbers, or if a
+    block lacks a weight that another block has. The string is empty if there is no
+    fault.
     """
     blocks: dict[int, set[str]] = {}
     for name in names:
@@ -113,7 +115,7 @@ def uneven_blocks(names: Iterable[str], start: str) -> str:
 def damaged_files(folder: Path) -> list[Path]:
     """Returns the incomplete safetensors files of a folder.
 
-    Their length differs from the length in the header.
+    A file is incomplete if its length differs from the length that its header states.
     """
     files = sorted(folder.glob("*.safetensors"))
     return [path for path in files if not _is_whole(path)]
@@ -142,7 +144,7 @@ def _is_whole(path: Path) -> bool:
 
 
 def _to_delete(folder: Path) -> str:
-    """Returns the files to delete, so that they are downloaded again.
+    """Returns the files that the user has to delete so that they are downloaded again.
 
     These are the damaged files, or all files if none is damaged.
     """

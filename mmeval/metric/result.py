@@ -12,7 +12,7 @@ from mmeval.metric.contract import AGGREGATION, Metric
 from mmeval.records.score import Score
 
 ROUNDING = 1e-6
-"""The tolerance for rounding errors beyond the range of a value."""
+"""The distance by which a value may exceed its range because of rounding errors."""
 
 MetricScores: TypeAlias = Mapping[str, Score]
 """The scores of one trial by one metric, by output name. Most metrics have one
@@ -77,7 +77,7 @@ def _checked(
 
 
 def _bounded(score: Score, spread: tuple[float, float]) -> Score:
-    """Returns the score, without its bounds if they are outside the range."""
+    """Returns the score, with its bounds removed if they are outside the range."""
     if score.bounds is None:
         return score
     (low, high), (lowest, highest) = score.bounds, spread

@@ -12,8 +12,8 @@ from mmeval.program.prompt_file import JudgePrompt
 from mmeval.system.arguments import FilePath, hint_of, marks_of
 
 TRIAL = ("trial", "_trial", "_")
-"""Allowed names of a metric's first argument. The last two are for an unused
-argument."""
+"""Allowed names of a metric's first argument. The last two are for a metric that does
+not use this argument."""
 TRIALS = ("trials", "_trials")
 """Allowed names of a batched metric's first argument."""
 SCORES = "scores"
@@ -114,7 +114,7 @@ def _check_derived(
 def _check_marks(
     name: str, function: Callable[..., Any], switches: Mapping[str, Any], first: str
 ) -> None:
-    """Raises PluginError for a switch with an unusable model or prompt.
+    """Raises PluginError for a switch whose mark is not allowed for this metric.
 
     Judged metrics cannot use models. Derived metrics cannot use models or prompts.
     """

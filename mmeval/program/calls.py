@@ -1,9 +1,10 @@
 """Programs: generators that yield calls, receive replies, and return a result.
 
-Protocols, agents and judged metrics are programs. A program does no input or output, so
-a test can pass replies to it. The broker runs it, and replays it with journalled
-replies after a crash. Therefore a program must yield the same calls if it receives the
-same replies. It must not use the clock, random numbers or files.
+Protocols, agents and judged metrics are programs. A program does not send requests
+itself, so a test can pass replies to it. The broker runs a program, and after a crash
+runs it again with the replies in the journal. Therefore a program must yield the same
+calls if it receives the same replies, and must not use the clock, random numbers or
+files.
 
     def rubric(trial, judge):
         replies = yield [judge.ask(question(c, trial)) for c in trial.sample.metadata["rubric"]]
@@ -52,14 +53,15 @@ class Call:
     number of times (see :mod:`mmeval.broker.broker`). After that, the reply is an error
     of the kind ``bad_reply``. Without ``accept`` every reply is accepted. ``example``
     is an acceptable reply that causes the maximum number of further calls. A dry run
-    uses it.
+    uses this reply as the answer.
 
-    ``convert`` contains names of routes (:mod:`mmeval.backend.routes`) or the program's
-    own routes. They convert media that the role's backend does not accept, or that it
-    needs only in a shorter form. The response has a warning for each conversion. If
-    there is a route, media that cannot be decoded cause an error of the kind
-    ``bad_media``. ``title`` is the name of the step in a trace. ``schema`` is the
-    JSON schema of an acceptable reply. It is sent only if the server enforces it.
+    ``convert`` contains names of routes (:mod:`mmeval.backend.routes`) or routes that
+    the program defines. These routes convert media that the role's backend does not
+    accept, or media that it should get in a shorter form. The response has a warning
+    for each conversion. If a route has to convert media that cannot be decoded, the
+    reply is an error of the kind ``bad_media``. ``title`` is the name of the step in a
+    trace. ``schema`` is the JSON schema of an acceptable reply. It is sent only if the
+    server enforces it.
     """
 
     role: str
@@ -73,7 +75,7 @@ class Call:
     def fault_in(self, response: Response) -> str:
         """Returns the fault that ``accept`` finds in an answer.
 
-        A failed call has no fault.
+        For a failed call, the result is empty.
         """
         if self.accept is None or response.output is None:
             return ""
@@ -89,8 +91,8 @@ class Call:
 class Reply:
     """The response to a call.
 
-    ``path`` is the call's position in the program (``0``, ``2.1``). ``key`` is its key
-    in the journal, which is empty if no request was sent.
+    ``path`` is the call's position in the program (``0``, ``2.1``). ``key`` is the
+    call's key in the journal. It is empty if no request was sent.
     """
 
     response: Response
@@ -108,7 +110,8 @@ class Reply:
     def require(self) -> Interleaved:
         """Returns the answer.
 
-        Raises CallFailed if there is none, which ends the program.
+        Raises CallFailed if the call failed. This ends the program unless it catches
+        the error.
         """
         if self.response.output is None:
             raise CallFailed(
@@ -169,7 +172,7 @@ receives a list of replies."""
 
 
 class CallFailed(MmevalError):
-    """The error of a failed call whose answer a program needs."""
+    """The error that is raised if a program needs the answer of a failed call."""
 
     def __init__(self, error: ErrorInfo) -> None:
         self.error = error
@@ -194,8 +197,8 @@ def ask_all(calls: Sequence[Call]) -> Program[list[Reply]]:
 def next_calls(program: Program[T], sent: Any) -> Call | Sequence[Call]:
     """Sends a program the replies to its last calls, and returns its next calls.
 
-    Raises what the program raises, and StopIteration with its result. If a program
-    yields another program, a TypeError is raised at that line.
+    Raises the exceptions of the program, and StopIteration with the program's result.
+    If a program yields another program, a TypeError is raised at that line.
     """
     yielded = program.send(sent)
     if isinstance(yielded, GeneratorType):
@@ -206,7 +209,7 @@ def next_calls(program: Program[T], sent: Any) -> Call | Sequence[Call]:
 
 
 def with_paths(yielded: Call | Sequence[Call], step: int) -> list[tuple[str, Call]]:
-    """Returns the calls of one step, each with its path: ``0``, ``2.1``."""
+    """Returns the calls of one step, each with its path, such as ``0`` or ``2.1``."""
     if isinstance(yielded, Call):
         return [(f"{step}", yielded)]
     return [(f"{step}.{position}", call) for position, call in enumerate(yielded)]
@@ -215,7 +218,7 @@ def with_paths(yielded: Call | Sequence[Call], step: int) -> list[tuple[str, Cal
 def run_program(program: Program[T], answer: Callable[[Call, str], Reply]) -> T:
     """Runs a program in this thread; ``answer`` returns the reply to a call at a path.
 
-    Raises the errors of both.
+    Raises the errors of the program and of ``answer``.
     """
     step = 0
     sent: Reply | list[Reply] | None = None
@@ -280,5 +283,6 @@ class Role:
         )
 
     def variant(self, kind: PartKind) -> Role:
-        """Returns the variant for a kind of medium if the run has it, else the role."""
+        """Returns the role's variant for a kind of medium if the run has one, else the
+        role."""
         return self.variants.get(kind, self)

@@ -15,7 +15,7 @@ Prompt: TypeAlias = Callable[[Sample], tuple[Message, ...]]
 
 
 class PromptError(UsageError):
-    """A template cannot be compiled, or a prompt cannot be made from a sample."""
+    """The error for a template that cannot be compiled or rendered for a sample."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,8 @@ class FunctionPrompt:
 
 @dataclass(frozen=True)
 class InstructedPrompt:
-    """A prompt after the user's system instruction (``--system_instruction``)."""
+    """A prompt with the user's system instruction (``--system_instruction``) before
+    it."""
 
     instruction: str
     prompt: Prompt
@@ -75,7 +76,10 @@ def plain_prompt(sample: Sample) -> tuple[Message, ...]:
 
 
 def with_system(text: str, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Puts a system text first; an existing system text follows after an empty line."""
+    """Adds a system text before the messages.
+
+    An existing system text follows it after an empty line.
+    """
     if not text:
         return messages
     if messages and messages[0].role == "system":

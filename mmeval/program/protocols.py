@@ -50,7 +50,10 @@ def single(ask: Ask) -> Program[Interleaved]:
 
 
 def independent_passes(ask: Ask) -> Program[Interleaved]:
-    """Requests all output kinds at once; joins the answers in order of ``wants``."""
+    """Requests each output kind with a separate request, all at once.
+
+    The answers are joined in the order of ``wants``.
+    """
     replies = yield from ask_all([ask.call(wants=(kind,)) for kind in ask.wants])
     return join([reply.require() for reply in replies])
 
@@ -84,7 +87,7 @@ def text_then_media(
 
 
 def episode(ask: Ask, *, answer: str = "all") -> Program[Interleaved]:
-    """Runs several turns.
+    """Runs a conversation of several turns.
 
     Each user message follows the earlier messages and answers. The result contains all
     answers in order, or only the last one with ``answer="last"``.
@@ -105,8 +108,8 @@ def until_all_kinds(ask: Ask, *, tries: OneOrMore = 100) -> Program[Interleaved]
     """Repeats a request until the answer has all output kinds, at most ``tries`` times.
 
     The last answer is the result, even if it lacks a kind. A failed reply counts as a
-    try. The program fails only if all replies fail. This favours models that often
-    answer with a single kind. Therefore it is never the default of a task.
+    try, and the program fails only if all replies fail. This protocol favours models
+    that often answer with a single kind, so it is never the default of a task.
     """
     answer: Interleaved | None = None
     for _ in range(tries):
@@ -124,7 +127,7 @@ def until_all_kinds(ask: Ask, *, tries: OneOrMore = 100) -> Program[Interleaved]
 
 
 def join(answers: Sequence[Interleaved]) -> Interleaved:
-    """Concatenates answers."""
+    """Returns the answers concatenated to one answer."""
     parts: list[Part] = []
     for answer in answers:
         parts.extend(answer.parts)

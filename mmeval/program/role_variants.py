@@ -16,8 +16,8 @@ from mmeval.program.calls import Role
 from mmeval.records.request import GenerationParams
 
 BY_KIND = ("captioner",)
-"""The role arguments of metrics that may have variants. Such a metric calls
-``Role.variant``."""
+"""The arguments of metrics whose roles may have variants. A metric with such an
+argument calls ``Role.variant``."""
 
 
 def variant(role: str, kind: PartKind) -> str:
@@ -38,7 +38,7 @@ def has_role(role: str, present: Collection[str]) -> bool:
 def with_variants(
     roles: Iterable[str], by_kind: Iterable[str], present: Collection[str]
 ) -> tuple[str, ...]:
-    """Returns the called roles and the present variants of roles in ``by_kind``."""
+    """Returns the called roles, and the run's variants of the roles in ``by_kind``."""
     called = dict.fromkeys(roles)
     for role in by_kind:
         for name in variants(role):
@@ -50,7 +50,7 @@ def with_variants(
 def role_for(
     name: str, params: Mapping[str, GenerationParams], present: Collection[str]
 ) -> Role:
-    """Returns a role with its present variants.
+    """Returns a role with those variants of it that the run has.
 
     A variant without parameters uses the role's parameters.
     """

@@ -17,8 +17,8 @@ class Route:
     ``convert`` returns the parts and a short description of them. It raises the errors
     of ``mmeval.media.decode``, such as UnsupportedMediaError for a type that it cannot
     read. A program that defines its own route sets ``name``. The names of mmeval's
-    routes are in :data:`mmeval.backend.routes.ROUTES`. Raise ``version`` with every
-    change that can change an answer.
+    routes are in :data:`mmeval.backend.routes.ROUTES`. Increase ``version`` with every
+    change to the route that can change an answer.
 
     ``due`` returns True for a medium to convert although the backend accepts its kind.
     Without ``due``, such media are sent unchanged. ``needs`` names a module of an

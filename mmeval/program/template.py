@@ -4,9 +4,9 @@ While a template is rendered, marks represent the media. A mark contains a rando
 of this process, so that no text in the data can contain a mark. After rendering, the
 media replace their marks.
 
-``TemplatePrompt`` makes the prompt of a task. It can use ``input`` (the text of the
-sample's user message), ``id``, and the labels in ``prompt_fields``. It cannot use
-anything else, so that no reference reaches the model. ``PartsTemplate`` accepts any
+``TemplatePrompt`` makes the prompt of a task. Its templates can use ``input`` (the text
+of the sample's user message), ``id``, and the labels in ``prompt_fields``. They cannot
+use other values, so that no reference reaches the model. ``PartsTemplate`` accepts any
 values.
 """
 
@@ -75,7 +75,7 @@ class TemplatePrompt:
     system: str = ""
     fields: tuple[str, ...] = ()
     place: str = field(default="", compare=False)
-    """File and line of the prompt, which error messages name."""
+    """The file and line of the prompt, for error messages."""
 
     @cached_property
     def _user(self) -> BoundedTemplate:
@@ -152,8 +152,9 @@ class TemplatePrompt:
 class PartsTemplate:
     """A template that uses named values, which may be content with media.
 
-    ``names`` are the values that it may use. With ``of_rows``, a mapping in the text is
-    an error. Raises PromptError if the template does not compile or uses other values.
+    ``names`` are the values that the template may use. With ``of_rows``, a mapping that
+    is written into the text is an error. Raises PromptError if the template does not
+    compile or uses other values.
     """
 
     source: str

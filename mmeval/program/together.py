@@ -11,10 +11,11 @@ T = TypeVar("T")
 
 
 def together(programs: Sequence[Program[T]]) -> Program[list[T]]:
-    """Runs programs side by side. Returns their results in the same order.
+    """Runs programs concurrently, and returns their results in the same order.
 
-    The next calls of all programs are yielded as one list, so that the whole takes as
-    many round trips as the longest program. Raises what a program raises.
+    The next calls of all programs are yielded as one list, so that all programs
+    together take as many round trips as the longest one. Raises the exceptions of the
+    programs.
     """
     results: dict[int, T] = {}
     replies: dict[int, Reply | list[Reply] | None] = dict.fromkeys(range(len(programs)))

@@ -1,5 +1,4 @@
-"""The form of a judge's reply: its fields, how prompts describe them, how to read
-them."""
+"""The form of a judge's reply: its fields, and how they are described and read."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ NOT_SURE = "not sure"
 MAX_TEXT_CHARS = 2000
 """The maximum number of characters of a judge's text in the evidence."""
 MAX_LISTED = 20
-"""Maximum number of values of a whole number that a schema lists one by one."""
+"""A schema lists all values of a whole number if its bounds differ by at most this."""
 _OUT_OF = re.compile(r"/|(?<=\s)out of(?=\s)", re.IGNORECASE)
 Vote: TypeAlias = Mapping[str, Any]
 """The values in one reply, by field. None means that the judge is not sure. Optional

@@ -191,8 +191,10 @@ def ask_graph(
 
 
 class _Graph:
-    """The state of each question, by its position, and the questions that can be asked
-    now."""
+    """The verdict of each question so far, and the questions that can be asked now.
+
+    Questions are referred to by their position.
+    """
 
     def __init__(self, questions: Sequence[GraphQuestion]) -> None:
         self.faults: list[str] = []
@@ -229,8 +231,7 @@ class _Graph:
                 self.settle(place, verdict)
 
     def wave(self) -> list[tuple[int, Question]]:
-        """Removes and returns the questions that can be asked now, with their
-        positions."""
+        """Takes the questions that can be asked now, each with its position."""
         wave = []
         for place in sorted(self._ready):
             question = self._questions[place].question

@@ -1,6 +1,6 @@
 """Pools of scoring processes.
 
-If a process dies, the trial that killed it is unscored.
+If a process dies, the trial that caused this is unscored.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ class ThreadScorer:
 
 
 class ScorePool:
-    """``count`` scoring processes of this machine, or actors of a ``cluster``.
+    """A pool of ``count`` scoring processes on this machine or actors in a ``cluster``.
 
-    They start when the first work arrives, and are configured by ``setup``.
+    The processes start when the first work arrives. ``setup`` is their configuration.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class ScorePool:
     def _new(self, count: int, *, fork: bool | None = None) -> Executor:
         """Creates processes.
 
-        By default they are forked only if a script registered plugins.
+        By default, the processes are forked only if a script has registered plugins.
         """
         if self._cluster is not None:
             from mmeval.metric.scoring.ray_executor import RayExecutor
@@ -84,7 +84,7 @@ class ScorePool:
         )
 
     def prepare(self, work: Callable[[], object]) -> None:
-        """Starts a process early with some work."""
+        """Starts a process before it is needed, by sending it some work."""
         # A dead process is reported with the first trials.
         with contextlib.suppress(BrokenProcessPool):
             self._pool.submit(work)
@@ -92,7 +92,8 @@ class ScorePool:
     def compute(self, works: Sequence[Callable[[], T]]) -> list[T]:
         """Returns the results of ``works``.
 
-        Raises their errors, and MmevalError if they kill a process.
+        Raises the errors that ``works`` raise, and MmevalError if one of them kills a
+        process.
         """
         self._under_way += 1
         try:
@@ -130,7 +131,7 @@ class ScorePool:
     async def _apart(self, items: Sequence[QueuedTrial]) -> ScoredRows:
         """Scores trials in separate processes after their process died.
 
-        The pieces are halved again and again.
+        The trials are halved until the trial that kills the process is found.
 
         If a single trial kills a new process, the trial is unscored. If a process
         survives, it also scores the next half, so that its models are loaded once.

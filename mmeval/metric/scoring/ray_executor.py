@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class ScoringActor:
-    """The actor, which is a scoring process."""
+    """The actor of Ray that does the work of a scoring process."""
 
     def __init__(self, setup: ScoringSetup, shared: RunContext) -> None:
         enter(shared)
@@ -41,7 +41,7 @@ class ScoringActor:
 class RayExecutor(ThreadPoolExecutor):
     """An executor that calls functions in ``count`` actors.
 
-    A thread waits for each actor.
+    For each actor, a thread waits for the results of its calls.
 
     If an actor dies, its call raises BrokenProcessPool, and a new actor replaces it.
     """

@@ -1,11 +1,11 @@
 """A score set: the score rows of one task under one definition of its metrics.
 
 The name of its folder depends on the definition (metric versions and switches, the
-judge, the rule for missing output). So a new judge or a changed metric gets a new set.
-``plan.json`` is the definition. Rows are appended to ``rows.jsonl`` as they arrive, and
-sorted into ``scores.jsonl`` at the end. Scores of derived metrics are added when rows
-are merged (see :mod:`mmeval.metric.derived`). ``verdicts.jsonl`` records the judge of
-each verdict (see :mod:`mmeval.metric.scoring.verdict_log`).
+judge, the rule for missing output). Therefore a new judge or a changed metric results
+in a new set. ``plan.json`` is the definition. Rows are appended to ``rows.jsonl`` as
+they arrive, and sorted into ``scores.jsonl`` at the end. Scores of derived metrics are
+added when rows are merged (see :mod:`mmeval.metric.derived`). ``verdicts.jsonl``
+records the judge of each verdict (see :mod:`mmeval.metric.scoring.verdict_log`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ PLAN = "plan.json"
 
 
 _SETTLED: tuple[ScoreStatus, ...] = ("scored", "inapplicable")
-"""Statuses that a later, unscored attempt on the same answer does not replace."""
+"""Statuses that are kept if the same answer is scored again and is then unscored."""
 
 
 class ScoreSet:
@@ -138,9 +138,9 @@ class ScoreSet:
         self.verdicts.close()
 
     def _complete(self) -> dict[int, str]:
-        """Returns the digests of completely scored trials, by key.
+        """Returns the digests of completely scored trials, by the keys of the trials.
 
-        Outputs of derived metrics do not count.
+        Outputs of derived metrics need not be scored for this.
         """
         outputs = set(self._plan["outputs"])
         scored: dict[int, tuple[str, set[str]]] = {}
@@ -167,7 +167,7 @@ def lines_so_far(folder: Path) -> Iterator[bytes]:
 
     The set may be unfinished.
 
-    This uses a few bytes of memory per row.
+    Memory use is a few bytes per row.
     """
     paths = (folder / FINISHED, folder / ROWS)
     files = [path for path in paths if path.is_file()]

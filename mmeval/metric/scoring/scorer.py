@@ -25,8 +25,8 @@ from mmeval.metric.scoring.trial_rows import ScoringPlan
 from mmeval.metric.scoring.worker import ScoringSetup
 
 LEAST_MESSAGES = 8
-"""The minimum number of messages in flight to the ordinary processes. With many
-processes there are two messages for each."""
+"""The minimum number of messages in flight to the ordinary processes together. With
+many processes, two messages are in flight to each."""
 MESSAGES_FOR_MODELS = 2
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class Scorer:
     ``deliver(position, rows)`` is called in the event loop's thread. Without workers, a
     thread of this process scores the trials. ``device`` is the device of the metrics'
     models. If the engine of the ``cluster`` has scoring processes, its actors replace
-    the ordinary processes. Models remain on this machine.
+    the ordinary processes. Metrics with models are still computed on this machine.
     """
 
     def __init__(
@@ -122,12 +122,12 @@ class Scorer:
     def left_to_models(self) -> int:
         """The number of trials that wait for metrics with models.
 
-        Trials that these metrics are scoring also count.
+        Trials that these metrics are scoring now are included.
         """
         return self._models.unfinished
 
     async def add(self, position: int, line: bytes) -> None:
-        """Queues a trial. Waits only if the workers are far behind.
+        """Queues a trial. Waits only if too many trials are queued.
 
         Raises errors of earlier deliveries.
         """
@@ -152,7 +152,8 @@ class Scorer:
         Without processes, this process computes them.
 
         Each of ``works`` is a module's function or a ``partial`` of such a function.
-        Raises their errors, and MmevalError if they kill a process.
+        Raises the errors that ``works`` raise, and MmevalError if one of them kills a
+        process.
         """
         if self._pool is None:
             return [work() for work in works]
@@ -180,10 +181,10 @@ class Scorer:
                 pool.close()
 
     def _fail(self, error: BaseException) -> None:
-        """Remembers an error for the next call of ``add`` or ``drain``."""
+        """Keeps an error, which the next call of ``add`` or ``drain`` raises."""
         self._failure = self._failure or error
 
 
 def left_to_models(count: int) -> str:
-    """Returns the progress note when only metrics with models are left."""
+    """Returns the text that shows progress when only metrics with models are left."""
     return f"trials waiting for metrics with models: {count:,}"

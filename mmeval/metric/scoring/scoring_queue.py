@@ -2,7 +2,8 @@
 
 The trials are sent to processes in messages. Tasks with metrics that use models have a
 separate queue, for the single process that loads each model once. While this process is
-behind, its trials wait as lines. Other tasks and calls to models do not wait for them.
+busy, its trials wait as lines of JSON. Other tasks and calls to models do not wait for
+these trials.
 """
 
 from __future__ import annotations
@@ -15,21 +16,23 @@ from mmeval.metric.scoring.trial_rows import ScoringPlan
 from mmeval.metric.scoring.worker import QueuedTrial, ScoredRows
 
 IDLE_SECONDS = 0.5
-"""The number of seconds that a trial waits for others before it is scored."""
+"""The number of seconds that a trial waits for other trials before it is sent."""
 FIRST_MESSAGE, LARGEST_MESSAGE = 16, 512
 LARGEST_MESSAGE_BYTES = 2**20
 MESSAGE_SECONDS = 0.2
-"""The time in which a process scores the trials of one message, in seconds. A message
-contains many trials for a fast metric and few for a slow metric, so that every process
-has work."""
+"""The number of seconds in which a process should score the trials of one message. A
+message contains many trials for a fast metric and few for a slow metric, so that every
+process has work."""
 LEAST_FOR_MODELS = 8
 """The minimum number of trials in a message for metrics with models."""
 MOST_WAITING_BYTES = 64 * 2**20
-"""The maximum size of waiting lines in bytes. If it is exceeded, ``add`` waits."""
+"""The maximum total size of waiting lines in bytes. ``add`` waits if it is exceeded."""
 
 
 class ScoringQueue:
-    """Collects trials by task and sends them to ``score``, ``messages`` at once.
+    """Collects trials by task and sends them to ``score`` in messages.
+
+    At most ``messages`` messages are in flight at once.
 
     ``deliver(position, rows)`` and ``fail(error)`` are called in the event loop's
     thread.

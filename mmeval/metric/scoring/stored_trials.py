@@ -19,9 +19,10 @@ from mmeval.system.json_lines import to_line
 def trial_row(
     trial: Trial, keys: Sequence[str], stores: Sequence[Path]
 ) -> dict[str, Any]:
-    """Returns the record of a trial, without its position and digest.
+    """Returns the record of a trial, as in TaskRecords, without its position and
+    digest.
 
-    See TaskRecords.
+    The form of the record is described in TaskRecords.
 
     ``keys`` are the journal keys of its exchanges. Media below ``stores`` are written
     without their path, because their content identifies them.
@@ -56,7 +57,7 @@ def stored_trial(
 ) -> Trial:
     """Restores a trial from its row (see TaskRecords).
 
-    The trial lacks calls that failed, except failed calls of agents.
+    The trial does not contain calls that failed, except failed calls of agents.
     """
     exchanges = tuple(exchange for exchange, _ in stored_exchanges(row, journal))
     left_out = tuple(row.get("left_out", ()))
@@ -77,8 +78,8 @@ def stored_exchanges(
 ) -> Iterator[tuple[Exchange, bytes]]:
     """Yields the calls of a trial in order, each with the JSON of its response.
 
-    These are the calls with an answer, and the failed calls of agents. A failure is not
-    in the journal. The failure of an agent has a trace, so the trial's row contains it.
+    The calls are those with an answer, and the failed calls of agents. Failures are not
+    in the journal. The failure of an agent has a trace, so it is in the trial's row.
     """
     failed = row.get("failed", {})
     for path, role, key in row["x"]:

@@ -27,13 +27,13 @@ from mmeval.system.time_limit import TimeLimit
 
 @dataclass(frozen=True)
 class ScoringPlan:
-    """The facts about a task that a scoring process needs.
+    """The information about a task that a scoring process needs.
 
     ``metrics`` are tuples (plugin name, switches, profile), because metrics cannot be
     pickled. ``unavailable`` maps outputs to reasons that are known before the run.
     ``batch`` is the number of trials that a metric scores at once. It is at least 1 if
-    a metric needs a model. If it is 0, any process may score the task. Otherwise the
-    process with the models does.
+    a metric needs a model. If it is 0, any process may score the task. Otherwise, only
+    the process with the models scores it.
     """
 
     task: str
@@ -84,7 +84,7 @@ def trial_from(
 ) -> Trial:
     """Returns the trial of a :func:`trial_line` line.
 
-    With ``sample`` the line's sample is not decoded again.
+    If ``sample`` is given, the sample in the line is not decoded again.
     """
     exchanges = []
     for call in row["exchanges"]:
@@ -147,7 +147,7 @@ def score_trials(
     metrics: Sequence[BoundMetric],
     limit: TimeLimit = NO_LIMIT,
 ) -> list[dict[str, Score]]:
-    """Returns the scores of a task's trials by metrics without a judge.
+    """Returns the scores of a task's trials by its metrics that do not use a judge.
 
     A trial without an answer has no scores. An empty answer has the score that the
     benchmark defines for it, if any. Batched metrics score all trials at once.
@@ -181,9 +181,9 @@ def score_trials(
 
 
 def fixed_score(trial: Trial, plan: ScoringPlan) -> Score | None:
-    """Returns the score of an answer by a rule of the task.
+    """Returns the score that a rule of the task sets for an answer.
 
-    None if metrics score the answer.
+    The result is None if metrics score the answer.
     """
     if plan.refusals == "unscored" and is_refused(trial):
         return Score.refused("the model refused", **BY_REFUSAL)

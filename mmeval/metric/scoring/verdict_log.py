@@ -54,9 +54,9 @@ class JudgeVersion:
 def logged_versions(folder: Path) -> list[JudgeVersion]:
     """Returns the judge versions in the log of a score set.
 
-    They are in the order of their first verdicts.
+    The versions are in the order of their first verdicts.
 
-    The version is empty for a judge without a readable reply.
+    If none of a judge's replies could be read, its version is empty.
     """
     has_replied: dict[JudgeVersion, bool] = {}
     for _, row in read_rows(folder / FILE):
@@ -76,7 +76,7 @@ def logged_versions(folder: Path) -> list[JudgeVersion]:
 
 
 def version_findings(judges: Mapping[str, Sequence[JudgeVersion]]) -> Iterator[Finding]:
-    """Yields findings about judges with several versions.
+    """Yields findings about judges whose verdicts come from several versions.
 
     The verdicts of two versions may differ.
     """

@@ -16,7 +16,7 @@ def with_votes(rows: Iterable[ScoreSetRow]) -> Iterator[ScoreSetRow]:
     """Applies votes to the rows of a score set, which must be sorted by sample.
 
     Among the scores with a ballot, only the score of the chosen answer remains. The
-    others become inapplicable. An unscored answer has no ballot. It remains unscored
+    others become inapplicable. An unscored answer has no ballot, so it remains unscored
     and widens the bounds.
     """
     for _, of_sample in groupby(rows, key=lambda row: row["i"]):
@@ -56,7 +56,7 @@ def _vote(answers: list[ScoreSetRow], name: str) -> None:
 def _scores(row: ScoreSetRow) -> Mapping[str, Any]:
     """Returns the scores of a row.
 
-    The mapping is empty for a damaged row, which its reader reports.
+    The mapping is empty for a damaged row, which is reported where rows are read.
     """
     scores = row.get("scores")
     return scores if isinstance(scores, Mapping) else {}

@@ -27,21 +27,22 @@ from mmeval.system.processes import end_with, parent_id, settle_signals
 from mmeval.system.time_limit import TimeLimit
 
 METRIC_SECONDS = 300.0
-"""The maximum seconds of a metric for one trial, without the time to load models. If
+"""The maximum number of seconds of a metric for one trial, without loading models. If
 the metric takes longer, the trial is unscored."""
 NICENESS = 5
-"""Scoring has a lower priority than the processes that keep the model busy."""
+"""The niceness of scoring processes. Their priority is lower than that of the processes
+that send requests to the model."""
 
 SAMPLES_KEPT = 4
 """The number of samples that a process caches. It is more than one, because the repeats
 of several samples may arrive interleaved."""
 
 QueuedTrial = tuple[int, bytes]
-"""A trial to score: the position of its task's plan, and its line."""
+"""A trial to score: the position of its task's plan, and the line of the trial."""
 
 
 class ScoredRows(NamedTuple):
-    """A row for each trial of a message, and the seconds to score them."""
+    """A row for each trial of a message, and the seconds that scoring them took."""
 
     rows: list[bytes]
     seconds: float
@@ -57,7 +58,7 @@ class _LastSamples:
         self._cached: deque[tuple[Any, Path, Sample]] = deque(maxlen=SAMPLES_KEPT)
 
     def of(self, row: Mapping[str, Any], media_root: Path) -> Sample:
-        """Returns the sample of a trial's line."""
+        """Returns the sample in the line of a trial."""
         written = row["sample"]
         for cached in self._cached:
             if cached[0] == written and cached[1] == media_root:
@@ -132,14 +133,14 @@ _worker: ScoringWorker | None = None
 
 
 def start(setup: ScoringSetup) -> None:
-    """Sets up a child process of multiprocessing to score."""
+    """Sets up a child process of multiprocessing, so that it can score trials."""
     settle_signals()
     end_with(parent_id())
     settle(setup)
 
 
 def settle(setup: ScoringSetup) -> None:
-    """Sets this process up to score."""
+    """Sets up this process, so that it can score trials."""
     global _worker  # noqa: PLW0603  what a worker process is
     if not setup.threads:
         # Several processes run in parallel, so threads for linear algebra would only
@@ -154,7 +155,7 @@ def settle(setup: ScoringSetup) -> None:
 
 
 def score(items: Sequence[QueuedTrial]) -> ScoredRows:
-    """Scores trials in a process that is set up."""
+    """Scores trials in a process that has been set up."""
     assert _worker is not None
     return _worker.score(items)
 
