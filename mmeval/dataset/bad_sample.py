@@ -108,7 +108,7 @@ class BadSamples:
                 self._more_tags += 1
 
     def findings(self) -> Iterator[Finding]:
-        """Yields a finding per reported sample, and one that counts the others."""
+        """Yields a finding per reported sample, and one with the number of others."""
         yield from self._findings
         if more := self.count - len(self._reported):
             cause = "more samples cannot be asked"

@@ -74,8 +74,8 @@ class Dataset(Protocol):
     def fingerprint(self) -> str:
         """A string that changes if the rows change.
 
-        It need not depend on the media, because samples contain the digests of their
-        media.
+        The string need not depend on the media, because samples contain the digests of
+        their media.
         """
         ...
 

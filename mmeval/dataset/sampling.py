@@ -71,11 +71,11 @@ class Draw:
         """Returns the indices of all samples in the order of the draw.
 
         Without labels, samples are ordered by hash. With labels, samples with equal
-        values of all labels form a stratum, where a missing label counts as a value. In
-        a stratum of n samples, the sample of rank r by hash is at position (r + 0.5) /
-        n. Up to any position p, the order contains n * p samples (rounded) of each
-        stratum. The first samples therefore always have the proportions of the data
-        set. Ties are ordered by hash.
+        values of all labels form a stratum, where a missing label is treated as a
+        value. In a stratum of n samples, the sample of rank r by hash is at position (r
+        + 0.5) / n. Up to any position p, the order contains n * p samples (rounded) of
+        each stratum. The first samples therefore always have the proportions of the
+        data set. Ties are ordered by hash.
 
         The hash of a sample depends only on its id, so it does not change if samples
         are added. The samples are read once. Raises UsageError for a label that no

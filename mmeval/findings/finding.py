@@ -48,8 +48,8 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 class Subject:
     """The subject of a finding; fields that do not apply are empty.
 
-    ``name`` is the name of a plugin, package, model, folder or host. ``line`` counts
-    from 1; 0 means the whole ``file``.
+    ``name`` is the name of a plugin, package, model, folder or host. ``line`` is a line
+    number, from 1. If it is 0, the finding is about the complete ``file``.
     """
 
     task: str = ""

@@ -35,7 +35,7 @@ _KINDS: tuple[tuple[type[Exception], Kind], ...] = (
 )
 """The kind of each error class.
 
-The first matching class counts; any other exception is a fault of a plugin.
+The first matching class is used. Any other exception is a fault of a plugin.
 """
 
 

@@ -71,7 +71,7 @@ class FindingGroup:
 def grouped(findings: Iterable[Finding]) -> tuple[FindingGroup, ...]:
     """Groups findings and sorts the groups by severity, then by kind.
 
-    A repeated finding counts once.
+    If a finding is repeated, it is included only once.
     """
     by_key: dict[tuple[Kind, str, str], dict[Finding, None]] = {}
     for finding in findings:

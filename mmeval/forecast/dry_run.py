@@ -95,7 +95,7 @@ MAX_CALLS = 200
 MAX_VERDICTS = 10_000
 """Maximum number of calls that a judged metric makes for one answer.
 
-It is higher than ``MAX_CALLS``, because a sample may need thousands of calls.
+This limit is higher than ``MAX_CALLS``, because a sample may need thousands of calls.
 """
 JUDGED_SAMPLES = 1000
 THIS_MACHINE = "this machine"
@@ -405,7 +405,7 @@ class _ProgramDriver:
         self._used_answers: set[str] = set()
         """Keys of the journal's answers that were used.
 
-        Each answer counts as kept once.
+        Each answer is counted as kept only once.
         """
         self._shared_requests: set[int] = set()
         """Hashes of shared requests. Equal requests of all tasks are sent only once."""

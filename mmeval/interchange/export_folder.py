@@ -151,7 +151,7 @@ class ExportFolder(ABC):
     def mmeval_fields(self, trial: Trial) -> dict[str, Any]:
         """Counts an answer, and returns its fields for the key ``mmeval``.
 
-        These are the error, and the kinds that were not requested.
+        The fields are the error, and the kinds that were not requested.
         """
         fields: dict[str, Any] = {}
         if trial.output is not None:

@@ -71,7 +71,7 @@ class MediaPaths:
     def find(self, name: str, folders: Sequence[Path]) -> Media:
         """Returns the medium at a path.
 
-        It is searched in NEW, then in each folder of the format.
+        The file is looked up in NEW, then in each folder of the format.
 
         Raises MissingDataError, with the reason, if there is no usable file.
         """

@@ -38,7 +38,7 @@ key ``path``."""
 
 
 def embedded_medium(text: str) -> Media | None:
-    """Returns the medium in a string that is a data URI or base64, else None.
+    """Returns the medium in a string that is a data URI or base64, or None.
 
     Base64 is treated as a medium if the decoded bytes have the signature of a picture,
     sound, video, mesh or document. Raises UsageError for damaged base64, and for a
@@ -83,7 +83,7 @@ def medium_inside(text: str) -> str:
 def is_sound(value: Any) -> bool:
     """Returns True for a sound that is given as an array of numbers.
 
-    Its form is ``{"array": ..., "sampling_rate": ...}``.
+    The form of such a sound is ``{"array": ..., "sampling_rate": ...}``.
     """
     if not isinstance(value, Mapping):
         return False

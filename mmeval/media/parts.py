@@ -295,8 +295,8 @@ class Interleaved:
 def _filled(parts: Sequence[Part], loose: Iterable[Part]) -> list[Part]:
     """Returns the parts, with dangling placeholders replaced by ``loose`` parts.
 
-    Each distinct placeholder gets the next part of its kind that has the same label or
-    no label. The remaining parts are appended in order.
+    Each distinct placeholder is replaced by the next part of its kind that has the same
+    label or no label. The remaining parts are appended in order.
     """
     open_places: dict[str, Part] = {}
     for index, part in enumerate(parts):

@@ -167,7 +167,7 @@ def render(
 ) -> str:
     """Returns the placeholder of the ``ordinal``-th item of a kind.
 
-    ``ordinal`` counts from 1 in every spelling.
+    ``ordinal`` is numbered from 1 in every spelling.
 
     Raises UnknownNameError for an unknown spelling, and for a spelling that has no
     placeholder for the kind.

@@ -5,13 +5,13 @@
         ...
 
 A derived metric is computed when the row of a trial is assembled, so its pieces may
-come from a scoring process and from a judge. ``scores`` contains the pieces that the
-switch ``of`` names, in that order. The score of each piece is either scored, or
-unscored with bounds if the range of the piece is finite.
-:mod:`mmeval.task.derived_entries` checks the pieces of a task before the run. These
-rules apply before a derived metric is called:
+come from a scoring process and from a judge. ``scores`` contains the scores that the
+switch ``of`` names, in that order. They are called the pieces of the metric. The score
+of each piece is either scored, or unscored with bounds if the range of the piece is
+finite. :mod:`mmeval.task.derived_entries` checks the pieces of a task before the run.
+These rules apply before a derived metric is called:
 
-- If a piece has no score yet, there is no derived score yet.
+- If a piece has not been scored yet, the derived score is not computed yet.
 - If the score of a piece comes from the task's rule for missing output, the derived
   score is equal to it.
 - If a piece is inapplicable, the derived score is inapplicable.
@@ -64,7 +64,7 @@ class Derivation:
     def scores(self, scores_of_trial: Mapping[str, Score]) -> MetricScores:
         """Returns the derived scores of a trial.
 
-        The mapping is empty while a piece has no score.
+        The mapping is empty until all pieces have been scored.
         """
         if not self.ranges.keys() <= scores_of_trial.keys():
             return {}
@@ -86,7 +86,7 @@ class Derivation:
         return score_derived(self.bound, pieces)
 
     def _bounded(self, name: str, score: Score) -> Score:
-        """Returns the score of a piece. An unscored piece gets its range as bounds."""
+        """Returns the score of a piece, with its range as bounds if it is unscored."""
         if score.status != "unscored" or score.bounds is not None:
             return score
         finite = all(map(math.isfinite, self.ranges[name]))

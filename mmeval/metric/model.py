@@ -101,7 +101,7 @@ class HubModel(FilePath, Condition):
 def _fault(value: Any) -> str:
     """Returns the fault of a value for a switch that names a model.
 
-    The fault states which values are valid.
+    The text states which values are valid.
 
     The string is empty if the value is valid.
     """
@@ -115,7 +115,7 @@ def _fault(value: Any) -> str:
 
 
 def written_fault(value: Any) -> str:
-    """Returns the fault of the way in which a user names a model.
+    """Returns the fault of a value by which a user names a model.
 
     The string is empty if the value is valid.
 

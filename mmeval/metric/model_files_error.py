@@ -146,7 +146,7 @@ def _is_whole(path: Path) -> bool:
 def _to_delete(folder: Path) -> str:
     """Returns the files that the user has to delete so that they are downloaded again.
 
-    These are the damaged files, or all files if none is damaged.
+    The result is the damaged files, or all files if none is damaged.
     """
     files = damaged_files(folder)
     if not files:

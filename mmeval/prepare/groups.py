@@ -15,7 +15,7 @@ from mmeval.task.selection import ChosenTasks
 
 @dataclass(frozen=True)
 class GroupCheck:
-    """A group of tasks, and counts of the data that they contain together.
+    """A group of tasks, and how many rows and files their data contain together.
 
     ``rows`` is the number of distinct rows. ``media`` is the number of distinct files
     by kind, without the files of bad rows. ``findings`` are differences from the

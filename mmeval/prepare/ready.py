@@ -24,7 +24,7 @@ DownloadStates = Mapping[HubSource, DownloadState]
 
 @dataclass(frozen=True)
 class DataCheck:
-    """The findings about a task's data, and the counts if the data can be read."""
+    """The findings about a task's data, and its numbers if the data can be read."""
 
     task: str
     findings: tuple[Finding, ...]

@@ -38,7 +38,7 @@ MAX_EXCERPT_CHARS = 300
 T = TypeVar("T")
 
 Accept: TypeAlias = Callable[[Response], str]
-"""Returns what is wrong with a reply, or an empty string if it can be used.
+"""A function that returns the fault of a reply, or an empty string if it has none.
 
 The check must depend on the request alone, since a reply is reused for every call with
 the same request.
@@ -283,6 +283,5 @@ class Role:
         )
 
     def variant(self, kind: PartKind) -> Role:
-        """Returns the role's variant for a kind of medium if the run has one, else the
-        role."""
+        """Returns the variant for a kind of medium, or the role if it has none."""
         return self.variants.get(kind, self)

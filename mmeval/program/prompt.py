@@ -15,7 +15,7 @@ Prompt: TypeAlias = Callable[[Sample], tuple[Message, ...]]
 
 
 class PromptError(UsageError):
-    """The error for a template that cannot be compiled or rendered for a sample."""
+    """The error for an invalid template, or a prompt that fails for a sample."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,7 @@ class FunctionPrompt:
 
 @dataclass(frozen=True)
 class InstructedPrompt:
-    """A prompt with the user's system instruction (``--system_instruction``) before
-    it."""
+    """A prompt that begins with the user's ``--system_instruction``."""
 
     instruction: str
     prompt: Prompt

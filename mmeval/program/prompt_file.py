@@ -60,10 +60,10 @@ class JudgePrompt(FilePath):
 
         prompt: Annotated[str | Mapping[str, Any], JudgePrompt("answer", "question")] = "judge_yes_no"
 
-    A task file gives the name of a prompt of the metric, a path (with a slash or a
-    suffix, relative to the task file), or ``{text: ..., name: ...}``. The metric gets
-    ``{name, sha256, text}``. With ``form=False``, a prompt does not have to contain
-    ``form``, because the prompt itself describes the reply.
+    In a task file, the value is the name of one of the metric's prompts, a path (with a
+    slash or a suffix, relative to the task file), or ``{text: ..., name: ...}``. The
+    metric receives ``{name, sha256, text}``. With ``form=False``, a prompt does not
+    have to contain ``form``, because the prompt itself describes the reply.
     """  # noqa: E501
 
     def __init__(self, *names: str, form: bool = True) -> None:

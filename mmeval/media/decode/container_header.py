@@ -45,8 +45,8 @@ _XING = re.compile(rb"(?:Xing|Info)(.{4})", re.DOTALL)
 flags that show which fields the header contains."""
 
 MAX_EDITS = 1000
-"""The maximum number of entries of an edit list. Files have one or two entries, and
-each entry may repeat the whole track."""
+"""The maximum number of entries of an edit list. Files usually contain one or two
+entries, and each entry may repeat the complete track."""
 _MOST_BOXES = 500_000
 _DEEPEST = 12
 _OPAQUE = frozenset((b"mdat", b"free", b"skip"))
@@ -67,7 +67,7 @@ fields."""
 
 
 def missing_bytes(data: bytes, mime: str) -> int:
-    """Returns how many bytes a file lacks, compared with its declared length.
+    """Returns how many bytes of the declared length are missing in a file.
 
     The result is 0 if the file is complete.
     """
@@ -228,9 +228,9 @@ def _is_open(
 ) -> bool:
     """Returns True if the writer left the size of a WAV's samples open.
 
-    ``declared_end`` is the declared end of the whole file. In a truncated file, the
-    declared size of the samples does not exceed the maximum size of a medium, and the
-    samples do not extend beyond the declared end.
+    ``declared_end`` is the declared end of the file. In a truncated file, the declared
+    size of the samples does not exceed the maximum size of a medium, and the samples do
+    not extend beyond the declared end.
     """
     end = start + size
     if size:

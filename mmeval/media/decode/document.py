@@ -132,7 +132,7 @@ def page_boxes(
 ) -> Iterator[tuple[TextBox, ...]]:
     """Yields the fragments of text on each page of a PDF.
 
-    Their positions are given in points.
+    The positions of the fragments are given in points.
 
     If a page has too many fragments, its lines are returned as boxes one below the
     other instead. The tuple is empty for a page that consists only of a picture. Raises

@@ -57,8 +57,8 @@ _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _PANIC = "PanicException"
 """The name of the exception that libraries in Rust raise. No package exports its class.
 
-It is not a subclass of Exception, and would end the decoding process if it were not
-caught.
+The class is not a subclass of Exception, and would end the decoding process if it were
+not caught.
 """
 _ADDRESS = re.compile(r"(?:\bimage )?(?:\bfile )?<[^<>]* at 0x[0-9a-fA-F]+>")
 

@@ -38,7 +38,8 @@ _SCAN, _END = 0xDA, 0xD9
 _UNREAD_FRAMES = (0xC5, 0xC6, 0xC7, 0xCB, 0xCD, 0xCE, 0xCF, 0xF7)
 """Frames of a JPEG that libjpeg does not read.
 
-They belong to hierarchical JPEG, lossless JPEG with arithmetic coding, or JPEG-LS.
+These frames belong to hierarchical JPEG, lossless JPEG with arithmetic coding, or
+JPEG-LS.
 """
 
 

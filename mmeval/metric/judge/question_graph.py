@@ -77,10 +77,11 @@ class AnsweredGraph:
     def evidence(self) -> dict[str, Any]:
         """Evidence for a score, as JSON.
 
-        It contains ``asked`` and ``verdicts``. It may also contain ``not_asked`` and
-        ``lost`` with reasons, ``said`` with the judge's replies, ``faults``, and
-        ``unread``. ``unread`` is the number of unreadable replies that count as no.
-        ``asked`` and ``faults`` are lists. All other values are mappings by id.
+        The evidence contains ``asked`` and ``verdicts``. It may also contain
+        ``not_asked`` and ``lost`` with reasons, ``said`` with the judge's replies,
+        ``faults``, and ``unread``. ``unread`` is the number of unreadable replies that
+        count as no. ``asked`` and ``faults`` are lists. All other values are mappings
+        by id.
         """
         words = {True: "yes", False: "no", None: "unknown"}
         verdicts, not_asked, lost, replies = {}, {}, {}, {}

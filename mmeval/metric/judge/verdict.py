@@ -179,8 +179,8 @@ def combined(
 ) -> Verdict:
     """Combines the replies to one question into a verdict.
 
-    With ``majority`` a value needs more than half of all replies. If there is no such
-    value, as in a tie, the verdict is not sure, or lost if a reply is lost too.
+    With ``majority``, a value must have more than half of all replies. If there is no
+    such value, as in a tie, the verdict is not sure, or lost if a reply is lost too.
     ``mean`` and ``median`` need every vote, and are computed from numbers, where yes is
     1 and no is 0. If a vote is lost, the verdict is lost. If a vote is not sure, the
     verdict is not sure.

@@ -19,8 +19,7 @@ from mmeval.system.json_lines import to_line
 def trial_row(
     trial: Trial, keys: Sequence[str], stores: Sequence[Path]
 ) -> dict[str, Any]:
-    """Returns the record of a trial, as in TaskRecords, without its position and
-    digest.
+    """Returns the record of a trial, without its position and digest.
 
     The form of the record is described in TaskRecords.
 

@@ -46,8 +46,8 @@ _SAMPLE_BYTES = 4
 LOUDEST = 1e9
 """The largest absolute value of a sample that is kept.
 
-It is larger than all 24-bit integers that are stored as floats, and small enough that
-sums of squares fit into float32.
+This value is larger than all 24-bit integers that are stored as floats, and small
+enough that sums of squares fit into float32.
 """
 
 

@@ -17,7 +17,7 @@ _WAV_BITS: Mapping[int, Collection[int]] = {1: range(1, 33), 3: (32, 64)}
 _WAV_CODECS = (0x02, 0x06, 0x07, 0x11, 0x31, 0x38, 0x40, 0x55)
 """Other codecs of WAV that libsndfile reads.
 
-They are Microsoft ADPCM, A-law, mu-law, IMA ADPCM, GSM, NMS, G.721 and MP3.
+These codecs are Microsoft ADPCM, A-law, mu-law, IMA ADPCM, GSM, NMS, G.721 and MP3.
 """
 _FLAC_DEPTHS = (8, 16, 24)
 _STREAM_INFO = b"\0\0\0\x22"

@@ -56,8 +56,8 @@ def office_blocks(
 ) -> Generator[Block, None, None]:
     """Yields the paragraphs and tables of an office document in order.
 
-    They come from the body of a Word document, the slides of a presentation, or the
-    sheets of a workbook. The name of a sheet comes before its rows. Numbers in a
+    The blocks come from the body of a Word document, the slides of a presentation, or
+    the sheets of a workbook. The name of a sheet comes before its rows. Numbers in a
     workbook are returned as stored, without their number formats. A cell with an error
     is empty.
 
