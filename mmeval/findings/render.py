@@ -162,8 +162,7 @@ def _rows(
 
 
 def group_text(group: FindingGroup) -> str:
-    """Returns the subject, the numbers, the cause and one example, separated by two
-    spaces."""
+    """Returns subject, numbers, cause and one example, separated by two spaces."""
     parts = [subject_text(group)]
     if group.of:
         parts.append(f"{group.count:,} of {group.of:,}")

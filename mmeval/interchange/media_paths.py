@@ -86,7 +86,7 @@ class MediaPaths:
         return self._find_file(name, folders) is not None
 
     def sha256(self, name: str, folders: Sequence[Path]) -> str:
-        """Returns the SHA-256 of a medium; empty if there is no usable file."""
+        """Returns the SHA-256 of a medium, or an empty string without a usable file."""
         try:
             return self.find(name, folders).sha256
         except (MissingDataError, MediaLimitError):

@@ -34,7 +34,7 @@ class TemporaryLines:
         self._closed = weakref.finalize(self, os.close, self._file)
 
     def put(self, value: Any) -> LineSpan:
-        """Writes a value. Raises StorageError if there is no space left."""
+        """Writes a value. Raises StorageError if the disk is full."""
         line = to_line(value)
         span = LineSpan(self._end, len(line))
         try:

@@ -205,7 +205,7 @@ class BoundMetric:
         return absent(self.needs)
 
     def lacks(self, roles: Collection[str]) -> tuple[Finding, ...]:
-        """Returns what the metric needs but cannot use in a run with these roles.
+        """Returns what the metric needs but does not find in a run with these roles.
 
         The result may contain packages, roles other than the model under test, models
         of metrics, and files. The tuple is empty if the metric is available.

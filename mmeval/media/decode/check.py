@@ -108,7 +108,7 @@ class MediaCheck:
 def medium_problem(part: Part, media: Media) -> str:
     """Returns the fault of a medium's type or size.
 
-    The string is empty if there is no fault. Code may have any type of text.
+    The string is empty for a medium without a fault. Code may have any type of text.
     """
     try:
         mime, size = media.mime, media.size

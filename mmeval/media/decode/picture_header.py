@@ -26,8 +26,7 @@ MAX_SCANS = 200
 """The maximum number of scans of a JPEG. A progressive JPEG has about ten scans. Each
 scan covers all pixels."""
 MAX_PIECES = 100_000
-"""The maximum number of chunks in a PNG, or of segments in a JPEG and bytes between
-them.
+"""The maximum number of chunks in a PNG, or of segments and stray bytes in a JPEG.
 
 A PNG of 512 MiB has 65,536 chunks if these have the usual size.
 """

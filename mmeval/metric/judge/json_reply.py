@@ -196,7 +196,7 @@ def _answer_in(
     """Returns the object with all required keys.
 
     The object is ``item`` itself, or the only such object inside ``item``. The result
-    is None if there is no such object.
+    is None if neither has all required keys.
 
     The keys of the result have the requested spelling. Raises ReplyError if there are
     several such objects.

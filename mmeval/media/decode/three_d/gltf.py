@@ -174,7 +174,7 @@ class _Numbers:
     ) -> NDArray[Any]:
         """Returns the numbers (count, columns) of a view.
 
-        The numbers are zeros if there is no view.
+        The numbers are zeros for an accessor without a view.
         """
         import numpy as np
 
