@@ -102,7 +102,7 @@ class Forecast:
     of_folder: tuple[Finding, ...] = ()
     """Findings about the run folder: its answers, journal and budget."""
     words: str = "TASK"
-    """The tasks as arguments of a command."""
+    """The names of the tasks, as arguments of a command."""
 
     @property
     def exit_code(self) -> int:

@@ -40,8 +40,7 @@ class _TaskAnswer(NamedTuple):
 
 
 class ExportFolder(ABC):
-    """A folder with one entry for each repeat of a sample, in the layout of a
-    benchmark.
+    """A folder in a benchmark's layout, with one entry for each repeat of a sample.
 
     Each layout implements the abstract methods. Tasks with the same questions share an
     answer. If the model failed in one task, the answer from the other task is used.
@@ -52,7 +51,7 @@ class ExportFolder(ABC):
     - ``nouns``: plural noun for what a number counts, by its key; the default is
       ``answers``
     - ``scored``: True if the layout includes scores
-    - ``manifest``: fields for the reader
+    - ``manifest``: fields of the manifest, for the reader of the layout
     """
 
     benchmark: ClassVar[str]

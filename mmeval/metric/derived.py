@@ -6,10 +6,10 @@
 
 A derived metric is computed when the row of a trial is assembled, so its pieces may
 come from a scoring process and from a judge. ``scores`` contains the scores that the
-switch ``of`` names, in that order. They are called the pieces of the metric. The score
-of each piece is either scored, or unscored with bounds if the range of the piece is
-finite. :mod:`mmeval.task.derived_entries` checks the pieces of a task before the run.
-These rules apply before a derived metric is called:
+switch ``of`` names, in that order. They are called the pieces of the metric. Each piece
+is either scored, or unscored with bounds if its range is finite.
+:mod:`mmeval.task.derived_entries` checks the pieces of a task before the run. These
+rules apply before a derived metric is called:
 
 - If a piece has not been scored yet, the derived score is not computed yet.
 - If the score of a piece comes from the task's rule for missing output, the derived

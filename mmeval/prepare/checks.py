@@ -41,8 +41,9 @@ class DataCounts:
       about damaged or missing media. These findings do not name a task, since several
       tasks may share the data
     - ``read``: True if the data were read to the end
-    - ``row_marks``, ``media_marks``: marks of distinct rows and files, to compare data
-      sets; ``bad_marks`` are the marks of rows that cannot be used
+    - ``row_marks``, ``media_marks``, ``bad_marks``: marks that identify the distinct
+      rows, the distinct files, and the rows that cannot be used; groups of tasks are
+      counted by these marks
     """
 
     rows: int = 0

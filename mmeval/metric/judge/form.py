@@ -28,7 +28,8 @@ fields may be missing."""
 class Field(Protocol):
     """A field of a reply.
 
-    An ``optional`` field may be absent. An ``unsure`` field may be ``not sure``.
+    An ``optional`` field may be missing in a reply. The value of an ``unsure`` field
+    may be ``not sure``.
     """
 
     @property

@@ -77,10 +77,10 @@ class Verdict:
     """The verdict of a judge, from one or several votes.
 
     ``values`` contains the value of each field, or None if the judge is not sure. It is
-    empty if the verdict is lost. ``lost`` is the reason. ``spread`` is the disagreement
-    of the votes by field, and 0 if they agree. For ``mean`` and ``median`` it is the
-    sample standard deviation of numbers. For ``majority`` it is the share of votes for
-    other values.
+    empty if the verdict is lost. ``lost`` is the reason for a lost verdict. ``spread``
+    is the disagreement of the votes, by field. It is 0 if they agree. For ``mean`` and
+    ``median``, the spread is the sample standard deviation of the numbers. For
+    ``majority``, it is the share of votes for other values.
     """
 
     values: Vote = field(default_factory=dict)
