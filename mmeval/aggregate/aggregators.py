@@ -18,15 +18,16 @@ from mmeval.aggregate.terms import scaled, term_of_mean
 from mmeval.records.evidence import Term
 
 NORMAL_95 = 1.96
-"""Half the width of a 95 % interval over repeats, in standard errors, as papers round
-it. The interval is too narrow: over four repeats, Student's t would be 3.18. The value
-is kept so that results can be compared with published numbers."""
+"""Half the width of a 95 % interval over repeats, in standard errors. Papers round it
+to this value. An interval of this width is too narrow: over four repeats, Student's t
+would be 3.18. The value is used so that results can be compared with published numbers.
+"""
 
 FEW_FOR_A_MEDIAN = "too few clusters for the interval of a median"
 
 
 class Spread(NamedTuple):
-    """The mean of repeats and its standard error (None for a single repeat)."""
+    """The mean over repeats and its standard error, which is None for a single repeat."""
 
     mean: float
     stderr: float | None
@@ -43,7 +44,7 @@ def mean(
     """Returns the arithmetic mean, with its standard error clustered by ``cluster``.
 
     By default a cluster is a sample, so the repeats of one sample do not count as
-    independent evidence. There is no standard error for a single cluster. With
+    independent evidence. The standard error of a single cluster is unknown. With
     ``interval: bootstrap`` the standard error is bootstrapped.
     """
     return _mean(term_of_mean(scores), interval)
@@ -69,13 +70,13 @@ def _mean(term: Term | None, interval: Literal["analytic", "bootstrap"]) -> Esti
 
 
 def median(scores: Scores) -> Estimate:
-    """Returns the median of the existing values.
+    """Returns the median of the scores that have a value.
 
     With an even number of values, the median is the mean of the middle two.
 
-    Each end of the interval is one of the values: the quantile at the corresponding end
-    of the interval for a share of one half. Source: Woodruff, Confidence Intervals for
-    Medians and Other Position Measures, 1952. The standard error is bootstrapped.
+    The ends of the interval are two of the values. They are the quantiles at the two
+    ends of the interval of a share of one half. Source: Woodruff, Confidence Intervals
+    for Medians and Other Position Measures, 1952. The standard error is bootstrapped.
     """
     values = sorted(scores.values)
     if not values:
@@ -101,9 +102,9 @@ def macro_mean(scores: Scores, *, by: str) -> Estimate:
     All levels have the same weight. ``by`` is a label that ``breakdown`` names.
 
     A level without a score is left out. The standard error is the error of a mean of
-    means, each of them clustered as usual. A cluster with several levels counts once.
-    The standard error is None if all trials of a level are in one cluster. If no row
-    has the label, the result is the mean.
+    means, each of them clustered as usual. A cluster with trials in several levels is
+    treated as one cluster. The standard error is None if all trials of a level are in
+    one cluster. If no row has the label, the result is the mean.
     """
     means = []
     for level in scores.by_level(by).values():
@@ -120,7 +121,8 @@ def macro_mean(scores: Scores, *, by: str) -> Estimate:
 def spread(means: Sequence[float]) -> Spread:
     """Returns the mean of the repeats' means and its standard error.
 
-    The standard error is the standard deviation (n - 1) divided by the root of n.
+    The standard error is the standard deviation (with n - 1) divided by the square root
+    of n, the number of repeats.
     """
     mean = math.fsum(means) / len(means)
     if len(means) < 2:
@@ -146,10 +148,10 @@ def repeat_means(scores: Scores) -> list[float]:
 def repeats(scores: Scores) -> Estimate:
     """Returns the mean of the scored trials, with the error of the repeats' means.
 
-    The standard error is the standard deviation of the repeats' means (n - 1), divided
-    by the root of their number. The interval extends 1.96 standard errors to each side,
-    possibly beyond the range. With one repeat there is no standard error and no
-    interval.
+    The standard error is the standard deviation of the repeats' means (with n - 1),
+    divided by the square root of their number. The interval extends 1.96 standard
+    errors to each side of the mean and can exceed the metric's range. With one repeat,
+    both are unknown.
     """
     values = scores.values
     if not values:

@@ -1,8 +1,8 @@
-"""Combines aggregated numbers of one task into one, such as the mean of two means.
+"""Combines several aggregated numbers of a task, for example into their mean.
 
-This number cannot be computed from scores of single trials, because each part uses
-different trials. The parts share the clusters of trials, so they are not independent.
-Therefore each draw of the bootstrap is the same for all parts.
+The combined number cannot be computed from the scores of single trials, because each
+part uses different trials. The parts share the clusters of trials, so they are not
+independent. Therefore each draw of the bootstrap is the same for all parts.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from mmeval.records.evidence import Evidence, Term
 from mmeval.records.score import Result
 
 _LOST = ("unsupported", "failed")
-"""The statuses that a trial has in every part."""
+"""If a trial has one of these statuses, it has the same status in every part."""
 _SKIPPING = (*_LOST, "unscored", "scored", "unavailable", "inapplicable")
 _UNKNOWN = (*_LOST, "unavailable", "unscored", "scored", "inapplicable")
-"""The status of a trial is the first of these that it has in any part."""
+"""A trial gets the first status in this list that it has in any part."""
 
 
 def mean_of(
@@ -47,16 +47,16 @@ def mean_of(
 ) -> Result:
     """Returns the mean of several numbers of a task over the same trials.
 
-    The ``weights`` of the result are the shares of the parts that count. A part may
+    The ``weights`` of the result are the shares of the parts that are used. A part may
     have no scorable trial (all unsupported, faulty, unavailable or inapplicable). With
-    ``skip`` such a part is left out. Without ``skip`` it leaves the mean without a
-    value. If all trials of a part are lost (failed, unscored), the mean has only
-    bounds. If all answers or verdicts of a part are refused, the part counts in the
-    bounds, not in the value. If no answer contains anything for a part to score, the
-    part is left out, even if trials failed.
+    ``skip`` such a part is left out. Without ``skip`` the mean then has no value. If
+    all trials of a part are lost (failed, unscored), the mean has bounds but no value.
+    If all answers or verdicts of a part are refused, the part is used for the bounds,
+    but not for the value. If no answer contains anything for a part to score, the part
+    is left out, even if trials failed.
 
-    A trial counts as scored if it is scored in one part and lost in none. If
-    ``unavailable`` is given, the mean has no value, and ``parts`` may be any numbers of
+    A trial counts as scored if it is scored in at least one part and lost in none. With
+    ``unavailable`` the mean has no value, and ``parts`` may be any numbers that cover
     the trials.
     """
     counted: list[AggregatedNumber] = []
@@ -130,7 +130,7 @@ def mean_of(
 
 
 def _count(columns: Iterable[Iterable[Hashable]]) -> int:
-    """Returns the number of different items in all columns together."""
+    """Returns the number of distinct items over all columns."""
     items: set[Hashable] = set()
     for column in columns:
         items.update(column)
@@ -156,8 +156,7 @@ def _has_lost(result: Result) -> bool:
 class _MeanOfNumbers(NamedTuple):
     """The uncertainty of a mean of numbers.
 
-    With ``skip``, if one number has no value in a draw, the draw is the mean of the
-    others.
+    With ``skip``, a number without a value in a draw is left out of that draw's mean.
     """
 
     skip: bool
@@ -257,7 +256,7 @@ def _terms(
 ) -> tuple[Term, ...] | None:
     """Returns the terms of a mean of numbers.
 
-    None if one of the numbers is not a sum of means.
+    The result is None if one of the numbers is not a sum of means.
     """
     count = len(numbers)
     return terms_of(numbers, [1 / count] * count)

@@ -23,11 +23,13 @@ TAIL = 0.025
 FEWEST_WITHOUT_RANGE = 8
 """Effective clusters below which a value without a finite range has no interval."""
 FEWEST_WITHOUT_SHAPE = 100
-"""The same limit if only the standard error is known. It is higher because the skewness
-of the values, and with it the error of Student's interval, is unknown."""
+"""The minimum number of effective clusters if only the standard error is known. It is
+higher because the skewness of the values, and with it the error of Student's interval,
+is unknown."""
 
 FEWEST_FOR_A_MEDIAN = 5
-"""With fewer clusters, all are on one side of the median in more than 10 % of cases."""
+"""With fewer clusters, all of them are above or all below the median in more than 10 %
+of cases."""
 
 ONE_CLUSTER = "one cluster"
 TOO_FEW = "fewer than two effective clusters"
@@ -81,10 +83,10 @@ def same_value_interval(
 ) -> Interval:
     """Returns the 95 % interval of a mean if all clusters have the same value.
 
-    An example is a task with only right answers. The standard error is 0, but other
-    values may come next. With 95 % confidence the share of the observed value among all
-    values is at least ``s``, where ``s ** clusters = 0.05``. The other values are
-    within the finite ``range``. For shares of right answers this is the one-sided
+    An example is a task with only right answers. The standard error is 0, but further
+    clusters may have other values. With 95 % confidence the share of the observed value
+    among all values is at least ``s``, where ``s ** clusters = 0.05``. The other values
+    are within the finite ``range``. For shares of right answers this is the one-sided
     interval of Clopper and Pearson.
     """
     # The same as 1 - scipy.special.betaincinv(clusters, 1, 0.05).
@@ -160,7 +162,8 @@ def bounds_tail(gap: float, stderr: float) -> float:
 
 
 def _effective(independent: Sequence[Component]) -> float:
-    """Returns the number of equal clusters with the information of all components."""
+    """Returns how many equal clusters would contain as much information as all
+    components."""
     whole = math.fsum(component.share for component in independent)
     squares = []
     for component in independent:
@@ -169,15 +172,16 @@ def _effective(independent: Sequence[Component]) -> float:
 
 
 def _clusters_behind_error(independent: Sequence[Component]) -> float:
-    """Returns the number of effective clusters behind the estimate of the error.
+    """Returns the number of effective clusters that the error is estimated from.
 
     The error of a single mean over that number of clusters would be equally uncertain.
 
-    The error of a group depends on its smallest members. In a group with tasks of
-    hundreds of samples, a task of two samples contributes most of the variance, which
-    is therefore estimated from only two clusters. The values of all components are
-    assumed to vary equally. Then the variance of a component is its share squared,
-    divided by its effective clusters. The rest is Satterthwaite's formula.
+    The error of a group depends on its smallest members. If a group has tasks with
+    hundreds of samples and one task with two samples, this task contributes most of the
+    variance. So the variance is estimated from only two clusters. The values of all
+    components are assumed to vary equally. Then the variance of a component is its
+    share squared, divided by its effective clusters. The rest is Satterthwaite's
+    formula.
     """
     variances = []
     spread = []
@@ -200,7 +204,7 @@ def _range(independent: Sequence[Component]) -> Interval:
 
 
 def _share(independent: Sequence[Component]) -> float | None:
-    """Returns the number as a share of its finite range, or None outside of it."""
+    """Returns the number as a share of its finite range, or None if it is out of range."""
     for component in independent:
         if _share_of_range(component.value, component.range) is None:
             return None
@@ -243,9 +247,10 @@ def _effective_trials(
     """Returns the number of right or wrong answers with the same standard error.
 
     If few clusters of a component are off an end of the range, its variance may be
-    small by chance. Its variance is then at least that of right and wrong answers, with
-    one of each added to the observed answers. If this applies to all components, the
-    number of answers is at most the number of clusters.
+    small by chance. The variance is therefore raised to at least the variance of right
+    and wrong answers, computed with one more right and one more wrong answer than
+    observed. If this applies to all components, the number of answers is at most the
+    number of clusters.
     """
     variance = 0.0
     has_few = []
@@ -296,8 +301,8 @@ def _without_range(
 def _unskewed(quantile: float, skewness: float) -> float:
     """Returns the quantile of Student's ratio for skewed values.
 
-    It comes from the cubic transformation that makes the ratio symmetric. Source: Hall,
-    On the Removal of Skewness by Transformation, 1992.
+    It is computed with the cubic transformation that makes the ratio symmetric. Source:
+    Hall, On the Removal of Skewness by Transformation, 1992.
     """
     if abs(skewness) < 1e-8:
         return quantile

@@ -1,10 +1,9 @@
-"""Standard errors with unequal clusters: CR2, effective clusters, degrees of freedom.
+"""Computes standard errors for unequal clusters, with CR2 and degrees of freedom.
 
 In CR2, the residual of a cluster with the share h of all trials is divided by the root
-of 1 - h before it is squared. For C equal clusters, this is the usual factor
-C / (C - 1).
-Source: Bell and McCaffrey, Bias Reduction in Standard Errors for Linear Regression with
-Multi-Stage Samples, 2002.
+of 1 - h before it is squared. For C equal clusters, this is the usual factor C / (C -
+1). Source: Bell and McCaffrey, Bias Reduction in Standard Errors for Linear Regression
+with Multi-Stage Samples, 2002.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 WHOLE = 1 - 1e-12
-"""A cluster with this share of all trials is the only cluster."""
+"""A cluster with at least this share of all trials is treated as the only cluster."""
 
 
 def adjusted(residuals: Sequence[float], shares: Sequence[float]) -> array[float]:
-    """Returns the adjusted residuals of clusters.
+    """Returns the residuals of clusters, adjusted by CR2.
 
-    The standard error is the root of the sum of their squares.
+    The standard error is the square root of the sum of the squared results.
 
     A cluster pulls the mean towards itself, so its residual is too small by the factor
     sqrt(1 - share). If a cluster contains all trials, its residual is 0.
@@ -40,7 +39,7 @@ def _adjustment(share: float) -> float:
 
 
 def effective_clusters(shares: Sequence[float]) -> float:
-    """Returns the number of equal clusters with the same information.
+    """Returns how many equal clusters would contain the same amount of information.
 
     ``shares`` are the clusters' shares of all trials (or weights). They sum to 1.
     """
@@ -53,9 +52,9 @@ def freedom(shares: Sequence[float]) -> float:
     """Returns the degrees of freedom of a mean's standard error.
 
     They depend on the correlation within clusters, which is unknown. So the result is
-    the smaller of two values: one assumes that the trials of a cluster are independent,
-    the other that they are equal. With C equal clusters both values are C - 1.
-    ``shares`` has the same meaning as in ``effective_clusters``, and each share is
+    the smaller of two values. The first assumes that the trials of a cluster are
+    independent, the second that they are equal. With C equal clusters both values are C
+    - 1. ``shares`` has the same meaning as in ``effective_clusters``, and each share is
     below 1. Source: Bell and McCaffrey (see the module).
     """
     if are_equal(shares):
@@ -81,7 +80,7 @@ def satterthwaite(variances: Sequence[float], freedoms: Sequence[float]) -> floa
 
 
 def connected(clusters: Sequence[Iterable[str]]) -> list[list[int]]:
-    """Groups means that share clusters.
+    """Sorts means into groups, so that means with a common cluster are in one group.
 
     ``clusters`` contains the clusters of each mean. Each group is a list of positions
     of means. The groups are independent of each other.
@@ -108,7 +107,8 @@ def connected(clusters: Sequence[Iterable[str]]) -> list[list[int]]:
 def are_equal(numbers: Sequence[float]) -> bool:
     """Returns True if all numbers are the same.
 
-    Most clusters have one trial each, and this check is faster than any formula.
+    Clusters usually have one trial each. For them, this check is faster than the
+    formulas.
     """
     stored = array("d", numbers)
     return stored.tobytes() == stored[:1].tobytes() * len(stored)

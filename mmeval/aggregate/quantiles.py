@@ -19,8 +19,8 @@ _TINY = 1e-300
 """Replaces 0 in a denominator of the continued fraction."""
 _ROOT_OF_2_PI = math.sqrt(2 * math.pi)
 _MANY_DEGREES = 400
-"""From this number of degrees of freedom, four terms of a series give Student's
-quantile to 12 digits."""
+"""With at least this number of degrees of freedom, four terms of a series are enough to
+compute Student's quantile to 12 digits."""
 
 
 def beta_quantile(
@@ -102,7 +102,7 @@ def beta_share(
     b: float,
     value: float,
 ) -> float:
-    """Returns the probability (0 to 1) that a beta variable is below ``value``.
+    """Returns the probability that a beta variable is below ``value``, from 0 to 1.
 
     This is the regularised incomplete beta function.
     """
@@ -176,7 +176,7 @@ def student_quantile(freedom: float, probability: float) -> float:
 
 
 def _student_series(freedom: float, normal: float) -> float:
-    """Returns Student's quantile from the ``normal`` one, for many degrees of freedom.
+    """Computes Student's quantile from the ``normal`` one, for many degrees of freedom.
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5.
     """

@@ -19,10 +19,10 @@ from mmeval.aggregate.scores import Aggregator, Scores
 from mmeval.aggregate.statistics import FEWEST_DRAWS, Uncertainty
 
 Draws: TypeAlias = NDArray[np.intp]
-"""The numbers of the drawn clusters, one row per draw."""
+"""The indexes of the drawn clusters, one row per draw."""
 Values: TypeAlias = NDArray[np.float64]
 Statistic: TypeAlias = Callable[[Draws], Values]
-"""A number for each draw."""
+"""A function that computes a number for each draw."""
 
 ROWS = 500_000
 """The maximum number of rows that an aggregator reads for one number, over all draws
@@ -42,9 +42,9 @@ def resample(
 
     ``iterations`` is the number of draws of clusters.
 
-    If an aggregator is called for each draw, and the draws have more than ``ROWS`` rows
-    in total, fewer draws are used, but at least ``FEWEST_DRAWS``. The result is empty
-    if a draw has no value.
+    Fewer draws are used if the aggregator is called for each draw and the draws have
+    more than ``ROWS`` rows in total. At least ``FEWEST_DRAWS`` draws are used. The
+    result is empty if a draw has no value.
     """
     return resample_together([(scores, aggregator, options)], iterations, skip=False)
 
@@ -59,9 +59,9 @@ def resample_together(
 
     All numbers share each draw.
 
-    With ``skip``, if one number has no value in a draw, the draw is the mean of the
-    others. For means and medians, clusters are drawn from those that have a value in
-    any of the numbers; for other aggregators, from all clusters.
+    With ``skip``, a number without a value in a draw is left out of that draw's mean.
+    For means and medians, clusters are drawn from those that have a value in any of the
+    numbers; for other aggregators, from all clusters.
     """
     first = numbers[0][0]
     if all(aggregator in (mean, weighted_mean, median) for _, aggregator, _ in numbers):
@@ -131,8 +131,8 @@ def _means(
 def _medians(scores: Scores, clusters: Sequence[str]) -> Statistic:
     """Returns the weighted median of each draw.
 
-    Half of the weight is below the weighted median. The weight of a trial is the number
-    of times that its cluster is drawn.
+    Half of the total weight is below the weighted median. The weight of a trial is the
+    number of times that its cluster is drawn.
     """
     place = {cluster: number for number, cluster in enumerate(clusters)}
     order = np.argsort(scores.values, kind="stable")
@@ -163,8 +163,7 @@ def _one_by_one(
 ) -> Statistic:
     """Calls the aggregator once for each draw.
 
-    The aggregator receives all rows, including rows without a value, because it may
-    count them.
+    The aggregator receives all rows. It may use the number of rows without a value.
     """
     by_cluster = scores.by_cluster()
     places = [by_cluster[cluster] for cluster in clusters]

@@ -30,7 +30,7 @@ STATUSES: tuple[Any, ...] = (
     "unsupported",
     "inapplicable",
 )
-"""The statuses of trials. A column stores their positions in this tuple."""
+"""The statuses of trials. A column stores the position of a status in this tuple."""
 _SCORED, _UNSCORED, _FAILED = 0, 1, 2
 _IS_SCORED = bytes(code == _SCORED for code in range(256))
 _LOST = re.compile(b"[%c%c]" % (_UNSCORED, _FAILED))
@@ -41,8 +41,8 @@ class ScoreRow(NamedTuple):
     """One trial's score by one metric.
 
     ``value`` is None unless the trial is ``scored``. ``faulty`` is True if the trial
-    failed because its sample is invalid. A scored trial may have no value but
-    ``evidence``, from which an aggregator computes one number for all trials.
+    failed because its sample is invalid. A scored trial may have ``evidence`` instead
+    of a value. An aggregator then computes one number from the evidence of all trials.
     ``weight`` is the number of units that the score covers.
     """
 
@@ -63,12 +63,12 @@ class ScoreRow(NamedTuple):
 class Estimate:
     """The result of an aggregator: a value, or None if there are too few scores.
 
-    If the value is a weighted sum of means, ``terms`` are the means. The standard error
-    and the interval are computed from them. Any other aggregator may return a standard
-    error. It may also return a 95 % interval that is better than the one computed from
-    the standard error, or the reason why there is no interval (``no_interval``). If
-    there is no standard error, the value is bootstrapped. If ``resample`` is False, it
-    is not bootstrapped, and the error is unknown.
+    If the value is a weighted sum of means, ``terms`` contains these means. The
+    standard error and the interval are computed from them. Any other aggregator may
+    return a standard error. It may also return a 95 % interval that is better than the
+    one computed from the standard error, or the reason why there is no interval
+    (``no_interval``). If there is no standard error, the value is bootstrapped. If
+    ``resample`` is False, it is not bootstrapped, and the error is unknown.
     """
 
     value: float | None
@@ -136,8 +136,8 @@ class Scores:
         self._clusters: list[str] = []
         self._labels: list[Mapping[str, Any]] = []
         self._known: dict[int, Any] = {}
-        """Facts about trials without a value, by position: the bounds of an unscored
-        trial, or the evidence of a scored trial."""
+        """The bounds of unscored trials and the evidence of scored trials without a
+        value, by position."""
         self._faulty: set[int] = set()
         self._no_option: set[int] = set()
         """The positions of answers that are wrong because they name no option."""
@@ -159,8 +159,8 @@ class Scores:
     ) -> None:
         """Adds one trial's score, or only its status.
 
-        A status is enough for a trial without an answer, and for a score without value
-        and bounds. With ``faulty`` the sample is invalid, so it was not sent to the
+        A trial without an answer, or a score with neither value nor bounds, needs only
+        a status. With ``faulty`` the sample is invalid, so it was not sent to the
         model. With ``refused`` the model refused to answer.
         """
         if faulty:
@@ -204,9 +204,9 @@ class Scores:
     ) -> None:
         """Adds the score of a trial that has a value.
 
-        This is the fast path, because nearly all scores have a value. With
-        ``no_option`` the answer is wrong because it names no option. With ``refused``
-        the model refused to answer.
+        This method is fast, because nearly all scores have a value. With ``no_option``
+        the answer is wrong because it names no option. With ``refused`` the model
+        refused to answer.
         """
         if no_option:
             self._no_option.add(len(self))
@@ -262,7 +262,7 @@ class Scores:
 
     @property
     def values(self) -> list[float]:
-        """The values that exist, in order."""
+        """The values of the scores that have one, in order."""
         return list(compress(self._values, self._is_scored()))
 
     @property
@@ -318,7 +318,8 @@ class Scores:
         """Groups the rows by the value of a label.
 
         The groups are sorted by the values as text. A row whose label is a list belongs
-        to the group of each item (multi-label). Mappings and nested lists are left out.
+        to the group of each item in the list. Labels that are mappings, and nested
+        lists, are left out.
         """
         levels = self.places(label)
         return {level: self.take(levels[level]) for level in levels}
@@ -364,11 +365,12 @@ class Scores:
         )
 
     def drawn(self, clusters: Iterable[Sequence[int]]) -> Scores:
-        """Returns a resample of clusters. ``clusters`` contains the positions of their
-        rows.
+        """Returns the rows of some drawn clusters.
 
-        A cluster that is drawn twice counts as two clusters, so each draw renames its
-        samples.
+        ``clusters`` contains the positions of each cluster's rows.
+
+        A cluster that is drawn twice becomes two clusters, so the samples of each copy
+        get new names.
         """
         drawn: list[int] = []
         samples = []
@@ -385,11 +387,12 @@ class Scores:
         return resample
 
     def filled(self, end: Literal[0, 1]) -> Scores:
-        """Returns the rows with the lowest (0) or highest (1) value for each lost
+        """Returns the rows, with the lowest (0) or highest (1) value for each lost
         trial.
 
-        The value is the trial's own bound if it has one, else the end of the metric's
-        range. If the weight of a trial is unknown, the trial gets the greatest weight.
+        This value is the bound of the trial if it has one, else the end of the metric's
+        range. If the weight of a trial is unknown, the trial gets the largest known
+        weight.
         """
         filled = self._empty()
         filled._values = self._values[:]
@@ -422,7 +425,7 @@ def first_statuses(columns: Sequence[Scores], order: Sequence[str]) -> Counter[s
 
 
 def _moved(marked: set[int], places: Sequence[int]) -> set[int]:
-    """Returns the new positions of the marked rows among those that are taken."""
+    """Returns the positions that the marked rows have among the taken rows."""
     if not marked:  # as nearly always
         return set()
     return {new for new, old in enumerate(places) if old in marked}
@@ -436,7 +439,7 @@ def load_aggregator(name: str) -> Aggregator:
 class ClusterSums(NamedTuple):
     """The sum and the number of each cluster's values, for a mean and its error.
 
-    With weights, they are the sum of the products and the sum of the weights.
+    With weights, they are the sum of the weighted values and the sum of the weights.
     """
 
     clusters: Sequence[str]

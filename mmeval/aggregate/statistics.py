@@ -24,7 +24,7 @@ class Uncertainty(NamedTuple):
     """The uncertainty of a value, as far as it is known.
 
     ``bootstrap_iters`` is the number of draws. If the interval is missing,
-    ``no_interval`` is the reason.
+    ``no_interval`` states the reason.
     """
 
     stderr: float | None = None
@@ -35,7 +35,7 @@ class Uncertainty(NamedTuple):
 
 
 def known_mean(values: Iterable[float | None]) -> float | None:
-    """Returns the mean of the existing values, or None if there are none."""
+    """Returns the mean of the values that are not None, or None if all of them are."""
     known = [value for value in values if value is not None]
     return math.fsum(known) / len(known) if known else None
 

@@ -48,9 +48,10 @@ class Aggregation(NamedTuple):
 
 
 class ExtremeEstimate(NamedTuple):
-    """The estimate of scores in which each lost trial has its lowest or highest value.
+    """The scores with each lost trial at its lowest or highest value, and their
+    estimate.
 
-    ``scores`` are these scores.
+    ``scores`` includes the values of the lost trials.
     """
 
     scores: Scores
@@ -67,7 +68,9 @@ def summarise(
     bootstrap_iters: int = 0,
     suspended: bool = False,
 ) -> Result:
-    """Returns one line of a report: the estimate with counts, interval and bounds.
+    """Returns the result for one line of a report.
+
+    The result contains the estimate, the counts, the interval and the bounds.
 
     An estimate without a standard error is bootstrapped with ``bootstrap_iters`` draws,
     unless this number is 0. If scoring was ``suspended``, the result has only counts
@@ -130,7 +133,7 @@ def _uncertainty_of(
 ) -> Uncertainty:
     """Returns the uncertainty of a value.
 
-    It comes from a formula, from the aggregator, or from resampling.
+    The uncertainty is computed by a formula, by the aggregator, or by resampling.
     """
     value = estimate.value
     assert value is not None
@@ -174,7 +177,7 @@ def widened(
     value: float,
     means: Sequence[Term],
 ) -> Uncertainty:
-    """Widens the interval from the standard error to contain that of the draws.
+    """Widens the interval of the standard error to contain the interval of the draws.
 
     The quantiles of draws are too close together if there are few clusters, or if the
     value is near an end of the range. ``means`` are means over the same trials.
@@ -193,7 +196,8 @@ def widened(
 def extremes(scores: Scores, aggregation: Aggregation) -> list[ExtremeEstimate] | None:
     """Returns the lowest and the highest possible estimate.
 
-    None if lost trials have no lowest or highest value, or if an estimate has no value.
+    The result is None if lost trials have no lowest or highest value, or if an estimate
+    has no value.
     """
     ends = []
     for end in (0, 1):
@@ -255,7 +259,7 @@ def _evidence(
 ) -> Evidence | None:
     """Returns the terms that a group needs.
 
-    None if the number is not a sum of means.
+    The result is None if the number is not a sum of means.
     """
     if estimate.value is not None and estimate.terms is None:
         return None
@@ -281,7 +285,8 @@ _COUNTS = (
     "refused_unscored",
     "refused_verdicts",
 )
-"""The counts of trials in a result. For a group, the counts are summed up."""
+"""The counts of trials in a result. For a group, the counts of its tasks are added up.
+"""
 
 _ZERO: Mapping[str, Any] = {
     "value": 0.0,
@@ -308,20 +313,22 @@ def combine(
     A task is left out if none of its trials could be run or scored (unsupported,
     faulty, unavailable). It is also left out if no answer contains anything for the
     metric (inapplicable). If all trials of a task are lost (failed, unscored), the
-    group has no value, only bounds. Weights count the trials that could have been
-    scored, so lost and faulty trials do not change them. The weights of the bounds also
-    count faulty trials.
+    group has bounds but no value. Weights count the trials that could have been scored,
+    so lost and faulty trials do not change them. The weights of the bounds also count
+    faulty trials.
 
-    If all answers or verdicts of a task are refused, the task counts in the bounds, not
-    in the value.
+    If all answers or verdicts of a task are refused, the task is used for the bounds,
+    but not for the value.
 
-    With ``counts_absent`` no other member is left out. If the model does not support a
-    member, the member counts as 0, weighted by its trials. If a member is unknown
-    (unavailable, inapplicable, faulty, not run), the group has no value.
+    With ``counts_absent`` members are not left out for any other reason. If the model
+    does not support a member, the member counts as 0, weighted by its trials. If a
+    member is unknown (unavailable, inapplicable, faulty, not run), the group has no
+    value.
 
-    The standard error and the interval are computed for the same weighted mean. Each is
-    None if a member lacks it. Clusters with the same name in several members are the
-    same clusters. If a member is not a mean, all members are treated as independent.
+    The standard error and the interval are computed for the same weighted mean. The
+    standard error is None if a member has none, and so is the interval. Clusters with
+    the same name in several members are the same clusters. If a member is not a mean,
+    all members are treated as independent.
     """
     counted: list[Result] = []
     counted_sizes: list[int] = []
@@ -428,10 +435,10 @@ def _group_terms(
 
 
 def _reason_of(member: Result) -> str:
-    """Returns why a group has no interval: the reason of a member without one.
+    """Returns why a group has no interval, from a member that has none.
 
-    It does not name the member, so that the same reason of several groups is stated
-    once.
+    The reason does not name the member. If several groups have the same reason, it is
+    then stated only once.
     """
     return member.no_interval or f"{member.task} has none"
 
@@ -478,7 +485,7 @@ def is_unsupported(result: Result) -> bool:
     """Returns True if the model supports none of the trials.
 
     Faulty trials are ignored. The result is False for a group that has weights but no
-    value, because the number of such a group is unknown.
+    value, because the value of such a group is unknown.
     """
     is_unknown = result.value is None and bool(result.weights)
     return (
@@ -495,7 +502,7 @@ def _shares(trials: Sequence[int], *, weight_by_size: bool) -> list[float]:
 
 
 def _weighted(values: Sequence[float | None], shares: Sequence[float]) -> float | None:
-    """Returns the weighted mean, or None if a value is missing or none exists."""
+    """Returns the weighted mean, or None if there are no values or one is missing."""
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
         return None

@@ -2,7 +2,7 @@
 
 A plain mean is one term. The levels of a macro mean, the members of a group and the
 parts of a combined number are also terms. Terms over the same clusters are not
-independent, so the influences of a cluster on each of them are added up first.
+independent, so the influences of a cluster on all of these terms are added up first.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ depend on the order in which they are added."""
 class Component(NamedTuple):
     """A group of terms that share clusters.
 
-    Components are independent of each other. ``value`` and ``range`` are what the terms
-    add to the number. ``influences`` contains the influence of each cluster on the
-    number. It is None if only the variance is known.
+    Components are independent of each other. ``value`` and ``range`` are the value and
+    the range that the terms contribute to the number. ``influences`` contains the
+    influence of each cluster on the number. It is None if only the variance is known.
     """
 
     value: float
@@ -79,7 +79,8 @@ def term_of_mean(scores: Scores, *, weighted: bool = False) -> Term | None:
 
 
 def term_of_sums(sums: ClusterSums, range: Interval) -> Term | None:
-    """Returns the term of a mean from its clusters' sums, or None without any trial."""
+    """Returns the term of a mean from its clusters' sums, or None if there are no
+    trials."""
     if not sums.counts:
         return None
     if are_equal(sums.counts):
@@ -183,7 +184,7 @@ def component_of(
     value: float,
     terms: Sequence[Term],
 ) -> Component:
-    """Returns the component of a number from its standard error.
+    """Returns a component for a number of which only the standard error is known.
 
     The clusters' influences on the number are unknown. ``terms`` are the terms of means
     over the same trials.
