@@ -204,7 +204,8 @@ def _range(independent: Sequence[Component]) -> Interval:
 
 
 def _share(independent: Sequence[Component]) -> float | None:
-    """Returns the number as a share of its finite range, or None if it is out of range."""
+    """Returns the number as a share of its finite range, or None if it is out of
+    range."""
     for component in independent:
         if _share_of_range(component.value, component.range) is None:
             return None

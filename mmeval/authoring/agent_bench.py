@@ -1,5 +1,6 @@
-"""Runs an agent without a run folder, on given replies or real backends, and records
-its steps."""
+"""Runs an agent without a run folder and records its steps.
+
+The roles of the agent are answered by given replies or by real backends."""
 
 from __future__ import annotations
 
@@ -39,11 +40,11 @@ _KEYS = ("prompt", "files", "wants", "args", "replies", "id", "name")
 
 @dataclass(frozen=True)
 class AgentCase:
-    """The request to an agent and the replies of its roles, as the user writes them.
+    """The request to an agent and the replies of its roles, as written by the user.
 
-    ``replies`` has the replies of each role, in order: texts, lists of parts, and
-    ``{"error": KIND}``. A role with null as its replies does not exist. ``labels`` are
-    returned with the result.
+    ``replies`` maps each role to its replies, in order. A reply is a text, a list of
+    parts, or ``{"error": KIND}``. If the replies of a role are null, the role does not
+    exist. ``labels`` are returned with the result.
     """
 
     prompt: Any = ""
@@ -63,7 +64,7 @@ class AgentResult:
 
 
 def read_agent_case(values: Any) -> AgentCase:
-    """Parse one line of a cases file. Raises UsageError."""
+    """Parses one line of a cases file. Raises UsageError for an invalid line."""
     check_keys(values, _KEYS)
     wants = typed(values, "wants", list) or []
     for kind in wants:
@@ -122,13 +123,14 @@ def drive(
     folder: Path,
     of_backends: Mapping[str, RoleReplies] = MappingProxyType({}),
 ) -> AgentResult:
-    """Run an agent on the replies of a case. The paths in the case are relative to
-    ``folder``.
+    """Runs an agent on the replies of a case.
+
+    The paths in the case are relative to ``folder``.
 
     The agent has all required roles, all tools, and the other roles with replies. A
-    tool without replies returns small media of its kind; any other role returns the
-    example of the call. ``of_backends`` replaces the replies of roles. Raises
-    UsageError for an invalid case.
+    tool without replies returns small media of its kind. Any other role without replies
+    returns the example in the call. ``of_backends`` replaces the replies of roles.
+    Raises UsageError for an invalid case.
     """
     replies_by_role = {**_given_replies(agent, case, folder), **of_backends}
     backend = create_backend(name, case.args)
@@ -162,7 +164,7 @@ def drive(
 
 
 def result_of(result: AgentResult) -> dict[str, Any]:
-    """Returns the result of a case as JSON values."""
+    """Converts the result of a case to JSON values."""
     steps: list[dict[str, Any]] = []
     for call, reply in result.steps:
         texts: list[str] = []
@@ -197,7 +199,7 @@ def result_of(result: AgentResult) -> dict[str, Any]:
 
 
 class _GivenReplies:
-    """The given replies of a role, which are returned in order."""
+    """Answers the calls of a role with its given replies, in order."""
 
     def __init__(
         self, role: str, replies: Sequence[Response] | None, tool: Tool | None
@@ -209,8 +211,8 @@ class _GivenReplies:
         self._media_count = 0
 
     def answer(self, call: Call) -> Response:
-        """Returns the first acceptable reply to a call. If no drawn reply is
-        acceptable, the last one is returned as a failure."""
+        """Returns the first acceptable reply to a call. If none of the replies tried is
+        acceptable, it returns the last of them as a failure."""
         for _ in range(MAX_DRAWS):
             response = self._next(call)
             fault = fault_of(call, response)
@@ -244,7 +246,8 @@ class _GivenReplies:
 
 
 class _BackendReplies:
-    """The replies of a real backend. Equal calls are separate calls."""
+    """Answers the calls of a role with a real backend. Equal calls are sent
+    separately."""
 
     def __init__(self, broker: Broker, runner: asyncio.Runner) -> None:
         self._broker = broker
@@ -293,7 +296,7 @@ def _response(
     reader: ContentReader,
     role: str,
 ) -> Response:
-    """Parses one reply, as the user writes it. Raises UsageError."""
+    """Parses one reply written by the user. Raises UsageError if it is invalid."""
     if isinstance(written, str):
         content = Interleaved.from_text(written)
         return Response(reasoning_apart(content, *REASONING_TAGS))

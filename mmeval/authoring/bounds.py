@@ -1,5 +1,6 @@
-"""Measures bounds of metrics: scores of references, shuffled references and empty
-answers.
+"""Measures the bounds of metrics.
+
+Bounds are the scores of references, of shuffled references and of empty answers.
 
 A metric that scores the references of other samples as high as the right references
 does not measure the answer. The three kinds of answers are scored in ordinary runs in a
@@ -37,7 +38,7 @@ from mmeval.store.media_store import MediaStore
 from mmeval.task.task import Selection, Task
 
 LIMIT = 200
-"""The default number of samples of a task."""
+"""The default number of samples per task."""
 SEED = 7
 """The seed for shuffling references."""
 ENOUGH = 20
@@ -47,8 +48,8 @@ Which = Literal["reference", "shuffled", "empty"]
 ReferenceAnswers = Mapping[str, Mapping[str, Interleaved]]
 """The answers by task and by id of a sample."""
 WARNING_LOGGERS = ("mmeval.broker.outage", "mmeval.run.judging")
-"""Loggers with warnings that are shown while bounds are measured, such as a warning
-about a role that does not answer."""
+"""The loggers whose warnings are shown while bounds are measured. They warn, for
+example, about a role that does not answer."""
 
 
 _ANSWERS: Mapping[Which, str] = {
@@ -62,8 +63,9 @@ _SUSPENDED = "its role stopped answering"
 
 @dataclass(frozen=True)
 class Bounds:
-    """One number of a task for right, shuffled and empty answers, or the reason why
-    there is none."""
+    """One number of a task, computed for right, shuffled and empty answers.
+
+    If the number is unavailable, the reason is given instead."""
 
     task: Task
     metric: str
@@ -74,7 +76,7 @@ class Bounds:
     """True if fewer than two samples have a reference, so there is nothing to
     shuffle."""
     lost: Mapping[Which, str] = field(default_factory=dict)
-    """The most frequent reason why answers have no score, by kind of answers."""
+    """The most frequent reason why answers have no score, for each kind of answers."""
     judged: bool = False
     reference_free: bool = False
     """True if the metric uses no reference, so shuffling does not check it."""
@@ -86,10 +88,12 @@ class Bounds:
         return None if result is None else result.value
 
     def doubts(self) -> Iterator[Finding]:
-        """Yields findings about a number that cannot distinguish models. It is an error
-        if shuffled references are clearly better than the right references: the
-        metric's direction or the references must be wrong. It is also an error if there
-        is no number for the right references."""
+        """Yields findings about a number that cannot distinguish models.
+
+        If shuffled references score clearly better than the right references, the
+        finding is an error, because the metric's direction or the references must be
+        wrong. A number that cannot be computed for the right references is also an
+        error."""
         right = self.results.get("reference")
         if right is not None and right.value is None and _applicable(right):
             yield self._lost("reference", right, "error")
@@ -145,7 +149,7 @@ class Bounds:
         return right - wrong if self.higher_is_better else wrong - right
 
     def _noise(self, other: Which) -> float:
-        """Returns two standard errors of the difference; 0 if there are too few
+        """Returns two standard errors of the difference, or 0 if there are too few
         samples."""
         right, wrong = self.results["reference"], self.results[other]
         if min(right.scored, wrong.scored) < ENOUGH:
@@ -161,8 +165,9 @@ def _applicable(result: Result) -> int:
 def judge_calls(
     tasks: Sequence[Task], roles: Mapping[str, BackendSpec], limit: int | None = None
 ) -> dict[str, int]:
-    """Counts the calls by role that metrics make to score one model's answers. With a
-    ``limit``, only the first samples of each task are counted, without repeats.
+    """Counts, for each role, the calls that metrics make to score one model's answers.
+
+    With a ``limit``, only the first samples of each task are counted, without repeats.
 
     The answers are placeholders, so the counts may differ for a metric with calls that
     depend on the answer. Nothing is sent, and no backend of a role is created.
@@ -202,12 +207,13 @@ def measure(
     limit: int = LIMIT,
     probe: Probing = "auto",
 ) -> list[Bounds]:
-    """Measures the bounds of every number of tasks, in order. Unavailable numbers have
-    a reason.
+    """Measures the bounds of every number of the tasks, in order.
 
-    Roles are called for each kind of answers, until one role stops answering. The data
-    of the tasks must be valid. Raises the errors of a run, such as MissingError for a
-    missing key, and UsageError for tasks that cannot be asked.
+    For an unavailable number, the result contains the reason.
+
+    The roles are called for one kind of answers after another, until a role stops
+    answering. The data of the tasks must be valid. Raises the errors of a run, such as
+    MissingError for a missing key. Raises UsageError for tasks that cannot be run.
     """
     from mmeval.run.runner import run
 
@@ -249,7 +255,7 @@ def measure(
 
 
 def _unscored(outcome: RunOutcome) -> dict[tuple[str, str], Counter[str]]:
-    """Returns the reasons why trials have no score, by task and number."""
+    """Returns the reasons why trials have no score, for each number of each task."""
     reasons_by_number: dict[tuple[str, str], Counter[str]] = {}
     for task, folder in outcome.score_sets.items():
         for row in finished_rows(folder, lambda _index, _repeat: True):
@@ -269,10 +275,11 @@ def _asked_once(tasks: Sequence[Task]) -> tuple[Task, ...]:
 def shuffled_answers(
     tasks: Sequence[Task], *, limit: int = LIMIT
 ) -> dict[str, dict[str, Interleaved]]:
-    """Gives each sample the reference of another sample, drawn by ``SEED``. Returns the
-    references by task and sample. Invalid samples and samples without a reference are
-    left out. A task with fewer than two samples left has no references in the
-    result."""
+    """Gives each sample the reference of another sample, drawn with ``SEED``.
+
+    Returns the references by task and sample. Invalid samples and samples without a
+    reference are left out. If fewer than two samples of a task are left, the result has
+    no references for the task."""
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as temporary:
         folder = Path(temporary)
         options = RunOptions(BackendSpec("reference"), folder, limit=limit)
@@ -295,7 +302,8 @@ def shuffled_answers(
 
 
 class _CountingBackend:
-    """A backend of all kinds that is only used to count calls, and is never called."""
+    """A backend that supports all kinds of media, only for counting calls. It is never
+    called."""
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
     provenance: Mapping[str, Any] = {}
@@ -362,7 +370,7 @@ def _of_task(
 
 @contextmanager
 def _hushed() -> Iterator[None]:
-    """Log only errors, and warnings about roles that do not answer. Other warnings
+    """Logs only errors, and warnings about roles that do not answer. Other warnings
     would repeat earlier warnings."""
     levels = {
         "mmeval": logging.ERROR,

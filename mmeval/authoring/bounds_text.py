@@ -41,8 +41,8 @@ def bounds_table(all_bounds: Sequence[Bounds]) -> str:
 
 
 def bounds_means(all_bounds: Sequence[Bounds]) -> str:
-    """Returns the means of several numbers, in one line. Empty unless all of them range
-    from 0 (worst) to 1 (best)."""
+    """Returns the means of several numbers, in one line. The line is empty unless all
+    numbers range from 0 (worst) to 1 (best)."""
     known = [bounds for bounds in all_bounds if not bounds.unavailable]
     for bounds in known:
         if bounds.range != (0, 1) or not bounds.higher_is_better:

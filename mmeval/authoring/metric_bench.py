@@ -1,4 +1,4 @@
-"""Scores trials by judged metrics outside of a run: it calls roles and stores
+"""Scores trials with judged metrics outside of a run. Calls roles and stores
 nothing."""
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ TrialScoring = Callable[[BoundMetric, Trial], MetricScores]
 def asked_specs(
     metric: Metric, specs: Mapping[str, BackendSpec]
 ) -> dict[str, BackendSpec]:
-    """Returns the specs of the roles that the metric calls. Raises UsageError for a
-    missing role."""
+    """Returns the backend specs of the roles that the metric calls, directly or through
+    other roles. Raises UsageError for a missing role."""
     by_kind = [role for role in metric.roles if role in BY_KIND]
     for role in metric.roles:
         is_played = has_role(role, specs) if role in by_kind else role in specs
@@ -58,9 +58,9 @@ def asked_specs(
 
 @contextmanager
 def bench_for(specs: Mapping[str, BackendSpec]) -> Iterator[TrialScoring]:
-    """Yields a function that scores with the roles of a metric (see
-    :func:`asked_specs`). Equal questions are asked once. The function raises errors
-    that concern every trial, such as a rejected key."""
+    """Yields a function that scores trials with the roles of a metric (see
+    :func:`asked_specs`). Equal questions are sent once. The function raises errors that
+    affect every trial, such as a rejected key."""
     with asking(specs) as (broker, runner):
         yield lambda bound, trial: runner.run(_score(broker, bound, trial))
 
@@ -69,7 +69,8 @@ def bench_for(specs: Mapping[str, BackendSpec]) -> Iterator[TrialScoring]:
 def asking(
     specs: Mapping[str, BackendSpec],
 ) -> Iterator[tuple[Broker, asyncio.Runner]]:
-    """Yields a broker for these roles, in a folder that is removed at the end."""
+    """Yields a broker for these roles, in a temporary folder that is removed at the
+    end."""
     defaults = RunOptions(BackendSpec(""), Path())
     with ExitStack() as stack:
         temporary = tempfile.TemporaryDirectory(prefix="mmeval-")

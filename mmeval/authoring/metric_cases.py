@@ -33,7 +33,8 @@ T = TypeVar("T")
 
 
 def case_lines(file: Path) -> Iterator[tuple[str, Any]]:
-    """Yields the lines of a cases file, each with its place. Raises UsageError."""
+    """Yields each line of a cases file with its position in the file. Raises
+    UsageError."""
 
     if not file.is_file():
         raise UsageError(f"{file}: this cases file does not exist")
@@ -43,7 +44,7 @@ def case_lines(file: Path) -> Iterator[tuple[str, Any]]:
 
 @dataclass(frozen=True)
 class MetricCase:
-    """One answer to score, as the user writes it. ``labels`` are returned with the
+    """One answer to score, as written by the user. ``labels`` are returned with the
     result."""
 
     files: tuple[str, ...] = ()
@@ -58,8 +59,8 @@ class MetricCase:
 
 
 class ReadyCase(NamedTuple):
-    """A case with its metric and trial. Without a trial, ``reason`` names the missing
-    file. ``place`` is the case's line in a cases file."""
+    """A case with its metric and its trial. If there is no trial, ``reason`` names the
+    missing file. ``place`` is the case's line in a cases file."""
 
     case: MetricCase
     bound: BoundMetric
@@ -155,8 +156,9 @@ def ready_case(
     *,
     trust: bool = False,
 ) -> ReadyCase:
-    """Binds the metric of a case and reads its media. Paths in the case are relative to
-    ``folder``. ``trust`` is the user's consent to run code that the case names.
+    """Binds the metric of a case and reads the media of the case. Paths in the case are
+    relative to ``folder``. ``trust`` is the user's consent to run code that the case
+    names.
 
     Raises UsageError for content that cannot be read, UnknownNameError for a switch or
     profile, MissingExtraError for a package that is not installed, and MissingDataError
@@ -212,8 +214,8 @@ def trial_of(
     looks_at: PartKind | None = None,
 ) -> Trial:
     """Makes the trial of a case. If the case has neither an answer nor files, the trial
-    has no output. If possible, each file gets the kind that the metric ``looks_at``: a
-    page is a picture, code is text, and a damaged file may be of any kind."""
+    has no output. Each file gets a kind that the metric ``looks_at``, if possible: a
+    page can be a picture, code can be text, and a damaged file can be any kind."""
 
     reader = ContentReader(lambda path, _: medium_at(folder, path))
 
@@ -256,7 +258,7 @@ def _part(media: Media, looks_at: PartKind | None) -> Part:
 
 
 def medium_at(folder: Path, name: str) -> Media:
-    """Returns the medium of a file that the user names."""
+    """Reads a file that the user names as a medium."""
 
     try:
         return Media.from_path(folder / name)
@@ -265,8 +267,8 @@ def medium_at(folder: Path, name: str) -> Media:
 
 
 def _written(value: Any) -> Any:
-    """Returns a value unchanged, except that a JSON string with a list of parts becomes
-    the list."""
+    """Parses a string that contains a JSON list of parts. Returns any other value
+    unchanged."""
     if not isinstance(value, str) or '"type"' not in value:
         return value
     text = value.lstrip()

@@ -52,8 +52,8 @@ _WRITTEN_LIST = "a list or a mapping that is written as text"
 class SampleChecks:
     """Checks of the samples of one task, in one pass over its first ``rows``.
 
-    After ``findings`` was read, ``selected`` counts the samples that the task's filter
-    keeps.
+    Once all ``findings`` are read, ``selected`` is the number of samples that the
+    task's filter keeps.
     """
 
     file: TaskFile
@@ -63,16 +63,17 @@ class SampleChecks:
     ids: set[str] = field(default_factory=set)
     labels: set[str] = field(default_factory=set)
     odd_texts: set[str] = field(default_factory=set)
-    """Labels with an unintended text, such as a list written as text. References are
-    listed as the empty label."""
+    """The labels that contain an unintended text, such as a list written as text. The
+    empty label means references."""
     media: set[tuple[PartKind, Path]] = field(default_factory=set)
     """The checked media files, each with the kind that a row declares."""
     reencoded: Counter[str] = field(default_factory=Counter)
-    """Input media in formats that most servers do not accept, by the format sent."""
+    """The number of input media in formats that most servers do not accept, by the
+    format that is sent instead."""
     selected: int = 0
     unlabelled: dict[tuple[str, str], list[str]] = field(default_factory=dict)
-    """The samples that lack a label used for slices or clusters, by this label and a
-    similar label."""
+    """The samples that lack a label used for slices or clusters. The key is this label
+    and a similar label."""
     read: bool = True
     """True if the loader has read all requested rows."""
     whole: bool = True
@@ -117,8 +118,8 @@ class SampleChecks:
             )
 
     def _all(self, samples: Iterator[Sample], *, is_written: bool) -> Iterator[Finding]:
-        """Yields the findings of each sample. ``is_written`` is True for rows of the
-        documented schema."""
+        """Yields the findings of each sample. ``is_written`` is True if the rows follow
+        the documented schema."""
         first_rows = islice(readable(samples), self.rows or None)
         for number, sample in enumerate(first_rows, start=1):
             if isinstance(sample, LoaderFailure):
@@ -211,7 +212,7 @@ class SampleChecks:
                 yield self._task_file_finding((key,), cause)
 
     def _texts(self, sample: Sample) -> Iterator[Finding]:
-        """Yields findings about unintended texts, once for each label."""
+        """Yields a finding for each label that contains unintended texts."""
         for label, value in sample.metadata.items():
             if not isinstance(value, str) or label in self.odd_texts:
                 continue
@@ -303,8 +304,8 @@ class SampleChecks:
 
 
 def _is_list_of_python(text: str) -> bool:
-    """Returns whether a text is a Python list or mapping. JSON does not count, as
-    answers may have to be JSON."""
+    """Returns whether a text is a Python list or mapping. The result is False for JSON,
+    because a task may require answers in JSON."""
     if not text.strip().startswith(("[", "{")):
         return False
     if _json_of(text) is not None:
@@ -325,7 +326,7 @@ def _json_of(text: str) -> Any:
 
 def _unscored(metric: TaskMetric, sample: Sample) -> str:
     """Returns why a metric cannot score answers to a sample. The string is empty if the
-    metric can, or if this cannot be tried."""
+    metric can score them, or if this cannot be tried."""
     if metric.unavailable or metric.bound.metric.judged or metric.bound.metric.derived:
         return ""
     trial = Trial(sample, output=Interleaved((text_part("probe"),)))

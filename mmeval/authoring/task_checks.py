@@ -47,8 +47,8 @@ _logger = logging.getLogger(__name__)
 
 
 class SoundTask(NamedTuple):
-    """A task without errors. ``samples`` is the number of rows read that its filter
-    keeps."""
+    """A task without errors. ``samples`` is the number of rows that were read and that
+    the task's filter keeps."""
 
     file: TaskFile
     task: Task
@@ -62,9 +62,9 @@ class CheckTally:
     tasks: list[str] = field(default_factory=list)
     sound_tasks: list[SoundTask] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
-    """Tasks without their data."""
+    """The tasks whose data are missing."""
     bundled: list[str] = field(default_factory=list)
-    """Tasks without their data that have bundled samples."""
+    """The tasks whose data are missing, but that have bundled samples."""
     look: MediaCheck = field(default_factory=MediaCheck)
 
 
@@ -102,13 +102,13 @@ def check(
     model: BackendSpec | None = None,
     tally: CheckTally | None = None,
 ) -> Iterator[Finding]:
-    """Checks the tasks that names select: files first, then the data of each task.
+    """Checks the tasks that the names select: their files first, then their data.
 
     ``rows`` is the maximum number of rows to read of each task; with None, all rows are
-    read. ``roles`` are the roles of a run. ``backends`` are the backends that could be
-    created. ``model`` is the spec of the model. With ``strict`` an unavailable metric
-    is an error. The results are added to ``tally``. Raises UnknownNameError for a name
-    that selects nothing.
+    read. ``roles`` are the roles of the run. ``backends`` are those backends that could
+    be created. ``model`` is the spec of the model. With ``strict`` an unavailable
+    metric is an error. The results are added to ``tally``. Raises UnknownNameError for
+    a name that selects nothing.
     """
     tally = CheckTally() if tally is None else tally
     context = _Context(
@@ -152,9 +152,9 @@ def check(
 
 
 def _means_folder(name: str, index: TaskIndex) -> bool:
-    """Returns whether a name means a folder of task files. If installed tasks have the
-    same name, the folder is preferred, because its author has probably just changed it.
-    This choice is logged."""
+    """Returns whether a name refers to a folder of task files. If installed tasks have
+    the same name, the folder is preferred, because its author has probably just changed
+    it. This choice is logged."""
     folder = Path(name)
     if "/" in name or not folder.is_dir():
         return False
@@ -266,8 +266,8 @@ def _check_package(file: TaskFile) -> Iterator[Finding]:
 
 
 def _check_kinds(task: Task, context: _Context) -> Iterator[Finding]:
-    """Checks that the model can produce the requested kinds, if all samples request the
-    same kinds."""
+    """Checks that the model can produce the requested output kinds. Does nothing if the
+    samples request different kinds."""
     requested, backends = task.output_kinds, context.backends
     if MODEL not in backends or not isinstance(requested, FixedKinds):
         return

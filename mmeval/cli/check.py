@@ -117,7 +117,7 @@ _LABEL = 10
 
 Settings = Mapping[str, Setting]
 Fact = tuple[str, str]
-"""A label and its text."""
+"""A label and the text that is printed after it."""
 
 _log = logging.getLogger(__name__)
 
@@ -133,7 +133,8 @@ def configure(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints what can run and each finding. Returns the exit code of the findings."""
+    """Prints which tasks can run, and all findings. Returns the exit code of the
+    findings."""
     flags = {name: value for name, value in vars(args).items() if name != "words"}
     settings = resolve(
         (*OWN_FLAGS, *FLAGS), flags, os.environ, config_file(flags, os.environ)
@@ -199,7 +200,7 @@ class _Report:
         return self._print()
 
     def of_wheel(self, place: Path, flags: Mapping[str, Any]) -> int:
-        """Checks a wheel: its content, missing files, and its tasks."""
+        """Checks the content and the tasks of a wheel, and looks for missing files."""
         from mmeval.authoring.package.wheel import check_contents, unpacked, wheel_of
 
         file = wheel_of(place)
@@ -231,7 +232,8 @@ class _Report:
         check: Callable[[], Iterable[Finding]],
         name: str,
     ) -> None:
-        """Adds the findings of a check. If the check fails, that is a finding too."""
+        """Adds the findings of a check. If the check itself fails, adds a finding about
+        this."""
         try:
             self.findings.extend(check())
         # plugins, packages, disk and network may raise anything; plugins may call
@@ -387,7 +389,8 @@ class _Report:
         return code
 
     def _able(self) -> list[str]:
-        """Returns the tasks that can run: none if a backend cannot be created."""
+        """Returns the tasks that can run. The list is empty if a backend cannot be
+        created."""
         for finding in self.findings:
             of_backend = finding.subject.role and not finding.subject.task
             if of_backend and finding.severity == "error":

@@ -230,7 +230,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _plan(args: argparse.Namespace) -> int:
-    """Prints the power of a planned comparison, without runs."""
+    """Prints the power of a planned comparison. No runs are needed."""
     from mmeval.comparison.planner import Plan
 
     if args.folders:

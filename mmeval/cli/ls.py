@@ -70,8 +70,8 @@ class _BrokenEntry(NamedTuple):
 
 ListingRows: TypeAlias = Iterable[list[str] | _BrokenEntry]
 _Table: TypeAlias = tuple[Sequence[str], Callable[[str, str, Any], list[str]]]
-"""The headers, and a function that makes a row from a plugin's name, owner and
-object."""
+"""The headers of a table, and a function that makes a row from a plugin's name, owner
+and object."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -204,8 +204,8 @@ def _rows(
 ) -> ListingRows:
     """Returns the rows of a kind of plugin.
 
-    A name that two distributions register gets two rows, each with its owner. The type
-    of a plugin depends on the kind, so it is ``Any``.
+    If two distributions register the same name, it gets a row for each of them. The
+    type of a plugin depends on the kind, so it is ``Any``.
     """
     load: Callable[[str], object] = partial(plugins.load, KINDS[kind])
     if kind == "metrics":
@@ -240,9 +240,9 @@ def _metric_row(
 ) -> list[str]:
     """Returns the row of a metric.
 
-    It lists what the metric needs: packages, the models that it loads by default, and
-    roles. For a missing package it shows the command to install it. A missing model is
-    marked.
+    The row lists what the metric needs: packages, models that are loaded by default,
+    and roles. For a missing package it shows the command to install it. A missing model
+    is marked.
     """
     from mmeval.metric.bound import bind
 
@@ -387,7 +387,7 @@ _TABLES: dict[str, _Table] = {
 
 
 def _purpose(plugin: object) -> str:
-    """Returns the first paragraph of a plugin's docstring, for a terminal."""
+    """Returns the first paragraph of a plugin's docstring, formatted for a terminal."""
     docstring = inspect.getdoc(plugin) or ""
     paragraph = docstring.partition("\n\n")[0]
     return paragraph.replace("\n", " ").replace("``", "'")

@@ -18,11 +18,11 @@ class Parser(argparse.ArgumentParser):
     """An argparse parser that raises UsageError instead of ending the process."""
 
     unknown_hint = ""
-    """A hint for an unknown flag. Messages show it after similar flags."""
+    """A hint for an unknown flag. Messages show the hint after similar flags."""
     explained: Mapping[str, str] = MappingProxyType({})
     """Maps flags of other verbs to the reason why this verb does not accept them.
 
-    Messages show it instead of similar flags."""
+    Messages show the reason instead of similar flags."""
 
     def __init__(self, prog: str, description: str) -> None:
         super().__init__(
@@ -102,9 +102,10 @@ class Parser(argparse.ArgumentParser):
 def add_flags(parser: argparse.ArgumentParser, flags: Iterable[Flag]) -> None:
     """Adds flags of the table, grouped by heading.
 
-    The parsed arguments do not contain unused flags. Add the positional words of a verb
-    first: if it has any, a list is one word (``a,b``), which may be repeated, because a
-    list of words would consume the positional words.
+    The parsed arguments do not contain flags that were not given. Add the positional
+    arguments of a verb before its flags. If the verb has any, a list flag takes one
+    word (``a,b``) and may be repeated, because a list of several words would consume
+    the positional arguments.
     """
     takes_words = any(not action.option_strings for action in parser._actions)
     groups: dict[str, argparse._ArgumentGroup] = {}
@@ -132,7 +133,8 @@ def add_flags(parser: argparse.ArgumentParser, flags: Iterable[Flag]) -> None:
 
 
 def add_refused(parser: argparse.ArgumentParser) -> None:
-    """Adds unsupported flags. The help omits them, and a later check names them."""
+    """Adds unsupported flags. They are not in the help, and a later check reports
+    them."""
     names = {name: [f"--{name}"] for name in REFUSED}
     for short, name in REFUSED_SHORT.items():
         names[name].insert(0, f"-{short}")

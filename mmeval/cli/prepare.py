@@ -77,7 +77,8 @@ def configure(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Shows sizes, fetches and checks the data. Returns the findings' exit code."""
+    """Shows the data's sizes, fetches the data and checks them. Returns the exit
+    code."""
     try:
         return _run(args)
     except KeyboardInterrupt:
@@ -144,10 +145,10 @@ def _end(findings: Sequence[Finding], place: RemedyTarget) -> int:
 
 
 def _fetched(item: Download) -> DownloadState:
-    """Fetches a source. Returns its state with its damaged files, or the error.
+    """Fetches a source. Returns the source's state and damaged files, or the error.
 
-    This is also done for a source without missing files: the hub's cache then links
-    files that the commit shares with other commits.
+    A source without missing files is fetched too, because the hub's cache then links
+    the files that this commit shares with other commits.
     """
     if item.to_fetch:
         _log.info("fetching %s", item.source)
@@ -161,7 +162,7 @@ def _fetched(item: Download) -> DownloadState:
 
 
 def _described(item: Download, users: Sequence[str]) -> Iterator[str]:
-    """Describes a source, its size and the part to fetch."""
+    """Describes a source, its size and the part of it that is still to be fetched."""
     yield f"{item.source}, for {listed(users, SHOWN)}"
     if item.listing is None:
         yield "  nothing to fetch, local files are checked"

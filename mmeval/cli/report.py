@@ -35,7 +35,7 @@ from mmeval.system.wording import file_name
 
 FORMATS: tuple[str, ...] = ("html", "markdown", "latex", "csv", "svg", "png")
 OF_LAYOUTS: tuple[str, ...] = ("markdown", "latex", "csv")
-"""The formats of a layout's tables."""
+"""The formats in which a layout's tables can be written."""
 
 log = logging.getLogger(__name__)
 
@@ -138,7 +138,7 @@ def _formats(args: argparse.Namespace) -> tuple[str, ...]:
 def _write_numbers(
     folders: Sequence[Path], report: Path, formats: Sequence[str], *, print_tables: bool
 ) -> bool:
-    """Writes tables and charts. Returns True if they show numbers of every run."""
+    """Writes tables and charts. Returns True if every run has numbers in them."""
     from mmeval.report.page import writer
 
     runs = [StoredRun(folder) for folder in folders]
@@ -241,8 +241,8 @@ def write_layout(
 ) -> bool:
     """Prints or writes the tables of a layout. Returns True if every run has a table.
 
-    ``formats`` are among ``OF_LAYOUTS``. Raises UnknownNameError for a layout that is
-    not registered. Raises UsageError if no run has a table.
+    ``formats`` is a subset of ``OF_LAYOUTS``. Raises UnknownNameError for a layout that
+    is not registered. Raises UsageError if no run has a table.
     """
     from mmeval.report.page.writer import TABLES as FOLDER
     from mmeval.report.page.writer import check_replaceable

@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs with the settings of flags, configuration file and environment.
+    """Runs with the settings from flags, the configuration file and the environment.
 
     Prints the tables, and returns the exit code.
     """
@@ -69,12 +69,13 @@ def run(args: argparse.Namespace) -> int:
 def read_settings(
     flags: Mapping[str, Any], environ: Mapping[str, str]
 ) -> dict[str, Setting]:
-    """Returns the value and the origin of each flag of ``run``."""
+    """Returns the value of each flag of ``run``, and where the value comes from."""
     return resolve(FLAGS, flags, environ, config_file(flags, environ))
 
 
 def show_config(settings: Mapping[str, Setting]) -> str:
-    """Returns a file for ``--config``: the settings, with their origins in comments."""
+    """Returns the text of a file for ``--config``. Comments state where each setting
+    comes from."""
     import yaml
 
     from mmeval.settings.plan import as_config

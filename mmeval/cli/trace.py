@@ -101,10 +101,11 @@ def reply_lines(
     brief: bool = False,
     whole: bool = False,
 ) -> Iterator[str]:
-    """Yields the lines below the head of a reply: its content or its error, and
-    evidence.
+    """Yields the lines below the head of a reply.
 
-    Only agents add evidence. With ``whole``, the reply is not shortened.
+    They contain the content or the error of the reply, and its evidence.
+
+    Only replies of agents have evidence. With ``whole``, the reply is not shortened.
     """
     error = response.error
     if error is not None:

@@ -117,7 +117,7 @@ def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
 
 
 def _help() -> int:
-    """Prints the help of ``run`` and of mmeval, from the table of flags alone."""
+    """Prints the help of ``run`` and of mmeval, made only from the table of flags."""
     verbs = "\n".join(f"  {name:<15}{what}" for name, what in VERBS.items())
     parser = Parser(
         "mmeval",

@@ -24,14 +24,14 @@ _NOT_PACKED = ("__pycache__", ".pyc", ".pyo", ".orig", ".rej", "~", ".egg-info")
 
 
 class UnpackedWheel(NamedTuple):
-    """The files of a wheel in a folder. If the folder is first on the path, Python
+    """The folder with the files of a wheel. If this folder is first on the path, Python
     finds the package as if it were installed."""
 
     folder: Path
     distribution: Distribution
 
     def python(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run a module of mmeval with the wheel first on the path. Its stderr is
+        """Runs a module of mmeval with the wheel first on the path. Its stderr is
         inherited."""
         path = str(self.folder)
         if os.environ.get("PYTHONPATH"):
@@ -118,7 +118,7 @@ def unpacked(wheel: Path) -> Iterator[UnpackedWheel]:
 
 
 class WheelContents(NamedTuple):
-    """The entry points of a wheel in words, the names that select its tasks, and
+    """A wheel's described entry points, the names that select its tasks, and
     findings."""
 
     inside: list[str]
@@ -127,7 +127,7 @@ class WheelContents(NamedTuple):
 
 
 def check_contents(wheel: UnpackedWheel, project: Path | None) -> WheelContents:
-    """Checks entry points and files; with a ``project``, also checks for missing
+    """Checks entry points and files. With a ``project`` it also checks for missing
     files."""
     loaded = wheel.python("mmeval.authoring.package.load", str(wheel.folder)).stdout
     broken = dict(line.split("\t", 1) for line in loaded.splitlines())
@@ -211,8 +211,8 @@ def _missing(
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Yields the files of a folder to package. Hidden files, and files that Python or a
-    run has made, are left out."""
+    """Yields the files of a folder that belong in a package. Hidden files, and files
+    that Python or a run has written, are left out."""
     for home, folders, names in os.walk(folder):
         if "run.json" in names:
             folders.clear()

@@ -37,7 +37,7 @@ _FOLDERS = {
     "setup",
     "conftest",
 }
-"""Names of folders and files that packages often have next to their module."""
+"""Names of folders and files that are often next to the module of a package."""
 _LONGEST = 100
 """The maximum number of characters of a name. It is part of file names, which are
 limited to 255 bytes."""

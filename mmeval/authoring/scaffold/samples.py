@@ -24,7 +24,8 @@ _LOWEST_TONE = 220
 
 
 class ExampleRows(NamedTuple):
-    """The values that differ between tasks: two colours, and two tones in hertz."""
+    """The values that differ between tasks: two colours, and two frequencies in
+    hertz."""
 
     drawn: str
     shown: str
@@ -53,8 +54,8 @@ class ExampleRows(NamedTuple):
 
 
 def rows_of(task: int) -> ExampleRows:
-    """Returns the rows of the ``task``-th task, counted from 0. Each task has different
-    rows."""
+    """Returns the rows of the task with the number ``task``, counted from 0. Each task
+    has different rows."""
     names = list(_COLOURS)
     first = (2 * task) % len(names)
     second = (2 * task + 1) % len(names)

@@ -2,10 +2,10 @@
 
     check_backend(MyBackend(pretrained="some/folder"))
 
-Every check calls the backend and raises AssertionError with a sentence about the fault.
-Use a small model: each output kind needs a few dozen requests. Pictures and sounds with
-invisible or inaudible differences count as the same, because sums over a batch may be
-rounded differently.
+Every check calls the backend and raises AssertionError with a message that describes
+the fault. Use a small model: each output kind needs a few dozen requests. Pictures with
+invisible differences, and sounds with inaudible differences, are treated as equal,
+because sums over a batch may be rounded differently.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from mmeval.records.response import HOPELESS, Response
 from mmeval.records.sample import Message, message
 
 PIXEL_TOLERANCE = 3
-"""The largest difference of a pixel, in levels of 255."""
+"""The largest allowed difference of a pixel's level, on a scale of 0 to 255."""
 SAMPLE_TOLERANCE = 1e-3
-"""The largest difference of a sample of a sound, as a share of full scale."""
+"""The largest allowed difference of a sample of a sound, as a share of full scale."""
 FEW_TOKENS = GenerationParams(max_tokens=16)
 
 BatchCheck = Callable[[BatchBackend, Sequence[Request]], None]
-"""A check of at least three requests. They have the same ``wants`` and ``params``, and
-different answers."""
+"""A check of a backend with at least three requests. The requests have the same
+``wants`` and ``params``, and lead to different answers."""
 
 
 class CheckResult(NamedTuple):
-    """The result of a check for some output kinds. The check passed if ``fault`` is
-    None."""
+    """The result of one check with one combination of output kinds. If ``fault`` is
+    None, the check passed."""
 
     check: str
     wants: tuple[PartKind, ...]
@@ -54,10 +54,10 @@ def check_backend(
     """Start the backend and run all ``CHECKS``, for every output kind of its
     capabilities.
 
-    ``prompts`` are user messages with different answers. By default they consist of
-    words, and of media of the input kinds. ``wants`` are the combinations of kinds to
-    request, by default the combinations of :func:`combinations`. Set ``deterministic``
-    if the model never samples, so that other seeds must give the same answers.
+    ``prompts`` are user messages with different answers. By default they contain words,
+    and media of the input kinds. ``wants`` are the combinations of kinds to request, by
+    default the combinations of :func:`combinations`. Set ``deterministic`` if the model
+    never samples, so that different seeds must lead to the same answers.
     """
     start(backend)
     checks = {**CHECKS, "seeds": check_no_draws} if deterministic else CHECKS
@@ -99,8 +99,8 @@ def start(backend: BatchBackend) -> None:
 
 
 def combinations(capabilities: Capabilities) -> list[tuple[PartKind, ...]]:
-    """Returns the kinds to request: each alone and, if one call can return several, all
-    together."""
+    """Returns the combinations of kinds to request. Each kind is requested alone. If
+    one call can return several kinds, all are also requested together."""
     kinds = list(capabilities.outputs)
     if "text" in kinds and "code" in kinds:
         kinds.remove("code")
@@ -111,8 +111,8 @@ def combinations(capabilities: Capabilities) -> list[tuple[PartKind, ...]]:
 
 
 def usual_prompts(capabilities: Capabilities) -> list[Message]:
-    """Returns words of several lengths. The first prompts contain a medium that the
-    backend accepts."""
+    """Returns prompts of different lengths. The first prompts also contain a medium
+    that the backend accepts."""
     words = (
         "a hare",
         "tell me what the two of them did",
@@ -155,8 +155,8 @@ def check_rows(backend: BatchBackend, batch: Sequence[Request]) -> None:
 
 
 def check_kinds(backend: BatchBackend, batch: Sequence[Request]) -> None:
-    """Check that answers have only the requested kinds, in the requested order for
-    parallel outputs."""
+    """Check that answers contain only the requested kinds. Parallel outputs must be in
+    the requested order."""
     wants = batch[0].wants
     mode = backend.capabilities.output_mode
     allowed = {*wants, "reasoning"}
@@ -189,7 +189,7 @@ def check_kinds(backend: BatchBackend, batch: Sequence[Request]) -> None:
 
 
 def check_batch(backend: BatchBackend, batch: Sequence[Request]) -> None:
-    """Check that at temperature 0 a row has the same answer alone and in any batch."""
+    """Check that at temperature 0 a row gets the same answer alone and in any batch."""
     greedy = [_at_temperature(0.0, request) for request in batch]
     alone = [_answers(backend, [request])[0] for request in greedy]
     _expect_same(alone, _answers(backend, greedy), "differently in a batch than alone")
@@ -201,8 +201,8 @@ def check_batch(backend: BatchBackend, batch: Sequence[Request]) -> None:
 
 
 def check_seeds(backend: BatchBackend, batch: Sequence[Request]) -> None:
-    """Check that at temperature 1 equal seeds give equal answers, and other seeds give
-    other answers."""
+    """Check that at temperature 1 equal seeds lead to equal answers, and different
+    seeds to different answers."""
     drawn = [_at_temperature(1.0, request) for request in batch]
     first = _answers(backend, drawn)
     again = _answers(backend, drawn)
@@ -217,7 +217,7 @@ def check_seeds(backend: BatchBackend, batch: Sequence[Request]) -> None:
 
 
 def check_no_draws(backend: BatchBackend, batch: Sequence[Request]) -> None:
-    """Check that at temperature 1 every seed gives the same answers. This check
+    """Check that at temperature 1 all seeds lead to the same answers. This check
     replaces :func:`check_seeds` for a backend that never samples."""
     drawn = [_at_temperature(1.0, request) for request in batch]
     others = _answers(backend, _with_other_seeds(drawn))
@@ -239,8 +239,8 @@ def check_neighbours(backend: BatchBackend, batch: Sequence[Request]) -> None:
 
 
 def check_order(backend: BatchBackend, batch: Sequence[Request]) -> None:
-    """Check that the order of parts matters: some answer must change if the order is
-    reversed."""
+    """Check that the order of parts matters: at least one answer must change if the
+    order is reversed."""
     greedy: list[Request] = []
     turned: list[Request] = []
     for request in batch:
@@ -259,9 +259,9 @@ def check_order(backend: BatchBackend, batch: Sequence[Request]) -> None:
 
 
 def check_refusals(backend: BatchBackend, batch: Sequence[Request]) -> None:
-    """Check that a bad row gets a typed error and other rows keep their answers. A bad
-    row has an unsupported kind, or an unreadable medium. For a supported kind, an
-    answer with a warning is enough."""
+    """Check that a bad row gets a typed error and that the answers of other rows do not
+    change. A bad row contains an unsupported kind or an unreadable medium. For an
+    unreadable medium of a supported kind, an answer with a warning also passes."""
     first, last = (_at_temperature(0.0, request) for request in batch[:2])
     expected = _answers(backend, [first, last])
     inputs = backend.capabilities.inputs

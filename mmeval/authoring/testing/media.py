@@ -19,7 +19,7 @@ RATE = 16_000
 
 def small_media(kind: PartKind, number: int = 0) -> Media:
     """Returns a picture of colour gradients, one second of a tone, or bytes for other
-    kinds. The medium differs for each number."""
+    kinds. Each number leads to a different medium."""
     if kind == "image":
         from PIL import Image
 
@@ -39,4 +39,4 @@ UNREADABLE: Mapping[PartKind, Media] = {
     "video": Media.from_bytes(b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom" + bytes(64)),
     "document": Media.from_bytes(b"%PDF-1.7\n" + bytes(64)),
 }
-"""Media with the first bytes of their kind but no content."""
+"""Media that start with the usual first bytes of their format but have no content."""

@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _cases(args: argparse.Namespace) -> Iterator[tuple[str, AgentCase]]:
-    """Yields the cases, each with a prefix for messages that locates it.
+    """Yields each case with a prefix for messages, which locates the case.
 
     Raises UsageError for a case that cannot be read.
     """

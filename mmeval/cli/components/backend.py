@@ -115,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
 def _ask(
     name: str, backend: AnyBackend, arguments: Mapping[str, Any], as_json: bool
 ) -> int:
-    """Asks a model that takes one request at a time what it can do."""
+    """Asks a model what it can do. The model takes one request at a time."""
     from mmeval.backend.contract import Watchable
     from mmeval.environment.handshakes import probe_rows, shake_hands
     from mmeval.findings.exit_code import exit_code

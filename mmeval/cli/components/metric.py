@@ -148,7 +148,7 @@ def run(args: argparse.Namespace) -> int:
 def _scoring(
     metric: Metric, settings: Mapping[str, Setting]
 ) -> AbstractContextManager[TrialScoring]:
-    """Opens the scoring by a metric, with the roles that the metric calls.
+    """Prepares scoring with a metric and the roles that the metric calls.
 
     Other roles are reported and left out, so one command works for metrics with and
     without a judge.
@@ -221,7 +221,8 @@ def _ready_cases(
 
 
 def _scored(cases: Sequence[ReadyCase], score: TrialScoring) -> list[MetricScores]:
-    """Scores each case. A batched metric scores cases with equal switches at once."""
+    """Scores each case. A batched metric scores all cases with equal switches at
+    once."""
     results = [case.bound.unscored(case.reason) for case in cases]
     alike: dict[str, list[int]] = {}
     for position, case in enumerate(cases):
@@ -285,8 +286,8 @@ def _json_line(
 ) -> str:
     """Returns a result as a line of JSON.
 
-    It contains the fields of the first output. If there are several, ``outputs``
-    contains the fields of each.
+    The object contains the fields of the first output. If there are several outputs,
+    ``outputs`` contains the fields of each.
     """
     rows: dict[str, dict[str, Any]] = {}
     for name, score in scores.items():
