@@ -1,4 +1,4 @@
-"""Lists what is the same in two runs, and what has changed, with both values."""
+"""Lists the settings and data that two runs share, and those in which they differ."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mmeval.results.numbers import NumberRow
 from mmeval.system.wording import printable
 
 SHOWN = 60
-"""The number of characters of a value that are shown."""
+"""The maximum number of characters of a value that are shown."""
 DAMAGE = "damaged records"
 """This aspect is listed only if there are damaged records."""
 _MOST_NAMED = 3
@@ -44,7 +44,7 @@ class Change:
 @dataclass(frozen=True)
 class Changes:
     """The aspects that are the same, and those that changed. ``counted`` states what is
-    counted differently than usual in all runs."""
+    counted differently than usual, in all runs alike."""
 
     same: tuple[str, ...]
     changed: tuple[Change, ...]
@@ -57,8 +57,8 @@ def changes_between(
     *,
     failed_is_worst: bool = False,
 ) -> Changes:
-    """Returns the changes from the first run, over the tasks of the compared numbers.
-    ``pairs`` pair the first run with each other run."""
+    """Returns the changes from the first run to each other run, over the tasks of the
+    compared numbers. ``pairs`` contains the first run paired with each other run."""
     first = pairs[0].a
     inside = {task for row in rows for task in tasks_inside(row.task, first.members)}
     changed: list[Change] = []
@@ -102,7 +102,7 @@ def changes_between(
 def _of_numbers(
     pair: RunPair, tasks: Sequence[str], rows: Sequence[NumberRow]
 ) -> list[Change]:
-    """Returns the changes of the numbers' definitions and judges."""
+    """Returns the changes in the definitions of numbers and in their judges."""
     a, b = pair.a.run.results, pair.b.run.results
     before: dict[str, dict[str, Any]] = {}
     now: dict[str, dict[str, Any]] = {}
@@ -127,8 +127,8 @@ def _of_numbers(
 
 
 def _of_data(pair: RunPair, tasks: Sequence[str]) -> list[Change]:
-    """Returns the changes of samples: changes of their content, of which samples were
-    asked, and of damaged records."""
+    """Returns the changes in the samples: in their content, in the selection of
+    samples, and in the damaged records."""
     content: list[tuple[str, str]] = []
     subsets: list[tuple[str, str]] = []
     damaged_before: Counter[str] = Counter()
@@ -176,7 +176,7 @@ def _other_samples(
     a: Mapping[str, str], b: Mapping[str, str], *, is_whole: bool
 ) -> tuple[str, str] | None:
     """Describes how the recorded samples of a task differ. Missing samples are reported
-    only if both runs were meant to ask the same samples and no record is damaged."""
+    only if both runs selected the same samples and no record is damaged."""
     in_both = a.keys() & b.keys()
     other = 0
     for name in in_both:
@@ -193,7 +193,7 @@ def _other_samples(
 
 
 def _asked_samples(run: ComparedRun, task: str) -> Any:
-    """Returns which samples of a task a run has asked, or None for all."""
+    """Returns which samples of a task a run has sent to its model, or None for all."""
     unfinished = run.run.ours.get("unfinished", {}).get(task)
     row = run.run.ours.get("asked", {}).get(task, {})
     spans = row.get("samples")
@@ -201,7 +201,7 @@ def _asked_samples(run: ComparedRun, task: str) -> Any:
 
 
 def _subset(run: ComparedRun, task: str) -> str:
-    """Describes which samples of a task were asked."""
+    """Describes which samples of a task were sent to the model."""
     unfinished = run.run.ours.get("unfinished", {}).get(task)
     if unfinished:
         words = f"trials so far: {unfinished.get('made'):,}"
@@ -226,7 +226,7 @@ def _source(run: ComparedRun, task: str) -> Mapping[str, Any]:
 
 
 def _without_empty(value: Any) -> Any:
-    """Returns a value without its empty entries."""
+    """Removes the empty entries from a value."""
     if not isinstance(value, Mapping):
         return value
     items = {name: _without_empty(item) for name, item in value.items()}
@@ -234,7 +234,7 @@ def _without_empty(value: Any) -> Any:
 
 
 def _aspects(run: ComparedRun, tasks: Sequence[str]) -> dict[str, Any]:
-    """Returns the aspects of a run, except for the prompts, data and numbers of its
+    """Returns the aspects of a run, without the prompts, data and numbers of its
     tasks."""
     ours = run.run.ours
     identity = run.run.record.get("identity", {})
@@ -267,8 +267,8 @@ def _aspects(run: ComparedRun, tasks: Sequence[str]) -> dict[str, Any]:
 
 
 def _of_prompts(pair: RunPair, tasks: Sequence[str]) -> list[Change]:
-    """Returns a change for the first prompt that differs: a system instruction or a
-    task's template."""
+    """Returns a change for the first prompt that differs. A prompt is the system
+    instruction or the template of a task."""
     of_a, of_b = _prompts(pair.a, tasks), _prompts(pair.b, tasks)
     names: dict[tuple[str, str], str] = {}
     for name in {**of_a, **of_b}:
@@ -344,8 +344,8 @@ def _shortly(
     before: Any,
     now: Any,
 ) -> tuple[str, str]:
-    """Returns both values shortened. Of two mappings, only the fields that differ are
-    included. A field that has the same name as the aspect is not named again."""
+    """Shortens both values. If both are mappings, only the fields that differ are
+    included. If a field has the same name as the aspect, the name is not repeated."""
     if not (isinstance(before, Mapping) and isinstance(now, Mapping)):
         return _apart(_word(before), _word(now))
     names = changed_names(before, now)
@@ -364,7 +364,8 @@ def _shortly(
 
 
 def _apart(before: str, now: str) -> tuple[str, str]:
-    """Shortens two texts. Long texts start at the first word that differs."""
+    """Shortens two texts. Long texts are cut so that they start at the first word that
+    differs."""
     if max(len(before), len(now)) <= SHOWN:
         return _cut(before), _cut(now)
     shorter = min(len(before), len(now))

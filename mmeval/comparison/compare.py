@@ -4,8 +4,7 @@
     comparison.exit_code, [number.verdict for number in comparison.numbers]
 
 The first run is the reference. A difference is another run's value minus the
-reference's. No model is called. The only plugins that are loaded are aggregators of
-numbers.
+reference's. No model is called. Of all plugins, only aggregators are loaded.
 """
 
 from __future__ import annotations
@@ -53,14 +52,15 @@ _UNTESTED: tuple[Verdict, ...] = ("unlike", "no_pairs")
 
 @dataclass(frozen=True)
 class Comparison:
-    """The result of comparing runs. ``to_json`` returns what the command prints with
-    ``--format json``.
+    """The result of comparing runs. ``to_json`` returns the output of ``mmeval compare
+    --format json``.
 
     ``exit_code`` is 0, 3 if something requested cannot be compared, or 5 if a gate
-    fails. ``tests`` contains the number of tests of whole numbers between any two runs,
-    and the number of tests of slices. The tests of each kind are corrected together.
-    ``rows`` are the compared numbers. ``pairs`` pair the reference with each other run.
-    ``repeats`` are further runs of each model, which count as its repeats.
+    fails. ``tests`` contains two counts: the tests of numbers over all samples, between
+    any two runs, and the tests of slices. The tests of each kind are corrected
+    together. ``rows`` are the compared numbers. ``pairs`` contains the reference paired
+    with each other run. ``repeats`` are further runs of each model, which count as its
+    repeats.
     """
 
     runs: tuple[StoredRun, ...]
@@ -111,8 +111,8 @@ class ComparisonOptions:
 
     ``metrics`` may be ``("all",)``. If it is empty, the first metric of each task is
     compared. A failed answer has no score with ``failed="lost"``, and the worst score
-    with ``failed="zero"``. ``simultaneous`` intervals all hold together in 95 % of
-    cases.
+    with ``failed="zero"``. With ``simultaneous``, all intervals together contain their
+    true differences in 95 % of cases.
     """
 
     metrics: tuple[str, ...]
@@ -156,7 +156,7 @@ class ComparisonOptions:
 
 
 class CorrectedTests(NamedTuple):
-    """Tests that are corrected together: their corrected p, and for each test the level
+    """Tests that are corrected together. Each test has its corrected p, and the level
     below which its p is significant."""
 
     adjusted: Mapping[Place, float]
@@ -197,9 +197,9 @@ def compare(
 ) -> Comparison:
     """Compare runs from their folders, as ``mmeval compare`` does.
 
-    The first run is the reference. ``NAME=RUN,RUN`` names runs of one model that count
-    as its repeats. Raises MissingDataError if a folder contains no run. Raises
-    UsageError for a run without results and for invalid values.
+    The first run is the reference. ``NAME=RUN,RUN`` names several runs of one model,
+    which are treated as its repeats. Raises MissingDataError if a folder contains no
+    run. Raises UsageError for a run without results and for invalid values.
     """
     margins = Margins(fail_if_worse, fail_unless_within, fail_unless_equal)
     options = ComparisonOptions(
@@ -318,9 +318,9 @@ def _exit_code(gate: Gate | None, numbers: Sequence[ComparedNumber]) -> int:
 def _slices_of(
     rows: Sequence[NumberRow], of_first: Sequence[RunPair], label: str
 ) -> dict[Place, PairResult]:
-    """Compares the tasks' numbers by the values of a label, each run with the
-    reference. Groups have no slices. Raises UsageError for a label that no sample
-    has."""
+    """Compares each run with the reference in slices of the tasks' numbers. A slice
+    contains the samples with one value of a label. Groups are not sliced. Raises
+    UsageError for a label that no sample has."""
     slices: dict[Place, PairResult] = {}
     if not label:
         return slices
@@ -341,7 +341,7 @@ def _slices_of(
 
 
 def _distinct(runs: Sequence[StoredRun]) -> list[str]:
-    """Returns names for the runs; a name that occurs again gets a number."""
+    """Returns names for the runs. If a name occurs again, a number is added."""
     folders = {run.folder.resolve() for run in runs}
     names = [run.name for run in runs]
     if len(folders) == len(runs):
@@ -475,7 +475,7 @@ def _of_zero(
     is_significant: bool,
 ) -> Iterator[str]:
     """Yields a remark if the interval of a significant difference contains 0, or if the
-    interval of any other difference excludes 0."""
+    interval of a difference that is not significant excludes 0."""
     if number.ci95 is None or number.p is None:
         return
     low, high = number.ci95
@@ -496,7 +496,7 @@ def _of_zero(
 def _remarks(
     number: ComparedNumber, test: PairedTest, alpha: float, *, is_significant: bool
 ) -> Iterator[str]:
-    """Yields remarks that a reader needs before using the difference."""
+    """Yields remarks that a reader should know before using the difference."""
     yield from _of_zero(number, alpha, is_significant=is_significant)
     if number.bounds is not None and number.left_out and number.difference:
         low, high = number.bounds

@@ -1,5 +1,5 @@
 """Gates check whether a run is worse than the reference by more than a margin, or
-whether it may be worse."""
+whether this cannot be ruled out."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from mmeval.errors import UsageError
 Reason = Literal["worse", "not_shown", "lost", "untested"]
 """Why a number fails a gate.
 
-``worse``: it is worse by more than the margin over the pairs. ``not_shown``: the pairs
-do not show that it is within the margin. ``lost``: it fails if every lost trial gets
-its worst score. ``untested``: it was not tested, or has too few samples to detect any
-difference.
+``worse``: over the pairs, the number is worse by more than the margin. ``not_shown``:
+the pairs do not show that the number is within the margin. ``lost``: the number fails
+if every lost trial gets its worst score. ``untested``: the number was not tested, or
+has too few samples to detect any difference.
 """
 
 
@@ -57,9 +57,9 @@ class Margins:
         return any(margin is not None for margin in astuple(self))
 
     def is_within(self, number: ComparedNumber) -> bool:
-        """Returns whether the whole printed interval of a number is within the margin,
-        and the test rules out rare differences that no sample shows. The printed
-        intervals are wider if they are simultaneous."""
+        """Returns whether both ends of a number's printed interval are within the
+        margin, and the test rules out rare differences that no sample shows. The
+        printed intervals are wider if they are simultaneous."""
         for margin in (self.fail_unless_equal, self.fail_unless_within):
             if margin is not None and number.test is not None:
                 is_equal = _is_equal(number.test, margin)
@@ -71,11 +71,11 @@ class Margins:
 class Gate:
     """The result of a gate.
 
-    ``tested`` counts the tested numbers. A gate without a tested number fails.
+    ``tested`` is the number of tested numbers. If nothing was tested, the gate fails.
     ``failed`` lists the numbers that fail, each with its ``reason``.
 
-    ``too_weak`` lists the numbers with too few samples to detect a difference of the
-    margin. More samples might change whether they pass.
+    ``too_weak`` lists the numbers that have too few samples to detect a difference as
+    large as the margin. With more samples, their results might change.
     """
 
     name: str
@@ -164,7 +164,7 @@ def _why_not_equal(number: ComparedNumber, margin: float) -> Reason | None:
 
 
 def _why_untested(number: ComparedNumber) -> Reason | None:
-    """Returns why a number was not tested. Returns None for a number that the reference
+    """Returns the reason ``untested``. Returns None for a number that the reference
     does not have, because such a number cannot be worse."""
     return None if number.is_extra else "untested"
 
@@ -191,8 +191,8 @@ def _is_equal(test: PairedTest, margin: float) -> bool:
 
 
 def _is_inside(interval: Interval | None, margin: float) -> bool:
-    """Returns whether an interval is within the margin on both sides; False without
-    one."""
+    """Returns whether an interval is within the margin on both sides. Returns False if
+    there is no interval."""
     if interval is None:
         return False
     low, high = interval
@@ -205,12 +205,12 @@ def _why_worse(
     correction: Correction,
     alpha: float,
 ) -> list[Reason | None]:
-    """Returns why each number is significantly worse by more than the margin, or None
-    if it is not.
+    """Returns a reason for each number that is significantly worse by more than the
+    margin, and None for any other number.
 
     The tests of a run's numbers are corrected together, and the tests of its slices
-    separately, as for the verdicts. The tests with lost trials at their worst are
-    corrected in the same way. Other runs are ignored: a run must not pass or fail
+    separately, as for the verdicts. The tests that give lost trials their worst scores
+    are corrected in the same way. Other runs are ignored: a run must not pass or fail
     because of them.
     """
     p_over_pairs: list[float] = []

@@ -1,5 +1,6 @@
-"""Opens the runs of a command: one folder, or several folders that count as repeats of
-one model."""
+"""Opens the runs of a command.
+
+A run is one folder, or several folders that are treated as repeats of one model."""
 
 from __future__ import annotations
 
@@ -13,12 +14,12 @@ from mmeval.results.stored_run import StoredRun, run_folder
 from mmeval.system.wording import listed
 
 _MAY_DIFFER = frozenset(("seed", "base_url", "answers"))
-"""The fields of an identity in which repeats may differ: the seed, the server, and the
-replayed answers."""
+"""The fields of an identity in which repeats may differ. These are the seed, the
+server, and the replayed answers."""
 
 
 class NamedRuns(NamedTuple):
-    """A run, or several runs of one model. ``name`` is empty if none was given."""
+    """A run, or several runs of one model. ``name`` is empty if no name was given."""
 
     name: str
     runs: tuple[StoredRun, ...]

@@ -1,4 +1,4 @@
-"""A compared number, as it is printed, written and returned."""
+"""The record of a compared number, which is printed, written and returned."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ Verdict = Literal["better", "worse", "within", "not_seen", "unlike", "no_pairs"]
 
 @dataclass(frozen=True)
 class ComparedNumber:
-    """A number of ``run`` compared with the number of the reference. The fields are
-    those of the JSON.
+    """A number of ``run`` compared with the number of the reference. The JSON has the
+    same fields.
 
-    ``effective`` is the number of equal clusters with the same information. ``a`` and
-    ``b`` are the values over the pairs. ``bounds`` are the bounds of the difference.
-    ``ci95`` is the interval of this number alone, or a simultaneous interval.
-    ``p_adjusted`` and ``smallest_seen`` are corrected for all tests of the family.
-    ``left_out`` counts the unpaired trials by reason. ``lacking`` counts the trials
-    that each run lacks. ``refused`` counts the answers that the model refused in each
-    run, out of its ``trials``. ``samples_needed`` is only present with ``--detect``,
-    and ``equivalence_p`` is only present with a margin of equality.
+    ``effective`` is the number of equal clusters that would contain as much
+    information. ``a`` and ``b`` are the values over the pairs. ``bounds`` are the
+    bounds of the difference. ``ci95`` is the interval for this number alone, or a
+    simultaneous interval. ``p_adjusted`` and ``smallest_seen`` are corrected for all
+    tests of the family. ``left_out`` counts the unpaired trials by reason. ``lacking``
+    is the number of trials that each run lacks. ``refused`` contains, for each run, the
+    number of requests that the model refused and the number of ``trials``.
+    ``samples_needed`` is only present with ``--detect``, and ``equivalence_p`` is only
+    present with a margin of equality.
 
-    ``worst`` is the test with lost trials at their worst. It is None without a gate, or
-    if the result is unknown. ``lost`` counts the lost trials of the reference and of
-    the run. ``is_extra`` is True if the reference does not have the number.
+    ``worst`` is the test in which lost trials get their worst scores. It is None
+    without a gate, or if the result is unknown. ``lost`` contains the numbers of trials
+    that the reference and the run lost. ``is_extra`` is True if the reference does not
+    have the number.
     """
 
     task: str
@@ -64,8 +66,8 @@ class ComparedNumber:
     is_extra: bool = field(default=False, repr=False)
 
     def to_json(self, *, needed: bool, equal: bool = False) -> dict[str, Any]:
-        """Returns the public fields. ``needed`` adds the samples needed to detect a
-        difference, ``equal`` adds the p of equality."""
+        """Returns the public fields. With ``needed`` they include the samples needed to
+        detect a difference, and with ``equal`` the p of equality."""
         left_out = set()
         if not needed:
             left_out.add("samples_needed")

@@ -1,8 +1,8 @@
 """The page of a comparison: samples on which runs differ, with answers side by side.
 
-It is a report page of all runs with fewer trials. Each sample shows its outcome (won,
-lost, tied, or a score in one run only) and the size of the difference. The trials with
-the largest differences come first, up to ``MOST``.
+It is a report page of all runs, with only some of the trials. Each sample shows its
+outcome (won, lost, tied, or a score in one run only) and the size of the difference.
+The trials with the largest differences come first, up to ``MOST``.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from mmeval.store.paths import TrialFilter
 OUTCOMES = ("won", "lost", "tied", "one-sided")
 WON, LOST, TIED, ONE_SIDED = range(4)
 MOST = 2_000
-"""The largest number of pairs of trials on a page. A reader can look through this
-number, and writing it takes seconds."""
+"""The maximum number of pairs of trials on a page. A reader can look through this
+number of pairs, and the page is written within seconds."""
 _ONE_SIDED_SIZE = 1e-9
-"""The size given to trials with a score in only one run. It sorts these trials after
-differences and before ties."""
+"""The size given to trials with a score in only one run. With this size, they are
+sorted after differences and before ties."""
 
 TrialPlace = tuple[int, int]
 """A sample's index in the data, and the number of the repeat."""
@@ -110,8 +110,8 @@ def outcomes(
     pair: RunPair,
     rows: Sequence[NumberRow],
 ) -> Iterator[TrialOutcome]:
-    """Yields the outcome of each trial of ``run``, by the first compared number of its
-    task, or else of its group."""
+    """Yields the outcome of each trial of ``run``. The outcome is decided by the first
+    compared number of the trial's task, or else of its group."""
     tasks_done: set[str] = set()
     for row in sorted(rows, key=lambda row: row.is_group):
         pieces: dict[str, list[Piece]] = {}
@@ -181,7 +181,7 @@ def _columns(
     index: Mapping[str, Any], shown: Sequence[TrialOutcome]
 ) -> dict[str, list[Any]]:
     """Returns the outcome (-1: none), difference and size of each row. If a run lacks a
-    trial, they are in the row of the reference."""
+    trial, the three values are in the row of the reference."""
     known: dict[tuple[int, str, TrialPlace | None], TrialOutcome] = {}
     for outcome in shown:
         run, place = outcome.run, outcome.place

@@ -1,7 +1,7 @@
 """Pairs the trials of two runs by the name of their sample and by their request.
 
 A pair needs a score in both runs. Trials without a pair are counted by reason and by
-run. Unpaired trials that might have had a score widen the bounds of a difference.
+run. If unpaired trials might have had a score, the bounds of the difference are wider.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ TrialName = tuple[str, int]
 """The name of a sample, and the number of the repeat."""
 
 NOT_ASKED, ASKED_OTHERWISE, DAMAGED = "not_asked", "asked_otherwise", "damaged"
-"""Reasons why a trial is not in a pair, in addition to the statuses of its scores: one
-run did not ask it, its prompts differ, or its record in one run is damaged."""
+"""Reasons why a trial is not in a pair, in addition to the statuses of its scores. One
+run did not include the trial, its prompts differ, or its record in one run is damaged.
+"""
 PROMPTS = "prompts"
 """With ``--across prompts``, trials with different prompts are paired."""
 _REASONS = ("failed", "unscored", "unsupported", "unavailable", "inapplicable")
-"""Statuses that leave a trial without a pair. If a trial has several, the first of this
-list is its reason."""
+"""Trials with one of these statuses are not paired. If several apply to a trial, the
+first one in this list is the reason."""
 _MIGHT_SCORE = frozenset(("scored", "unscored", "failed"))
 _ALL_LABELS = ""
 End: TypeAlias = Literal[0, 1]
@@ -42,16 +43,17 @@ _APART: tuple[tuple[End, End], ...] = ((1, 0), (0, 1))
 
 
 Alike = Callable[[int, int], bool]
-"""A check whether two trials, given by their positions in both runs, can be paired."""
+"""A function that checks whether two trials can be paired. Its arguments are the
+positions of the trials in their runs."""
 _ASKED_BY_CONTENT = re.compile(r"model(?:\+[^/]*)?/([0-9a-f]+)/\d+(?:/\d+)?")
-"""The journal key of a call to the model under test that contains the digest of its
-request."""
+"""Matches the journal key of a call to the model under test if the key contains the
+digest of the request."""
 _BESIDES_THE_QUESTION = ("references", "candidates", "metadata", "fault")
 
 
 class TaskFolder(NamedTuple):
-    """A task in one run folder. If several folders count as one run, the repeats of
-    each folder are numbered after those of the previous folder."""
+    """A task in one run folder. If several folders are treated as one run, the repeats
+    in each folder are numbered after those in the previous folder."""
 
     run: StoredRun
     task: StoredTask
@@ -62,10 +64,11 @@ class TaskScores:
     indexes have one entry for each trial: its name, the digest of its sample, and the
     sample's index in the data.
 
-    Slices are formed by the values of ``label``, which are in ``levels``. ``offsets``
-    are the first repeats of the ``parts``. ``worst`` maps numbers to the score of a
-    failed answer; for a number that is absent, a failed answer has no score.
-    ``damaged`` counts damaged records of samples and of scores.
+    Slices are formed by the values of ``label``, which are listed in ``levels``.
+    ``offsets`` contains the number of the first repeat of each folder in ``parts``.
+    ``worst`` maps numbers to the score of a failed answer. If a number is not in
+    ``worst``, failed answers have no score. ``damaged`` is the number of damaged
+    records of samples and of scores.
     """
 
     def __init__(
@@ -167,16 +170,15 @@ class TaskScores:
 
     @cached_property
     def by_sample(self) -> dict[str, str]:
-        """The digest of each sample by its name. A digest is empty if the sample's
-        record is damaged."""
+        """The digest of each sample by its name. If the record of a sample is damaged,
+        its digest is empty."""
         samples = [sample for sample, _ in self.names]
         return dict(zip(samples, self.digests, strict=True))
 
     @cached_property
     def requests(self) -> Mapping[tuple[int, int], str]:
         """The digest of the first request of each trial, by sample index and repeat.
-        Answers without a digest in their key, such as replayed answers, are left
-        out."""
+        Answers whose key contains no digest, such as replayed answers, are left out."""
         digests: dict[tuple[int, int], str] = {}
         for part, offset in zip(self.parts, self.offsets, strict=True):
             for index, repeat, key in part.task.first_calls():
@@ -209,16 +211,16 @@ class TaskScores:
         return self._rests.get(self.indexes[place], "")
 
     def lost_by_damage(self, index: int, repeat: int) -> bool:
-        """Returns whether a trial that is missing from this run may be in a damaged
-        line."""
+        """Returns whether a trial that is missing from this run may have been in a
+        damaged line."""
         if not any(counts(index, repeat) for counts in self._counts):
             return False
         what = "scores" if index in self._recorded else "samples"
         return self.damaged[what] > 0
 
     def slices(self, label: str) -> dict[str, set[TrialName]]:
-        """Returns the trials of each value of the label. A trial with a list as its
-        label is in the slices of all members."""
+        """Returns the trials for each value of the label. If the label of a trial is a
+        list, the trial is in the slice of each item."""
         trials: dict[str, set[TrialName]] = {}
         for name, value in zip(self.names, self.levels, strict=True):
             levels = value if isinstance(value, list) else [value]
@@ -229,10 +231,11 @@ class TaskScores:
 
 
 class TrialMatches(NamedTuple):
-    """The matching trials of two runs, by their positions in both, and the trials of
-    only one run. ``otherwise`` counts the trials with different prompts. ``damaged_a``
-    and ``damaged_b`` are the trials with a damaged record in the first and in the
-    second run. The position of a trial in that run is None if the record is missing."""
+    """The matching trials of two runs, as their positions in both runs, and the trials
+    that only one run has. ``otherwise`` counts the trials with different prompts.
+    ``damaged_a`` and ``damaged_b`` are the trials with a damaged record in the first
+    and in the second run. The position of a trial in that run is None if the record is
+    missing."""
 
     both: Sequence[tuple[int, int]]
     only_a: Sequence[int] = ()
@@ -249,8 +252,8 @@ class TrialMatches(NamedTuple):
         alike: Alike,
         within: set[TrialName] | None = None,
     ) -> TrialMatches:
-        """Matches trials by name. ``within`` are the trials of a slice, or None for
-        all."""
+        """Matches trials by name. ``within`` contains the trials of a slice, or is None
+        for all trials."""
         both: list[tuple[int, int]] = []
         damaged_a: list[tuple[int | None, int]] = []
         damaged_b: list[tuple[int, int | None]] = []
@@ -278,7 +281,7 @@ def _missing(
     run: TaskScores, other: TaskScores, within: set[TrialName] | None
 ) -> tuple[list[int], list[int]]:
     """Returns the trials of a run that are missing from the other run, and the trials
-    with a record that may be damaged there."""
+    whose record in the other run may be damaged."""
     missing: list[int] = []
     unread: list[int] = []
     for place, name in enumerate(run.names):
@@ -292,8 +295,8 @@ def _missing(
 class Pairs(NamedTuple):
     """The paired scores of one number, in the same order in both runs. ``left_out``
     counts the unpaired trials by reason. ``missing_a`` and ``missing_b`` count the
-    trials that each run lacks. ``lost`` trials are unpaired, but might have had a score
-    in both runs."""
+    trials that each run lacks. ``lost`` contains the trials that are unpaired but might
+    have had a score in both runs."""
 
     a: Scores
     b: Scores

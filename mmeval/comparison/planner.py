@@ -3,8 +3,8 @@
     plan = Plan(margin=0.05, share=0.9)
     plan.pairs_to_see, plan.pairs_to_show
 
-A plan is for answers that are right or wrong, one in each cluster. They are tested by
-the score test.
+A plan assumes that answers are right or wrong, that each cluster has one answer, and
+that the score test is used.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ class Plan:
 
     @cached_property
     def pairs_to_show(self) -> int | None:
-        """The number of pairs needed to show that an equally good run is not worse by
-        the margin."""
+        """The number of pairs needed to show, for an equally good run, that it is not
+        worse by the margin."""
         return self._pairs(self._power_to_show)
 
     def to_json(self) -> dict[str, Any]:
@@ -180,8 +180,9 @@ def _percent(share: float) -> str:
 
 
 def _number(value: float | None) -> str:
-    """Formats a number with three decimals, or with three digits if it is smaller than
-    0.1. It is rounded up, as a smaller difference is not detected."""
+    """Formats a difference with three decimals, or with three significant digits if it
+    is below 0.1. The difference is rounded up, because a smaller one is not detected.
+    """
     if value is None:
         return "nothing"
     decimals = max(3, 2 - math.floor(math.log10(value)))

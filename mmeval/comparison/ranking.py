@@ -1,7 +1,7 @@
 """Ranks runs, with intervals of their ranks and groups of indistinguishable runs.
 
-Intervals and groups follow from one rule: a run counts as better than another
-if their corrected difference is beyond chance.
+Intervals and groups follow from one rule: a run counts as better than another if the
+difference between them is significant after the correction.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from mmeval.records.score import Key
 from mmeval.results.numbers import NumberRow
 
 Place = tuple[Key, int, int]
-"""A number, and the positions of two runs; the first is the reference."""
+"""A number and the positions of two runs, of which the first is the reference."""
 Order = tuple[int, int]
-"""The positions of two runs; the first counts as better than the second."""
+"""The positions of two runs, of which the first counts as better than the second."""
 
 ALPHA = 0.05
-"""The level of the intervals of ranks, which hold jointly in 95 % of cases. They
-and the groups are corrected by Holm at this level, regardless of the correction and
-level of the verdicts."""
+"""The level of the intervals of ranks. In 95 % of cases, all of these intervals contain
+the true ranks. Intervals and groups are corrected by Holm at this level, whatever
+correction and level the verdicts use."""
 
 
 def key_of(row: NumberRow) -> Key:
@@ -47,7 +47,7 @@ class Rank(NamedTuple):
 
 def ranks(values: Sequence[float], surely: Collection[Order]) -> list[Rank]:
     """Returns the rank of each run by its value (higher is better). The interval
-    excludes the ranks of runs that are surely better or surely worse."""
+    excludes the ranks of runs that are significantly better or worse."""
     count = len(values)
     places = []
     for run, value in enumerate(values):
@@ -86,8 +86,8 @@ class RankedRun:
     """The rank of a run.
 
     ``ci95`` is the interval of the rank. It is None if no test could have distinguished
-    the run from another. Value, rank and interval are None if the runs are not ranked.
-    ``why`` is the reason.
+    the run from any other run. Value, rank and interval are None if the runs are not
+    ranked. ``why`` is the reason.
     """
 
     run: str
@@ -127,8 +127,8 @@ def rankings_of(
 ) -> tuple[Ranking, ...]:
     """Returns the rankings by all numbers that every run has.
 
-    ``of_first`` are the pairs of the first run with each other run. ``adjusted`` are
-    the corrected p that are shown with the differences.
+    ``of_first`` contains the first run paired with each other run. ``adjusted``
+    contains the corrected p values that are shown with the differences.
     """
     tested = {}
     for place, result in results.items():
@@ -171,9 +171,9 @@ def _ranking(
     surely: Collection[Order],
     testable: Collection[int],
 ) -> Ranking:
-    """Ranks the runs by one number. ``surely`` are pairs of runs with a sure
-    difference. ``testable`` are the runs for which a test could have found a sure
-    difference."""
+    """Ranks the runs by one number. ``surely`` contains the pairs of runs with a
+    significant difference. ``testable`` contains the runs for which a test could have
+    found a significant difference."""
     runs = [of_first[0].a, *(pair.b for pair in of_first)]
     names = [run.name for run in runs]
     differences = _differences(row, pairs, adjusted, len(runs))
@@ -219,7 +219,7 @@ def _ranking(
 
 
 def _why_untested(run: int, pairs: Mapping[tuple[int, int], PairResult]) -> str:
-    """Returns why no test could have distinguished the run from another."""
+    """Returns why no test could have distinguished the run from any other run."""
     clusters = []
     for pair, compared in pairs.items():
         if run in pair and compared.test is not None and compared.test.p is not None:
@@ -235,7 +235,8 @@ def _differences(
     adjusted: Mapping[Place, float],
     count: int,
 ) -> tuple[tuple[Mapping[str, float | None] | None, ...], ...]:
-    """Returns the differences of ``count`` runs: the column's value minus the row's."""
+    """Returns the differences of ``count`` runs: the value of the column's run minus
+    the value of the row's run."""
     matrix: list[list[Mapping[str, float | None] | None]] = []
     for _ in range(count):
         matrix.append([None] * count)
@@ -281,7 +282,7 @@ def _joint(
 
 def _shared(piece: Piece, of_first: Sequence[RunPair]) -> list[Scores]:
     """Returns the scores of each run over the trials that match and are scored in all
-    runs. ``of_first`` are the pairs of the first run with each other run."""
+    runs. ``of_first`` contains the first run paired with each other run."""
     runs = [of_first[0].a, *(pair.b for pair in of_first)]
     columns: list[Scores] = []
     values: list[Sequence[float | None]] = []

@@ -56,11 +56,12 @@ _BY_MEANS = (mean, weighted_mean, macro_mean)
 _OF_OTHER_WORDS = frozenset((ASKED_OTHERWISE, NOT_ASKED))
 ONE_SIDED = "one of the two runs does not have this number"
 TASKS = "tasks"
-"""The key of ``left_out`` for unpaired tasks of a group."""
+"""The key in ``left_out`` for the unpaired tasks of a group."""
 
 
 class Piece(NamedTuple):
-    """A number of one task that is part of a compared number, with its share."""
+    """A task's number that is part of a compared number, with its share of that
+    number."""
 
     task: str
     number: str
@@ -68,8 +69,8 @@ class Piece(NamedTuple):
 
 
 class PairedPiece(NamedTuple):
-    """A piece in two runs: its matching trials, and the pairs of trials with a score in
-    both runs."""
+    """A ``Piece`` in two runs, with its matching trials and the pairs of trials that
+    have a score in both runs."""
 
     piece: Piece
     a: TaskScores
@@ -79,7 +80,7 @@ class PairedPiece(NamedTuple):
 
     @property
     def columns(self) -> tuple[Scores, Scores]:
-        """All scores of the piece in both runs."""
+        """All scores of the ``piece`` in both runs."""
         number = self.piece.number
         return self.a.columns[number], self.b.columns[number]
 
@@ -103,15 +104,15 @@ class Refusals(NamedTuple):
 
 @dataclass(frozen=True)
 class PairResult:
-    """The result of comparing one number of two runs. Without a ``test``, ``why`` is
-    the reason.
+    """The result of comparing one number of two runs. If there is no ``test``, ``why``
+    is the reason.
 
     ``left_out`` counts the unpaired trials by reason. ``missing`` counts the trials
-    that each run lacks. ``refused`` counts the answers that the model refused in each
+    that each run lacks. ``refused`` counts the requests that the model refused in each
     run. ``is_incomplete`` is True if trials that might have a score are unpaired.
-    ``worst`` is the test with lost trials at their worst for the second run, or None if
-    it is unknown. ``is_extra`` is True if the first run does not have the number.
-    ``shift`` is the judge's share of the difference, as JSON.
+    ``worst`` is the test in which lost trials get the worst scores for the second run,
+    or None if these are unknown. ``is_extra`` is True if the first run does not have
+    the number. ``shift`` is the part of the difference that the judge causes, as JSON.
     """
 
     pairs: int = 0
@@ -131,11 +132,11 @@ class PairResult:
 
 
 class ComparedRun:
-    """A run with scores that are read when they are first needed. Only the scores of
+    """A run whose scores are read when they are first needed. Only the scores of
     ``requested_numbers`` are read.
 
-    ``repeats`` are further runs of the same model, which count as more repeats of every
-    sample. With ``failed_is_worst`` a failed answer has the worst possible score.
+    ``repeats`` are further runs of the same model, which are treated as more repeats of
+    every sample. With ``failed_is_worst`` a failed answer has the worst possible score.
     """
 
     def __init__(
@@ -189,7 +190,8 @@ class ComparedRun:
         return folders
 
     def _worst(self, task: str, ranges: Mapping[str, Interval]) -> dict[str, float]:
-        """Returns the score of a failed answer by number, if it is finite."""
+        """Returns, for each number, the score of a failed answer if this score is
+        finite."""
         if not self._failed_is_worst:
             return {}
         worst_scores = {}
@@ -241,8 +243,7 @@ class ComparedRun:
         number: str,
         share: float = 1.0,
     ) -> Iterator[Piece]:
-        """Yields the numbers of single tasks from which a number is computed as their
-        mean."""
+        """Yields the numbers of single tasks whose mean is the given number."""
         parts: list[tuple[str, str]] = []
         if task in self.members:
             for name in self.members[task]:
@@ -304,8 +305,8 @@ class RunPair:
         *,
         with_worst: bool = False,
     ) -> None:
-        """Pairs two runs. With ``with_worst``, numbers are also tested with lost trials
-        at their worst."""
+        """Pairs two runs. With ``with_worst``, numbers are also tested with the worst
+        scores for lost trials."""
         self.a, self.b, self._across = a, b, across
         self._with_worst = with_worst
         self._matches: dict[str, TrialMatches] = {}
@@ -335,9 +336,10 @@ class RunPair:
         a: TaskScores,
         b: TaskScores,
     ) -> Alike:
-        """Returns a check whether two trials were asked the same. Their samples must be
-        equal, and so must the prompts of the task. The wire format, the parameters and
-        a system instruction may differ, because they usually do between models."""
+        """Returns a function that checks whether two trials put the same question to
+        the model. Their samples must be equal, and so must the prompts of the task. The
+        wire format, the parameters and a system instruction may differ, because they
+        usually do between models."""
 
         def same_sample(place_a: int, place_b: int) -> bool:
             return a.digests[place_a] == b.digests[place_b]
@@ -371,7 +373,8 @@ class RunPair:
     def compare(
         self, row: NumberRow, within: set[TrialName] | None = None
     ) -> PairResult:
-        """Compares a number of both runs. For a slice, ``within`` are its trials."""
+        """Compares a number of both runs. For a slice, ``within`` contains the trials
+        of the slice."""
         pieces = list(self.a.pieces(row.task, row.metric))
         paired_pieces: list[PairedPiece] = []
         for piece in pieces:
@@ -466,8 +469,8 @@ class RunPair:
         )
 
     def _differ_by_judge(self, tasks: Sequence[str], metric: str) -> bool:
-        """Returns whether the runs differ in a judge, and apart from that at most in
-        the protocol."""
+        """Returns whether the runs differ in a judge, and in nothing else except
+        possibly the protocol."""
         a, b = self.a.run.results, self.b.run.results
         aspects: set[str] = set()
         for task in tasks:
@@ -491,7 +494,8 @@ class RunPair:
         return PairedPiece(piece, a, b, matches, Pairs.of(a, b, piece.number, matches))
 
     def _test(self, paired_pieces: Sequence[PairedPiece]) -> PairedTest | None:
-        """Tests a mean of pieces, or a single piece with another aggregator."""
+        """Tests a mean of task numbers, or one task's number with another
+        aggregator."""
         aggregators = []
         widths = []
         for paired in paired_pieces:
@@ -522,7 +526,8 @@ class RunPair:
     def _worst(
         self, paired_pieces: Sequence[PairedPiece], row: NumberRow
     ) -> PairedTest | None:
-        """Tests a number with lost trials at their worst for the second run."""
+        """Tests a number with the scores for lost trials that are worst for the second
+        run."""
         ends: tuple[End, End] = (1, 0) if row.higher_is_better else (0, 1)
         whole = []
         for paired in paired_pieces:
@@ -536,8 +541,8 @@ class RunPair:
     def _lost(
         self, pieces: Sequence[Piece], paired_pieces: Sequence[PairedPiece]
     ) -> LostTrials:
-        """Counts the trials that are lost in one run only, for the piece with the most
-        losses in the second run."""
+        """Counts the trials that are lost in one run only, for the task number with the
+        most losses in the second run."""
         pairs = {paired.piece: paired.pairs for paired in paired_pieces}
         counts = [_NOTHING]
         for piece in pieces:
@@ -573,8 +578,9 @@ class RunPair:
         return (low, high)
 
     def _shift(self, paired_pieces: Sequence[PairedPiece]) -> Mapping[str, Any] | None:
-        """Returns the difference over equal answers, which the judge causes, and the
-        difference over the ``rest``. Returns None without equal answers."""
+        """Returns the difference over the answers that are equal in both runs, which
+        the judge causes, and the difference over the ``rest``. Returns None if no
+        answers are equal."""
         alike: list[PairedPiece] = []
         others: list[PairedPiece] = []
         for paired in paired_pieces:
@@ -621,9 +627,9 @@ class RunPair:
 def _refused_by(
     run: ComparedRun, pieces: Sequence[Piece], within: set[TrialName] | None
 ) -> Refusals:
-    """Counts the answers that the model of a run refused in the tasks of some numbers.
-    ``within`` are the trials of a slice. If a task has several numbers, the number with
-    the largest counts is used."""
+    """Counts the requests that the model of a run refused, over the tasks of some
+    numbers. ``within`` contains the trials of a slice. If a task has several numbers,
+    the number with the largest counts is used."""
     by_task: dict[str, Refusals] = {}
     for piece in pieces:
         scores = run.scores(piece.task)
@@ -642,7 +648,7 @@ def _refused_by(
 
 
 def _shares(paired_pieces: Sequence[PairedPiece]) -> list[float]:
-    """Returns the shares of pieces that have pairs, scaled to sum to 1."""
+    """Returns the shares of the task numbers that have pairs, scaled to sum to 1."""
     total = math.fsum(paired.piece.share for paired in paired_pieces)
     return [paired.piece.share / total for paired in paired_pieces]
 
@@ -650,8 +656,8 @@ def _shares(paired_pieces: Sequence[PairedPiece]) -> list[float]:
 def _parts(
     pairs: Pairs, share: float, aggregator: Aggregator, options: Mapping[str, Any]
 ) -> list[PairedMean]:
-    """Returns the paired means of a number: one mean, or one for each value of a
-    label."""
+    """Returns the paired means of a number. There is one mean, or one for each value of
+    a label."""
     clusters = pairs.a.clusters
     values_a, values_b = pairs.values
     weights_a = weights_b = np.ones(pairs.trials)

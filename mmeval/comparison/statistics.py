@@ -2,9 +2,9 @@
 
 Trials of two runs are paired. Evidence is counted in clusters of pairs, as it is
 counted in clusters of trials for one run. A difference of means is the sum of the
-contributions of its clusters. Task means, means of means and groups differ only in
-these contributions. The tests are in ``mmeval.comparison.paired``; this module chooses
-one.
+contributions of its clusters. Task means, means of means and groups differ only in how
+these contributions are computed. The tests are in ``mmeval.comparison.paired``. This
+module chooses among them.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ LEVEL = 0.05
 """The level of the printed 95 % intervals."""
 MANY_CLUSTERS = 30.0
 MANY_FREEDOM = 20.0
-"""With at least these numbers of effective clusters and degrees of freedom, Student's t
-is as good as sign flips, and faster."""
+"""If both effective clusters and degrees of freedom reach this number, Student's t is
+as good as sign flips, and faster."""
 _SKEW = 0.05
 """The interval of a difference is corrected if its skewness is above this."""
 _FEW_CARRIERS = 6.0
 _FEW_OF_ALL = 8.0
-"""The spread is due to few clusters if fewer than six clusters cause it, and these are
+"""The spread is due to few clusters if fewer than six clusters cause it and they are
 less than an eighth of all clusters."""
 _FAR = 0.3
 """If all clusters are closer to the overall difference than this share of the range,
@@ -65,15 +65,15 @@ class PairedTest:
 
     ``stderr`` and ``ci95`` are None if unknown. ``why`` is the reason for a missing
     interval. ``changed`` counts the clusters that differ. ``effective`` is the number
-    of equal clusters with the same information. ``freedom`` is the number of degrees of
-    freedom of the standard error. ``width`` is the width of the metric's range
-    (infinite if it is unknown). ``growth`` is the amount that a true difference of 1
-    adds to the squared error. ``are_all_near`` is True if distant clusters may be
+    of equal clusters that would contain as much information. ``freedom`` is the number
+    of degrees of freedom of the standard error. ``width`` is the width of the metric's
+    range (infinite if it is unknown). ``growth`` is the amount that a true difference
+    of 1 adds to the squared error. ``are_all_near`` is True if distant clusters may be
     missing, which widens the interval.
 
     p and interval come from ``evidence``, which is None if nothing is known. A gate
-    also uses the test ``caution``. Before it accepts something as shown, it also uses
-    the test ``unseen``. Both are None if no further test is needed.
+    also uses the test ``caution``. To show that a difference is within the margin, the
+    gate also uses the test ``unseen``. Both are None if no further test is needed.
     """
 
     a: float
@@ -114,23 +114,25 @@ class PairedTest:
         return 1.0 if self.evidence is None else two_sided(self.evidence, limit)
 
     def p_beyond(self, limit: float, *, above: bool) -> float:
-        """Returns the p by which a gate fails a difference beyond ``limit``. A small p
-        means that the true difference is not ``above`` the limit (or not below it). It
-        is the p of the interval. For right or wrong scores it is at least the p of the
-        exact tail, as the normal tail understates rare losses."""
+        """Returns the p that a gate uses for a difference beyond ``limit``. If the p is
+        small, the true difference is not ``above`` the limit (or not below it). The p
+        is the same as for the interval. For scores that are right or wrong it is at
+        least the p of the exact tail, because the normal distribution underestimates
+        rare losses."""
         p = self.p_of(limit)
         if self.method == "score" and limit:
             p = max(p, 2 * self.one_sided_p(limit, above=above))
         return min(1.0, p)
 
     def one_sided_p(self, limit: float, *, above: bool) -> float:
-        """Returns the one-sided p of a true difference of ``limit`` or beyond it. If it
-        is small, the true difference is not ``above`` the limit (or not below it)."""
+        """Returns the one-sided p of the hypothesis that the true difference is at
+        ``limit`` or beyond it. If the p is small, the true difference is not ``above``
+        the limit (or not below it)."""
         return self._largest_p((self.evidence, self.caution), limit, above)
 
     def one_sided_p_with_unseen(self, limit: float, *, above: bool) -> float:
-        """Returns the p of ``one_sided_p`` from a test that also rules out rare
-        differences that no cluster shows. Such differences may be as large as the
+        """Returns the same p as ``one_sided_p``, but from a test that also rules out
+        rare differences that no cluster shows. Such differences may be as large as the
         metric's range allows, and rare enough to be missed."""
         members = (self.evidence, self.caution, self.unseen)
         return self._largest_p(members, limit, above)
@@ -157,7 +159,7 @@ class PairedTest:
 
     @property
     def least_p(self) -> float:
-        """The smallest possible p. This p occurs if all clusters differ in one
+        """The smallest possible p, which occurs if all clusters differ in one
         direction."""
         if self.method == "score":
             return two_sided(ScoreTest(self.clusters, 0, self.clusters))
@@ -165,8 +167,8 @@ class PairedTest:
 
     def smallest_seen(self, alpha: float, power: float) -> float | None:
         """Returns the smallest true difference that the test detects at level ``alpha``
-        with probability ``power``. Returns None if it detects none, or if that is
-        unknown."""
+        with probability ``power``. Returns None if the test detects no difference, or
+        if this is unknown."""
         if self.evidence is None:
             return None
         if self.method == "score":
@@ -202,7 +204,7 @@ class PairedTest:
         self, difference: float, alpha: float, power: float
     ) -> int | None:
         """Returns the number of similar clusters needed to detect a ``difference``.
-        Returns None if it is unknown because all clusters are alike."""
+        Returns None if the number is unknown because all clusters are alike."""
         if not self.stderr:
             return None
         needed = fewest_for(alpha)
@@ -247,8 +249,8 @@ class PairedTest:
 
 
 def compare_means(parts: Sequence[PairedMean], width: float) -> PairedTest:
-    """Tests the difference of a mean, of a mean of means, or of a group. ``width`` is
-    the width of the metric's range.
+    """Tests the difference of two means, means of means, or numbers of a group.
+    ``width`` is the width of the metric's range.
 
     Scores that are right or wrong, with one trial in each cluster, are tested by
     Tango's score test. All other scores are tested by sign flips of clusters, or by a
@@ -300,8 +302,8 @@ def compare_means(parts: Sequence[PairedMean], width: float) -> PairedTest:
 
 
 class _Choice(NamedTuple):
-    """The chosen test, the further test of a gate, and the reason for a missing
-    interval."""
+    """The chosen test, the further test that a gate uses, and the reason why the
+    interval is missing."""
 
     evidence: DifferenceTest
     method: Method
@@ -325,8 +327,8 @@ def _test_of_alike(
     difference: float,
     width: float,
 ) -> _Choice:
-    """Returns the test of clusters that all differ by the same amount. Clusters that
-    differ otherwise may be missing."""
+    """Returns the test of clusters that all differ by the same amount. Clusters with
+    other differences may be missing from the sample."""
     clusters = len(contributions.added)
     flips = sign_flips(contributions.added, contributions.shares)
     why = "" if _is_for_student(contributions) else _too_few(clusters)
@@ -426,12 +428,12 @@ def compare_by_draws(
     options: Mapping[str, Any],
     width: float,
 ) -> PairedTest | None:
-    """Tests the difference of any other number. The p is computed by swapping the runs'
-    labels in clusters. The interval is computed by a bootstrap of clusters. Both runs
-    share each draw.
+    """Tests the difference of a number that is not a mean. The p is computed by
+    swapping the runs' labels in clusters. The interval is computed by a bootstrap of
+    clusters. Both runs share each draw.
 
-    ``a`` and ``b`` are the paired rows, in the same order. Returns None if a number has
-    no value.
+    ``a`` and ``b`` are the paired rows, in the same order. Returns None if one of the
+    numbers has no value.
     """
     value_a = aggregator(a, **options).value
     value_b = aggregator(b, **options).value
@@ -478,7 +480,8 @@ def compare_by_draws(
 
 
 def corrected(values: Sequence[float], correction: Correction) -> list[float]:
-    """Corrects the p of several tests by Holm (1979), or Benjamini-Hochberg (1995)."""
+    """Corrects the p values of several tests, by Holm (1979) or Benjamini-Hochberg
+    (1995)."""
     p = np.asarray(values, dtype=float)
     count, order = len(p), np.argsort(p, kind="stable")
     if correction == "none" or not count:
@@ -500,9 +503,9 @@ def levels(
     """Returns the p below which each of several tests is significant, given the other
     tests.
 
-    By Holm it is ``alpha`` divided by the number of tests that are not rejected before
-    it. By Benjamini-Hochberg it is ``alpha`` times the share of significant tests,
-    counted with one more significant test.
+    With Holm's correction, this level is ``alpha`` divided by the number of hypotheses
+    that are not rejected before it. With Benjamini-Hochberg, it is ``alpha`` times the
+    share of significant tests, counted with one more significant test.
     """
     count = len(values)
     order = sorted(range(count), key=values.__getitem__)

@@ -37,7 +37,7 @@ _WHY_FAILED = {
 
 
 def comparison_text(comparison: Comparison, width: int) -> str:
-    """Returns a comparison as the command prints it."""
+    """Returns the text that the command prints for a comparison."""
     changed = [_change(comparison, change) for change in comparison.changes.changed]
     # letters stand for the runs if one of their names is too long for the table
     letters: dict[str, str] = {}
@@ -140,7 +140,8 @@ def _table(comparison: Comparison, short: Mapping[str, str]) -> list[str]:
 
 
 def _short(names: Sequence[str], limit: int) -> dict[str, str]:
-    """Returns short names. Names with the same beginning are cut in the middle."""
+    """Returns short names. If names have the same beginning, they are cut in the
+    middle."""
     short = {name: printable(name, limit=limit) for name in names}
     counts = Counter(short.values())
     end = limit // 2
@@ -175,7 +176,7 @@ def _p(value: float | None) -> str:
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
-    """Yields notes on tests, missing numbers, remarks and gates, one line each."""
+    """Yields one line for each note about tests, missing numbers, remarks and gates."""
     tested = [number for number in comparison.numbers if number.p_adjusted is not None]
     names = {"holm": "Holm", "bh": "Benjamini and Hochberg", "none": "not corrected"}
     options = comparison.options
@@ -297,7 +298,7 @@ def _of_number(number: ComparedNumber, reference: str) -> Iterator[str]:
 
 
 def _missing(number: ComparedNumber, reference: str) -> Iterator[str]:
-    """Yields why trials are not in a pair, by reason and by run."""
+    """Yields the numbers of unpaired trials, by reason and by run."""
     sides = (
         (number.lacking["a"], reference, number.run),
         (number.lacking["b"], number.run, reference),
@@ -366,8 +367,8 @@ def _ranking_notes(ranking: Ranking, options: ComparisonOptions) -> list[str]:
 def _matrix(
     ranking: Ranking, names: Sequence[str], alpha: float, width: int
 ) -> Iterator[str]:
-    """Yields the differences of all runs, in the order of the ranking: the column's
-    value minus the row's."""
+    """Yields the differences of all runs, in the order of the ranking. A difference is
+    the value of the column's run minus the value of the row's run."""
     order = [names.index(ranked.run) for ranked in ranking.runs]
     count = len(order)
     if 4 + 8 * count > width:
@@ -395,8 +396,8 @@ def _matrix(
 
 
 def tables_of_comparison(comparison: Comparison) -> list[Table]:
-    """Returns a comparison as tables: the numbers, and for several runs each ranking
-    with its matrix of differences."""
+    """Returns a comparison as tables. They contain the numbers and, if there are
+    several runs, each ranking with its matrix of differences."""
     headers = (
         "number",
         "run",

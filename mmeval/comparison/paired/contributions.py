@@ -1,5 +1,6 @@
-"""Computes the contribution of each cluster of pairs to a difference of means, and its
-error."""
+"""Computes how much each cluster of pairs contributes to a difference of means.
+
+The error of the difference is computed from these contributions."""
 
 from __future__ import annotations
 
@@ -23,15 +24,16 @@ from mmeval.aggregate.resampling import Values
 Ints: TypeAlias = NDArray[np.intp]
 
 _TIES = 1e-12
-"""A contribution below this share of the largest is 0: the last digits depend on the
-order of adding."""
+"""A contribution below this share of the largest one is treated as 0, because the last
+digits depend on the order of adding."""
 
 
 class PairedMean(NamedTuple):
     """Paired trials of one mean, with its ``share`` of the number.
 
-    Clusters of the same name are one cluster, even if they are in several means. A
-    weight is the number of units that a score covers; it is 1 except in weighted means.
+    Clusters of the same name are one cluster, even if they are in several means. The
+    weight of a trial is the number of units that its score covers. Weights are 1 except
+    in weighted means.
     """
 
     share: float
@@ -59,7 +61,8 @@ class Contributions(NamedTuple):
 
     @property
     def effective(self) -> float:
-        """The number of equal clusters with the same information."""
+        """The number of equal clusters that would contain the same amount of
+        information."""
         return effective_clusters(self.shares.tolist())
 
     @property
@@ -82,8 +85,8 @@ class Contributions(NamedTuple):
     def carriers(self) -> float:
         """The number of clusters that cause the spread.
 
-        It equals the number of all clusters if all their means are equally far from the
-        overall difference.
+        If the means of all clusters are equally far from the overall difference, this
+        is the number of all clusters.
         """
         apart = self.added / self.shares - float(self.added.sum())
         squares = apart**2
@@ -92,7 +95,7 @@ class Contributions(NamedTuple):
 
     @property
     def growth(self) -> float:
-        """The amount that a true difference of 1 adds to the squared standard error, if
+        """How much the squared standard error grows for a true difference of 1, if
         equal clusters become like those that differ."""
         changed = self.changed
         if not changed:
@@ -103,10 +106,10 @@ class Contributions(NamedTuple):
 
 
 def contributions_of(parts: Sequence[PairedMean]) -> Contributions:
-    """Returns the contributions of all clusters, with residuals and degrees of freedom
-    of CR2 (see ``mmeval.aggregate.leverage``). Parts that share clusters form a group.
-    Groups are independent, so their degrees of freedom are combined by
-    Satterthwaite."""
+    """Returns the contributions of all clusters. Residuals and degrees of freedom are
+    computed by CR2 (see ``mmeval.aggregate.leverage``). Parts that share clusters form
+    a group. Groups are independent, so their degrees of freedom are combined with
+    Satterthwaite's formula."""
     places: dict[str, int] = {}
     for part in parts:
         for name in part.clusters:
@@ -155,8 +158,8 @@ def contributions_of(parts: Sequence[PairedMean]) -> Contributions:
 
 
 class _WithinPart(NamedTuple):
-    """The clusters of one part: their contributions to its difference, their shares of
-    its trials, and their residuals."""
+    """The clusters of one part, with their contributions to the part's difference,
+    their shares of its trials, and their residuals."""
 
     added: Values
     shares: Values
@@ -168,8 +171,8 @@ def _within_part(
     of_trials: Ints,
     count: int,
 ) -> _WithinPart:
-    """Returns the clusters of a part. ``of_trials`` is the number of each trial's
-    cluster; ``count`` is the number of clusters."""
+    """Returns the clusters of a part. ``of_trials`` contains the index of each trial's
+    cluster. ``count`` is the number of clusters."""
     weights_a = part.weights_a / part.weights_a.sum()
     weights_b = part.weights_b / part.weights_b.sum()
     mean_a = float(part.a @ weights_a)

@@ -20,18 +20,19 @@ _PRECISION = 1e-14
 
 
 class DifferenceTest(Protocol):
-    """The result of a test."""
+    """The result of a test of a difference."""
 
     def one_sided_p(self, limit: float, *, above: bool) -> float:
-        """Returns the one-sided p of a true difference of ``limit`` or beyond it. If
-        this p is small, the true difference is not ``above`` the limit (or not below
-        it)."""
+        """Returns the one-sided p of the hypothesis that the true difference is at
+        ``limit`` or beyond it. Beyond means ``above`` the limit, or else below it. If
+        the p is small, the hypothesis is rejected."""
 
 
 @dataclass(frozen=True)
 class CombinedTest:
-    """A test that rejects what all its members reject. Its interval is the smallest
-    interval that contains the intervals of all members."""
+    """A test that rejects a true difference only if all its members reject it. The
+    interval of the test is the smallest one that contains the intervals of all members.
+    """
 
     members: tuple[DifferenceTest, ...]
 
@@ -65,8 +66,8 @@ def _end(
     inside: float,
     furthest: float,
 ) -> float:
-    """Returns the last value from ``inside`` towards ``furthest`` that is in the
-    interval."""
+    """Searches from ``inside`` towards ``furthest``. Returns the last value that is in
+    the interval."""
     outside = furthest
     if math.isinf(furthest):
         step = math.copysign(abs(inside) or 1.0, furthest)

@@ -1,5 +1,4 @@
-"""Computes the power of tests: detectable differences, and clusters needed to detect
-one."""
+"""Computes the differences that tests can detect, and the clusters needed for this."""
 
 from __future__ import annotations
 
@@ -14,15 +13,15 @@ from mmeval.comparison.paired.score_test import ExactTail, score
 from mmeval.comparison.paired.sign_flips import FEWEST_CLUSTERS
 
 _SUMMED_UP_TO = 400
-"""Up to this number of expected pairs that differ, a power is summed exactly. Above it,
-the normal distribution is used."""
+"""Up to this number of expected pairs that differ, a power is summed exactly. Above
+this number, the normal distribution is used."""
 _MANY_FREEDOM = 500.0
 """Above this number of degrees of freedom, a standard error is treated as known."""
 _QUANTILES = 32
 _NO_CHANCE = 1e-9
 _RARE = 25.0
-"""Up to this number of expected pairs that differ, the exact tail of a gate may
-disagree with the score of the gate."""
+"""Up to this number of expected pairs that differ, the exact tail that a gate uses may
+disagree with the score test that it uses."""
 _SMALL_CHANCE = 1e-4
 _MOST = 10**9
 
@@ -33,7 +32,8 @@ def reach_of(
     alpha: float,
     power: float,
 ) -> float:
-    """Returns the difference that is detected with this ``power``, in standard errors.
+    """Returns the true difference, in standard errors, that is detected with this
+    ``power``.
 
     The standard error was estimated with ``pilot`` degrees of freedom, and will be
     estimated again with ``freedom``. Both estimates are uncertain. Treating the first
@@ -57,7 +57,8 @@ def reach_of(
 
 
 def _relative_errors(freedom: float) -> Values:
-    """Returns equally likely standard errors, as shares of the true standard error."""
+    """Returns equally likely estimates of a standard error, as shares of its true
+    value."""
     probabilities = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
     squares: Values = special.gammaincinv(freedom / 2, probabilities) * 2 / freedom
     return np.sqrt(squares)
@@ -69,7 +70,7 @@ def smallest_difference(
     growth: float,
 ) -> float:
     """Returns the difference that is ``reach`` times its own standard error. The
-    squared error grows by ``growth`` for each unit of difference."""
+    squared standard error grows by ``growth`` for each unit of difference."""
     linear = reach**2 * growth
     return (linear + math.sqrt(linear**2 + 4 * (reach * stderr) ** 2)) / 2
 
@@ -126,7 +127,7 @@ def smallest_beyond_unseen(
     clusters: float, width: float, stderr: float, alpha: float, power: float
 ) -> float:
     """Returns the smallest difference that unobserved clusters are unlikely to explain.
-    Each of them could add the whole ``width`` of the range."""
+    Each of these clusters could differ by the full ``width`` of the range."""
     # (1 - share) ** clusters is alpha, and the share lies between the difference and
     # the end of the range
     furthest_missed = width * math.expm1(-math.log(alpha) / clusters)
@@ -144,8 +145,8 @@ def clusters_beyond_unseen(
     power: float,
 ) -> int:
     """Returns the number of clusters needed to detect a ``difference`` that unobserved
-    clusters might explain. ``stderr`` was computed from ``clusters`` clusters;
-    ``effective`` equal clusters have the same information."""
+    clusters might explain. ``stderr`` was computed from ``clusters`` clusters, which
+    contain as much information as ``effective`` equal clusters."""
 
     def is_seen(count: int) -> bool:
         growth = count / clusters
@@ -160,9 +161,9 @@ def clusters_beyond_unseen(
 def smallest_share(
     pairs: int, differing: float, alpha: float, power: float
 ) -> float | None:
-    """Returns the smallest difference of two shares that the score test detects, if
-    this share of pairs is ``differing``. For a larger difference, all pairs that differ
-    do so in one direction."""
+    """Returns the smallest difference of two shares that the score test detects.
+    ``differing`` is the share of pairs that differ. If the difference would exceed this
+    share, all differing pairs are assumed to differ in one direction."""
     if power_of_shares(pairs, differing, 1.0, alpha) < power:
         return None
     low, high = 0.0, 1.0
@@ -219,7 +220,7 @@ def power_of_equivalence(
     pairs: int, differing: float, margin: float, alpha: float
 ) -> float:
     """Returns the probability of showing that one of two equal runs is not worse than
-    the other by the ``margin``, if this share of pairs is ``differing``."""
+    the other by the ``margin``, if ``differing`` is the share of pairs that differ."""
     reach = float(special.ndtri(1 - alpha / 2))
     if pairs * differing > _SUMMED_UP_TO:
         expected = pairs * differing / 2
@@ -249,7 +250,7 @@ def power_of_equivalence(
 
 
 def fewest(is_enough: Callable[[int], bool], first: int) -> int:
-    """Returns the smallest number from ``first`` on that is enough. The result is
+    """Returns the smallest number, at least ``first``, that is enough. The result is
     accurate to 1 %."""
     low, high = first, first
     while not is_enough(high):

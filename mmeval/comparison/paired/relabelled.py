@@ -1,6 +1,7 @@
-"""Tests differences without a formula, such as differences of medians. The p is
-computed by swapping the labels of the two runs, and the interval is computed by drawing
-clusters."""
+"""Tests differences that have no formula, such as differences of medians.
+
+The p is computed by swapping the labels of the two runs. The interval is computed by
+drawing clusters."""
 
 from __future__ import annotations
 
@@ -23,16 +24,17 @@ _VALUES_AT_ONCE = 1 << 21
 _TIES = 1e-12
 
 Swaps = NDArray[np.bool_]
-"""Which clusters swap their labels: one row for each relabelling."""
+"""True for each cluster that swaps its labels, with one row for each relabelling."""
 
 
 @dataclass(frozen=True)
 class ResampledDifference:
     """A difference that is tested by resampling.
 
-    ``draws`` are the sorted differences of the resamples. ``swapped`` is the two-sided
-    p of no difference, from swapping labels. ``size`` is the largest absolute value; it
-    sets the tolerance for rounding. The interval includes 0 unless both tests reject 0.
+    ``draws`` contains the sorted differences of the resamples. ``swapped`` is the
+    two-sided p for a true difference of 0, computed by swapping labels. ``size`` is the
+    largest absolute value, which determines the tolerance for rounding. The interval
+    excludes 0 only if both tests reject 0.
     """
 
     draws: Values
@@ -41,7 +43,8 @@ class ResampledDifference:
 
     @property
     def stderr(self) -> float:
-        """The standard deviation of the draws; 0 if they are equal up to rounding."""
+        """The standard deviation of the draws, or 0 if they are equal up to
+        rounding."""
         spread = float(np.ptp(self.draws))
         if spread <= _TIES * self.size:
             return 0.0
@@ -62,7 +65,7 @@ def resample_difference(
     a: Scores, b: Scores, aggregator: Aggregator, options: Mapping[str, Any]
 ) -> ResampledDifference | None:
     """Tests the difference of two runs. ``a`` and ``b`` are their paired rows, in the
-    same order. Returns None if a resample has no value."""
+    same order. Returns None if the number has no value in a resample."""
     clusters = list(a.by_cluster())
     first = drawn_statistic(a, aggregator, options, clusters)
     second = drawn_statistic(b, aggregator, options, clusters)

@@ -20,8 +20,8 @@ _SUMMED_UP_TO = 400.0
 """Up to this number of pairs that differ, the exact tail is summed. With more pairs,
 the normal distribution is accurate enough."""
 _DEVIATIONS = 6.5
-"""Counts that are further from the expected counts than this have a negligible
-probability."""
+"""Counts whose distance from the expected counts exceeds this number of standard
+deviations have a negligible probability."""
 _SAME = 1e-9
 
 
@@ -29,7 +29,7 @@ _SAME = 1e-9
 class ScoreTest:
     """The score test of pairs. ``won`` counts the pairs that only the second run has
     right. ``lost`` counts the pairs that only the first run has right. The counts may
-    be fractions. ``unit`` is the amount that a won pair adds."""
+    be fractions. ``unit`` is the amount that one won pair adds to the difference."""
 
     won: float
     lost: float
@@ -43,13 +43,13 @@ class ScoreTest:
 
 @dataclass(frozen=True)
 class ExactTail:
-    """The exact probability of a score at least as extreme, if the true difference is
-    at the limit. The share of pairs that differ is the most likely share under this
-    condition.
+    """The exact probability that the score is at least as extreme as the observed one,
+    if the true difference is at the limit. The share of pairs that differ is the most
+    likely share under this condition.
 
-    The normal distribution understates rare differences. With 4 of 200 pairs lost and
-    none won, the true difference is beyond the limit of the interval in 5 % of cases
-    instead of 2.5 %.
+    The normal distribution underestimates the probability of rare differences. With 4
+    of 200 pairs lost and none won, the true difference is beyond the limit of the
+    interval in 5 % of cases instead of 2.5 %.
     """
 
     won: int
@@ -109,7 +109,8 @@ def _chance(
     won_share: float,
     lost_share: float,
 ) -> Values:
-    """Returns the trinomial probability; 0 where the counts exceed the pairs."""
+    """Returns the trinomial probability, which is 0 where the counts exceed the
+    pairs."""
     tied = pairs - won - lost
     is_possible = tied >= 0
     tied = np.maximum(tied, 0)

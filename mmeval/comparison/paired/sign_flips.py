@@ -1,6 +1,7 @@
 """Sign flips test a difference by swapping the two runs in some of the clusters.
 
-They show how unusual the observed difference is among the differences after such swaps.
+The test computes how unusual the observed difference is among the differences after
+such swaps.
 
 The only assumption is symmetry: a cluster's contribution is as likely to be above its
 share of the true difference as below it. Clusters may be unequal, and a task may have a
@@ -18,8 +19,8 @@ import numpy as np
 from mmeval.aggregate.resampling import Values
 
 EXACT_UP_TO = 20
-"""Up to this number of clusters, all flips are counted. With more clusters, ``DRAWS``
-flips are drawn."""
+"""Up to this number of clusters, all possible flips are used. With more clusters,
+``DRAWS`` flips are drawn."""
 DRAWS = 9_999
 FEWEST_CLUSTERS = 6
 """With fewer clusters, even the most extreme flip has a p above 0.05."""
@@ -69,8 +70,8 @@ def _sums(values: Values) -> Values:
 
 @dataclass(frozen=True)
 class DrawnFlips:
-    """The test by drawn flips, with the fields of ``AllFlips``. The draws are always
-    the same."""
+    """The sign-flip test over randomly drawn flips, with the fields of ``AllFlips``.
+    The draws are always the same."""
 
     added: Values
     shares: Values
@@ -119,6 +120,6 @@ def sign_flips(added: Values, shares: Values) -> AllFlips | DrawnFlips:
 
 
 def fewest_for(alpha: float) -> int:
-    """Returns the smallest number of clusters with a p below ``alpha`` if all differ in
-    one direction."""
+    """Returns the smallest number of clusters for which p is below ``alpha`` if all of
+    them differ in one direction."""
     return 1 + math.floor(1 + math.log2(1 / alpha))

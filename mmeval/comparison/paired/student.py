@@ -11,7 +11,8 @@ from mmeval.aggregate.resampling import Values
 
 @dataclass(frozen=True)
 class Student:
-    """A ``difference`` with its standard error (above 0) and degrees of freedom."""
+    """Student's t test of a ``difference``, from its standard error (above 0) and its
+    degrees of freedom."""
 
     difference: float
     stderr: float

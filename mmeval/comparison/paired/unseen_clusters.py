@@ -11,7 +11,7 @@ from dataclasses import dataclass
 class UnseenClusters:
     """The probability that the samples miss all clusters that would move the difference
     to a limit. It is computed for the smallest share of clusters that can do so, if
-    each of them adds the whole ``width`` of the range."""
+    each of them differs by the full ``width`` of the range."""
 
     difference: float
     width: float
@@ -31,8 +31,8 @@ class UnseenClusters:
 
 @dataclass(frozen=True)
 class AlikeClusters:
-    """The test of clusters that all differ by the same amount. They can miss a true
-    difference on one side only, so the two-sided p covers only that side."""
+    """The test of clusters that all differ by the same amount. Such clusters can miss a
+    true difference on one side only, so the two-sided p covers only that side."""
 
     unseen: UnseenClusters
 
