@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 class BatchSize(NamedTuple):
     """The maximum batch size of a local model.
 
-    ``rows`` is the number of rows, or 0 for the backend's default. ``growths`` is the
-    number of times that the size is raised again after memory ran out (``auto:3``),
-    because later rows may be shorter.
+    ``rows`` is the number of rows, or 0 for the backend's default. ``growths`` is how
+    often the size may be raised again after memory ran out (3 for ``auto:3``). Raising
+    it can succeed because later rows may be shorter.
     """
 
     rows: int = 0
@@ -25,7 +25,7 @@ class BatchSize(NamedTuple):
         return f"auto:{self.growths}" if self.growths else "auto"
 
     def rows_for(self, backend: BatchBackend) -> int:
-        """Returns the number of rows per batch for a backend, at most its maximum."""
+        """Returns the number of rows per batch, at most the backend's maximum."""
         usual: int = getattr(backend, "usual_batch_size", backend.max_batch_size)
         return max(1, min(backend.max_batch_size, self.rows or usual))
 

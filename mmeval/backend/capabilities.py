@@ -15,10 +15,10 @@ from mmeval.records.request import GenerationParams, Request
 OutputMode = Literal["single", "exclusive", "parallel", "interleaved"]
 """How an answer combines output kinds.
 
-- ``single``: every answer has the same kind.
+- ``single``: every answer contains only one kind, which is always the same.
 - ``exclusive``: each call returns one kind.
-- ``parallel``: an answer has several kinds in a fixed order.
-- ``interleaved``: an answer has any number of kinds in any order.
+- ``parallel``: an answer contains several kinds in a fixed order.
+- ``interleaved``: an answer contains any number of kinds in any order.
 """
 
 
@@ -26,9 +26,9 @@ OutputMode = Literal["single", "exclusive", "parallel", "interleaved"]
 class Limit:
     """The limits for one kind of part in a request.
 
-    None means that no limit is known. ``max_items`` is the maximum number of parts,
-    ``max_bytes`` the maximum size of each part. ``formats`` are the MIME types that are
-    sent unchanged. The backend re-encodes other formats: pictures as PNG, sounds as
+    None means that no limit is known. ``max_items`` is the maximum number of parts.
+    ``max_bytes`` is the maximum size of each part. ``formats`` are the MIME types that
+    are sent unchanged. The backend re-encodes other formats: pictures as PNG, sounds as
     WAV.
     """
 
@@ -44,7 +44,7 @@ ANY = Limit()
 class Capabilities:
     """The input and output kinds of a backend.
 
-    A request that does not fit is unsupported and is not sent.
+    A request that needs other kinds or exceeds a limit is unsupported and is not sent.
     """
 
     inputs: Mapping[PartKind, Limit] = field(
@@ -60,20 +60,21 @@ class Capabilities:
     options: frozenset[str] | None = None
     """The parameters of one modality that the backend knows, such as ``image.size``.
 
-    None means that the set is not known. A parameter that is not in the set is never
-    sent. If the user sets such a parameter, this is an error before the run. If a task
-    file sets it, it is left out with a warning.
+    None means that these parameters are not known. A parameter that is not in the set
+    is never sent. If the user sets such a parameter, the run ends with an error before
+    it starts. If a task file sets such a parameter, it is left out with a warning.
     """
     by_role: Mapping[PartKind, str] = field(default_factory=dict)
     """Output kinds that need a missing role, such as a tool of an agent."""
     is_certain: bool = True
-    """False if a server may lack what is declared. A run then asks it first (see
-    :mod:`mmeval.backend.handshake`)."""
+    """False if a server may lack a declared capability. A run then asks the server
+    first (see :mod:`mmeval.backend.handshake`)."""
     reply_formats: tuple[ReplyFormat, ...] = ()
-    """Ways to ask for JSON that the backend can send, best first. A handshake finds out
-    which of them the server supports."""
+    """Ways in which the backend can ask for JSON, with the best first. A handshake
+    finds out which of them the server supports."""
     denied: Mapping[PartKind, str] = field(default_factory=dict)
-    """Declared input kinds that a handshake denies, with the evidence."""
+    """Declared input kinds that the model lacks according to a handshake, with the
+    evidence."""
 
     @classmethod
     def of(
@@ -91,7 +92,7 @@ class Capabilities:
     def missing(self, request: Request) -> list[str]:
         """Returns the reasons why this backend cannot answer a request.
 
-        The list is empty if the backend can.
+        The list is empty if the backend can answer the request.
         """
         if self._is_simple_match(request):
             return []
@@ -125,8 +126,8 @@ class Capabilities:
         )
 
     def _how_to_add(self, kinds: Sequence[PartKind]) -> list[str]:
-        """Returns how to add these output kinds: with a role or the argument
-        ``outputs``."""
+        """Returns advice on how to add these output kinds, with a role or with the
+        argument ``outputs``."""
         flags: dict[str, None] = {}
         for kind in kinds:
             if kind in self.by_role:
@@ -145,7 +146,9 @@ class Capabilities:
         return sorted(params.options.keys() - self.options)
 
     def _is_simple_match(self, request: Request) -> bool:
-        """Checks quickly for the most common request: text only, one output kind."""
+        """Returns True for a request with only text and one output kind, if it fits.
+
+        This quick check covers the most common requests."""
         wants = request.wants
         if len(wants) != 1 or wants[0] not in self.outputs or "text" not in self.inputs:
             return False

@@ -20,8 +20,8 @@ class Backend(Protocol):
     """The members of every backend.
 
     ``identity`` contains everything that can change an answer (model, revision, code,
-    dtype, settings). Answers are reused only if the identity is equal. ``provenance``
-    is only recorded (library versions, machine).
+    dtype, settings). Answers are reused only by backends with an equal identity.
+    ``provenance`` is only recorded (library versions, machine).
     """
 
     @property
@@ -67,14 +67,14 @@ class BatchBackend(Backend, Protocol):
 class ModelDiedError(Exception):
     """The model died while it answered a batch. The message states the cause.
 
-    A batch backend raises this error if its model runs in another process. The model is
-    started again, and the open rows are sent again one by one. If the model dies twice
-    on the same row, the row fails.
+    If the model of a batch backend runs in another process, the backend raises this
+    error. The model is then started again, and the open rows are sent again one by one.
+    If the model dies twice on the same row, the row fails.
     """
 
 
 class PlaceLostError(ModelDiedError):
-    """The machine of the model is gone, but not because of any row of the batch."""
+    """The machine that runs the model is gone. No row of the batch is the cause."""
 
 
 class ServerBatches(Protocol):
@@ -83,12 +83,12 @@ class ServerBatches(Protocol):
     A batch contains many requests, takes hours and costs less than single requests.
     ``takes`` returns True if a request may be part of a batch. ``answer`` calls
     ``deliver`` for each position. Requests that fail with a retryable error are then
-    sent one by one. ``answer`` calls ``report`` with a description of its progress.
+    sent one by one. ``answer`` also calls ``report`` to describe its progress.
 
     If the run is killed and resumed, ``answer`` is called again with the same requests
     or some of them. It records its batches in the folder ``notes``, so that the user
-    never pays for a request twice. The call may be cancelled. It raises MmevalError for
-    errors that concern every request.
+    never pays for a request twice. The call to ``answer`` may be cancelled. It raises
+    MmevalError for errors that affect every request.
     """
 
     max_rows: int
@@ -120,9 +120,9 @@ class Startable(Protocol):
 
     ``start`` blocks. It is called once before the first request is sent, in the thread
     or process that answers. It is not called in a dry run, nor in a run that already
-    has all answers. If it raises an error, the run ends with that message and exit
-    code, and no sample fails. It raises MissingError for a missing file or package, and
-    UsageError for arguments that cannot be used on this machine.
+    has all answers. If ``start`` raises an error, the run ends with the message and the
+    exit code of the error, and no sample fails. Raise MissingError for a missing file
+    or package, and UsageError for arguments that cannot be used on this machine.
     """
 
     def start(self) -> None: ...
@@ -132,7 +132,7 @@ class Startable(Protocol):
 class Loggable(Protocol):
     """A backend that starts a program with a log file.
 
-    ``log_into`` is called with the path of that file before ``start``.
+    ``log_into`` is called before ``start``, with the path of the log file.
     """
 
     def log_into(self, file: Path) -> None: ...
@@ -145,9 +145,9 @@ class Resumable(Protocol):
     A job may still be running after the process has ended. The backend records its jobs
     in notes, and a resumed run reads the notes to continue the jobs. ``keep_notes_in``
     is called before the first call. Its argument is the folder for notes, which may not
-    exist yet. The folder is the same each time the run is resumed. Another identity,
-    run name or shard, or a run that starts over, gets a different folder. Without a run
-    folder the method is not called.
+    exist yet. The folder is the same each time the run is resumed. The folder is
+    different for another identity, another run name or another shard, and for a run
+    that starts over. Without a run folder the method is not called.
 
     Write a note before waiting for the job. Identify the call by the digest and the
     seed of the request. Do not use its ``key``: the key changes once a failure is
@@ -163,8 +163,8 @@ class Resumable(Protocol):
 class LocalWork(Protocol):
     """A model backend that computes on this machine, so its calls cost nothing.
 
-    ``usual_connections`` is the default number of simultaneous calls. 0 means the
-    default for servers.
+    ``usual_connections`` is the default number of simultaneous calls. If it is 0, the
+    default for servers is used.
     """
 
     @property
@@ -177,9 +177,9 @@ class Parallel(Protocol):
 
     Each entry of ``workers`` contains the arguments in which a copy differs from this
     instance, such as ``device``. The core starts a process for each entry. The process
-    creates the backend from its name, its arguments and those of the entry. If there
-    are entries, this instance is never started or called. A copy must have the same
-    identity and no ``workers``.
+    creates the backend from its name, with the usual arguments and those in the entry.
+    If there are entries, this instance is never started or called. A copy must have the
+    same identity as this instance, and no ``workers``.
     """
 
     @property
@@ -190,8 +190,8 @@ class Parallel(Protocol):
 class Watchable(Protocol):
     """A backend whose raw exchanges can be shown.
 
-    If ``watch`` is set, it is called with the bytes of each call and of its reply. They
-    contain no key.
+    If ``watch`` is set, it is called with the bytes of each call and of its reply. The
+    bytes never contain an API key.
     """
 
     watch: Callable[[bytes, bytes], None] | None
@@ -222,7 +222,7 @@ class SampleBackend(Backend, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TaskAhead:
-    """A task of a run before it starts, with its selected, supported samples."""
+    """A task of a run that has not started, with its selected and supported samples."""
 
     name: str
     protocol: str
@@ -265,7 +265,7 @@ def model_name_of(identity: Mapping[str, Any]) -> str:
 def hosts_of(backend: Backend) -> str:
     """Returns the hosts that a backend sends calls to.
 
-    The string is empty if the backend runs on this machine.
+    The string is empty for a backend that runs on this machine.
     """
     provenance = backend.provenance
     urls = [

@@ -28,17 +28,17 @@ _FOREIGN = frozenset(
         "openai_completions",
     )
 )
-"""Names in other harnesses for a server with the OpenAI interface."""
+"""Names that other harnesses use for a server with the OpenAI interface."""
 _FOREIGN_LOCAL = frozenset(
     ("hf_auto", "hf_multimodal", "hf_causal", "huggingface", "transformers")
 )
-"""Names in other harnesses for a model of the Hugging Face hub that runs on this
-machine."""
+"""Names that other harnesses use for a model from the Hugging Face hub that runs on
+this machine."""
 _FLAGS_INSTEAD = {
     "batch_size": "Use the flag --batch_size N instead",
     "max_batch_size": "Use the flag --batch_size N for the largest batch",
 }
-"""Arguments of backends in other harnesses that are flags here."""
+"""Backend arguments of other harnesses for which mmeval has flags."""
 _SAME = {
     "pretrained": "model",
     "model_name": "model",
@@ -128,7 +128,8 @@ def takes_argument(name: str, arg: str) -> bool:
 
 
 def _arguments(factory: Callable[..., object]) -> tuple[list[str], bool]:
-    """Returns a backend's argument names, and True if it takes any other argument."""
+    """Returns a backend's argument names, and whether it also takes any other
+    argument."""
     parameters = inspect.signature(factory).parameters.values()
     arg_names = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
     return arg_names, len(arg_names) < len(parameters)
@@ -167,7 +168,7 @@ def _text(
 ) -> Any:
     """Returns the value of a text parameter. A whole number becomes a string.
 
-    Raises UsageError for a float, because its spelling is lost.
+    Raises UsageError for a float, because the user's spelling of the number is lost.
     """
     if isinstance(value, float):
         raise UsageError(

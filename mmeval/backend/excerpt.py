@@ -1,7 +1,7 @@
 """Makes excerpts of media for calls that describe them.
 
 An excerpt is a smaller picture, the first minutes of a sound, or the first pages or
-words of a document. Most models accept its format.
+words of a document. Most models accept the format of an excerpt.
 """
 
 from __future__ import annotations
@@ -37,13 +37,14 @@ _PLAIN_PICTURES = (
     "image/webp",
     "image/svg+xml",
 )
-"""Formats that every server accepts, and SVG, which is always drawn before sending."""
+"""Formats that every server accepts. SVG is included because it is always drawn before
+it is sent."""
 _PLAIN_SOUNDS = ("audio/wav", "audio/mpeg")
-"""Formats that the OpenAI interface has names for."""
+"""Formats that have a name in the OpenAI interface."""
 
 
 def is_large(media: Media, limits: DecodeLimits) -> bool:
-    """Returns True if a picture must be made smaller or converted. Decodes it."""
+    """Decodes a picture. Returns True if it must be made smaller or converted."""
     side = max(image(media, limits=limits).size)
     return side > MAX_SIDE or media.mime not in _PLAIN_PICTURES
 
@@ -58,7 +59,7 @@ def smaller(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
 
 
 def is_long(media: Media, limits: DecodeLimits) -> bool:
-    """Returns True if a sound must be cut or converted. Decodes its beginning."""
+    """Decodes the beginning of a sound. Returns True if it must be cut or converted."""
     return _sound(media, limits).more or media.mime not in _PLAIN_SOUNDS
 
 
@@ -83,8 +84,8 @@ def _sound(media: Media, limits: DecodeLimits) -> SoundStart:
 def document_excerpt(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
     """Returns the first ``MAX_DOCUMENT_CHARS`` characters of a document.
 
-    For a PDF without text, it returns pictures of the first pages. Raises the errors of
-    ``mmeval.media.decode``.
+    For a PDF without text, the excerpt consists of pictures of the first pages. Raises
+    the errors of ``mmeval.media.decode``.
     """
     words, more = document_start(media, MAX_DOCUMENT_CHARS, limits=limits)
     if not words.strip() and media.mime == "application/pdf":

@@ -25,7 +25,7 @@ Probing = Literal["off", "auto", "needed", "full"]
 - ``full``: completely
 """
 FEWEST_TRIALS = 3
-"""In a smaller run the questions would cost more than the answers that they protect."""
+"""In a run with fewer trials, the questions would cost more than the answers."""
 PROBINGS: tuple[Probing, ...] = get_args(Probing)
 
 ReplyFormat = Literal["json_schema", "guided_json", "format", "json_object"]
@@ -43,7 +43,8 @@ class Probe:
     """The result of a handshake for one capability.
 
     ``capability`` is a name such as ``sees pictures`` or ``holds a seed``. ``declared``
-    is True if the backend declares it, and None if it declares nothing about it.
+    is True if the backend declares the capability, and None if the backend declares
+    nothing about it.
     """
 
     capability: str
@@ -61,7 +62,8 @@ class Probe:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Probe:
-        """Reads a probe. Raises KeyError or ValueError for a row that is not one."""
+        """Reads a probe. Raises KeyError or ValueError for a row that is not a
+        probe."""
         if row["verdict"] not in _VERDICTS:
             raise ValueError(f"{row['verdict']!r} is not a verdict")
         return cls(

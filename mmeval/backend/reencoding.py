@@ -1,6 +1,6 @@
 """Finds media that a backend re-encodes, pictures as PNG and sounds as WAV.
 
-This is for forecasts and checks. The backend itself does the encoding.
+Forecasts and checks use this module. The backend itself re-encodes the media.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ USUAL_FORMATS: Mapping[PartKind, frozenset[str]] = {
     "image": frozenset(("image/png", "image/jpeg", "image/webp", "image/gif")),
     "audio": frozenset(("audio/wav", "audio/mpeg")),
 }
-"""MIME types that servers accept unchanged, unless the user sets others."""
+"""MIME types that are sent to servers unchanged, unless the user sets other types."""
 _START_SECONDS = 0.1
 """The number of seconds of a sound that are decoded to test it."""
 

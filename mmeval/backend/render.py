@@ -28,16 +28,17 @@ SIDE = 448
 MARGIN = 16
 """The free space in pixels on both sides of the object in its longest direction."""
 MAX_FACES = 200_000
-"""Maximum number of faces to draw. A larger mesh is drawn as its vertices, which are
-closer together than pixels."""
+"""Maximum number of faces to draw. Of a larger mesh, only the vertices are drawn, which
+are closer together than pixels."""
 MAX_TESTS = 20_000_000
-"""The maximum sum of pixels in the bounding boxes of a view's triangles. A larger mesh
-is drawn as its vertices."""
+"""The maximum sum of pixels in the bounding boxes of a view's triangles. Of a larger
+mesh, only the vertices are drawn."""
 MAX_POINTS = 1_000_000
-"""Maximum number of points to draw, chosen evenly in their order."""
+"""Maximum number of points to draw. From a larger cloud, points are chosen at even
+steps of their order."""
 FEW_POINTS = 20_000
-"""The maximum number of points of a cloud whose points are drawn three pixels wide. A
-point of one pixel is hard to see in a small cloud."""
+"""If a cloud has at most this number of points, they are drawn three pixels wide,
+because a point of one pixel is hard to see in a small cloud."""
 _CHUNK = 1 << 20
 """Number of pixels that are tested in one step."""
 _EDGE = -1e-9
@@ -68,8 +69,8 @@ class View(NamedTuple):
 
 
 VIEWS = (View(0, 1, 2, 1.0), View(0, 2, 1, -1.0), View(1, 2, 0, 1.0))
-"""Along z, y and x. Right, up and the eye are a right-handed system, so nothing is
-mirrored."""
+"""The views along z, y and x. The directions right, up and towards the eye form a
+right-handed system, so nothing is mirrored."""
 
 
 class RenderedViews(NamedTuple):
@@ -82,7 +83,7 @@ class RenderedViews(NamedTuple):
 def render(geometry: MeshArrays) -> RenderedViews:
     """Draws the three views of a mesh.
 
-    Only its vertices are drawn if it has no faces or too many.
+    If the mesh has no faces or too many, only its vertices are drawn.
     """
     import numpy
     from PIL import Image
@@ -112,7 +113,7 @@ def render(geometry: MeshArrays) -> RenderedViews:
 def _is_drawn_solid(vertices: Floats, faces: Ints) -> bool:
     """Returns True if the faces are drawn.
 
-    The mesh must have faces, and few enough pixels must be tested to draw them.
+    The mesh must have faces, and the number of pixels to test must be small enough.
     """
     if not 0 < len(faces) <= MAX_FACES:
         return False
@@ -126,7 +127,8 @@ def _is_drawn_solid(vertices: Floats, faces: Ints) -> bool:
 
 
 def _placed(vertices: Floats) -> Floats:
-    """Returns vertices in pixels from the centre. Their longest side fills the view."""
+    """Returns vertices in pixels from the centre. The longest side of the mesh fills
+    the view."""
     import numpy
 
     # The vertices are scaled down first: differences of huge numbers would overflow.
@@ -179,7 +181,7 @@ def _projected(vertices: Floats, view: View) -> tuple[Floats, Floats]:
 
 
 class _Fragments(NamedTuple):
-    """Covered pixels with depth (larger is nearer) and brightness."""
+    """Covered pixels with their depth (larger is nearer) and brightness."""
 
     pixels: Ints
     depth: Floats
@@ -274,7 +276,7 @@ def _cross(first: Floats, second: Floats) -> Floats:
 
 
 class _Canvas:
-    """The nearest fragment at each pixel so far."""
+    """Keeps the nearest fragment that was drawn at each pixel so far."""
 
     def __init__(self) -> None:
         import numpy
@@ -283,7 +285,7 @@ class _Canvas:
         self._bright = numpy.ones(SIDE * SIDE)
 
     def uncovered(self, fragments: _Fragments) -> _Fragments:
-        """Returns the fragments where nothing has been drawn yet."""
+        """Returns the fragments at pixels where nothing has been drawn yet."""
         import numpy
 
         free = numpy.isneginf(self._depth[fragments.pixels])
@@ -292,7 +294,8 @@ class _Canvas:
         )
 
     def add(self, fragments: _Fragments) -> None:
-        """Adds the fragments that are nearer than earlier ones.
+        """Adds the fragments that are nearer than the earlier fragments at their
+        pixels.
 
         At equal depth, the brightest fragment wins.
         """

@@ -1,8 +1,8 @@
 """Converts media to a form that a model can read, with named routes.
 
 A user names routes for a model (``convert=video->frames``). A program names routes for
-a call (``Call.convert``, see :mod:`mmeval.backend.sendable`). An answer to converted
-media has a warning about the conversion.
+a call (``Call.convert``, see :mod:`mmeval.backend.sendable`). If media were converted,
+the answer has a warning about this.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ from mmeval.system.extras import absent
 FRAMES = 8
 """Number of frames of a video, evenly spaced."""
 MAX_VIDEO_BYTES = 20 * 2**20
-"""Above this size, frames replace a video, even if the model takes video."""
+"""A video of more bytes is replaced by frames, even if the model takes video."""
 MAX_PAGES = 64
-"""Maximum number of pages of a document as pictures."""
+"""Maximum number of pages of a document that are converted to pictures."""
 _VIDEO = "av:video"
 _MATERIAL = "model/mtl"
 
@@ -140,7 +140,7 @@ def even_frames(
 ) -> list[Frame]:
     """Returns at most ``count`` different frames.
 
-    They are taken at the midpoints of equal shares of the video.
+    The video is divided into equal spans, and the frame in the middle of each is taken.
 
     Raises the errors of ``mmeval.media.decode``.
     """
@@ -284,6 +284,7 @@ TO_DESCRIBE = (
     "document->excerpt",
     "3d->renders",
 )
-"""Routes for calls that describe media. They make an excerpt of a long medium."""
+"""Routes for calls that describe media. These routes make an excerpt of a long
+medium."""
 LATER = ("audio->transcript",)
 """Names that are reserved for later versions."""

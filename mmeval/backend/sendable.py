@@ -2,13 +2,13 @@
 
 A call names the routes that it allows (``Call.convert``, from
 :mod:`mmeval.backend.routes`), or has its own routes. If the backend does not take the
-kind of a medium, the first route to a kind that it takes converts the medium. If a
-medium is longer than the call needs, it becomes an excerpt. All other media are sent
-unchanged.
+kind of a medium, the medium is converted by the first route that leads to a kind that
+the backend takes. If a medium is longer than the call needs, an excerpt is sent. All
+other media are sent unchanged.
 
-The digest of the request remains that of the original media. The journal key of the
-call contains the routes that it may use, with their versions. So the call is sent again
-after a renderer has a new version.
+The digest of the request is still computed from the original media. The journal key of
+the call contains the routes that the call may use, with their versions. So the call is
+sent again when a renderer gets a new version.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ DRAWN_BYTES = 500_000
 
 
 class Sendable(NamedTuple):
-    """The request to send, with warnings about its changes, or an error."""
+    """The request to send, with warnings about what was changed, or an error."""
 
     request: Request
     done: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ def sendable(
     This decodes media, which takes seconds, so call it in a thread. A damaged medium
     leads to a ``bad_media`` error. A medium that exceeds the limits or cannot be
     converted leads to an ``unsupported`` error. A missing file or package leads to an
-    ``internal`` error, because it may exist later.
+    ``internal`` error, because it may be available later.
     """
     conversion = _Conversion(
         _routes(call.convert, frozenset(capabilities.inputs)), capabilities, limits
@@ -80,7 +80,7 @@ def sendable(
 def missing(call: Call, capabilities: Capabilities) -> list[str]:
     """Returns the reasons why these capabilities do not fit a call.
 
-    The list is empty if they fit.
+    The list is empty if the capabilities fit.
     """
     return capabilities.missing(
         foreseen(call, capabilities) if call.convert else call.request
@@ -117,7 +117,7 @@ def route_mark(call: Call, capabilities: Capabilities) -> str:
 def foreseen(call: Call, capabilities: Capabilities) -> Request:
     """Returns the request with placeholders for converted media.
 
-    It reads no media, so a dry run can use it.
+    No media are read, so this function can be used in a dry run.
     """
     converted: dict[PartKind, Route] = {}
     single: list[PartKind] = []
@@ -157,7 +157,7 @@ class _NamedRoute:
 def _routes(
     names: tuple[str | Route, ...], inputs: frozenset[PartKind]
 ) -> Mapping[PartKind, _NamedRoute]:
-    """Returns, for each kind, the first route that leads to one of the inputs."""
+    """Returns, for each kind, the first route to one of the kinds in ``inputs``."""
     routes: dict[PartKind, _NamedRoute] = {}
     for item in names:
         route = ROUTES[item] if isinstance(item, str) else item

@@ -1,4 +1,4 @@
-"""Tools: roles that an agent calls to make one kind of part."""
+"""Tools, which are roles that an agent calls to make parts of one kind."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ if TYPE_CHECKING:  # it decodes, which programs do not
 class Tool:
     """A tool of agents. Its ``name`` is also its role: ``--role text_to_image=...``.
 
-    It makes ``parts`` parts of the kind ``makes`` from parts of the kinds ``takes``. If
-    ``parts`` is 0, the option ``n`` of a call is the number of parts. ``about`` is one
-    sentence for a planner's prompt. ``backend`` is the name of a backend for the tool.
+    The tool makes ``parts`` parts of the kind ``makes`` from parts of the kinds
+    ``takes``. If ``parts`` is 0, the option ``n`` of a call sets the number of parts.
+    ``about`` is one sentence for a planner's prompt. ``backend`` is the name of a
+    backend for the tool.
     """
 
     name: str
@@ -47,8 +48,8 @@ class Tool:
         The keyword arguments are those of ``Call``.
 
         ``system`` is an instruction in addition to the parts, for example how to read a
-        text aloud. Options have no prefix: ``tool.call("a hare", size="512x512")`` sets
-        ``image.size``.
+        text aloud. Options are written without the prefix of their kind: ``tool.call("a
+        hare", size="512x512")`` sets ``image.size``.
         """
         params = GenerationParams.from_mapping(
             {f"{self.makes}.{name}": value for name, value in options.items()}
@@ -66,7 +67,7 @@ class Tool:
     def made(self, reply: Reply) -> Part | str:
         """Returns the first part of the tool's kind in a reply.
 
-        If there is none, it returns a string that says why.
+        If there is none, returns a string that explains why.
         """
         parts = self.all_made(reply)
         return parts if isinstance(parts, str) else parts[0]
@@ -74,7 +75,7 @@ class Tool:
     def all_made(self, reply: Reply) -> list[Part] | str:
         """Returns all parts of the tool's kind in a reply.
 
-        If there are none, it returns a string that says why.
+        If there are none, returns a string that explains why.
         """
         if reply.response.output is None:
             error = reply.response.error

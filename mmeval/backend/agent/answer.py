@@ -20,9 +20,9 @@ from mmeval.system.json_lines import from_line, to_line
 class AgentAnswer:
     """The answer of an agent.
 
-    ``evidence`` is JSON that explains the answer. It is stored with the answer, like
-    the ``warnings``. With an ``error`` the answer is a failure, and ``content`` is
-    ignored.
+    ``evidence`` is JSON that explains the answer. The evidence and the ``warnings`` are
+    stored with the answer. If there is an ``error``, the answer is a failure, and
+    ``content`` is ignored.
     """
 
     content: Interleaved
@@ -45,8 +45,8 @@ def driven(
     """Runs an agent's program. Returns a response that records each of its steps.
 
     ``asks`` are the roles that the program may call. ``params`` are the user's
-    parameters for these roles. They override the parameters of a call. If the program
-    breaks its contract, the response is a failure.
+    parameters for these roles. The user's parameters override those of a call. If the
+    program breaks its contract, the response is a failure.
     """
     # The limits depend only on the replies, not on time, so a replay ends the same way.
     steps: list[TraceStep] = []
@@ -123,7 +123,8 @@ def _over(
     calls: int,
     tokens: int,
 ) -> ErrorInfo | None:
-    """Returns an error if these numbers exceed the limits of an answer, else None."""
+    """Returns an error if the calls or tokens exceed the limits of an answer, else
+    None."""
     if calls > limits.calls:
         return ErrorInfo(
             "over_limit",

@@ -1,4 +1,4 @@
-"""Gives each agent of a run its roles, and checks them before the first call."""
+"""Gives each agent of a run its roles, and checks the roles before the first call."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def identity_of(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, Any]
 
     The identity of an agent includes the roles that it calls.
 
-    Raises PluginError for an identity that is not a JSON object.
+    Raises PluginError if the identity is not a JSON object.
     """
     backend = backends[role]
     identity = _own_identity(role, backend)

@@ -44,12 +44,13 @@ _WITHOUT_TOOL: frozenset[PartKind] = frozenset(("text", "code"))
 
 @dataclass(frozen=True)
 class Agent:
-    """An agent with its description. Calling it with arguments returns a backend.
+    """An agent with its description. Call the agent with its arguments to create a
+    backend.
 
     ``takes`` and ``gives`` are the input and output kinds of part. The keys of
     ``by_kind`` are roles that may have variants for kinds of media. Each value is the
-    role that is called if no variant has a backend. Raise ``version`` with every change
-    that can change answers.
+    role that is called if no variant has a backend. Raise ``version`` whenever a change
+    to the agent can change answers.
     """
 
     function: Callable[..., AgentProgram]
@@ -121,7 +122,7 @@ class Agent:
     def gap(self, kind: str, present: Collection[str]) -> str:
         """Returns the missing tool for an output kind.
 
-        The string is empty if the agent can give this kind.
+        The string is empty if the agent can output this kind.
         """
         if kind in _WITHOUT_TOOL:
             return ""
@@ -136,7 +137,7 @@ class Agent:
 
 
 class AgentBackend:
-    """An agent with its arguments. ``cast`` sets the roles of the run."""
+    """An agent with its arguments. ``cast`` sets the roles that it uses in the run."""
 
     provenance: Mapping[str, Any] = {}
 
@@ -195,7 +196,8 @@ class AgentBackend:
         )
 
     def _role(self, name: str) -> Role | Tool | None:
-        """Returns the role as the agent's function gets it, or None if it is absent."""
+        """Returns the role that is passed to the agent's function, or None if it is
+        absent."""
         if name in self.agent.by_kind:
             role = role_for(name, self.params, self.called_roles)
             if name in self.called_roles:
@@ -236,7 +238,7 @@ def described_roles(agent: Agent) -> list[str]:
 def agent_named(name: str) -> Agent | None:
     """Returns the registered agent of this name.
 
-    None if the name is unknown or belongs to another backend.
+    The result is None if the name is unknown or belongs to another kind of backend.
     """
     try:
         backend = plugins.load("mmeval.model_backends", name)

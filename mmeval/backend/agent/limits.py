@@ -6,7 +6,7 @@ MAX_CALLS = 200
 
 
 class AnswerLimits(NamedTuple):
-    """The maximum number of calls and of tokens (in and out) for one answer.
+    """The maximum numbers of calls and of tokens (input plus output) for one answer.
 
     None means that tokens are not limited.
     """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # Jinja is slow to import
     from mmeval.program.template import Value
 
 ALWAYS = ("mark",)
-"""The values that every prompt may read."""
+"""The values that every prompt may use."""
 
 
 class Prompts:
@@ -30,7 +30,8 @@ class Prompts:
         return digest({name: file.sha256 for name, file in self._files.items()})
 
     def messages(self, name: str, /, **values: Value) -> tuple[Message, ...]:
-        """Returns the messages of a prompt with these values, which may contain media.
+        """Returns the messages of a prompt, filled with these values. Values may
+        contain media.
 
         Raises UnknownNameError for an unknown prompt, and PromptError for a prompt that
         cannot be rendered.
@@ -46,7 +47,7 @@ def find_prompts(home: Path, folder: str = "") -> Prompts:
     Files in the user's ``folder`` replace those of the same name.
 
     Raises UnknownNameError for a file in ``folder`` that replaces no prompt. Raises
-    PromptError for a file that reads other values than the prompt that it replaces.
+    PromptError for a file that uses values that the replaced prompt does not use.
     """
     defaults = read_prompt_folder(home) if home.is_dir() else {}
     replacements = read_prompt_folder(Path(folder), "prompts=") if folder else {}

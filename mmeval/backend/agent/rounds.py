@@ -1,6 +1,6 @@
 """Makes the items of a plan in rounds.
 
-A round consists of all items that are not made yet and need only items that exist.
+A round contains all remaining items that need only items from earlier rounds.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Rounds(NamedTuple):
 def rounds_of(needs: Sequence[Sequence[int] | None]) -> Rounds:
     """Sorts items into rounds.
 
-    ``needs`` lists the items that each item needs. An entry that is not an item is
-    None.
+    ``needs`` lists, for each item, the items that it needs. An entry that is not an
+    item is None.
 
     An item can never be made if it needs itself, an entry that is not an item, or an
     item that can never be made.
@@ -54,9 +54,9 @@ def in_rounds(
 ) -> Program[dict[int, Part]]:
     """Makes items in rounds.
 
-    ``call`` returns the call for an item, given the parts of the earlier items.
-    ``read`` returns the part in a reply. If either returns None for an item, the item
-    is missing in the result.
+    ``call`` returns the call for an item, given the parts made for the earlier items.
+    ``read`` returns the part in a reply. If either function returns None for an item,
+    the result does not contain the item.
     """
     parts: dict[int, Part] = {}
     for items in order:

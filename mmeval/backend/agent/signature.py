@@ -19,9 +19,9 @@ folder of prompts has the same name."""
 class AgentSignature(NamedTuple):
     """The roles and arguments of an agent.
 
-    The value of a role in ``roles`` is True if the role is required. ``switches`` are
-    the keyword arguments except ``prompts``. ``takes_prompts`` is True if the function
-    has the argument ``prompts``.
+    ``roles`` maps each role to True if the role is required, else to False.
+    ``switches`` are all keyword arguments except ``prompts``. ``takes_prompts`` is True
+    if the function has the argument ``prompts``.
     """
 
     roles: Mapping[str, bool]

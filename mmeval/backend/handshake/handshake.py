@@ -31,7 +31,7 @@ ANSWERS = "answers"
 class Extent:
     """The questions of a handshake: about these kinds of media, and about JSON.
 
-    With ``full`` it also asks about outputs, parameters and seeds.
+    With ``full``, the handshake also asks about outputs, parameters and seeds.
     """
 
     kinds: frozenset[PartKind] = frozenset()
@@ -60,7 +60,8 @@ def _questions(
 ) -> Program[list[Probe]]:
     """Asks all questions.
 
-    Those that a run depends on come first, because the number of calls is limited.
+    The questions that a run depends on come first, because the number of calls is
+    limited.
     """
     if "text" not in capabilities.outputs:
         return (yield from outputs.gives(role, capabilities)) if extent.full else []
@@ -99,9 +100,10 @@ def _needed_questions(
     draw: random.Random,
     known_reply: Reply | None = None,
 ) -> Program[list[Probe]]:
-    """Asks about media and JSON, side by side.
+    """Asks about media and JSON at the same time.
 
-    ``known_reply`` is the reply to the question without media, if it was asked.
+    ``known_reply`` is the reply to the question without media, if this question was
+    asked before.
     """
     media_questions: list[Program[Observation]] = []
     if "image" in extent.kinds:
@@ -169,8 +171,8 @@ def narrowed(
 ) -> Capabilities:
     """Returns the capabilities without the input kinds that probes deny.
 
-    ``given`` are the kinds that the user declares. They are kept. If a request may have
-    only one picture, requests with more pictures are unsupported.
+    Kinds in ``given`` are kept, because the user declares them. If a probe shows that a
+    request may contain only one picture, requests with more pictures are unsupported.
     """
     by_name = {probe.capability: probe for probe in probes}
     kept, denied = dict(capabilities.inputs), dict(capabilities.denied)
@@ -190,7 +192,7 @@ def narrowed(
 def found_format(
     probes: Iterable[Probe], formats: Iterable[ReplyFormat]
 ) -> ReplyFormat | None:
-    """Returns the way to ask for JSON that a handshake found, or None."""
+    """Returns the way to ask for JSON that the probes found, or None."""
     for probe in probes:
         if probe.capability == outputs.JSON and probe.verdict == "yes":
             for form in formats:

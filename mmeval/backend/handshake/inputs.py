@@ -1,9 +1,9 @@
 """Questions that find out which kinds of media a model reads.
 
 Each question contains a medium with random content and asks what it shows. A model that
-does not read it guesses right less than once in 1,000 times. If a reply is wrong, the
-prompt tokens with and without the medium decide: a medium that adds no tokens was
-dropped.
+does not read the medium guesses the right reply less than once in 1,000 times. If a
+reply is wrong, the numbers of prompt tokens with and without the medium are compared. A
+medium that adds no tokens was dropped.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TAKES: Mapping[PartKind, str] = {
     "video": "watches films",
     "document": "reads documents",
 }
-"""The capability of each kind of medium, as people read it."""
+"""The name of the capability to read each kind of medium, as it is shown to people."""
 _TEST_MEDIA: Mapping[PartKind, str] = {
     "image": "the test picture",
     "audio": "the test sound",
@@ -74,29 +74,31 @@ WITHOUT_MEDIA = (
     "attachment has about as many words as this one, so that the server's counts of "
     "prompt tokens can be compared. Nothing else is asked of you here."
 )
-"""The question without media. It is as long as the longest of the others."""
+"""The question without media. It is as long as the longest other question."""
 
 
 @dataclass(frozen=True)
 class Observation:
-    """The result of a question about media, before prompt tokens are compared."""
+    """The result of a question about a medium, before numbers of prompt tokens are
+    compared."""
 
     kind: PartKind
     outcome: Literal["right", "wrong", "refused", "failed"]
-    """``refused``: the server rejects such media. ``failed``: another error."""
+    """``refused``: the server rejects such media. ``failed``: the call failed with
+    another error."""
     evidence: str
     tokens: int = 0
-    """Prompt tokens as the server counts them; 0 if it does not count them."""
+    """The number of prompt tokens that the server reports, or 0 if it reports none."""
     media: int = 1
     others: tuple[Probe, ...] = ()
-    """Probes of further capabilities that the reply shows."""
+    """The probes of other capabilities that the same reply shows."""
 
 
 def compared(observation: Observation, tokens_without: int) -> Probe:
     """Returns the probe of a kind.
 
-    ``tokens_without`` are the prompt tokens of :data:`WITHOUT_MEDIA`, and 0 if the
-    server does not count them.
+    ``tokens_without`` is the number of prompt tokens of :data:`WITHOUT_MEDIA`. It is 0
+    if the server does not count tokens.
     """
     verdict: Verdict = "yes"
     evidence = observation.evidence
@@ -128,8 +130,8 @@ def _wrong(observation: Observation, tokens_without: int) -> tuple[Verdict, str]
 def pictures(role: Role, draw: random.Random, most: int | None) -> Program[Observation]:
     """Asks about two pictures, or about one if ``most`` is 1.
 
-    ``most`` is the maximum number of pictures of a request; None if it is not known. If
-    the server refuses two pictures, it is asked about one.
+    ``most`` is the maximum number of pictures in a request, or None if it is not known.
+    If the server refuses two pictures, it is asked about one picture.
     """
     if most is None or most > 1:
         shown = _two_pictures(draw)
@@ -160,7 +162,8 @@ class _Picture:
 
 
 def _two_pictures(draw: random.Random) -> list[_Picture]:
-    """Returns two pictures whose colours differ, so that colours show their order."""
+    """Returns two pictures with different colours, so that a reply's colours show their
+    order."""
     first = second = _Picture.drawn(draw, 2)
     while second.colours == first.colours:
         second = _Picture.drawn(draw, 2)
@@ -220,7 +223,7 @@ def page(role: Role, draw: random.Random) -> Program[Observation]:
 
 
 def film(role: Role, draw: random.Random) -> Program[Observation]:
-    """Asks for the colours of a film, in their order."""
+    """Asks for the colours of a film in the order in which they appear."""
     shown = media.colours(draw, 4)
     try:
         medium = media.film(shown)
@@ -265,7 +268,8 @@ def observed(
     media: int = 1,
     others: tuple[Probe, ...] = (),
 ) -> Observation:
-    """Returns the observation in a reply. ``right`` is the evidence if it is right."""
+    """Returns the observation from a reply. ``right`` is the evidence for a right
+    reply."""
     if not reply.ok:
         verdict, evidence = failure(reply)
         return Observation(kind, "refused" if verdict == "no" else "failed", evidence)
@@ -281,7 +285,7 @@ def observed(
 
 
 def failure(reply: Reply) -> tuple[Verdict, str]:
-    """Returns the verdict and the evidence of a reply without an answer.
+    """Returns the verdict and the evidence for a reply that contains no answer.
 
     The verdict is ``no`` if the same request would fail again.
     """
@@ -302,7 +306,7 @@ def ended_early(reply: Reply) -> bool:
 
 
 def colours_in(text: str) -> list[str]:
-    """Returns the names of colours in a text, in their order."""
+    """Returns the names of colours in a text, in the order of the text."""
     # Only whole words count: "colored" and "rendered" contain "red".
     names = "|".join(media.COLOURS)
     return re.findall(f"(?<![a-z])(?:{names})(?![a-z])", text.lower())

@@ -1,4 +1,6 @@
-"""Small media with random content, which a model knows only if it reads them."""
+"""Makes small media with random content.
+
+A model can know the content only if it reads the medium."""
 
 from __future__ import annotations
 
@@ -23,17 +25,18 @@ COLOURS: Mapping[str, tuple[int, int, int]] = {
 LETTERS = "ACDEFHJKLMNPRTUVXY"
 """Letters that look different from each other and from digits."""
 WORD_LETTERS = 5
-"""The number of letters of a random word: 18 ** 5 words are too many to guess."""
+"""The number of letters of a random word. With 18 letters to choose from, 18 ** 5 words
+are possible, which are too many to guess."""
 MOST_BEEPS = 6
-"""Maximum number of beeps in a group: four groups have 1,296 patterns."""
+"""Maximum number of beeps in a group. Four groups then have 1,296 possible patterns."""
 _WIDTH, _HEIGHT = 448, 224
 _BAND = (0.33, 0.67)
-"""The white band with the word, as shares of the height."""
+"""The top and the bottom of the white band with the word, as shares of the height."""
 _FONT_SIZE = 64
 _RATE = 16_000
 """The sampling rate in Hz."""
 _BEEP, _GAP, _PAUSE = 0.12, 0.16, 0.9
-"""Seconds of a beep, of the gap after it, and of the pause after a group."""
+"""The seconds of a beep, of the gap after a beep, and of the pause after a group."""
 _FRAMES_PER_COLOUR = 8
 _FRAMES_PER_SECOND = 8
 _FILM_SIDE = 128
@@ -45,7 +48,7 @@ def word(draw: random.Random) -> str:
 
 
 def colours(draw: random.Random, count: int) -> list[str]:
-    """Returns random names of colours. Neighbours differ."""
+    """Returns random names of colours. Two colours in a row always differ."""
     names: list[str] = []
     while len(names) < count:
         name = draw.choice(list(COLOURS))

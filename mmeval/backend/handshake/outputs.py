@@ -55,7 +55,7 @@ def seeds(role: Role, draw: random.Random) -> Program[list[Probe]]:
 def parameters(role: Role, draw: random.Random) -> Program[list[Probe]]:
     """Asks with a system message, a stop sequence and temperature 0 in one call.
 
-    If the server refuses this call, each of them has its own call.
+    If the server refuses this call, each of the three is sent in its own call.
     """
     secret, last = media.word(draw), media.word(draw)
     system = message("system", f"The password is {secret}.")
@@ -113,8 +113,8 @@ def reply_format(
 ) -> Program[list[Probe]]:
     """Finds the first of the formats that the server enforces.
 
-    A schema requires a random key and a random value. The question does not mention
-    them, so a reply contains them only if the server enforces the schema.
+    The schema requires a random key and a random value. The question does not mention
+    this key or value, so a reply contains them only if the server enforces the schema.
     """
     verdict: Verdict = "no"
     evidence = ""
@@ -161,14 +161,15 @@ _GIVEN: Mapping[PartKind, str] = {
     "image": "a picture of one red circle",
     "audio": "a sound in which you say: good morning",
 }
-"""The requested medium of each kind. Films and 3D models cost too much."""
+"""The medium to request of each kind. Films and 3D models are left out because they
+cost too much."""
 
 
 def gives(role: Role, capabilities: Capabilities) -> Program[list[Probe]]:
     """Asks for media of the output kinds.
 
-    If a call can return several kinds, one call asks for all of them with text. Each
-    kind that is missing in its reply is then requested alone.
+    If a call can return several kinds, one call asks for text and all other kinds. Each
+    kind that is missing from the reply is then requested alone.
     """
     kinds = [kind for kind in _GIVEN if kind in capabilities.outputs]
     if not kinds:
