@@ -1,6 +1,7 @@
 """Runs an agent without a run folder and records its steps.
 
-The roles of the agent are answered by given replies or by real backends."""
+The roles of the agent are answered by given replies or by real backends.
+"""
 
 from __future__ import annotations
 

@@ -65,7 +65,8 @@ _SUSPENDED = "its role stopped answering"
 class Bounds:
     """One number of a task, computed for right, shuffled and empty answers.
 
-    If the number is unavailable, the reason is given instead."""
+    If the number is unavailable, the reason is given instead.
+    """
 
     task: Task
     metric: str
@@ -93,7 +94,8 @@ class Bounds:
         If shuffled references score clearly better than the right references, the
         finding is an error, because the metric's direction or the references must be
         wrong. A number that cannot be computed for the right references is also an
-        error."""
+        error.
+        """
         right = self.results.get("reference")
         if right is not None and right.value is None and _applicable(right):
             yield self._lost("reference", right, "error")
@@ -279,7 +281,8 @@ def shuffled_answers(
 
     Returns the references by task and sample. Invalid samples and samples without a
     reference are left out. If fewer than two samples of a task are left, the result has
-    no references for the task."""
+    no references for the task.
+    """
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as temporary:
         folder = Path(temporary)
         options = RunOptions(BackendSpec("reference"), folder, limit=limit)

@@ -146,9 +146,11 @@ class Capabilities:
         return sorted(params.options.keys() - self.options)
 
     def _is_simple_match(self, request: Request) -> bool:
-        """Returns True for a request with only text and one output kind, if it fits.
+        """Returns True if a request has only text and one output kind, and all of them
+        fit.
 
-        This quick check covers the most common requests."""
+        This quick check is enough for most requests.
+        """
         wants = request.wants
         if len(wants) != 1 or wants[0] not in self.outputs or "text" not in self.inputs:
             return False

@@ -34,8 +34,8 @@ MAX_TESTS = 20_000_000
 """The maximum sum of pixels in the bounding boxes of a view's triangles. Of a larger
 mesh, only the vertices are drawn."""
 MAX_POINTS = 1_000_000
-"""Maximum number of points to draw. From a larger cloud, points are chosen at even
-steps of their order."""
+"""Maximum number of points to draw. Of a larger cloud, only every n-th point is
+drawn."""
 FEW_POINTS = 20_000
 """If a cloud has at most this number of points, they are drawn three pixels wide,
 because a point of one pixel is hard to see in a small cloud."""

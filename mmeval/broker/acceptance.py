@@ -1,4 +1,4 @@
-"""Checks a reply before it is journalled: separates its reasoning and finds faults."""
+"""Checks a reply before it is journalled: separates the reasoning and finds faults."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def checked(
     reasoning_tags: tuple[str, str] | None,
     left_out: Sequence[str] = (),
 ) -> tuple[Response, str]:
-    """Returns the response to journal, and its fault, which may be empty.
+    """Returns the response to journal, and its fault, which is empty if it has none.
 
-    ``left_out`` are options of the call that its role does not know. Returns the same
-    object if nothing changes.
+    ``left_out`` contains the options of the call that its role does not know. If
+    nothing changes, the same response object is returned.
     """
     if response.error is not None and response.error.kind == "refused":
         response = response.as_refused()
@@ -44,8 +44,8 @@ def checked(
 def fault_of(call: Call, response: Response) -> str:
     """Returns why a reply is not acceptable, or an empty string.
 
-    The string is also empty if another draw cannot help, which applies to a failure (it
-    has an error instead) and to a refused request (it would be refused again).
+    The string is also empty if another draw cannot help. This applies to a failure,
+    which has an error instead, and to a refused request, which would be refused again.
     """
     if response.is_refused:
         return ""
@@ -61,7 +61,7 @@ def unacceptable(response: Response, fault: str) -> Response:
 def with_warnings(response: Response, warnings: Sequence[str]) -> Response:
     """Adds warnings to a response.
 
-    Returns the same object if it already has all of them.
+    If the response already has all of them, the same object is returned.
     """
     added = [warning for warning in warnings if warning not in response.warnings]
     if not added:
@@ -74,10 +74,10 @@ def reasoning_apart(
     opening: str,
     closing: str,
 ) -> Interleaved:
-    """Moves reasoning between the tags from the text into reasoning parts.
+    """Moves the reasoning that is between the tags from the text into reasoning parts.
 
-    Placeholders in the reasoning remain in it as text. The media of the answer belong
-    to the other placeholders.
+    Placeholders in the reasoning remain there as text. The media of the answer are
+    assigned to the other placeholders.
     """
     for part in output.parts:
         has_tag = opening in part.raw or closing in part.raw
@@ -106,7 +106,7 @@ def reasoning_apart(
 
 
 def _is_placed_by_order(output: Interleaved) -> bool:
-    """Returns True if only the order places media.
+    """Returns True if a medium's position is known only from the order of the parts.
 
     This is the case if text follows a medium that has no placeholder.
     """

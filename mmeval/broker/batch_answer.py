@@ -50,10 +50,10 @@ class ThreadAnswerer:
 
 @dataclass
 class _Memory:
-    """What a batch has shown about memory.
+    """Which sizes of a batch did not fit into memory.
 
     ``failed`` contains the sizes that did not fit. ``alone`` is True if a single row
-    did not fit, which says nothing about other rows.
+    did not fit. Other rows may still fit.
     """
 
     failed: list[int] = field(default_factory=list)
@@ -61,17 +61,17 @@ class _Memory:
 
     @property
     def most(self) -> int:
-        """The largest size to try next; 0 if it is unknown."""
+        """The largest size to try next, or 0 if it is unknown."""
         return 0 if self.alone or not self.failed else max(1, min(self.failed) // 2)
 
 
 def answer_batch(
     backend: BatchBackend, requests: Sequence[Request], deliver: Deliver
 ) -> int:
-    """Answers every request once, even after an error in the batch.
+    """Answers every request exactly once, even after an error in the batch.
 
-    After an error, the backend receives the open rows again. It receives them in halves
-    if it ran out of memory, else one by one, so that only a bad row fails. Returns the
+    After an error, the backend receives the open rows again. If memory ran out, the
+    rows are sent in halves, else one by one, so that only a bad row fails. Returns the
     largest number of rows that should fit into memory, or 0 if memory did not run out.
     Raises ModelDiedError, and any error that ``deliver`` raises. In both cases some
     rows are still open.

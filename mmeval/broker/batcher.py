@@ -26,11 +26,13 @@ A picture takes about a thousand tokens.
 log = logging.getLogger(__name__)
 
 SHORT_WAIT = 0.02
-"""Seconds that a call waits for others while some trials do not wait for this model."""
+"""Seconds that a call waits for further calls while some trials are not waiting for
+this model."""
 WINDOW = 4
-"""Number of batches that calls are collected for.
+"""Number of batches for which calls are collected.
 
-One batch is being answered; the others provide rows of similar length.
+One batch is being answered. The calls for the other batches offer a choice of rows of
+similar length.
 """
 AHEAD = 8
 """One further batch is collected for every ``AHEAD`` places.
@@ -49,13 +51,13 @@ class BatchRow(NamedTuple):
 
 
 Deliver: TypeAlias = Callable[[int, Response], None]
-"""Receives the position of a row in its batch, and the response."""
+"""A function that receives the position of a row in its batch, and the response."""
 
 
 class Answerer(Protocol):
-    """Answers up to ``places`` batches at once; there is at least one place.
+    """Answers up to ``places`` batches at once. ``places`` is at least 1.
 
-    It calls ``on_places`` when a place becomes available.
+    ``on_places`` is called when another batch can be answered.
     """
 
     on_places: Callable[[], None]
@@ -69,9 +71,9 @@ class Answerer(Protocol):
     async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
         """Answers a batch, and calls ``deliver`` once per row in the loop's thread.
 
-        Returns the largest number of rows that should fit into memory if it ran out,
-        else 0. Raises ModelDiedError if the worker died; some rows are then still open.
-        Raises MmevalError if no further row can be answered.
+        If memory ran out, returns the largest number of rows that should fit, else 0.
+        Raises ModelDiedError if the worker died; some rows are then still open. Raises
+        MmevalError if no further row can be answered.
         """
 
     async def close(self) -> None: ...
@@ -84,14 +86,14 @@ class _WaitingCall:
     since: float
     length: int
     died: str = ""
-    """How the model died while it was answering this row.
+    """How the model died while it was answering this row; empty if it did not die.
 
-    The row is then sent again in its own batch.
+    After a death, the row is sent again in its own batch.
     """
     overtaken: bool = False
     """True if a full batch of other calls was sent first.
 
-    This happens to a call only once.
+    A call can be overtaken only once.
     """
     open: bool = True
     sent: bool = False
@@ -104,11 +106,11 @@ class Batcher:
     """Collects calls into batches, whose rows have equal output kinds and parameters.
 
     A batch is sent when it is full, when every live trial is waiting (so no further
-    call can arrive), or after a short wait. It contains the call that has waited
-    longest and calls of similar length, since a mixed batch wastes time on padding.
+    call can arrive), or after a short wait. The batch contains the call that has waited
+    longest and calls of similar length, because a mixed batch wastes time on padding.
     ``live`` returns the number of trials in progress. The calls of an agent belong to
-    the trial that waits for it. ``size`` is the maximum number of rows. It is lowered
-    if memory runs out, and raised again up to ``growths`` times.
+    the trial that waits for it. ``size`` is the maximum number of rows in a batch. It
+    is lowered if memory runs out, and raised again up to ``growths`` times.
     """
 
     def __init__(
@@ -125,7 +127,7 @@ class Batcher:
         self._groups: dict[bytes, _Group] = {}
         self._again: list[_WaitingCall] = []
         self._trials: Counter[str] = Counter()
-        """Number of calls without an answer, by trial."""
+        """Number of unanswered calls of each trial."""
         self._in_flight = self._open_rows = 0
         self._free_since = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -141,7 +143,7 @@ class Batcher:
 
     @property
     def width(self) -> int:
-        """Number of calls that keep all places busy."""
+        """Number of calls that are needed to keep all places busy."""
         places = self._answerer.places
         return (places + max(WINDOW - 1, places // AHEAD)) * self.size
 
@@ -173,7 +175,7 @@ class Batcher:
     def stop(self, error: MmevalError) -> None:
         """Sends no more batches.
 
-        Waiting calls raise ``error``; running batches finish.
+        Waiting calls raise ``error``. Running batches finish.
         """
         waiting = self._again
         for group in self._groups.values():
@@ -202,7 +204,7 @@ class Batcher:
     def _take_batch(self) -> list[_WaitingCall]:
         """Takes the next batch that is due.
 
-        It is empty if no batch is due or no place is free.
+        The list is empty if no batch is due or no place is free.
         """
         if self._in_flight >= self._answerer.places:
             return []
@@ -252,7 +254,7 @@ class Batcher:
         return []
 
     def _cut(self, group: _Group, count: int) -> list[_WaitingCall]:
-        """Takes a batch from a group: the oldest call and calls of similar length."""
+        """Takes the oldest call of a group, and calls of similar length, as a batch."""
         # a single row has no padding, and sorting many calls takes time
         if count == 1:
             return [group.pop(0)]
@@ -272,7 +274,7 @@ class Batcher:
     # --- a running batch --------------------------------------------------------------
 
     async def _serve(self, batch: list[_WaitingCall]) -> None:
-        """Answers a batch, then further batches while some are due."""
+        """Answers a batch, and then further batches as long as one is due."""
         # A new task for the next batch would start only after the trials have read
         # these answers, so the model would be idle meanwhile.
         while batch:
@@ -306,7 +308,8 @@ class Batcher:
     def _queue_again(
         self, batch: Sequence[_WaitingCall], death: ModelDiedError
     ) -> None:
-        """Queues the open rows again, one by one, so that only a fatal row fails."""
+        """Queues the open rows again one by one, so that only the row that kills the
+        model fails."""
         may_be_fatal = not isinstance(death, PlaceLostError)
         for call in batch:
             if not call.open:
@@ -325,7 +328,7 @@ class Batcher:
     def _settle(self, call: _WaitingCall, response: Response) -> None:
         """Answers the call.
 
-        Its future is set later, because the next batch must start first.
+        The future of the call is set later, because the next batch must start first.
         """
         if call.open:
             self._close_call(call)

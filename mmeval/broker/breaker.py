@@ -25,15 +25,15 @@ FAILURES_IN_A_ROW = 50
 A call fails if all its retries fail.
 """
 LONG_WAIT = 60.0
-"""If a pause before a retry takes at least this number of seconds, a warning reports
-it, once per role."""
+"""If a pause before a retry takes at least this number of seconds, a warning is logged
+once per role."""
 _GONE: tuple[ErrorKind, ...] = ("connection", "timeout", "server")
 """The errors that indicate that a backend may be down."""
 
 
 class Breaker:
-    """Stores the error that explains why a backend is lost, and raises it at every
-    later call."""
+    """Stores the error that explains why a backend is lost, and raises the error at
+    every later call."""
 
     outage: Outage
     failed_in_a_row: int
@@ -54,7 +54,7 @@ class Breaker:
             raise self._lost
 
     def count(self, error: ErrorInfo) -> None:
-        """Counts a call that failed in spite of its retries.
+        """Counts a call that still failed after all its retries.
 
         Raises BackendDownError after too many consecutive failures.
         """

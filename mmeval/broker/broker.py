@@ -51,8 +51,8 @@ Each draw has a cost.
 CONVERTING = 2
 """Number of threads that convert media. It is small because decoding takes memory."""
 LAST_TURNS = 20
-"""Number of event loop iterations in which a reply gets from its connection to the
-journal.
+"""Number of event loop iterations within which a reply gets from its connection into
+the journal.
 
 The number includes a margin.
 """
@@ -62,8 +62,9 @@ class Broker:
     """Runs programs with the roles of one run.
 
     ``roles`` maps names to runtimes. A call to any other role gets a reply with an
-    ``unsupported`` error. ``nonce`` is unique to the run. It makes the idempotency keys
-    of requests unique. If it is empty, requests have no such key.
+    ``unsupported`` error. ``nonce`` is unique to the run. With the nonce, the
+    idempotency keys of requests are unique. If it is empty, requests have no
+    idempotency key.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class Broker:
     ) -> T:
         """Runs a program and returns its result. Adds its exchanges to the transcript.
 
-        Raises what the program raises.
+        Raises the exceptions of the program.
         """
         if transcript is None:
             transcript = Transcript()
@@ -220,7 +221,7 @@ class Broker:
     def _journalled(self, keyed_call: KeyedCall) -> JournalEntry | None:
         """Returns the journalled answer if it is acceptable, else None.
 
-        An answer that a worker wrote just before the run was killed has not been
+        If a worker wrote the answer just before the run was killed, it has not been
         checked yet, so it is checked here.
         """
         call, key = keyed_call.call, keyed_call.key
@@ -259,7 +260,7 @@ class Broker:
     ) -> JournalEntry:
         """Returns a new answer, unless too many verdicts of the metric are unreadable.
 
-        Raises UnreadableJudgeError if they are.
+        Raises UnreadableJudgeError if too many are unreadable.
         """
         if keyed_call.call.accept is None:
             return await self._ask(keyed_call)
@@ -273,10 +274,10 @@ class Broker:
         return entry
 
     async def _ask(self, keyed_call: KeyedCall) -> JournalEntry:
-        """Draws replies until one is acceptable, at most ``MAX_DRAWS``.
+        """Draws up to ``MAX_DRAWS`` replies, until one is acceptable.
 
         Every reply is journalled. A reply that is not acceptable is journalled as a
-        failure with its cost. The role has already retried a call that failed.
+        failure with its cost. If a call failed, its role has already retried it.
         """
         call, key = keyed_call.call, keyed_call.key
         runtime = self.roles.get(call.role)
@@ -374,7 +375,7 @@ class Broker:
     ) -> Request:
         """Returns the request with its seed and its idempotency key.
 
-        The key is the same if the run was killed and continues. It changes once a
+        If the run was killed and continues, the key is the same. It changes once a
         failure is journalled.
         """
         scope, digest = keyed_call.scope, keyed_call.digest
@@ -444,7 +445,7 @@ class Broker:
     # --- the end ----------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Sends no more calls. New calls raise StoppedError; calls in flight finish."""
+        """Sends no more calls. New calls raise StoppedError. Calls in flight finish."""
         for runtime in self.roles.values():
             runtime.stop()
 
@@ -471,9 +472,9 @@ async def _let_tasks_run() -> None:
 
 
 def _error_entry(request: Request, error: ErrorInfo) -> JournalEntry:
-    """Returns an entry for an error for which no request was sent.
+    """Returns an entry for an error that occurred before a request was sent.
 
-    It is not journalled.
+    The entry is not journalled.
     """
     response = Response(error=error, finish_reason="error")
     line = to_line(response.to_json())
@@ -493,8 +494,8 @@ def _gives_up_schema(
 ) -> bool:
     """Returns True if a request can be sent again, without its schema.
 
-    Some servers refuse certain schemas, although they enforce the one of the handshake.
-    No further schema is then sent to the backend.
+    Some servers refuse certain schemas, although they enforce the schema in the
+    handshake. After this, no schema is sent to the backend any more.
     """
     error = response.error
     if request.reply_schema is None or error is None or error.kind != "bad_request":
@@ -506,7 +507,7 @@ def _gives_up_schema(
 def _cache_identity(
     request: Request, call: Call, runtime: BackendRuntime
 ) -> dict[str, Any]:
-    """Returns the identity under which other runs find the answer to a request."""
+    """Returns the identity that other runs need to find the answer to a request."""
     identity = dict(runtime.identity)
     if routes := route_mark(call, runtime.capabilities):
         identity["routes"] = routes

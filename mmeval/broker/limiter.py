@@ -13,13 +13,13 @@ MAX_PAUSE = 120.0
 SMALLEST_ROUND = 16
 """Minimum number of replies in a round.
 
-The share of refusals is computed per round, which has one reply for each call that may
-be in flight.
+The share of refusals is computed for each round. A round normally has one reply for
+each call that may be in flight.
 """
 BURST_SECONDS = 0.5
 """Seconds within which several refusals lower the limit only once.
 
-These calls were sent before the first refusal was known.
+The later refusals are of calls that were sent before the first refusal arrived.
 """
 
 
@@ -28,9 +28,9 @@ class Limiter:
 
     The limit starts at its maximum. It is halved when more than half of the replies in
     a round are rate limit errors, and rises by one for each round of answers. If fewer
-    replies are refusals, the limit stays, and only the refused calls wait.
+    replies are refusals, the limit does not change, and only the refused calls wait.
 
-    Waiting calls get places in the order of their arrival.
+    Waiting calls proceed in the order of their arrival.
     """
 
     # ``acquire`` is not an ``async with``, since it must return without a task switch
@@ -47,7 +47,7 @@ class Limiter:
         self.stopped = asyncio.Event()
 
     def stop(self) -> None:
-        """Ends all pauses. Calls that get a place after this must not be sent."""
+        """Ends all pauses. Calls that are admitted after this must not be sent."""
         self.stopped.set()
 
     async def acquire(self) -> None:
@@ -98,7 +98,7 @@ class Limiter:
     async def _wait_for_place(self) -> None:
         """Waits for a place.
 
-        ``_wake`` reserves it, so that no later call can take it.
+        ``_wake`` reserves the place, so that no later call can take it.
         """
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)

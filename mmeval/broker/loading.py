@@ -1,4 +1,4 @@
-"""Starts a backend once, when it is needed. This may load its weights."""
+"""Starts a backend once, when it is first needed. Starting it may load its weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mmeval.system.threads import OwnThread
 class Loading:
     """Starts a backend before the first call that is sent.
 
-    ``first`` runs in a thread before ``start``. Both may raise anything.
+    ``first`` runs in a thread before ``start``. Both may raise any exception.
     """
 
     is_done: bool

@@ -18,12 +18,14 @@ class LocalRole:
     """A local model with its batcher."""
 
     limiter: Limiter
-    """A limiter that does not limit anything, since calls wait in the batcher."""
+    """A limiter that does not limit anything, because calls wait in the batcher
+    instead."""
     batcher: Batcher
 
     @property
     def width(self) -> int:
-        """Number of calls that keep the model busy, which is a few batches."""
+        """Number of calls that are needed to keep the model busy. They fill a few
+        batches."""
         return self.batcher.width
 
     @property
@@ -44,8 +46,8 @@ def local_role(
 ) -> LocalRole:
     """Creates the role of a local model.
 
-    Without an ``answerer``, a thread of this process answers. ``live`` returns the
-    number of trials in progress.
+    Without an ``answerer``, a thread of this process answers the batches. ``live``
+    returns the number of trials in progress.
     """
 
     def has_room() -> None:

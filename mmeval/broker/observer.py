@@ -20,11 +20,12 @@ def _ignore_room() -> None:
 
 @dataclass(eq=False)
 class RoleObserver:
-    """Callbacks for events of a role. A run sets those for the events that it shows or
-    uses."""
+    """Callbacks for events of a role. A run sets the callbacks for the events that it
+    shows or uses."""
 
     waiting: Callable[[str], None] = _ignore_waiting
-    """Called with the outage or batch that all calls wait for; with "" when it ends."""
+    """Called with a description of the outage or batch that all calls wait for, and
+    with "" when the wait ends."""
     loading: Callable[[str, float | None], None] = _ignore_loading
     """Called with (model, None) when loading begins, then with (model, seconds).
     If loading fails, the second call is ("", None)."""

@@ -1,6 +1,6 @@
-"""Outages.
+"""Handles outages of backends.
 
-While a backend is unreachable, calls wait, and one call at a time tests it.
+While a backend is unreachable, calls wait, and one call at a time tests the backend.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ before.
 START_SECONDS = 30.0
 """Maximum seconds for a backend that has never answered.
 
-Usually its address is wrong.
+The address of such a backend is usually wrong.
 """
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
 """Seconds between two tests.
 
-The pause doubles after each test up to the longest pause. A random share of up to a
-quarter is added.
+The pause doubles after each test, up to the longest pause. A random extra of up to a
+quarter of the pause is added.
 """
 
 UNNAMED = "the backend"
@@ -39,7 +39,8 @@ SILENT: frozenset[ErrorKind] = frozenset(("unreachable", "connection", "timeout"
 
 
 class Outage:
-    """The state of a backend: reachable, or unreachable since some time.
+    """The state of a backend, which is either reachable or unreachable since a known
+    time.
 
     A call holds the lock ``turn`` while it tests the backend. The call that has waited
     longest gets the lock next.
@@ -49,7 +50,7 @@ class Outage:
         self._on_change = on_change
         self.turn = asyncio.Lock()
         self.backend = UNNAMED
-        """The roles of the backend, as messages name them."""
+        """The roles of the backend, as they are named in messages."""
         self.start_seconds = START_SECONDS
         """Seconds of an outage after which a backend that has never answered counts as
         down."""
@@ -72,7 +73,7 @@ class Outage:
 
     @property
     def seconds(self) -> float:
-        """The duration of the outage so far; 0 without an outage."""
+        """The duration of the outage so far, or 0 without an outage."""
         return (
             0.0
             if self._began is None
@@ -90,7 +91,7 @@ class Outage:
         return max(0.0, min(pause, self.limit - self.seconds))
 
     def note(self, error: ErrorInfo | None) -> None:
-        """Records the outcome of a call: an outage begins, continues or ends."""
+        """Records the outcome of a call. An outage then begins, continues or ends."""
         if error is None or error.kind not in SILENT:
             self._answered = True
             if self.is_on:

@@ -1,8 +1,8 @@
 """Workers that are actors of a Ray cluster.
 
 A batch is one call to the actor, which returns all rows once they are written. A
-message for each row would take more time than the row itself. Answers that an actor
-wrote before it died are in its segment.
+message for each row would take more time than the row itself. If an actor dies, the
+answers that it wrote before are still in its journal segment.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ END_SECONDS = 5.0
 
 
 class WorkerActor:
-    """The code of an actor. Each call returns the messages of its worker."""
+    """The code of an actor. Each call returns the messages of the actor's worker."""
 
     def __init__(self, job: WorkerJob, shared: RunContext) -> None:
         self._job, self._shared = job, shared
@@ -105,7 +105,7 @@ class WorkerActor:
         os._exit(0)
 
     def _take_messages(self) -> list[FromWorker]:
-        """Takes the messages since the last call."""
+        """Removes and returns the messages that arrived since the last call."""
         reported, self._reported[:] = list(self._reported), []
         return reported
 
@@ -214,8 +214,8 @@ class RayWorker:
 class RayPool(WorkerPool):
     """A pool of actors.
 
-    The engine sets their number. Otherwise, all actors that fit are started. ``share``
-    is the number of pools of the run that share the cluster.
+    The engine can set the number of actors. Otherwise, all actors that fit are started.
+    ``share`` is the number of pools of this run that share the cluster.
     """
 
     def __init__(
@@ -240,7 +240,7 @@ class RayPool(WorkerPool):
         await super().start()
 
     async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
-        """Answers as ``WorkerPool.answer``.
+        """Answers a batch in the same way as ``WorkerPool.answer``.
 
         Raises BackendDownError if the head is gone.
         """
@@ -284,7 +284,8 @@ class RayPool(WorkerPool):
                 self._begin(self._workers[-1])
 
     async def _watch(self) -> None:
-        """Inspects the cluster regularly and uses new nodes, until the head is gone."""
+        """Checks the cluster regularly, and uses new nodes, until the cluster's head is
+        gone."""
         last_warning = ""
         while True:
             await asyncio.sleep(WATCH_SECONDS)

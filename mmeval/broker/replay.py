@@ -22,7 +22,7 @@ ReplayState = Literal["kept", "open", "unaskable"]
 """The state of a program.
 
 ``kept``: every call has an answer. ``open``: some calls have no answer. ``unaskable``:
-the backend does not support the request.
+the backend does not support a request of the program.
 """
 
 
@@ -31,9 +31,9 @@ def replay_state(
     scope: Scope,
     broker: Broker,
 ) -> ReplayState:
-    """Returns the state of a program with the journalled answers alone.
+    """Returns the state that a program reaches with only the journalled answers.
 
-    No call is sent. Raises what the program raises, except CallFailed.
+    No call is sent. Raises the exceptions of the program, except CallFailed.
     """
     transcript = Transcript()
     step = 0
@@ -62,7 +62,7 @@ def replay_state(
 
 
 class KnownReply(NamedTuple):
-    """A reply that needs no call (or None), with its key in the journal.
+    """A reply that is known without a call (or None), with its key in the journal.
 
     The key is empty if the call is unsupported or the journal is empty.
     """
@@ -80,7 +80,8 @@ def known_reply(
     *,
     shared: bool,
 ) -> KnownReply:
-    """Returns the journalled reply to a call, or the error that it is unsupported."""
+    """Returns the journalled reply to a call, or an error if the call is
+    unsupported."""
     key = ""
     # the key needs the digest of the request, for which media are read
     if len(broker.journal):

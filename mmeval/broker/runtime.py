@@ -46,13 +46,13 @@ Send: TypeAlias = Callable[[Request, CallContext], Awaitable[Response]]
 MAX_RATE_LIMIT_ERRORS = 100
 """Maximum number of rate limit errors of a call.
 
-With growing pauses between them, this takes most of an hour.
+Because the pauses between retries grow, this takes most of an hour.
 """
 BACKOFF_BASE, BACKOFF_CAP = 0.5, 30.0  # seconds
 REFUSED_BASE = 0.05
 """Minimum seconds that a call waits after its first rate limit error.
 
-They are doubled after each further error.
+The wait is doubled after each further error.
 """
 
 
@@ -188,7 +188,7 @@ class BackendRuntime:
         self._is_closed = False
 
     def plays(self, roles: Sequence[str]) -> None:
-        """Sets the roles that use this backend, which messages name."""
+        """Sets the roles that use this backend. Messages name these roles."""
         self._breaker.outage.backend = f"the {' and '.join(roles)}"
 
     @property
@@ -200,7 +200,8 @@ class BackendRuntime:
         return self.role.limiter.stopped.is_set()
 
     def endpoint(self, role: str) -> ModelEndpoint | None:
-        """Returns the endpoint for calls of a role; None if it sends no calls."""
+        """Returns the endpoint for a role's calls, or None if the backend has no
+        endpoint."""
         if self.samples is not None or self.programs is not None:
             return None
         endpoint = self._endpoints.get(role)
@@ -342,7 +343,8 @@ class BackendRuntime:
             self.observer.resting -= 1
 
     def stop(self) -> None:
-        """Sends no more calls. Waiting calls raise StoppedError; the others finish."""
+        """Sends no more calls. Waiting calls raise StoppedError. The other calls
+        finish."""
         self.role.limiter.stop()
         if self.role.batcher is not None:
             self.role.batcher.stop(StoppedError("stopped before the call was made"))

@@ -1,4 +1,4 @@
-"""Scopes, keyed calls and transcripts, which identify the calls of a program."""
+"""Identifies the calls of a program, with scopes, keyed calls and transcripts."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ class Patience(Protocol):
 class Scope:
     """The program and trial that calls belong to.
 
-    Journal keys are made from it. ``share`` allows trials to share the first step if
-    its content is equal; ``by_content`` allows this for every step. ``within`` is set
-    for the calls of an agent. It is the key of the call that the agent answers, so that
-    both are shared and replayed together. ``draw`` distinguishes equal calls to an
-    agent, so that the agent's own calls get new seeds too.
+    Journal keys are derived from the scope. ``share`` allows trials to share the first
+    step if its content is equal; ``by_content`` allows this for every step. ``within``
+    is only set for the calls of an agent. It is the key of the call that the agent
+    answers, so that this call and the agent's calls are shared and replayed together.
+    ``draw`` distinguishes equal calls to an agent, so that the agent's own calls get
+    new seeds too.
 
     ``is_handshake`` is True for the questions of a handshake. They are sent without
     another handshake, and they keep their own seeds. ``patience`` counts the verdicts
@@ -63,7 +64,7 @@ class Scope:
 
     @property
     def seed_repeat(self) -> int:
-        """The repeat that seeds depend on; 0 if repeats share calls."""
+        """The repeat that seeds depend on, or 0 if repeats share calls."""
         return 0 if self.by_content else self.repeat
 
     def of_agent(
@@ -75,8 +76,8 @@ class Scope:
     ) -> Scope:
         """Returns the scope of an agent's calls. ``key`` is the call that it answers.
 
-        ``occurrence`` is the number of equal calls before it, ``draw`` the number of
-        its replies that were not acceptable.
+        ``occurrence`` is the number of equal calls before this call. ``draw`` is the
+        number of its replies that were not acceptable.
         """
         return Scope(
             self.task,
@@ -94,8 +95,8 @@ class KeyedCall(NamedTuple):
 
     ``path`` is its position in the program. ``occurrence`` is the number of equal calls
     before it in the program. ``newest`` is the time of the newest answer to an earlier
-    step. If a journalled answer to this step is older, it followed another answer,
-    which is lost.
+    step. If a journalled answer to this step is older than that, it belongs to another
+    answer of an earlier step, which is lost.
     """
 
     call: Call
@@ -134,7 +135,7 @@ class Transcript:
 
     exchanges: list[Exchange] = field(default_factory=list)
     lines: list[bytes] = field(default_factory=list)
-    """The JSON of each exchange's response, as journalled."""
+    """The journalled JSON of each exchange's response."""
     keys: list[str] = field(default_factory=list)
     params: list[GenerationParams] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
@@ -146,7 +147,7 @@ class Transcript:
     _counts: dict[str, int] = field(default_factory=dict)
 
     def occurrence(self, request: str) -> int:
-        """Counts a request. Returns the number of equal requests before it."""
+        """Counts a request. Returns the number of earlier requests that are equal."""
         count = self._counts.get(request, 0)
         self._counts[request] = count + 1
         return count

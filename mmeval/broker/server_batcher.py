@@ -19,8 +19,8 @@ log = logging.getLogger(__name__)
 QUIET, LONG_QUIET = 1.0, 60.0
 """Seconds without a further call after which a batch is sent.
 
-The first value applies if every live trial waits for this server, the second if some
-trials do not. The later calls of those trials would have to wait for the next batch,
+The first value applies if every live trial is waiting for this server. The second
+applies if some trials are not: their later calls would have to wait for the next batch,
 which may take hours.
 """
 
@@ -104,7 +104,7 @@ class ServerBatcher:
     def stop(self, error: MmevalError) -> None:
         """Sends no more calls.
 
-        Calls that are in a batch or wait for it raise ``error``.
+        Calls that are in a batch, or that wait for one, raise ``error``.
         """
         if len(self._open) > len(self._waiting):
             log.warning(

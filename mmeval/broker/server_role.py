@@ -15,7 +15,7 @@ from mmeval.system.threads import OwnThread
 
 @dataclass(frozen=True, eq=False)
 class ServerRole:
-    """A server with its limiter, or another backend that receives single calls.
+    """A server, or another backend that receives single calls, with its limiter.
 
     Agents and backends that answer from the sample have this role too.
     """
@@ -24,11 +24,12 @@ class ServerRole:
     limiter: Limiter
     """Limits the calls in flight. It has no limit if there is a batcher."""
     batcher: ServerBatcher | None
-    """Collects the calls into batches of the server; None without batches."""
+    """Collects the calls into batches of the server. It is None if no batches are
+    used."""
 
     @property
     def width(self) -> int:
-        """Number of calls that keep the server busy.
+        """Number of calls that are needed to keep the server busy.
 
         It equals the number of connections, or the number of rows of a batch.
         """

@@ -1,4 +1,5 @@
-"""Controls a worker process from its parent: start, batches and death."""
+"""Controls a worker process from its parent: starts it, sends batches, handles
+death."""
 
 from __future__ import annotations
 
@@ -69,7 +70,7 @@ class WorkerProcess:
     async def end(self) -> None:
         """Ends the process.
 
-        It finishes its batch first, unless the batch was cancelled.
+        The process finishes its batch first, unless the batch was cancelled.
         """
         if self._loading or self.open_rows:
             self.kill()

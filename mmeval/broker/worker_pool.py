@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 DEATHS_IN_A_ROW = 10
 """Number of consecutive deaths after which a worker is left out.
 
-An answer in between resets the count.
+The count starts again from 0 after an answer.
 """
 
 
@@ -46,7 +46,8 @@ class Worker(Protocol):
 
     job: WorkerJob
     segment: Path
-    """The journal segment of the worker; an empty path before its first start."""
+    """The journal segment of the worker. The path is empty before the worker's first
+    start."""
     open_rows: Mapping[int, BatchRow]
     """The rows of the current batch that the worker has not reported yet."""
 
@@ -67,7 +68,7 @@ class Worker(Protocol):
     async def end(self) -> None:
         """Ends the worker.
 
-        It finishes its batch first, unless the batch was cancelled.
+        The worker finishes its batch first, unless the batch was cancelled.
         """
 
     def kill(self) -> None:
@@ -77,7 +78,8 @@ class Worker(Protocol):
 def worker_jobs(
     role: str, backend: AnyBackend, name: str, args: Mapping[str, Any], run: Path
 ) -> list[WorkerJob]:
-    """Returns the jobs for the copies of a backend in a run folder, at least one."""
+    """Returns a job for each copy of a backend in a run folder. There is at least one
+    job."""
     entries = workers_of(backend) or [{}]
     processors = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):  # only processors that this process may use
@@ -113,7 +115,7 @@ class WorkerPool:
         self._deaths: Counter[Worker] = Counter()
         """Number of deaths since the last answer, by worker."""
         self._left_out: list[str] = []
-        """Reasons why workers were left out, if they are not reported yet."""
+        """The reasons why workers were left out that have not been reported yet."""
         self._lost: MmevalError | None = None
         # at its exit, Python would wait for the processes
         atexit.register(self._kill)
@@ -251,7 +253,7 @@ class WorkerPool:
         self.on_places()
 
     def _leave_out(self, why: str, error: MmevalError) -> None:
-        """Continues without a worker. If no worker is left, every batch fails."""
+        """Stops using a worker. If no worker is left, every batch fails."""
         self._left_out.append(why)
         if self._ready:
             self._report()

@@ -1,6 +1,6 @@
-"""The code of a worker process, which answers batches of its parent one by one.
+"""The code of a worker process, which answers its parent's batches one at a time.
 
-If the parent dies, the worker has a few seconds to finish its batch. Then it ends.
+If the parent dies, the worker has a few seconds to finish its batch before it ends.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def work(job: WorkerJob, connection: Connection) -> None:
 class _Parent:
     """The connection to the parent process.
 
-    Rows are sent together, since a message for each row would delay the next batch.
-    A row that cannot be sent is still in the segment.
+    Rows are sent together, since a message for each row would delay the next batch. A
+    row that cannot be sent is still in the journal segment.
     """
 
     def __init__(self, connection: Connection) -> None:

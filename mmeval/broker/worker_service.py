@@ -2,7 +2,7 @@
 
 It runs in a child process (:mod:`mmeval.broker.worker_process`) or in a Ray actor
 (:mod:`mmeval.broker.ray_worker`). Every answer is written to the worker's own journal
-segment before it is reported to the run, so that it is kept if the worker or the run
+segment before it is reported to the run. So the answer is kept if the worker or the run
 dies.
 """
 
@@ -80,7 +80,8 @@ class WorkerStartError(MmevalError):
 
 
 class AnswerRow(NamedTuple):
-    """The result of a row; ``written`` is its journal line, None for a failure."""
+    """The result of a row. ``written`` is its line in the journal, or None for a
+    failure."""
 
     position: int
     response: Response
@@ -90,7 +91,7 @@ class AnswerRow(NamedTuple):
 class BatchDone(NamedTuple):
     """The end of a batch.
 
-    ``most`` is the number of rows that should fit into memory if it ran out, else 0.
+    If memory ran out, ``most`` is the number of rows that should fit, else 0.
     """
 
     most: int
@@ -114,9 +115,9 @@ FromWorker: TypeAlias = (
 )
 """A message of a worker.
 
-A path names the segment for answers. It is sent once the backend is loaded. An error
-means that the worker did not start, or that an answer of the batch cannot be written.
-After ModelDiedError the worker ends.
+A path is that of the journal segment for answers, and is sent once the backend is
+loaded. An error means that the worker did not start, or that an answer of the batch
+cannot be written. After ModelDiedError the worker ends.
 """
 Report: TypeAlias = Callable[[FromWorker], None]
 
@@ -126,8 +127,8 @@ def received_message(
 ) -> Path | AnswerRow | BatchDone | None:
     """Returns the message of a worker.
 
-    A warning is logged instead, and None is returned. Raises the errors of the worker,
-    and ModelDiedError.
+    If the message is a warning, it is logged and None is returned. Raises the errors of
+    the worker, and ModelDiedError.
     """
     if isinstance(message, MmevalError):
         raise message
@@ -145,7 +146,8 @@ _logged: set[str] = set()
 
 
 def settle(job: WorkerJob) -> None:
-    """Sets up signals, output and thread counts. It must run before anything else."""
+    """Sets up signals, output and thread counts. Call this function before anything
+    else."""
     settle_signals()
     job.log.parent.mkdir(parents=True, exist_ok=True)
     output = os.open(job.log, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o644)

@@ -22,7 +22,8 @@ class Parser(argparse.ArgumentParser):
     explained: Mapping[str, str] = MappingProxyType({})
     """Maps flags of other verbs to the reason why this verb does not accept them.
 
-    Messages show the reason instead of similar flags."""
+    Messages show the reason instead of similar flags.
+    """
 
     def __init__(self, prog: str, description: str) -> None:
         super().__init__(

@@ -1,6 +1,7 @@
 """Opens the runs of a command.
 
-A run is one folder, or several folders that are treated as repeats of one model."""
+A run is one folder, or several folders that are treated as repeats of one model.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Makes small media with random content.
 
-A model can know the content only if it reads the medium."""
+A model can know the content only if it reads the medium.
+"""
 
 from __future__ import annotations
 

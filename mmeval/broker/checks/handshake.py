@@ -24,15 +24,15 @@ from mmeval.program.calls import Call, Role
 from mmeval.records.sample import Sample
 
 SAMPLE = Sample("handshake", ())
-"""The sample under which the journal records the calls."""
+"""The sample to which the journal assigns the calls of handshakes."""
 
 
 class RoleHandshake:
     """Asks the backend of a role what it can do, once for each kind of media.
 
     ``given`` are the input kinds that the user declares. The backend is asked about
-    them too, but they stay declared. With ``full``, all questions are asked before the
-    first call.
+    these kinds too, but they remain declared whatever it replies. With ``full``, all
+    questions are asked before the first call.
     """
 
     def __init__(
@@ -54,10 +54,10 @@ class RoleHandshake:
         self._covered = Extent()
 
     async def cover(self, call: Call, runner: ProgramRunner) -> None:
-        """Asks about what a call needs, unless it is known.
+        """Asks about the capabilities that a call needs, unless they are already known.
 
-        Other calls that need the same answer wait for it. Raises the errors of a role
-        that is lost, and StoppedError.
+        Other calls that need the same results wait for them. Raises the errors of a
+        lost role, and StoppedError.
         """
         kinds = call.request.kinds() & TAKES.keys() & self._declared.inputs.keys()
         wants_format = call.schema is not None and bool(self._declared.reply_formats)
@@ -71,7 +71,8 @@ class RoleHandshake:
                 await self.ask(call.role, needed, runner)
 
     async def ask(self, role: str, needed: Extent, runner: ProgramRunner) -> None:
-        """Asks what is not known yet, and narrows the capabilities of the role."""
+        """Asks the questions without a result, and removes denied capabilities of the
+        role."""
         probes: list[Probe] = []
         if self._cache is not None and not needed.full:
             probes = self._cache.get(self._runtime.identity)

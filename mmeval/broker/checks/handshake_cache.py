@@ -1,4 +1,4 @@
-"""Results of handshakes, kept for later runs with the same backend."""
+"""Stores the results of handshakes for later runs with the same backend."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from mmeval.records.digests import digest
 from mmeval.system.folders import write_atomic
 
 MAX_AGE = 30 * 24 * 3600.0
-"""Seconds after which a backend is asked again: its server may run another model."""
+"""Seconds after which a backend is asked again, because its server may run another
+model by then."""
 QUESTIONS = 1
 """The version of the questions. After a change of version, a backend is asked again."""
 
@@ -26,7 +27,7 @@ log = logging.getLogger(__name__)
 class HandshakeCache:
     """Stores the probes of each identity of a backend in its own file.
 
-    A handshake that denies something is not stored, because the server may be mended
+    A handshake that denies a capability is not stored, because the server may be fixed
     before the next run. A file that cannot be read or written is ignored.
     """
 
@@ -34,7 +35,8 @@ class HandshakeCache:
         self._folder = folder
 
     def get(self, identity: Mapping[str, Any]) -> list[Probe]:
-        """Returns the probes of an identity; none if they are too old."""
+        """Returns the probes of an identity. The result is empty if they are too
+        old."""
         try:
             row = json.loads(self._file(identity).read_bytes())
             if time.time() - float(row["at"]) > MAX_AGE:
@@ -44,7 +46,7 @@ class HandshakeCache:
             return []
 
     def put(self, identity: Mapping[str, Any], probes: Sequence[Probe]) -> None:
-        """Stores the probes of an identity if they deny nothing.
+        """Stores the probes of an identity if they deny no capability.
 
         The probes of a server without JSON replies are stored too, because judges work
         without such replies.

@@ -1,4 +1,4 @@
-"""Patience with judges, which stops a metric whose verdicts cannot be read."""
+"""Stops a metric if too many verdicts of its judge cannot be read."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from mmeval.errors import UnreadableJudgeError
 from mmeval.records.response import ErrorInfo
 
 PATIENCE = 8
-"""Number of unreadable first verdicts at which a metric is stopped."""
+"""If this number of verdicts is unreadable before any can be read, the metric is
+stopped."""
 RECENT = 50
-"""Number of last verdicts of which a share may be unreadable."""
+"""Number of most recent verdicts that are considered together."""
 MAX_RECENT_LOST = 15
-"""Number of unreadable verdicts among them at which a metric is stopped: 30 %."""
+"""If this number of the most recent verdicts (30 %) is unreadable, the metric is
+stopped."""
 
 
 class JudgePatience:
@@ -45,9 +47,10 @@ class JudgePatience:
             self._in_flight += 1
 
     async def settle(self, error: ErrorInfo | None, *, has_reply: bool = True) -> None:
-        """Records how a requested verdict ended.
+        """Records the outcome of a requested verdict.
 
-        ``has_reply`` is False if there is no reply, as when the run was stopped.
+        ``has_reply`` is False if there is no reply, for example because the run was
+        stopped.
         """
         async with self._turn:
             self._in_flight -= 1

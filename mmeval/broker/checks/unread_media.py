@@ -1,4 +1,4 @@
-"""Finds media that a server dropped, by the prompt tokens of a reply."""
+"""Finds media that a server dropped, from the number of prompt tokens in its reply."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from mmeval.records.response import Response
 COUNTED: tuple[PartKind, ...] = ("image", "audio", "video")
 """Kinds that always add prompt tokens. Documents may be sent as text."""
 MAX_CHARS = 800
-"""Longer texts are not checked: their own tokens vary by more than a medium adds."""
+"""Requests with longer texts are not checked, because the number of tokens of such a
+text varies by more than a medium adds."""
 CHARS_PER_TOKEN = 4.5
 OVERHEAD_TOKENS = 40
-"""Prompt tokens of a chat template."""
+"""The number of prompt tokens that a chat template may add."""
 MIN_SIDE = 200
-"""Pixels: a smaller picture may add only a few tokens."""
+"""Minimum side of a picture in pixels. A smaller picture may add only a few tokens."""
 
 
 def unread_media(request: Request, response: Response) -> tuple[PartKind, ...]:
-    """Returns the kinds of media that added no prompt tokens, so were not read.
+    """Returns the kinds of media that were not read, because they added no prompt
+    tokens.
 
-    The tuple is empty if the server counts no tokens, and for long texts. A picture
-    adds at least 64 tokens with all models known to us. Up to ``MAX_CHARS`` characters
-    of text with a picture then have more tokens than the text alone can have.
+    The tuple is empty for long texts, and if the server counts no tokens. With all
+    models known to us, a picture adds at least 64 tokens. So a picture with at most
+    ``MAX_CHARS`` characters of text has more tokens than the text alone can have.
     """
     tokens = response.usage.input_tokens
     if not tokens or response.output is None:

@@ -1,4 +1,4 @@
-"""The engine ``ray``, whose actors on a cluster answer batches and score."""
+"""The engine ``ray``. Its actors on a cluster answer batches and compute scores."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class RayEngine:
 
     ``address`` is the address of the cluster. If it is empty, Ray searches for a
     cluster or starts one here. ``workers`` is the number of copies of each local model,
-    each with ``cpus`` CPUs and ``gpus`` GPUs. None starts all copies that fit, even on
-    nodes that join later. ``score_workers`` is the number of scoring processes, with
-    one CPU each. With 0, this machine scores.
+    each with ``cpus`` CPUs and ``gpus`` GPUs. With None, all copies that fit are
+    started, even on nodes that join later. ``score_workers`` is the number of scoring
+    processes, with one CPU each. If it is 0, scores are computed on this machine.
     """
 
     address: str = ""

@@ -19,7 +19,7 @@ DIGEST_CHARS = 12
 
 
 class RunContext(NamedTuple):
-    """The facts that must be equal on every node.
+    """The facts about a run that must be the same on every node.
 
     ``cwd`` is the folder for relative paths. ``token`` is a file that contains
     ``secret``. ``code`` is the digest of mmeval and of the named ``backends``.

@@ -1,4 +1,4 @@
-"""The connection to a Ray cluster, which checks nodes before they are used."""
+"""Connects to a Ray cluster, and checks its nodes before they are used."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NODE_SECONDS = 120.0
 REACH_SECONDS = 3.0
 _START_ONE = "start one by 'ray start --head', or name another with address=HOST:PORT"
 WATCH_SECONDS = 5.0
-"""Seconds between two checks of the cluster's head and new nodes."""
+"""Seconds between two checks of the cluster's head and of new nodes."""
 ROOM_SECONDS = 60.0
 """Seconds that an actor waits for free resources before a warning is logged."""
 
@@ -50,10 +50,12 @@ class RayNode(NamedTuple):
     cpus: float
     gpus: float
     address: tuple[str, int]
-    """The address of Ray's process on the node; unreachable if the node is gone."""
+    """The address of Ray's process on the node. It is unreachable if the node is
+    gone."""
 
     def places(self, engine: RayEngine) -> int:
-        """Returns the number of workers that fit if nothing else runs."""
+        """Returns the number of workers that fit on the node if nothing else runs
+        there."""
         resources = [(self.cpus, engine.cpus), (self.gpus, engine.gpus)]
         return min(
             (int(total // needed) for total, needed in resources if needed), default=1
@@ -152,7 +154,8 @@ class RayCluster:
         return nodes
 
     def node(self, id: str) -> RayNode | None:
-        """Returns a node by its id; None if it was gone before the first check."""
+        """Returns the node with an id, or None if it was gone before the first
+        check."""
         if id not in self._known_nodes:
             self._known_nodes.update((node.id, node) for node in self.nodes())
         return self._known_nodes.get(id)
@@ -231,7 +234,8 @@ class RayCluster:
             )
 
     def nodes_with_places(self) -> tuple[NodePlaces, ...]:
-        """Returns every node with the number of its places. Nothing is started."""
+        """Returns every node with the number of workers that fit there. Starts
+        nothing."""
         self.connect()
         try:
             return tuple(
@@ -250,7 +254,8 @@ class RayCluster:
         return options
 
     def actor_class(self, actor: type) -> Any:
-        """Returns the actor class of a Python class. It is sent to the cluster once."""
+        """Returns the actor class of a Python class. The class is sent to the cluster
+        once."""
         if actor not in self._classes:
             self._classes[actor] = self.connect().remote(actor)
         return self._classes[actor]

@@ -1,6 +1,7 @@
 """Computes how much each cluster of pairs contributes to a difference of means.
 
-The error of the difference is computed from these contributions."""
+The error of the difference is computed from these contributions.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Tests differences that have no formula, such as differences of medians.
 
 The p is computed by swapping the labels of the two runs. The interval is computed by
-drawing clusters."""
+drawing clusters.
+"""
 
 from __future__ import annotations
 
