@@ -20,7 +20,7 @@ role, title, text, media and options of the request.
 
 exit codes: 0 all cases were answered; 2 usage, or a line that cannot be read; 3 some
 cases failed; 4 a file or a key is missing.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
