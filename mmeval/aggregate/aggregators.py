@@ -27,8 +27,7 @@ FEW_FOR_A_MEDIAN = "too few clusters for the interval of a median"
 
 
 class Spread(NamedTuple):
-    """The mean over repeats and its standard error, which is None for a single
-    repeat."""
+    """The mean over repeats, and its standard error or None for a single repeat."""
 
     mean: float
     stderr: float | None

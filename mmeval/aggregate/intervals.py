@@ -162,7 +162,7 @@ def bounds_tail(gap: float, stderr: float) -> float:
 
 
 def _effective(independent: Sequence[Component]) -> float:
-    """Returns how many equal clusters would contain as much information as all
+    """Returns how many equal clusters would contain the information of all
     components."""
     whole = math.fsum(component.share for component in independent)
     squares = []
@@ -204,7 +204,7 @@ def _range(independent: Sequence[Component]) -> Interval:
 
 
 def _share(independent: Sequence[Component]) -> float | None:
-    """Returns the number as a share of its finite range, or None if it is out of
+    """Returns the number as a share of its finite range. Returns None if it is out of
     range."""
     for component in independent:
         if _share_of_range(component.value, component.range) is None:

@@ -48,8 +48,7 @@ class Aggregation(NamedTuple):
 
 
 class ExtremeEstimate(NamedTuple):
-    """The scores with each lost trial at its lowest or highest value, and their
-    estimate.
+    """The estimate of scores with the lowest or highest value for each lost trial.
 
     ``scores`` includes the values of the lost trials.
     """

@@ -79,7 +79,7 @@ def term_of_mean(scores: Scores, *, weighted: bool = False) -> Term | None:
 
 
 def term_of_sums(sums: ClusterSums, range: Interval) -> Term | None:
-    """Returns the term of a mean from its clusters' sums, or None if there are no
+    """Returns the term of a mean from its clusters' sums. Returns None without
     trials."""
     if not sums.counts:
         return None

@@ -69,8 +69,7 @@ def bench_for(specs: Mapping[str, BackendSpec]) -> Iterator[TrialScoring]:
 def asking(
     specs: Mapping[str, BackendSpec],
 ) -> Iterator[tuple[Broker, asyncio.Runner]]:
-    """Yields a broker for these roles, in a temporary folder that is removed at the
-    end."""
+    """Yields a broker for these roles. Its temporary folder is removed at the end."""
     defaults = RunOptions(BackendSpec(""), Path())
     with ExitStack() as stack:
         temporary = tempfile.TemporaryDirectory(prefix="mmeval-")

@@ -146,8 +146,7 @@ class Capabilities:
         return sorted(params.options.keys() - self.options)
 
     def _is_simple_match(self, request: Request) -> bool:
-        """Returns True if a request has only text and one output kind, and all of them
-        fit.
+        """Returns True if a request has only text and one output kind, and they fit.
 
         This quick check is enough for most requests.
         """

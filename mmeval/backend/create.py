@@ -128,8 +128,7 @@ def takes_argument(name: str, arg: str) -> bool:
 
 
 def _arguments(factory: Callable[..., object]) -> tuple[list[str], bool]:
-    """Returns a backend's argument names, and whether it also takes any other
-    argument."""
+    """Returns a backend's argument names, and whether it takes any other argument."""
     parameters = inspect.signature(factory).parameters.values()
     arg_names = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
     return arg_names, len(arg_names) < len(parameters)

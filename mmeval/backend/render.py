@@ -294,8 +294,7 @@ class _Canvas:
         )
 
     def add(self, fragments: _Fragments) -> None:
-        """Adds the fragments that are nearer than the earlier fragments at their
-        pixels.
+        """Adds the fragments that are nearer than earlier fragments at the same pixel.
 
         At equal depth, the brightest fragment wins.
         """

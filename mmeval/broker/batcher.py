@@ -308,8 +308,8 @@ class Batcher:
     def _queue_again(
         self, batch: Sequence[_WaitingCall], death: ModelDiedError
     ) -> None:
-        """Queues the open rows again one by one, so that only the row that kills the
-        model fails."""
+        """Queues the open rows again one by one. Only a row that kills the model then
+        fails."""
         may_be_fatal = not isinstance(death, PlaceLostError)
         for call in batch:
             if not call.open:

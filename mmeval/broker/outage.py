@@ -39,8 +39,7 @@ SILENT: frozenset[ErrorKind] = frozenset(("unreachable", "connection", "timeout"
 
 
 class Outage:
-    """The state of a backend, which is either reachable or unreachable since a known
-    time.
+    """The state of a backend: it is reachable, or unreachable since a known time.
 
     A call holds the lock ``turn`` while it tests the backend. The call that has waited
     longest gets the lock next.

@@ -284,8 +284,7 @@ class RayPool(WorkerPool):
                 self._begin(self._workers[-1])
 
     async def _watch(self) -> None:
-        """Checks the cluster regularly, and uses new nodes, until the cluster's head is
-        gone."""
+        """Checks the cluster regularly, and uses new nodes, until the head is gone."""
         last_warning = ""
         while True:
             await asyncio.sleep(WATCH_SECONDS)

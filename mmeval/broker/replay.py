@@ -80,8 +80,7 @@ def known_reply(
     *,
     shared: bool,
 ) -> KnownReply:
-    """Returns the journalled reply to a call, or an error if the call is
-    unsupported."""
+    """Returns the journalled reply to a call, or an error for an unsupported call."""
     key = ""
     # the key needs the digest of the request, for which media are read
     if len(broker.journal):

@@ -200,8 +200,7 @@ class BackendRuntime:
         return self.role.limiter.stopped.is_set()
 
     def endpoint(self, role: str) -> ModelEndpoint | None:
-        """Returns the endpoint for a role's calls, or None if the backend has no
-        endpoint."""
+        """Returns the endpoint for a role's calls, or None if there is no endpoint."""
         if self.samples is not None or self.programs is not None:
             return None
         endpoint = self._endpoints.get(role)

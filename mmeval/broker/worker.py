@@ -1,5 +1,4 @@
-"""Controls a worker process from its parent: starts it, sends batches, handles
-death."""
+"""Starts a worker process from its parent, sends it batches and handles its death."""
 
 from __future__ import annotations
 

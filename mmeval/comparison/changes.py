@@ -57,8 +57,11 @@ def changes_between(
     *,
     failed_is_worst: bool = False,
 ) -> Changes:
-    """Returns the changes from the first run to each other run, over the tasks of the
-    compared numbers. ``pairs`` contains the first run paired with each other run."""
+    """Returns the changes from the first run to each other run.
+
+    Only the tasks of the compared numbers are considered. ``pairs`` contains the first
+    run paired with each other run.
+    """
     first = pairs[0].a
     inside = {task for row in rows for task in tasks_inside(row.task, first.members)}
     changed: list[Change] = []

@@ -235,8 +235,8 @@ def _differences(
     adjusted: Mapping[Place, float],
     count: int,
 ) -> tuple[tuple[Mapping[str, float | None] | None, ...], ...]:
-    """Returns the differences of ``count`` runs: the value of the column's run minus
-    the value of the row's run."""
+    """Returns the differences of ``count`` runs. An entry is the value of the column's
+    run minus the value of the row's run."""
     matrix: list[list[Mapping[str, float | None] | None]] = []
     for _ in range(count):
         matrix.append([None] * count)

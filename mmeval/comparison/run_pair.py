@@ -60,8 +60,7 @@ TASKS = "tasks"
 
 
 class Piece(NamedTuple):
-    """A task's number that is part of a compared number, with its share of that
-    number."""
+    """A task's number that is part of a compared number. ``share`` is its share."""
 
     task: str
     number: str
@@ -190,7 +189,7 @@ class ComparedRun:
         return folders
 
     def _worst(self, task: str, ranges: Mapping[str, Interval]) -> dict[str, float]:
-        """Returns, for each number, the score of a failed answer if this score is
+        """Returns the score of a failed answer for each number for which it is
         finite."""
         if not self._failed_is_worst:
             return {}
@@ -336,10 +335,10 @@ class RunPair:
         a: TaskScores,
         b: TaskScores,
     ) -> Alike:
-        """Returns a function that checks whether two trials put the same question to
-        the model. Their samples must be equal, and so must the prompts of the task. The
-        wire format, the parameters and a system instruction may differ, because they
-        usually do between models."""
+        """Returns a function that checks whether two trials ask the same question.
+        Their samples must be equal, and so must the prompts of the task. The wire
+        format, the parameters and a system instruction may differ, because they usually
+        do between models."""
 
         def same_sample(place_a: int, place_b: int) -> bool:
             return a.digests[place_a] == b.digests[place_b]
@@ -494,7 +493,7 @@ class RunPair:
         return PairedPiece(piece, a, b, matches, Pairs.of(a, b, piece.number, matches))
 
     def _test(self, paired_pieces: Sequence[PairedPiece]) -> PairedTest | None:
-        """Tests a mean of task numbers, or one task's number with another
+        """Tests a mean of tasks' numbers, or one task's number of another
         aggregator."""
         aggregators = []
         widths = []
@@ -526,8 +525,7 @@ class RunPair:
     def _worst(
         self, paired_pieces: Sequence[PairedPiece], row: NumberRow
     ) -> PairedTest | None:
-        """Tests a number with the scores for lost trials that are worst for the second
-        run."""
+        """Tests a number, with the worst scores for the second run in lost trials."""
         ends: tuple[End, End] = (1, 0) if row.higher_is_better else (0, 1)
         whole = []
         for paired in paired_pieces:
@@ -627,9 +625,9 @@ class RunPair:
 def _refused_by(
     run: ComparedRun, pieces: Sequence[Piece], within: set[TrialName] | None
 ) -> Refusals:
-    """Counts the requests that the model of a run refused, over the tasks of some
-    numbers. ``within`` contains the trials of a slice. If a task has several numbers,
-    the number with the largest counts is used."""
+    """Counts the requests that a run's model refused in the tasks of some numbers.
+    ``within`` contains the trials of a slice. If a task has several numbers, the number
+    with the largest counts is used."""
     by_task: dict[str, Refusals] = {}
     for piece in pieces:
         scores = run.scores(piece.task)

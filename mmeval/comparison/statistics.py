@@ -125,9 +125,11 @@ class PairedTest:
         return min(1.0, p)
 
     def one_sided_p(self, limit: float, *, above: bool) -> float:
-        """Returns the one-sided p of the hypothesis that the true difference is at
-        ``limit`` or beyond it. If the p is small, the true difference is not ``above``
-        the limit (or not below it)."""
+        """Returns the one-sided p of a hypothesis.
+
+        The hypothesis is that the true difference is at ``limit`` or beyond it. If the
+        p is small, the true difference is not ``above`` the limit (or not below it).
+        """
         return self._largest_p((self.evidence, self.caution), limit, above)
 
     def one_sided_p_with_unseen(self, limit: float, *, above: bool) -> float:
@@ -159,7 +161,7 @@ class PairedTest:
 
     @property
     def least_p(self) -> float:
-        """The smallest possible p, which occurs if all clusters differ in one
+        """The smallest possible p. It occurs if all clusters differ in one
         direction."""
         if self.method == "score":
             return two_sided(ScoreTest(self.clusters, 0, self.clusters))
@@ -480,8 +482,7 @@ def compare_by_draws(
 
 
 def corrected(values: Sequence[float], correction: Correction) -> list[float]:
-    """Corrects the p values of several tests, by Holm (1979) or Benjamini-Hochberg
-    (1995)."""
+    """Corrects the p of several tests, by Holm (1979) or Benjamini-Hochberg (1995)."""
     p = np.asarray(values, dtype=float)
     count, order = len(p), np.argsort(p, kind="stable")
     if correction == "none" or not count:

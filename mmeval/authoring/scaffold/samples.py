@@ -24,8 +24,7 @@ _LOWEST_TONE = 220
 
 
 class ExampleRows(NamedTuple):
-    """The values that differ between tasks: two colours, and two frequencies in
-    hertz."""
+    """The values that differ between tasks: two colours, and two tones (in hertz)."""
 
     drawn: str
     shown: str

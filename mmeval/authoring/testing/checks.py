@@ -259,9 +259,9 @@ def check_order(backend: BatchBackend, batch: Sequence[Request]) -> None:
 
 
 def check_refusals(backend: BatchBackend, batch: Sequence[Request]) -> None:
-    """Check that a bad row gets a typed error and that the answers of other rows do not
-    change. A bad row contains an unsupported kind or an unreadable medium. For an
-    unreadable medium of a supported kind, an answer with a warning also passes."""
+    """Check that a bad row gets a typed error. Other rows must keep their answers. A
+    bad row contains an unsupported kind or an unreadable medium. For an unreadable
+    medium of a supported kind, an answer with a warning also passes."""
     first, last = (_at_temperature(0.0, request) for request in batch[:2])
     expected = _answers(backend, [first, last])
     inputs = backend.capabilities.inputs

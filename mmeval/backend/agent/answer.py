@@ -123,8 +123,7 @@ def _over(
     calls: int,
     tokens: int,
 ) -> ErrorInfo | None:
-    """Returns an error if the calls or tokens exceed the limits of an answer, else
-    None."""
+    """Returns an error if calls or tokens exceed the limits of an answer, else None."""
     if calls > limits.calls:
         return ErrorInfo(
             "over_limit",

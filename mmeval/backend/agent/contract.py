@@ -196,8 +196,7 @@ class AgentBackend:
         )
 
     def _role(self, name: str) -> Role | Tool | None:
-        """Returns the role that is passed to the agent's function, or None if it is
-        absent."""
+        """Returns the role to pass to the agent's function, or None if it is absent."""
         if name in self.agent.by_kind:
             role = role_for(name, self.params, self.called_roles)
             if name in self.called_roles:

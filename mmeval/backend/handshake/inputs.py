@@ -79,8 +79,7 @@ WITHOUT_MEDIA = (
 
 @dataclass(frozen=True)
 class Observation:
-    """The result of a question about a medium, before numbers of prompt tokens are
-    compared."""
+    """The result of a question about a medium, before comparing prompt tokens."""
 
     kind: PartKind
     outcome: Literal["right", "wrong", "refused", "failed"]
@@ -162,7 +161,7 @@ class _Picture:
 
 
 def _two_pictures(draw: random.Random) -> list[_Picture]:
-    """Returns two pictures with different colours, so that a reply's colours show their
+    """Returns two pictures with different colours. A reply's colours show their
     order."""
     first = second = _Picture.drawn(draw, 2)
     while second.colours == first.colours:

@@ -71,8 +71,8 @@ class RoleHandshake:
                 await self.ask(call.role, needed, runner)
 
     async def ask(self, role: str, needed: Extent, runner: ProgramRunner) -> None:
-        """Asks the questions without a result, and removes denied capabilities of the
-        role."""
+        """Asks the questions that have no result yet, and narrows the role's
+        capabilities."""
         probes: list[Probe] = []
         if self._cache is not None and not needed.full:
             probes = self._cache.get(self._runtime.identity)

@@ -22,8 +22,7 @@ MIN_SIDE = 200
 
 
 def unread_media(request: Request, response: Response) -> tuple[PartKind, ...]:
-    """Returns the kinds of media that were not read, because they added no prompt
-    tokens.
+    """Returns the kinds of media that added no prompt tokens. They were not read.
 
     The tuple is empty for long texts, and if the server counts no tokens. With all
     models known to us, a picture adds at least 64 tokens. So a picture with at most

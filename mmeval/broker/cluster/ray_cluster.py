@@ -54,8 +54,7 @@ class RayNode(NamedTuple):
     gone."""
 
     def places(self, engine: RayEngine) -> int:
-        """Returns the number of workers that fit on the node if nothing else runs
-        there."""
+        """Returns the number of workers that fit on the node if nothing else runs."""
         resources = [(self.cpus, engine.cpus), (self.gpus, engine.gpus)]
         return min(
             (int(total // needed) for total, needed in resources if needed), default=1
@@ -154,8 +153,7 @@ class RayCluster:
         return nodes
 
     def node(self, id: str) -> RayNode | None:
-        """Returns the node with an id, or None if it was gone before the first
-        check."""
+        """Returns the node with an id, or None if it was gone before any check."""
         if id not in self._known_nodes:
             self._known_nodes.update((node.id, node) for node in self.nodes())
         return self._known_nodes.get(id)

@@ -62,8 +62,7 @@ class Contributions(NamedTuple):
 
     @property
     def effective(self) -> float:
-        """The number of equal clusters that would contain the same amount of
-        information."""
+        """The number of equal clusters that would contain the same information."""
         return effective_clusters(self.shares.tolist())
 
     @property

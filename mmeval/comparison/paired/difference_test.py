@@ -23,9 +23,12 @@ class DifferenceTest(Protocol):
     """The result of a test of a difference."""
 
     def one_sided_p(self, limit: float, *, above: bool) -> float:
-        """Returns the one-sided p of the hypothesis that the true difference is at
-        ``limit`` or beyond it. Beyond means ``above`` the limit, or else below it. If
-        the p is small, the hypothesis is rejected."""
+        """Returns the one-sided p of a hypothesis.
+
+        The hypothesis is that the true difference is at ``limit`` or beyond it. Beyond
+        means ``above`` the limit, or else below it. If the p is small, the hypothesis
+        is rejected.
+        """
 
 
 @dataclass(frozen=True)

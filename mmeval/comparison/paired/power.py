@@ -32,8 +32,7 @@ def reach_of(
     alpha: float,
     power: float,
 ) -> float:
-    """Returns the true difference, in standard errors, that is detected with this
-    ``power``.
+    """Returns the difference detected with this ``power``, in standard errors.
 
     The standard error was estimated with ``pilot`` degrees of freedom, and will be
     estimated again with ``freedom``. Both estimates are uncertain. Treating the first
@@ -57,7 +56,7 @@ def reach_of(
 
 
 def _relative_errors(freedom: float) -> Values:
-    """Returns equally likely estimates of a standard error, as shares of its true
+    """Returns equally likely estimates of a standard error, relative to its true
     value."""
     probabilities = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
     squares: Values = special.gammaincinv(freedom / 2, probabilities) * 2 / freedom

@@ -109,8 +109,7 @@ def _chance(
     won_share: float,
     lost_share: float,
 ) -> Values:
-    """Returns the trinomial probability, which is 0 where the counts exceed the
-    pairs."""
+    """Returns the trinomial probability. It is 0 where the counts exceed the pairs."""
     tied = pairs - won - lost
     is_possible = tied >= 0
     tied = np.maximum(tied, 0)

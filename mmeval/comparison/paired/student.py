@@ -11,8 +11,7 @@ from mmeval.aggregate.resampling import Values
 
 @dataclass(frozen=True)
 class Student:
-    """Student's t test of a ``difference``, from its standard error (above 0) and its
-    degrees of freedom."""
+    """Student's t test of a ``difference``. The standard error is above 0."""
 
     difference: float
     stderr: float
