@@ -95,8 +95,8 @@ class KeyedCall(NamedTuple):
 
     ``path`` is its position in the program. ``occurrence`` is the number of equal calls
     before it in the program. ``newest`` is the time of the newest answer to an earlier
-    step. If a journalled answer to this step is older than that, it belongs to another
-    answer of an earlier step, which is lost.
+    step. If a journalled answer to this step is older than that, it was given after
+    another answer to an earlier step, and that earlier answer is lost.
     """
 
     call: Call

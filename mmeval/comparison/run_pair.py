@@ -60,7 +60,7 @@ TASKS = "tasks"
 
 
 class Piece(NamedTuple):
-    """A task's number that is part of a compared number. ``share`` is its share."""
+    """A number of one task, with its ``share`` of the compared number."""
 
     task: str
     number: str
@@ -189,8 +189,7 @@ class ComparedRun:
         return folders
 
     def _worst(self, task: str, ranges: Mapping[str, Interval]) -> dict[str, float]:
-        """Returns the score of a failed answer for each number for which it is
-        finite."""
+        """Returns the score of a failed answer, for each number where it is finite."""
         if not self._failed_is_worst:
             return {}
         worst_scores = {}
@@ -493,8 +492,7 @@ class RunPair:
         return PairedPiece(piece, a, b, matches, Pairs.of(a, b, piece.number, matches))
 
     def _test(self, paired_pieces: Sequence[PairedPiece]) -> PairedTest | None:
-        """Tests a mean of tasks' numbers, or one task's number of another
-        aggregator."""
+        """Tests a mean of numbers, or a single number with another aggregator."""
         aggregators = []
         widths = []
         for paired in paired_pieces:
@@ -525,7 +523,7 @@ class RunPair:
     def _worst(
         self, paired_pieces: Sequence[PairedPiece], row: NumberRow
     ) -> PairedTest | None:
-        """Tests a number, with the worst scores for the second run in lost trials."""
+        """Tests a number if lost trials get the worst scores for the second run."""
         ends: tuple[End, End] = (1, 0) if row.higher_is_better else (0, 1)
         whole = []
         for paired in paired_pieces:

@@ -161,8 +161,7 @@ class PairedTest:
 
     @property
     def least_p(self) -> float:
-        """The smallest possible p. It occurs if all clusters differ in one
-        direction."""
+        """The smallest possible p, for clusters that all differ in one direction."""
         if self.method == "score":
             return two_sided(ScoreTest(self.clusters, 0, self.clusters))
         return 2.0 ** (1 - self.clusters)

@@ -56,7 +56,7 @@ def reach_of(
 
 
 def _relative_errors(freedom: float) -> Values:
-    """Returns equally likely estimates of a standard error, relative to its true
+    """Returns equally likely estimates of a standard error, divided by its true
     value."""
     probabilities = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
     squares: Values = special.gammaincinv(freedom / 2, probabilities) * 2 / freedom

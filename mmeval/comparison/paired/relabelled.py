@@ -44,8 +44,7 @@ class ResampledDifference:
 
     @property
     def stderr(self) -> float:
-        """The standard deviation of the draws. It is 0 if they differ only by
-        rounding."""
+        """The standard deviation of the draws, or 0 if only rounding differs."""
         spread = float(np.ptp(self.draws))
         if spread <= _TIES * self.size:
             return 0.0
