@@ -123,7 +123,7 @@ def share_interval(
 def median_share(scores: Scores, median: float) -> Interval | None:
     """Returns the interval of the share of values below the median.
 
-    The share itself is one half.
+    By definition, this share is one half.
 
     The result is None if there are too few clusters to have some on both sides.
     """

@@ -164,7 +164,7 @@ def _fraction(
 
 @cache
 def student_quantile(freedom: float, probability: float) -> float:
-    """Returns the quantile of Student's t at this ``probability``, above one half.
+    """Returns the quantile of Student's t at a ``probability`` above one half.
 
     ``freedom`` is the degrees of freedom, a real number above 0.
     """
@@ -176,7 +176,8 @@ def student_quantile(freedom: float, probability: float) -> float:
 
 
 def _student_series(freedom: float, normal: float) -> float:
-    """Computes Student's quantile from the ``normal`` one, for many degrees of freedom.
+    """Computes Student's quantile from the ``normal`` quantile, if ``freedom`` is
+    large.
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5.
     """

@@ -32,7 +32,7 @@ BOOTSTRAP_SEED = 0
 they are scored later."""
 DRAWN_AT_ONCE = 1 << 20
 """The number of clusters that are drawn in one batch. A batch needs a few arrays of 8
-MiB."""
+MiB each."""
 
 
 def resample(
@@ -61,7 +61,7 @@ def resample_together(
 
     With ``skip``, a number without a value in a draw is left out of that draw's mean.
     For means and medians, clusters are drawn from those that have a value in any of the
-    numbers; for other aggregators, from all clusters.
+    numbers. For other aggregators, they are drawn from all clusters.
     """
     first = numbers[0][0]
     if all(aggregator in (mean, weighted_mean, median) for _, aggregator, _ in numbers):

@@ -94,7 +94,7 @@ class AggregatedNumber(NamedTuple):
 
 
 class Scores:
-    """The scores of one metric over some trials, in columns to save memory.
+    """The scores of one metric over some trials, stored in columns to save memory.
 
     Iterating over it yields ``ScoreRow`` objects in the order of the data set.
     ``switches`` are the metric's switches, if they are known.

@@ -89,7 +89,7 @@ def read_case(
     metric: Metric,
     profile: str = "standard",
 ) -> MetricCase:
-    """Parses one line of a cases file. Raises UsageError."""
+    """Parses one line of a cases file. Raises UsageError for an invalid line."""
     check_keys(values, _CASE_KEYS)
     params = dict(typed(values, "params", dict) or {})
     # the input may be among the parameters, unless it is a switch of the metric

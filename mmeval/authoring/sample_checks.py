@@ -50,7 +50,7 @@ _WRITTEN_LIST = "a list or a mapping that is written as text"
 
 @dataclass
 class SampleChecks:
-    """Checks of the samples of one task, in one pass over its first ``rows``.
+    """Checks the samples of one task, in one pass over its first ``rows`` rows.
 
     Once all ``findings`` are read, ``selected`` is the number of samples that the
     task's filter keeps.

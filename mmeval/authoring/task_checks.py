@@ -104,7 +104,7 @@ def check(
 ) -> Iterator[Finding]:
     """Checks the tasks that the names select: their files first, then their data.
 
-    ``rows`` is the maximum number of rows to read of each task; with None, all rows are
+    ``rows`` is the maximum number of rows to read of each task. With None, all rows are
     read. ``roles`` are the roles of the run. ``backends`` are those backends that could
     be created. ``model`` is the spec of the model. With ``strict`` an unavailable
     metric is an error. The results are added to ``tally``. Raises UnknownNameError for

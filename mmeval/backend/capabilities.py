@@ -26,7 +26,7 @@ OutputMode = Literal["single", "exclusive", "parallel", "interleaved"]
 class Limit:
     """The limits for one kind of part in a request.
 
-    None means that no limit is known. ``max_items`` is the maximum number of parts.
+    A limit is None if it is not known. ``max_items`` is the maximum number of parts.
     ``max_bytes`` is the maximum size of each part. ``formats`` are the MIME types that
     are sent unchanged. The backend re-encodes other formats: pictures as PNG, sounds as
     WAV.
@@ -60,9 +60,10 @@ class Capabilities:
     options: frozenset[str] | None = None
     """The parameters of one modality that the backend knows, such as ``image.size``.
 
-    None means that these parameters are not known. A parameter that is not in the set
-    is never sent. If the user sets such a parameter, the run ends with an error before
-    it starts. If a task file sets such a parameter, it is left out with a warning.
+    The set is None if these parameters are not known. A parameter that is not in the
+    set is never sent. If the user sets such a parameter, the run ends with an error
+    before it starts. If a task file sets such a parameter, it is left out with a
+    warning.
     """
     by_role: Mapping[PartKind, str] = field(default_factory=dict)
     """Output kinds that need a missing role, such as a tool of an agent."""

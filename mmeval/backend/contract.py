@@ -212,7 +212,8 @@ class SampleBackend(Backend, Protocol):
     """A backend that answers from the sample.
 
     Examples are backends for bounds, and for answers that were generated outside
-    mmeval. The answers are never shared between samples and never count as model calls.
+    mmeval. The answers are never shared between samples, and they are not counted as
+    model calls.
     """
 
     def answer(

@@ -165,7 +165,7 @@ def _text(
     arg: str,
     value: Any,
 ) -> Any:
-    """Returns the value of a text parameter. A whole number becomes a string.
+    """Returns the value of a text parameter. An integer becomes a string.
 
     Raises UsageError for a float, because the user's spelling of the number is lost.
     """

@@ -1,4 +1,4 @@
-"""Probes, the results of a handshake: one for each capability of a model."""
+"""Probes, which are the results of a handshake. Each is about one capability."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ FEW_POINTS = 20_000
 """If a cloud has at most this number of points, they are drawn three pixels wide,
 because a point of one pixel is hard to see in a small cloud."""
 _CHUNK = 1 << 20
-"""Number of pixels that are tested in one step."""
+"""Number of pixels that are tested at once."""
 _EDGE = -1e-9
 """The smallest weight of a corner at a pixel inside the triangle. It is just below 0,
 so that two triangles with a common edge leave no gap."""
@@ -146,7 +146,7 @@ def _placed(vertices: Floats) -> Floats:
 def _view(
     vertices: Floats, faces: Ints, view: View, *, cloud: bool
 ) -> NDArray[np.uint8]:
-    """Draws one view as rows of pixels."""
+    """Draws one view. Returns it as rows of pixels."""
     import numpy
 
     canvas = _Canvas()

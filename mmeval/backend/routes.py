@@ -162,9 +162,9 @@ def routes_to_fewer(
     """Returns the routes for a model without video, or with only one picture at a time.
 
     A model that does not take video gets ``video_frames`` evenly spaced frames of each
-    video; with 0, it gets none. With ``first_picture``, a model that takes a single
-    picture gets the first picture or the first frame. A model that takes video and
-    several pictures needs no route.
+    video. If ``video_frames`` is 0, videos are not converted. With ``first_picture``, a
+    model that takes a single picture gets the first picture or the first frame. A model
+    that takes video and several pictures needs no route.
     """
     image = capabilities.inputs.get("image")
     if image is None:

@@ -35,9 +35,10 @@ One batch is being answered. The calls for the other batches offer a choice of r
 similar length.
 """
 AHEAD = 8
-"""One further batch is collected for every ``AHEAD`` places.
+"""For every ``AHEAD`` batches that can be answered at once, one further batch is
+collected.
 
-Several places may become free at the same moment.
+Several batches may end at the same moment.
 """
 GROW_AFTER = 16
 """Number of consecutive batches that must fit before a larger size is tried again."""
@@ -72,7 +73,7 @@ class Answerer(Protocol):
         """Answers a batch, and calls ``deliver`` once per row in the loop's thread.
 
         If memory ran out, returns the largest number of rows that should fit, else 0.
-        Raises ModelDiedError if the worker died; some rows are then still open. Raises
+        Raises ModelDiedError if the worker died. Some rows are then still open. Raises
         MmevalError if no further row can be answered.
         """
 
@@ -143,7 +144,8 @@ class Batcher:
 
     @property
     def width(self) -> int:
-        """Number of calls that are needed to keep all places busy."""
+        """Number of calls that are needed to fill all batches that can be answered at
+        once."""
         places = self._answerer.places
         return (places + max(WINDOW - 1, places // AHEAD)) * self.size
 
@@ -204,7 +206,8 @@ class Batcher:
     def _take_batch(self) -> list[_WaitingCall]:
         """Takes the next batch that is due.
 
-        The list is empty if no batch is due or no place is free.
+        The list is empty if no batch is due, or if no further batch can be answered
+        now.
         """
         if self._in_flight >= self._answerer.places:
             return []

@@ -96,9 +96,10 @@ class Limiter:
         return max(SMALLEST_ROUND, self.allowed)
 
     async def _wait_for_place(self) -> None:
-        """Waits for a place.
+        """Waits until the call may be sent.
 
-        ``_wake`` reserves the place, so that no later call can take it.
+        ``_wake`` already counts the call as in flight, so that no later call overtakes
+        it.
         """
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)

@@ -121,12 +121,13 @@ class BackendRuntime:
     """
     role: ServerRole | LocalRole
     send: Send | None
-    """Sends one request in place of ``model.generate``; a budget wraps both."""
+    """Sends one request instead of ``model.generate``. A budget wraps either of
+    them."""
     observer: RoleObserver
     handshake: Handshake | None
     """Asks the backend what it can do before the first calls that need it.
 
-    None if the declared capabilities are used as they are.
+    It is None if the declared capabilities are used without asking.
     """
     reply_format: ReplyFormat | None
     """How the backend is asked for JSON, once a handshake has found a way."""

@@ -35,10 +35,10 @@ class _Row:
 class ServerBatcher:
     """Collects calls into batches of a server, and sends the rest one by one.
 
-    ``alone`` sends a single request; at most ``limit`` are in flight. ``live`` returns
-    the number of trials in progress. See :class:`ServerBatches` for ``notes`` and
-    ``report``. If the run stops, the server continues a running batch, and the next
-    session gets its answers.
+    ``alone`` sends a single request. At most ``limit`` single requests are in flight.
+    ``live`` returns the number of trials in progress. See :class:`ServerBatches` for
+    ``notes`` and ``report``. If the run stops, the server continues a running batch,
+    and the next session gets its answers.
     """
 
     def __init__(

@@ -56,7 +56,7 @@ def server_role(
 ) -> ServerRole:
     """Creates the role of a server.
 
-    ``notes`` is the folder in which batches are recorded; without it, no batches are
+    ``notes`` is the folder in which batches are recorded. Without it, no batches are
     used. ``live`` returns the number of trials in progress.
     """
     batches = backend.batches if isinstance(backend, Batchable) else None

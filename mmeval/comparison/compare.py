@@ -59,8 +59,8 @@ class Comparison:
     fails. ``tests`` contains two counts: the tests of numbers over all samples, between
     any two runs, and the tests of slices. The tests of each kind are corrected
     together. ``rows`` are the compared numbers. ``pairs`` contains the reference paired
-    with each other run. ``repeats`` are further runs of each model, which count as its
-    repeats.
+    with each other run. ``repeats`` are further runs of each model, which are treated
+    as its repeats.
     """
 
     runs: tuple[StoredRun, ...]

@@ -418,7 +418,7 @@ def bounds_of(
 ) -> Interval | None:
     """Returns the lowest and the highest possible difference for any scores of the lost
     trials. For one bound, the lost scores are lowest in the first run and highest in
-    the second; for the other bound, it is the other way round.
+    the second. For the other bound, it is the other way round.
 
     Returns None if the metric has no finite range and a trial has no bounds.
     """

@@ -32,9 +32,8 @@ class Plan:
     """A plan for a comparison with ``margin``, ``clusters`` or both.
 
     ``share`` is the share of the reference's answers that are right. ``disagree`` is
-    the share of pairs in which only one run is right; the default is half of the share
-    that runs with independent errors would have. Raises UsageError for impossible
-    values.
+    the share of pairs in which only one run is right. The default is half of this share
+    for runs with independent errors. Raises UsageError for impossible values.
     """
 
     margin: float | None = None

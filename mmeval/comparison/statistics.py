@@ -103,14 +103,14 @@ class PairedTest:
 
     def interval(self, alpha: float) -> Interval | None:
         """Returns the interval that misses the true difference with probability
-        ``alpha``. Returns None if there is no interval; ``why`` is the reason."""
+        ``alpha``. Returns None if there is no interval. ``why`` is then the reason."""
         if self.evidence is None or self.why:
             return None
         return interval_of(self.evidence, self.difference, self.width, alpha)
 
     def p_of(self, limit: float) -> float:
-        """Returns the p of a true difference of ``limit``; 1 if nothing is known. It is
-        below 0.05 exactly if the 95 % interval excludes the limit."""
+        """Returns the p of a true difference of ``limit``, or 1 if nothing is known. It
+        is below 0.05 exactly if the 95 % interval excludes the limit."""
         return 1.0 if self.evidence is None else two_sided(self.evidence, limit)
 
     def p_beyond(self, limit: float, *, above: bool) -> float:

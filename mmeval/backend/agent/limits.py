@@ -8,7 +8,7 @@ MAX_CALLS = 200
 class AnswerLimits(NamedTuple):
     """The maximum numbers of calls and of tokens (input plus output) for one answer.
 
-    None means that tokens are not limited.
+    If the limit of tokens is None, tokens are not limited.
     """
 
     calls: int = MAX_CALLS

@@ -33,7 +33,7 @@ _DRAWN = replace(_LIMITED, temperature=1.0)
 
 
 def seeds(role: Role, draw: random.Random) -> Program[list[Probe]]:
-    """Asks twice with one seed and once with another, at temperature 1."""
+    """Asks twice with the same seed and once with another seed, at temperature 1."""
     seed = draw.randrange(1, 2**31)
     call = role.send([message("user", _SEED)], params=_DRAWN, title="handshake")
     calls = [

@@ -96,8 +96,8 @@ class RayCluster:
         self._known_nodes: dict[str, RayNode] = {}
         self._classes: dict[type, Any] = {}
         self._left_out: dict[str, str] = {}
-        """The reason why each node is left out, by node id; empty if the node is
-        used."""
+        """The reason why each node is left out, by node id. It is empty for a node that
+        is used."""
 
     @property
     def shared(self) -> RunContext:
@@ -159,7 +159,7 @@ class RayCluster:
         return self._known_nodes.get(id)
 
     def places(self) -> int:
-        """Returns the number of workers that fit besides the scoring processes.
+        """Returns the number of workers that fit in addition to the scoring processes.
 
         A scoring process takes one CPU.
         """
