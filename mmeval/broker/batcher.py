@@ -144,8 +144,7 @@ class Batcher:
 
     @property
     def width(self) -> int:
-        """Number of calls that are needed to fill all batches that can be answered at
-        once."""
+        """Number of calls that keep the model busy, with those of further batches."""
         places = self._answerer.places
         return (places + max(WINDOW - 1, places // AHEAD)) * self.size
 

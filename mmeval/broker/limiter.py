@@ -96,7 +96,7 @@ class Limiter:
         return max(SMALLEST_ROUND, self.allowed)
 
     async def _wait_for_place(self) -> None:
-        """Waits until the call may be sent.
+        """Waits until fewer calls are in flight than the limit allows.
 
         ``_wake`` already counts the call as in flight, so that no later call overtakes
         it.
