@@ -161,7 +161,10 @@ class GradesForm(ReadForm):
         return f"{PARTIAL_REPLY}{missing[0]}"
 
     def part_fault(self, response: Response) -> str:
-        """Returns the fault of a reply if one grade suffices, for ``Call.accept``."""
+        """Returns what is wrong with a reply, for ``Call.accept``.
+
+        Nothing is wrong if the reply has at least one of the grades.
+        """
         faults = [form.fault(response) for form in self.each_grade()]
         if all(faults):
             return faults[0]

@@ -25,7 +25,10 @@ DOVER_NAME = "VQAssessment/DOVER"
 
 
 class DoverBranch(NamedTuple):
-    """A branch's weight, and the mean and spread of its scores on the fitted videos."""
+    """A branch's weight, and the mean and spread of its scores.
+
+    The mean and the spread are those on the videos used for the fit.
+    """
 
     weight: float
     mean: float

@@ -338,7 +338,7 @@ class Scores:
         return dict(sorted(places.items(), key=lambda item: str(item[0])))
 
     def take(self, places: Sequence[int]) -> Scores:
-        """Returns the rows at some positions, in this order."""
+        """Returns the rows at the given positions, in this order."""
         part = self._empty()
         part._values.extend(map(self._values.__getitem__, places))
         part._weights.extend(map(self._weights.__getitem__, places))

@@ -27,8 +27,9 @@ class Limiter:
     """Limits the calls in flight.
 
     The limit starts at its maximum. It is halved when more than half of the replies in
-    a round are rate limit errors, and rises by one for each round of answers. If fewer
-    replies are refusals, the limit does not change, and only the refused calls wait.
+    a round are rate limit errors, and rises by one for each round of answers. If half
+    or fewer of the replies are rate limit errors, the limit is not lowered, and only
+    the calls that got these errors wait.
 
     Waiting calls proceed in the order of their arrival.
     """

@@ -25,7 +25,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--partial",
         action="store_true",
-        help="compute results even if a shard is missing; they state it (exit code 3)",
+        help=(
+            "compute results even if a shard is missing; the results then say that it "
+            "is missing (exit code 3)"
+        ),
     )
 
 

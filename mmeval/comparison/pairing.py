@@ -405,7 +405,7 @@ class Pairs(NamedTuple):
 
 
 def _rows(column: Scores, places: Sequence[int | None]) -> Sequence[ScoreRow | None]:
-    """Returns the rows at some positions, and None where there is no position."""
+    """Returns the rows at the given positions, with None for each missing position."""
     rows = iter(column.take([place for place in places if place is not None]))
     return [None if place is None else next(rows) for place in places]
 

@@ -96,7 +96,7 @@ class RoleLoad:
 
     ``calls`` excludes ``kept`` calls, whose answers are already in the run folder, and
     ``equal`` calls, which share the answer of another call. ``estimated`` is True if
-    not all samples were counted, or if a metric supposes an answer.
+    not all samples were counted, or if a metric had to assume an answer.
     """
 
     calls: float = 0

@@ -38,7 +38,7 @@ MAX_EXCERPT_CHARS = 300
 T = TypeVar("T")
 
 Accept: TypeAlias = Callable[[Response], str]
-"""A function that returns the fault of a reply, or an empty string if it has none.
+"""A function that returns what is wrong with a reply, or an empty string if nothing is.
 
 The check must depend on the request alone, since a reply is reused for every call with
 the same request.

@@ -480,7 +480,7 @@ def engine(value: Any) -> RayEngine | None:
         return None
     if name != RAY:
         raise UsageError(
-            "local, or ray[,k=v...], is expected, not "
+            "must be local or ray[,k=v...], not "
             f"{value!r}{did_you_mean(name, (LOCAL, RAY))}"
         )
     return RayEngine.of(args)

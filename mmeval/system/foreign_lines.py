@@ -137,7 +137,7 @@ def document_of(file: Path) -> Any:
     except OSError as error:
         raise MissingDataError(f"{file}: cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{file}: is not JSON: {_reason(error)}") from None
+        raise UsageError(f"{file} is not JSON: {_reason(error)}") from None
 
 
 def _require_regular(file: Path) -> None:

@@ -132,7 +132,7 @@ class _Chunks:
                 self._add_choice(choice, chunk.get("modality"))
 
     def reply(self) -> dict[str, Any]:
-        """Returns the reply in the form of a reply without a stream."""
+        """Returns the reply in the same form as a reply that is not streamed."""
         message: dict[str, Any] = {"role": "assistant"}
         for name, texts in self._joined.items():
             message[name] = "".join(texts)
@@ -321,7 +321,7 @@ class _StreamedSound:
             self._metadata = metadata
 
     def items(self) -> list[dict[str, Any]]:
-        """Returns the sounds in the form of a reply without a stream."""
+        """Returns the sounds in the same form as in a reply that is not streamed."""
         sounds = self._joined_files(self._files, self._metadata)
         if any(self._pieces):
             beginnings = [piece for piece in self._pieces if piece.startswith(_RIFF)]

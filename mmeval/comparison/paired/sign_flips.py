@@ -80,9 +80,10 @@ class DrawnFlips:
     def _means(self) -> Values:
         """The sorted mean differences of the drawn subsets of clusters.
 
-        If the true difference is on one side of a subset's mean, flipping this subset
-        gives a sum at least as extreme as the observed one. Source: Hartigan, Using
-        subsample values as typical values, 1969.
+        For a limit above the observed difference, flipping a subset gives a sum at
+        least as extreme as the observed one exactly if the subset's mean is not below
+        the limit. For a limit below the observed difference, the mean must not be above
+        it. Source: Hartigan, Using subsample values as typical values, 1969.
         """
         count = len(self.added)
         both = np.column_stack((self.added, self.shares))

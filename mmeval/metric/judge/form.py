@@ -274,7 +274,7 @@ class ReplyForm:
         return self.read(response.text)
 
     def fault(self, response: Response) -> str:
-        """Returns the fault of a reply, for ``Call.accept``.
+        """Returns a description of what is wrong with a reply, for ``Call.accept``.
 
         The string is empty if the reply fits the form.
         """

@@ -8,9 +8,10 @@ The file contains ``models``, a mapping from names to prices::
 
 ``input`` and ``output`` are US dollars per million tokens, ``per_image`` and
 ``per_video`` per generated picture and video, ``per_call`` per answer. ``batch`` is the
-share of the token prices that a batch costs, ``as_of`` the day of the price. A name
-stands for a model and its dated versions (``gpt-4o-2024-08-06``, ``...-20250514``,
-``...-0613``, ``...-latest``), or is a pattern with ``*``.
+share of the token prices that a batch costs, and ``as_of`` is the date on which the
+prices were valid. A name stands for a model and its dated versions
+(``gpt-4o-2024-08-06``, ``...-20250514``, ``...-0613``, ``...-latest``), or is a pattern
+with ``*``.
 
 The package contains the prices at the time of its release. Its version is recorded. No
 price is fetched over the network.
@@ -54,8 +55,8 @@ class Price:
     """US dollars per million tokens in and out, per medium and per answer.
 
     Tokens of a batch cost the share ``batch`` of the price. The default is half, which
-    is what providers charge. ``source`` is the package and its version, or the day in
-    the user's file.
+    is what providers charge. ``source`` is the package and its version, or the date
+    given in the user's price file.
     """
 
     input: float

@@ -262,7 +262,10 @@ class ChatAdapter(Adapter):
         return frozenset(ids)
 
     def sampler(self, rows: Sequence[Row]) -> RowSampler:
-        """Returns the last logits processor, which draws tokens by each row's seed."""
+        """Returns the last logits processor.
+
+        It samples each row's tokens with that row's seed.
+        """
         request = rows[0].request
         sampling, _ = self.sampling(request).overridden_by(request.params)
         end = self.generation.ends[0] if self.generation.ends else 0

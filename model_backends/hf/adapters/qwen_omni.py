@@ -281,7 +281,7 @@ class QwenOmniAdapter(ChatAdapter):
                 return name
         hint = did_you_mean(requested, voices) or f"; known: {', '.join(voices)}"
         raise RowError(
-            "bad_request", f"this model has no voice {VOICE}={requested!r}{hint}"
+            "bad_request", f"{VOICE}={requested!r}: this model has no such voice{hint}"
         )
 
     @property

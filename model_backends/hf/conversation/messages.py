@@ -196,7 +196,7 @@ class _ItemWriter:
             ) from None
 
     def _picture(self, media: Media) -> Any:
-        """Returns a medium as an RGB image of PIL. Transparent pixels become white."""
+        """Returns a PIL image in RGB mode. Transparent pixels become white."""
         picture = image(media, limits=self._input_spec.limits)
         if picture.mode == "RGBA":
             from PIL import Image

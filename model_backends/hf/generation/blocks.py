@@ -168,7 +168,8 @@ def _block(
 ) -> Block | BrokenBlock:
     """Returns the picture of a block.
 
-    ``ended`` is True if the stream continues after it.
+    ``ended`` is True if the block is complete, that is, if more of the stream
+    follows it.
     """
     cut = not ended and tokens.end not in inside
     if tokens.wrapper not in inside:

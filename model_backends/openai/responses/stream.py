@@ -1,4 +1,4 @@
-"""Joins the events of a streamed response to a reply in the unstreamed form."""
+"""Combines the events of a streamed response into a reply in the unstreamed form."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ class _ResponseStream:
             self._unknown.setdefault(f"the event {kind}", []).append(row)
 
     def reply(self, secrets: Collection[str]) -> StreamedResponse:
-        """Returns the reply in the form of a reply without a stream."""
+        """Returns the reply in the same form as a reply that is not streamed."""
         items = dict(self._done)
         for index, item in enumerate(self._last_items):
             row = from_line(item)

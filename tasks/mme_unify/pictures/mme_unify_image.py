@@ -85,7 +85,8 @@ def mme_unify_image(
 class _Comparison(NamedTuple):
     """The pictures to compare.
 
-    ``answer`` is None if its file is missing and the script still compares it.
+    ``answer`` is None if the file of the answer's picture is missing, but the script
+    scores the answer anyway, with cosines of 0.
     """
 
     answer: Media | None

@@ -365,7 +365,7 @@ class _Track:
                 yield (self._decoded - 1) / float(stream.average_rate or 25), frame
 
     def jump(self, moment: float) -> Iterator[tuple[float, Any]]:
-        """Returns the frames from the last key frame before a moment."""
+        """Returns the frames, starting at the last key frame before a given time."""
         place = self._start + int(moment / self._stream.time_base)
         self._container.seek(place, stream=self._stream)
         return self.frames()
