@@ -67,14 +67,19 @@ def _write_task(folder: Path) -> None:
     rows = []
     for number in range(SAMPLES):
         file = f"{number}.png"
-        Image.new("RGB", (256, 256), (20 * number, 80, 120)).save(
-            folder / "data" / file
-        )
-        parts = [
-            {"type": "image", "path": file},
-            {"type": "text", "text": f"Question {number}."},
-        ]
-        rows.append(json.dumps({"id": str(number), "input": parts, "reference": "a"}))
+        colour = (20 * number, 80, 120)
+        picture = Image.new("RGB", (256, 256), colour)
+        picture.save(folder / "data" / file)
+        question = f"Question {number}."
+        row = {
+            "id": str(number),
+            "input": [
+                {"type": "image", "path": file},
+                {"type": "text", "text": question},
+            ],
+            "reference": "a",
+        }
+        rows.append(json.dumps(row))
     (folder / "data" / "test.jsonl").write_text("\n".join(rows) + "\n")
 
 
@@ -82,9 +87,12 @@ def _run(folder: Path, url: str, *, probe: bool) -> None:
     """Runs the task in a process, without anything of an earlier run."""
     for name in ("runs", "cache"):
         shutil.rmtree(folder / name, ignore_errors=True)
-    command = [sys.executable, "-m", "mmeval", "--tasks", str(folder / "pictures.yaml")]
-    command += ["--model", "openai", "--model_args", f"model=m,base_url={url}"]
-    command += ["--output_path", str(folder / "runs"), "--report", "false"]
+    task = str(folder / "pictures.yaml")
+    command = [sys.executable, "-m", "mmeval", "--tasks", task]
+    command += ["--model", "openai"]
+    command += ["--model_args", f"model=m,base_url={url}"]
+    command += ["--output_path", str(folder / "runs")]
+    command += ["--report", "false"]
     command += ["--probe", str(probe).lower()]
     environment = {**os.environ, "MMEVAL_CACHE_DIR": str(folder / "cache")}
     subprocess.run(command, env=environment, check=True, capture_output=True)
