@@ -1,11 +1,12 @@
 """Chooses the headline of each group and task: the number that is shown if only one
-fits."""
+fits. Chooses the further numbers that are shown below it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mmeval.results.numbers import NumberRow
+from mmeval.results.groups import tasks_inside
+from mmeval.results.numbers import NumberRow, ResultsDocument, groups_of
 
 
 def headline_rows(rows: Sequence[NumberRow]) -> list[NumberRow]:
@@ -51,3 +52,58 @@ def _values(row: NumberRow) -> int:
         is_lost = result.scored > 0 and result.failed + result.unscored > 0
         count += result.value is not None or is_lost
     return count
+
+
+def further_rows(
+    rows: Sequence[NumberRow], headline: NumberRow, document: ResultsDocument
+) -> list[NumberRow]:
+    """Returns the other numbers of a group or task that deserve a line, best first.
+
+    ``rows`` are the numbers of the results file ``document`` alone. The order is:
+    totals of judged metrics, judged metrics, other totals, then the other outputs of
+    judged metrics. A number without a value is included only if it lost scores.
+    """
+    main_outputs, all_outputs = _judged_outputs(headline, document)
+    whole = [row for row in rows if row.task == headline.task and not row.slice]
+    inside: set[str] = set()
+    for row in whole:
+        inside |= row.pieces
+
+    ranked: list[tuple[int, NumberRow]] = []
+    for row in whole:
+        is_total = bool(row.pieces) and row.metric not in inside
+        if row.metric == headline.metric or not _has_number(row):
+            continue
+        if is_total and not row.pieces.isdisjoint(all_outputs):
+            ranked.append((0, row))
+        elif row.metric in main_outputs:
+            ranked.append((1, row))
+        elif is_total:
+            ranked.append((2, row))
+        elif row.metric in all_outputs:
+            ranked.append((3, row))
+    ranked.sort(key=lambda pair: pair[0])
+    return [row for _, row in ranked]
+
+
+def _judged_outputs(
+    headline: NumberRow, document: ResultsDocument
+) -> tuple[set[str], set[str]]:
+    """Returns the main output of each judged metric of a group or task, then all their
+    outputs. The main output has the metric's name, or is the first output."""
+    main_outputs: set[str] = set()
+    all_outputs: set[str] = set()
+    metrics_by_task = document.get("mmeval", {}).get("metrics", {})
+    for task in tasks_inside(headline.task, groups_of([document])):
+        for name, metric in metrics_by_task.get(task, {}).items():
+            outputs = metric.get("outputs", ())
+            if metric.get("judged") and outputs:
+                main_outputs.add(name if name in outputs else outputs[0])
+                all_outputs.update(outputs)
+    return main_outputs, all_outputs
+
+
+def _has_number(row: NumberRow) -> bool:
+    """Returns True for a value, and for a number that lost scores of answers."""
+    known = [result for result in row.results if result is not None]
+    return any(result.value is not None or result.unscored for result in known)

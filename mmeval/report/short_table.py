@@ -1,58 +1,42 @@
 """Formats the short table on stdout: one line for each group and task, at most 80
 columns wide.
 
-Below the table are notes on all rows, a list of what was not computed, and the commands
-to use next.
+Below a headline are further numbers that were paid for. Below the table are notes on
+all rows, and a list of what was not computed.
 """
 
 from __future__ import annotations
 
 import io
-import json
 import math
 import shlex
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Literal
 
-from mmeval.findings.render import RemedyTarget, terminal_lines
+from mmeval.findings.render import RemedyTarget, command_lines, terminal_lines
 from mmeval.records.score import Key, Result
 from mmeval.report.baseline import BaselineColumn
 from mmeval.report.headline import headline_rows
-from mmeval.results.notes import is_none
+from mmeval.report.listed_rows import (
+    ListedRows,
+    ListedTask,
+    listed_rows,
+    with_number,
+)
 from mmeval.results.numbers import NumberRow, ResultsDocument, number_rows
-from mmeval.run.availability import task_words, unavailable_findings
 from mmeval.run.options import RunOutcome
-from mmeval.run.suspension import role_words, scoring_roles
-from mmeval.settings.report_options import ReportContext
 from mmeval.system.wording import listed, printable
 
-_LABEL = 9
-"""The width of the labels of the last lines."""
+Verdict = Literal["better", "worse", ""]
+
 _MOST_NAMED = 3
+_DEEPEST = 3
 _HARD_SPACE = "\N{NO-BREAK SPACE}"
-_OF_THE_NUMBERS = (
-    "data",
-    "data_dir",
-    "limit",
-    "offset",
-    "samples",
-    "sample_shuffle",
-    "stratify",
-    "repeats",
-    "seed",
-    "protocol",
-    "gen_kwargs",
-    "system_instruction",
-    "profile",
-    "refusals",
-    "metric_args",
-    "skip_metric",
-    "judge_prompts",
-)
-"""The flags that another run must repeat to use the same samples, prompts and scoring.
-"""
+_COMMAND = "\N{WORD JOINER}"
+"""Marks the row that the command continues. No other cell contains it, since it is not
+printable."""
 
 
 def short_table(
@@ -64,25 +48,25 @@ def short_table(
 ) -> str:
     """Returns the numbers of a run, and the notes that a reader needs. ``document`` is
     the content of the results file; ``baseline`` is another run's column."""
-    rows = headline_rows(number_rows([document], [""]))
+    rows = number_rows([document], [""])
     rows = [row for row in rows if row.results[0] is not None]
-    shown = _shown(rows)
-    lines = []
-    metric = ""
-    for row in shown:
-        lines.append(_Line.of(row, metric, baseline))
-        metric = row.metric
-    words = list(_about_all(rows, shown, outcome))
+    headlines = headline_rows(rows)
+    shown = with_number(headlines)
+    chosen = listed_rows(shown, rows, document)
+    lines = _lines(chosen.tasks, baseline)
+    place = RemedyTarget(run=shlex.quote(str(outcome.folder)))
+    command = place.command("mmeval report {RUN}")
+    words = [*_not_listed(chosen), *_about_all(headlines, shown, outcome)]
     verdicts = sorted({line.verdict for line in lines if line.verdict})
     if verdicts:
         words.insert(0, f"{', '.join(verdicts)}: beyond chance (95 %).")
     table = "There is no number.\n"
     if lines:
-        table = _table(lines, outcome.model_name, baseline, width)
+        table = _table(lines, outcome.model_name, baseline, command, width)
     notes = _wrapped(" ".join(words), width)
-    for note in _notes(shown, outcome):
+    of_rows = [task.headline for task in chosen.tasks]
+    for note in (*_lost(of_rows), *_without_option(of_rows, outcome)):
         notes += _wrapped(note, width, indent="   ")
-    place = RemedyTarget(run=shlex.quote(str(outcome.folder)))
     notes += terminal_lines(outcome.table_findings, place, width)
     return "\n".join([table, *notes, ""]) if notes else table
 
@@ -101,58 +85,92 @@ def _wrapped(
     )
 
 
-def _shown(rows: Sequence[NumberRow]) -> list[NumberRow]:
-    """Returns the rows with a number, and the groups that contain them."""
-    shown: list[NumberRow] = []
-    depths: set[int] = set()
-    for row in reversed(rows):
-        (result,) = row.results
-        # the row has a number, or a lost number that scoring again may compute
-        has_number = False
-        if result is not None and not is_none(result):
-            has_number = result.value is not None or result.failed + result.unscored > 0
-        if has_number or max(depths, default=0) > row.depth:
-            shown.append(row)
-            depths.add(row.depth)
-        depths = {depth for depth in depths if depth <= row.depth}
-    return shown[::-1]
+def _not_listed(chosen: ListedRows) -> Iterator[str]:
+    """Yields a sentence that counts what has no row in the table."""
+    counts = []
+    for alias, count in chosen.hidden_tasks.items():
+        counts.append(f"{count:,} tasks of {printable(alias, limit=200)}")
+    if chosen.hidden_numbers:
+        counts.append(f"{chosen.hidden_numbers:,} further numbers of tasks")
+    if counts:
+        yield f"Not listed: {', '.join(counts)}."
 
 
-class _Line(NamedTuple):
-    """A row of the table: its texts, the indent of its name, and the verdict ``better``
-    or ``worse``."""
+@dataclass(frozen=True)
+class _Line:
+    """A row of the table: its texts, the indent of its name, and the verdict on the
+    baseline. ``note`` states why trials have no score."""
 
-    cells: tuple[str, ...]
-    depth: int
-    verdict: str
+    name: str
+    numbers: tuple[str, ...] = ()
+    depth: int = 0
+    verdict: Verdict = ""
+    note: str = ""
 
-    @classmethod
-    def of(
-        cls,
-        row: NumberRow,
-        metric_above: str,
-        baseline: BaselineColumn | None,
-    ) -> _Line:
-        """Make a row. The name of the metric is left out if the row above has the same
-        metric."""
-        (result,) = row.results
-        assert result is not None
-        name = row.alias if row.metric == metric_above else f"{row.alias}, {row.metric}"
-        # the interval, or the reason why it is missing if the reason fits into the cell
-        interval = "-"
-        if result.interval is not None:
-            interval = " to ".join(map(number_text, result.interval))
-        elif result.value is not None and _fits_the_cell(result.no_interval):
-            interval = result.no_interval
-        scored = f"{result.scored:,}/{result.n:,}"
-        cells = [name, number_text(result.value), interval, scored]
-        against_other = ""
-        if baseline is not None:
-            other = baseline.values.get(Key.of(result))
-            cells.append(number_text(other.value if other else None))
-            if other is not None:
-                against_other = verdict(result, other)
-        return cls(tuple(cells), min(row.depth, 3), against_other)
+
+def _lines(tasks: Sequence[ListedTask], baseline: BaselineColumn | None) -> list[_Line]:
+    lines = []
+    metric = ""
+    is_command_shown = False
+    for task in tasks:
+        row = task.headline
+        depth = min(row.depth, _DEEPEST)
+        # the name of the metric is left out if the task above has the same metric
+        name = row.alias if row.metric == metric else f"{row.alias}, {row.metric}"
+        lines.append(_line(row, name, depth, baseline))
+        metric = row.metric
+        # two levels deeper than the task, so that its members cannot be confused
+        depth += 2
+        for further in task.further:
+            lines.append(_line(further, further.metric, depth, baseline))
+        if task.more:
+            mark = "" if is_command_shown else f":{_COMMAND}"
+            lines.append(_Line(f"{task.more:,} more{mark}", depth=depth))
+            is_command_shown = True
+    return lines
+
+
+def _line(
+    row: NumberRow, name: str, depth: int, baseline: BaselineColumn | None
+) -> _Line:
+    (result,) = row.results
+    assert result is not None
+    # the interval, or the reason why it is missing if the reason fits into the cell
+    interval = "-"
+    if result.interval is not None:
+        interval = " to ".join(map(number_text, result.interval))
+    elif result.value is not None and _fits_the_cell(result.no_interval):
+        interval = result.no_interval
+    scored = f"{result.scored:,}/{result.n:,}"
+    numbers = [number_text(result.value), interval, scored]
+    against_other: Verdict = ""
+    if baseline is not None:
+        other = baseline.values.get(Key.of(result))
+        numbers.append(number_text(other.value if other else None))
+        if other is not None:
+            against_other = verdict(result, other)
+    note = _reasons(result, is_partial=any(row.partial))
+    safe_name = name if name.endswith(_COMMAND) else printable(name, limit=200)
+    return _Line(safe_name, tuple(numbers), depth, against_other, note)
+
+
+def _reasons(result: Result, *, is_partial: bool) -> str:
+    """Returns in brief why a number lacks trials or parts: ``refused 1, partial``.
+
+    Unsupported trials are stated below the table, and unavailable metrics before the
+    run.
+    """
+    refused = min(result.unscored, result.refused_verdicts + result.refused_unscored)
+    counts = {
+        "failed": result.failed,
+        "refused": refused,
+        "unscored": result.unscored - refused,
+        "inapplicable": result.inapplicable,
+    }
+    words = [f"{reason} {count:,}" for reason, count in counts.items() if count]
+    if is_partial:
+        words.append("partial")
+    return ", ".join(words)
 
 
 def _fits_the_cell(reason: str) -> bool:
@@ -160,7 +178,11 @@ def _fits_the_cell(reason: str) -> bool:
 
 
 def _table(
-    lines: Sequence[_Line], model: str, baseline: BaselineColumn | None, width: int
+    lines: Sequence[_Line],
+    model: str,
+    baseline: BaselineColumn | None,
+    command: str,
+    width: int,
 ) -> str:
     from rich.console import Console
     from rich.padding import Padding
@@ -175,18 +197,34 @@ def _table(
     for header in headers:
         text = Text(printable(header, limit=200))
         table.add_column(text, justify="right", overflow="fold")
+    if any(line.note for line in lines):
+        table.add_column("", overflow="fold")
     verdicts = max(len(line.verdict) for line in lines)
     for line in lines:
-        name, *numbers = [printable(cell, limit=200) for cell in line.cells]
-        if verdicts:  # padded to one width, so that the numbers before them align
+        numbers = [printable(cell, limit=200) for cell in line.numbers]
+        if verdicts and numbers:  # one width, so that the numbers before them align
             numbers[-1] += f" {line.verdict:{verdicts}}".replace(" ", _HARD_SPACE)
-        indented = Padding(Text(name), (0, 0, 0, 2 * line.depth))
-        table.add_row(indented, *map(Text, numbers))
+        name = Padding(Text(line.name), (0, 0, 0, 2 * line.depth))
+        notes = [Text(line.note)] if line.note else []
+        table.add_row(name, *map(Text, numbers), *notes)
     file = io.StringIO()
     console = Console(file=file, width=width, color_system=None, legacy_windows=False)
     console.print(table)
-    drawn = file.getvalue().replace(_HARD_SPACE, " ").splitlines()
-    return "".join(f"{line.rstrip()}\n" for line in drawn)
+    drawn = []
+    for text_line in file.getvalue().replace(_HARD_SPACE, " ").splitlines():
+        drawn += _with_command(text_line.rstrip(), command, width)
+    return "".join(f"{line}\n" for line in drawn)
+
+
+def _with_command(line: str, command: str, width: int) -> list[str]:
+    """Returns a line of the table. The command replaces the mark of ``3 more:``."""
+    if _COMMAND not in line:
+        return [line]
+    start = line.replace(_COMMAND, "").rstrip()
+    if len(f"{start} {command}") <= width:
+        return [f"{start} {command}"]
+    indent = " " * (len(start) - len(start.lstrip()) + 2)
+    return [start, *command_lines(command, indent, width)]
 
 
 def number_text(value: float | None) -> str:
@@ -195,7 +233,7 @@ def number_text(value: float | None) -> str:
     return f"{value:.3f}" if abs(value) < 10 else f"{value:,.1f}"
 
 
-def verdict(result: Result, other: Result) -> str:
+def verdict(result: Result, other: Result) -> Verdict:
     """Returns ``better`` or ``worse`` than another run's number, or else an empty
     string.
 
@@ -278,98 +316,45 @@ def _listed_names(names: Iterable[str]) -> str:
     return listed([printable(name, limit=200) for name in names], _MOST_NAMED)
 
 
-def _notes(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:
-    """Yields one line with the lost trials of each number. Then yields, for each task,
-    the number of answers that name no option, according to the metric that found most
-    of them."""
-    for row in shown:
+def _lost(rows: Sequence[NumberRow]) -> Iterator[str]:
+    """Yields a line on each of the first numbers with lost trials: the values that it
+    may have with them."""
+    lost = []
+    for row in rows:
         (result,) = row.results
         assert result is not None
-        lost = result.failed + result.unscored
-        if lost and result.scored and result.bounds is not None and not row.is_group:
-            low, high = map(number_text, result.bounds)
-            name = printable(row.alias, limit=200)
-            words = f"{name}: {lost:,} failed or unscored, {row.metric} between {low}"
-            words += f" and {high}"
-            if result.bounds_ci95 is not None:
-                words += ", which the interval covers"
-            yield f"{words}."
+        has_lost = result.failed + result.unscored > 0
+        is_known = result.scored > 0 and not row.is_group
+        if has_lost and is_known and result.bounds is not None:
+            lost.append((row, result, result.bounds))
+    for row, result, bounds in lost[:_MOST_NAMED]:
+        low, high = map(number_text, bounds)
+        name = printable(row.alias, limit=200)
+        words = f"{name}: with the lost trials, {row.metric} is between {low}"
+        words += f" and {high}"
+        if result.bounds_ci95 is not None:
+            words += ", which the interval covers"
+        yield f"{words}."
+    more = len(lost) - _MOST_NAMED
+    if more > 0:
+        yield f"{more:,} more tasks have lost trials."
+
+
+def _without_option(rows: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:
+    """Yields a line on the answers that name no option. For each task, the metric that
+    found most of them counts."""
     whole = [result for result in outcome.results if not result.slice]
-    for row in shown:
+    names = []
+    count = trials = 0
+    for row in rows:
         results = [result for result in whole if result.task == row.task]
-        count = max((result.no_option for result in results), default=0)
-        if count:
-            trials = max(result.n for result in results)
-            name = printable(row.alias, limit=200)
-            yield (
-                f"{name}: no option {count:,}/{trials:,}, scored as wrong; "
-                "--log_samples shows what was read from each answer."
-            )
-
-
-def last_lines(
-    outcome: RunOutcome,
-    context: ReportContext,
-    *,
-    results: Path,
-    page: Path | None,
-    width: int,
-) -> str:
-    """Returns the paths of a run's page and results file, and the commands to use
-    next."""
-    folder = shlex.quote(str(outcome.folder))
-    selection = outcome.selection
-    settings = context.settings
-    words = shlex.split(task_words(settings, selection))
-    tasks = [shlex.quote(word) for word in words]
-    layout_names = [group.layout for group in selection.groups]
-    layout_names += [task.layout for task in selection.tasks]
-    layouts = ",".join(dict.fromkeys(filter(None, layout_names)))
-    again = []
-    for flag in _OF_THE_NUMBERS:
-        value = settings.get(flag)
-        if not value:
-            continue
-        if isinstance(value, list):
-            value = ",".join(map(str, value))
-        elif isinstance(value, dict):
-            value = json.dumps(value)
-        again.append(f"--{flag} {shlex.quote(str(value))}")
-    for role in scoring_roles(selection.tasks, outcome.roles):
-        again.append(f"--role {shlex.quote(role_words(role, outcome.roles[role]))}")
-
-    lines: list[tuple[str, list[str]]] = []
-    if page is not None:
-        lines.append(("page", [str(page)]))
-    lines.append(("results", [str(results)]))
-    if layouts:
-        lines.append(("tables", [f"mmeval report {folder}", f"--layout {layouts}"]))
-    lines.append(("more", [f"mmeval report {folder}", "--format markdown"]))
-    # metrics that the user has skipped are not missing
-    if any(finding.kind != "partial" for finding in unavailable_findings(selection)):
-        lines.append(("missing", ["mmeval check", *tasks]))
-    if settings.get("data") == "bundled":
-        lines.append(("data", ["mmeval prepare", *tasks]))
-    ending = [f"--baseline {folder}", "--model BACKEND"]
-    lines.append(("next", ["mmeval --tasks", *tasks, *again, *ending]))
-    laid = [_laid(label, parts, width) for label, parts in lines]
-    return "\n" + "".join(f"{line}\n" for line in laid)
-
-
-def _laid(
-    label: str,
-    words: Sequence[str],
-    width: int,
-) -> str:
-    """Formats a label with a path, which is never broken, or with a command that
-    continues on the next line after a backslash."""
-    lines = [f"{label:{_LABEL}}{words[0]}"]
-    if len(lines[0]) > width and not words[1:]:
-        return f"{label}\n  {words[0]}"
-    for word in words[1:]:
-        # a space before it, and a space and a backslash after it
-        if len(lines[-1]) + len(word) <= width - 3:
-            lines[-1] += f" {word}"
-        else:
-            lines.append(f"{'':{_LABEL}}{word}")
-    return " \\\n".join(lines)
+        most = max((result.no_option for result in results), default=0)
+        if most:
+            names.append(row.alias)
+            count += most
+            trials += max(result.n for result in results)
+    if names:
+        yield (
+            f"{_listed_names(names)}: no option {count:,}/{trials:,}, scored as wrong; "
+            "--log_samples shows what was read from each answer."
+        )

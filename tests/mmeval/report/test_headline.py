@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.report.headline import headline_rows
+from mmeval.report.headline import further_rows, headline_rows
 from mmeval.results.numbers import number_rows
 from tests.support.stored_runs import document, result
 
@@ -120,3 +120,59 @@ def test_a_task_without_any_number_keeps_its_row() -> None:
         ("a", "m", ""),
         ("b", "", ""),
     ]
+
+
+def judged(*outputs: str, **more: Any) -> dict[str, Any]:
+    return {"outputs": list(outputs), "judged": True, **more}
+
+
+def further(given: dict[str, Any], task: str = "a") -> list[str]:
+    rows = number_rows([given], [""])
+    (headline,) = [row for row in headline_rows(rows) if row.task == task]
+    return [row.metric for row in further_rows(rows, headline, given)]
+
+
+def test_below_a_headline_come_totals_of_verdicts_then_verdicts_then_other_totals() -> (
+    None
+):
+    metrics = {
+        "free": {"outputs": ["free"]},
+        "grade": judged("style", "form", "grade"),
+        "verdict": judged("verdict"),
+        "both": {"outputs": ["both"], "pieces": ["grade", "free"]},
+        "mean": {"outputs": ["mean"], "pieces": ["free", "look"], "of_averages": True},
+        "sum": {"outputs": ["sum"], "pieces": ["free", "look"]},
+    }
+    names = ("free", "style", "form", "grade", "verdict", "both", "mean", "sum", "look")
+    rows = [result("a", name, value=index) for index, name in enumerate(names)]
+    given = document(*rows, metrics={"a": metrics})
+    assert further(given) == ["both", "grade", "verdict", "sum", "style", "form"]
+
+
+def test_a_group_has_the_verdicts_of_its_tasks_below_its_headline() -> None:
+    rows = [result(name, metric) for name in "ga" for metric in ("free", "verdict")]
+    rows[1]["value"] = rows[3]["value"] = 0.25
+    metrics = {"a": {"verdict": judged("verdict")}}
+    given = document(*rows, groups={"g": ["a"]}, metrics=metrics)
+    assert further(given, "g") == ["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("counts", "has_row"),
+    [
+        (NO_JUDGE, False),
+        ({"value": None, "scored": 0, "inapplicable": 4}, False),
+        ({"value": None, "scored": 0, "failed": 4}, False),
+        ({"value": None, "scored": 0, "unscored": 4}, True),
+    ],
+    ids=["no judge", "nothing to score", "no answer", "every verdict lost"],
+)
+def test_a_verdict_without_a_value_has_a_row_only_if_scores_were_lost(
+    counts: dict[str, Any], has_row: bool
+) -> None:
+    given = document(
+        result("a", "free"),
+        result("a", "verdict", **counts),
+        metrics={"a": {"verdict": judged("verdict")}},
+    )
+    assert further(given) == ["verdict"] * has_row

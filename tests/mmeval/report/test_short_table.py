@@ -1,6 +1,6 @@
 import json
 import re
-import shlex
+from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,16 +9,29 @@ import pytest
 
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.render import RemedyTarget, terminal_lines
+from mmeval.metric.bound import bind
+from mmeval.metric.contract import metric as describe
 from mmeval.records.score import Key, Result
+from mmeval.records.trial import Trial
 from mmeval.report.baseline import BaselineColumn
 from mmeval.report.results_file import results_document
-from mmeval.report.short_table import last_lines, short_table, verdict
+from mmeval.report.short_table import short_table, verdict
 from mmeval.settings.report_options import ReportContext
-from mmeval.task.task import Group, GroupMetric, Task
+from mmeval.task.task import Group, GroupMetric, Task, TaskMetric
 from tests.support.outcomes import NO_JUDGE, outcome, result, task
 
 GROUP = Group("g", "All of it", ("a", "b"), (GroupMetric("half"),))
 A, B = task("a"), task("b")
+
+
+@describe(range=(0, 1), version="1", source="made for tests")
+def graded(trial: Trial, judge: Any) -> Generator[Any, Any, float]:
+    """The grade of a judge."""
+    yield judge
+    return 0.5
+
+
+PAID = replace(A, metrics=(*A.metrics, TaskMetric(bind(graded))))
 JUDGED = replace(
     B,
     metrics=(replace(B.metrics[0], lacks=(NO_JUDGE,)),),
@@ -51,9 +64,30 @@ def test_a_group_and_each_of_its_tasks_is_one_line_with_interval_and_counts() ->
         ["org/model", "score", "95 %", "scored"],
         ["All of it, half", "0.500", "-", "10/10"],
         ["a", "0.250", "0.125 to 0.500", "10/10"],
-        ["b", "61.3", "-", "8/10"],
+        ["b", "61.3", "-", "8/10", "failed 2"],
     ]
     assert (first.index("a"), rest) == (2, [])
+
+
+def test_a_judged_number_has_a_row_below_the_headline_with_what_it_lacks() -> None:
+    verdicts = result(
+        "a", 0.75, metric="graded", unscored=3, refused_verdicts=2, inapplicable=1
+    )
+    header, first, second, *_ = shown(result("a"), verdicts, tasks=(PAID,))
+    assert header.index("score") == first.index("0.500")
+    assert second.startswith("    graded ")
+    assert cells(second) == [
+        "graded",
+        "0.750",
+        "-",
+        "6/10",
+        "refused 2, unscored 1, inapplicable 1",
+    ]
+
+
+def test_a_judged_number_that_scored_no_trial_for_want_of_a_judge_has_no_row() -> None:
+    missing = result("a", None, metric="graded", unavailable=10)
+    assert len(shown(result("a"), missing, tasks=(PAID,))) == 2
 
 
 def test_what_has_no_number_is_no_row_and_is_named_below() -> None:
@@ -83,7 +117,7 @@ def test_a_group_without_a_number_stands_above_its_members_with_one() -> None:
 
 def test_a_number_that_was_lost_has_a_row_and_one_of_a_part_its_bounds() -> None:
     lost = result("a", None, failed=10, bounds=(0.0, 1.0))
-    assert cells(shown(lost)[-1]) == ["a, half", "-", "-", "0/10"]
+    assert cells(shown(lost)[-1]) == ["a, half", "-", "-", "0/10", "failed 10"]
     part = result("a", 0.5, failed=2, bounds=(0.4, 0.6))
     assert shown(part)[-1].endswith("0.400 and 0.600.")
 
@@ -220,47 +254,3 @@ def test_lines_fit_the_width_and_nothing_is_cut(width: int) -> None:
     assert max(map(len, lines)) <= width
     whole = "".join("".join(lines).split())
     assert all(word in whole for word in ("further", "still,", "better"))
-
-
-def test_the_last_lines_name_the_files_and_commands_that_can_be_pasted() -> None:
-    made = outcome(Path("my runs/m"), result("a"), tasks=(replace(A, layout="paper"),))
-    given = {"results": Path("results.json"), "page": Path("index.html")}
-    context = ReportContext("m", settings={"tasks": ["a"]})
-    lines = last_lines(made, context, **given, width=200).splitlines()
-    labels = [line.split()[0] for line in lines if line]
-    assert labels == ["page", "results", "tables", "more", "next"]
-    assert "mmeval report 'my runs/m' --layout paper" in lines[3]
-    narrow = last_lines(made, context, **given, width=40)
-    commands = re.findall(
-        r"^(?:tables|more|next) +((?:.*\\\n)*.*)$", narrow, re.MULTILINE
-    )
-    assert [shlex.split(command.replace("\\\n", ""))[-1] for command in commands] == [
-        "paper",
-        "markdown",
-        "BACKEND",
-    ]
-
-
-def test_where_a_metric_needs_something_the_last_lines_have_the_command_that_says_what() -> (
-    None
-):
-    context = ReportContext("m", settings={"tasks": ["a"]})
-    for tasks, is_lacking in ((A, B), False), ((A, JUDGED), True):
-        made = outcome(Path("runs/m"), result("a"), tasks=tasks)
-        lines = last_lines(made, context, results=Path("r"), page=None, width=80)
-        assert ("missing  mmeval check a" in lines.splitlines()) is is_lacking
-
-
-def test_another_model_is_asked_for_the_same_samples() -> None:
-    settings = {
-        "tasks": ["a"],
-        "limit": 5,
-        "offset": 0,
-        "stratify": ["level", "kind"],
-        "samples": {"a": [0, 1]},
-    }
-    made = outcome(Path("runs/m"), result("a"), tasks=(A,))
-    context = ReportContext("m", settings=settings)
-    last = last_lines(made, context, results=Path("r"), page=None, width=200)
-    samples = """--limit 5 --samples '{"a": [0, 1]}' --stratify level,kind"""
-    assert f"mmeval --tasks a {samples} --baseline runs/m " in last.splitlines()[-1]

@@ -205,6 +205,11 @@ CASES = {
     "a judge whose replies do not fit": Case(
         f"{RUN} --judge openai,model=j --judge_base_url URL", JUDGED, server={}
     ),
+    "a judged metric beside another": Case(
+        f"{RUN} --judge openai,model=j --judge_base_url URL",
+        {**TINY, "t.yaml": TASK.replace("match}", "match}, {metric: judge_grade}")},
+        server={"reply": '{{"grade": 4}}'},
+    ),
     "a judge whose key is refused": Case(
         f"{RUN} --judge openai,model=j,max_connections=1 --judge_base_url URL",
         JUDGED,
