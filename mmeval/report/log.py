@@ -1,6 +1,6 @@
-"""Writes the log to stderr, in lines such as ``2026-01-31:12:00:00 INFO [module:line]
-message``. On a terminal, a line contains only the message, after ``warning:`` or
-``error:``, unless the level is DEBUG."""
+"""Writes the log to stderr, in lines such as ``2026-01-31:12:00:00 INFO message``. On a
+terminal, a line contains only the message, after ``warning:`` or ``error:``. At level
+DEBUG, a line also contains the time and the module."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ from collections.abc import Mapping
 from mmeval.report.terminal import write_line
 from mmeval.settings.resolve import unknown_variables
 
-FORMAT = "%(asctime)s %(levelname)-8s [%(module)s:%(lineno)d] %(message)s"
+FORMAT = "%(asctime)s %(levelname)-8s %(message)s"
+DEBUG_FORMAT = "%(asctime)s %(levelname)-8s [%(module)s:%(lineno)d] %(message)s"
 TIME_FORMAT = "%Y-%m-%d:%H:%M:%S"
+
+MOST_REMEMBERED = 1000
+"""Number of warnings whose repetitions are left out."""
 
 _logger = logging.getLogger(__name__)
 
@@ -28,13 +32,31 @@ class _PlainFormatter(logging.Formatter):
 
 
 class _StderrHandler(logging.Handler):
-    """Writes to the current ``sys.stderr``, above a progress bar if one is shown."""
+    """Writes to the current ``sys.stderr``, above a progress bar if one is shown.
+
+    A warning or error with the same text as an earlier one is not written.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._warnings: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            write_line(self.format(record))
+            if not self._is_repeated(record):
+                write_line(self.format(record))
         except Exception:  # a failure to log must not end the run
             self.handleError(record)
+
+    def _is_repeated(self, record: logging.LogRecord) -> bool:
+        if record.levelno < logging.WARNING:
+            return False
+        message = record.getMessage()
+        if message in self._warnings:
+            return True
+        if len(self._warnings) < MOST_REMEMBERED:
+            self._warnings.add(message)
+        return False
 
 
 def begin_log(level: str, environ: Mapping[str, str]) -> None:
@@ -46,9 +68,12 @@ def begin_log(level: str, environ: Mapping[str, str]) -> None:
         if isinstance(earlier, _StderrHandler):
             root.removeHandler(earlier)
     handler = _StderrHandler()
-    handler.setFormatter(logging.Formatter(FORMAT, TIME_FORMAT))
-    if sys.stderr.isatty() and level != "DEBUG":
+    if level == "DEBUG":
+        handler.setFormatter(logging.Formatter(DEBUG_FORMAT, TIME_FORMAT))
+    elif sys.stderr.isatty():
         handler.setFormatter(_PlainFormatter())
+    else:
+        handler.setFormatter(logging.Formatter(FORMAT, TIME_FORMAT))
     root.addHandler(handler)
     logging.getLogger("mmeval").setLevel(level)
     for warning in unknown_variables(environ):

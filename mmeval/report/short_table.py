@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import math
 import shlex
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -25,6 +24,7 @@ from mmeval.report.listed_rows import (
     listed_rows,
     with_number,
 )
+from mmeval.report.terminal import wrapped
 from mmeval.results.numbers import NumberRow, ResultsDocument, number_rows
 from mmeval.run.options import RunOutcome
 from mmeval.system.wording import listed, printable
@@ -63,26 +63,12 @@ def short_table(
     table = "There is no number.\n"
     if lines:
         table = _table(lines, outcome.model_name, baseline, command, width)
-    notes = _wrapped(" ".join(words), width)
+    notes = wrapped(" ".join(words), width)
     of_rows = [task.headline for task in chosen.tasks]
     for note in (*_lost(of_rows), *_without_option(of_rows, outcome)):
-        notes += _wrapped(note, width, indent="   ")
+        notes += wrapped(note, width, indent="   ")
     notes += terminal_lines(outcome.table_findings, place, width)
     return "\n".join([table, *notes, ""]) if notes else table
-
-
-def _wrapped(
-    text: str,
-    width: int,
-    indent: str = "",
-) -> list[str]:
-    return textwrap.wrap(
-        text,
-        width,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def _not_listed(chosen: ListedRows) -> Iterator[str]:

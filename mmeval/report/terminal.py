@@ -7,6 +7,7 @@ import io
 import os
 import shutil
 import sys
+import textwrap
 from typing import TextIO
 
 from mmeval.system.wording import escaped
@@ -60,10 +61,12 @@ def print_text(text: str) -> None:
 
 
 def write_line(line: str) -> None:
-    """Write an escaped line to stderr. If tqdm is imported, its bar is cleared
-    first."""
+    """Write an escaped text to stderr, wrapped if stderr is a terminal. If tqdm is
+    imported, its bar is cleared first."""
     safe = escaped(line)
     try:
+        if sys.stderr.isatty():
+            safe = _for_terminal(safe, columns())
         if "tqdm" in sys.modules:
             sys.modules["tqdm"].tqdm.write(safe, file=sys.stderr)
             return
@@ -71,6 +74,35 @@ def write_line(line: str) -> None:
         sys.stderr.flush()
     except OSError as error:
         _silence_if_gone(sys.stderr, error)
+
+
+def wrapped(
+    text: str,
+    width: int,
+    indent: str = "",
+) -> list[str]:
+    """Returns the lines of a text that is wrapped at words. ``indent`` precedes all
+    lines but the first. A word that is too long is not broken, so that paths and
+    addresses can be copied."""
+    return textwrap.wrap(
+        text,
+        width,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _for_terminal(text: str, width: int) -> str:
+    """Returns a text in which long lines are wrapped. An indented line is kept: it is
+    a part of a list or of a command, which was wrapped already."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        if len(line) > width and not line[0].isspace():
+            lines += wrapped(line, width, indent="  ")
+        else:
+            lines.append(line)
+    return "\n".join(lines)
 
 
 def _silence_if_gone(stream: TextIO, error: OSError) -> None:

@@ -45,7 +45,7 @@ _NOISE = re.compile(
     r"Traceback|never retrieved|was never awaited|Unclosed|Exception "
     r"ignored|\w+Warning:"
 )
-_LOG_LINE = re.compile(r"\d{4}-\d\d-\d\d:\d\d:\d\d:\d\d (\w+) +\[[\w.]+:\d+\] (.*)")
+_LOG_LINE = re.compile(r"\d{4}-\d\d-\d\d:\d\d:\d\d:\d\d (\w+) +(.*)")
 
 
 class Ended(NamedTuple):

@@ -120,7 +120,7 @@ _CHANGING = tuple(
     (re.compile(pattern, re.MULTILINE), word)
     for pattern, word in (
         # the head of a line of the log
-        (r"^\d{4}-\d\d-\d\d:\d\d:\d\d:\d\d (\w+) +\[[\w.]+:\d+\] ", r"\1 "),
+        (r"^\d{4}-\d\d-\d\d:\d\d:\d\d:\d\d (\w+) +", r"\1 "),
         (r"\d{4}-\d\d-\d\d[T ]\d\d[:-]\d\d[:-]\d\d(\.\d+)?", "TIME"),
         (r"127\.0\.0\.1:\d+", "HOST"),
         (r"(?<![.\w])(?=[0-9a-f]*\d)(?=[0-9]*[a-f])[0-9a-f]{12,64}\b", "DIGEST"),

@@ -7,16 +7,14 @@ import pytest
 from mmeval.report.log import begin_log
 
 
-def test_a_line_has_time_level_place_and_message_once(
+def test_a_line_has_time_level_and_message_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     begin_log("INFO", {})
     begin_log("INFO", {})
     logging.getLogger("mmeval.somewhere").info("kept %d", 3)
     shown = capsys.readouterr()
-    assert re.fullmatch(
-        r"\d{4}-\d\d-\d\d:\d\d:\d\d:\d\d INFO     \[test_log:\d+\] kept 3\n", shown.err
-    )
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d:\d\d:\d\d:\d\d INFO     kept 3\n", shown.err)
     assert shown.out == ""
 
 
@@ -42,18 +40,56 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_line_on_a_terminal_is_the_message_alone_but_for_debugging(
+def test_a_warning_is_shown_once_however_often_it_is_logged(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    begin_log("INFO", {})
+    logger = logging.getLogger("mmeval.somewhere")
+    for name in ("a", "b", "a"):
+        logger.warning("%s is lost", name)
+        logger.info("still at work")
+    lines = [line[20:] for line in capsys.readouterr().err.splitlines()]
+    assert lines == [
+        "WARNING  a is lost",
+        "INFO     still at work",
+        "WARNING  b is lost",
+        "INFO     still at work",
+        "INFO     still at work",
+    ]
+
+
+def on_a_terminal(monkeypatch: pytest.MonkeyPatch, level: str, text: str) -> list[str]:
+    """The lines of a message and of a warning with this text."""
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    begin_log(level, {})
+    logging.getLogger("mmeval.somewhere").info(text)
+    logging.getLogger("mmeval.somewhere").warning(text)
+    return terminal.getvalue().splitlines()
+
+
+def test_a_line_on_a_terminal_is_the_message_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for level, lines in (("INFO", ["kept", "warning: lost"]), ("DEBUG", 2)):
-        terminal = Terminal()
-        monkeypatch.setattr("sys.stderr", terminal)
-        begin_log(level, {})
-        logging.getLogger("mmeval.somewhere").info("kept")
-        logging.getLogger("mmeval.somewhere").warning("lost")
-        shown = terminal.getvalue().splitlines()
-        assert (
-            shown == lines
-            if isinstance(lines, list)
-            else all("[test_log:" in line for line in shown)
-        )
+    assert on_a_terminal(monkeypatch, "INFO", "lost") == ["lost", "warning: lost"]
+
+
+def test_only_a_line_for_debugging_names_the_module(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = on_a_terminal(monkeypatch, "DEBUG", "lost")
+    assert all("[test_log:" in line for line in lines)
+
+
+def test_a_long_line_on_a_terminal_is_wrapped_at_words_with_an_indent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    long = f"{'several words ' * 8}at /a/path/{'x' * 90} end"
+    lines = on_a_terminal(monkeypatch, "INFO", f"{long}\n  mmeval run {'x ' * 50}")
+    assert lines[:5] == [
+        "several words several words several words several words several words several",
+        "  words several words several words at",
+        f"  /a/path/{'x' * 90}",
+        "  end",
+        f"  mmeval run {'x ' * 50}",
+    ]
