@@ -316,10 +316,14 @@ async def _until_done(trials: TrialsRun, run: OpenRun) -> None:
 
 
 async def _flush_on_timer(trials: TrialsRun, run: OpenRun) -> None:
-    """Flushes files to disk on a timer. An error stops the run."""
+    """Flushes files to disk on a timer, and shows that the run is alive.
+
+    An error stops the run.
+    """
     try:
         while True:
             await asyncio.sleep(SYNC_SECONDS)
+            run.progress.tick()
             run.folder.check_present()
             for task_run in run.tasks:
                 task_run.records.flush()
