@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mmeval.run.availability import task_words, unavailable_findings
 from mmeval.run.options import RunOutcome
-from mmeval.run.suspension import role_words, scoring_roles
+from mmeval.run.suspension import (
+    role_words,
+    score_command,
+    scoring_roles,
+    spelt_args,
+)
 from mmeval.settings.report_options import ReportContext
+from mmeval.system.secrets import hidden_names, without_secrets
 
 _LABEL = 9
 """The width of the labels."""
@@ -49,41 +55,94 @@ def last_lines(
     next."""
     folder = shlex.quote(str(outcome.folder))
     selection = outcome.selection
-    settings = context.settings
-    words = shlex.split(task_words(settings, selection))
+    words = shlex.split(task_words(context.settings, selection))
     tasks = [shlex.quote(word) for word in words]
     layout_names = [group.layout for group in selection.groups]
     layout_names += [task.layout for task in selection.tasks]
     layouts = ",".join(dict.fromkeys(filter(None, layout_names)))
-    again = []
+    has_number = any(result.value is not None for result in outcome.results)
+
+    lines: list[tuple[str, list[str]]] = []
+    if page is not None:
+        lines.append(("page", [str(page)]))
+    lines.append(("results", [str(results)]))
+    if has_number and layouts:
+        lines.append(("tables", [f"mmeval report {folder}", f"--layout {layouts}"]))
+    if has_number:
+        lines.append(("more", [f"mmeval report {folder}", "--format markdown"]))
+    # metrics that the user has skipped are not missing
+    if any(finding.kind != "partial" for finding in unavailable_findings(selection)):
+        lines.append(("missing", ["mmeval check", *tasks]))
+    if context.settings.get("data") == "bundled":
+        lines.append(("data", ["mmeval prepare", *tasks]))
+    roles = _missing_roles(outcome)
+    if roles:
+        lines.append(("next", [*_score_words(outcome, context), *roles]))
+    elif has_number:
+        lines.append(("next", ["mmeval --tasks", *tasks, *_again(outcome, context)]))
+    laid = [_laid(label, parts, width) for label, parts in lines]
+    return "\n" + "".join(f"{line}\n" for line in laid)
+
+
+def _missing_roles(outcome: RunOutcome) -> list[str]:
+    """Returns the flags of the roles without which metrics could not score answers.
+
+    The list is empty if there is no answer to score, or if scoring was not wanted.
+    """
+    counts = outcome.counts
+    if not outcome.results or counts.kept + counts.new == 0:
+        return []
+    flags: dict[str, None] = {}
+    for finding in unavailable_findings(outcome.selection):
+        if finding.kind == "missing_role":
+            flags[finding.remedy] = None
+    return list(flags)
+
+
+def _score_words(outcome: RunOutcome, context: ReportContext) -> list[str]:
+    """Returns ``mmeval score RUN``, with those of its roles that are not recorded."""
+    recorded = outcome.roles if context.settings else ()
+    command = score_command(outcome.folder, outcome.selection, outcome.roles, recorded)
+    verb, subverb, *words = map(shlex.quote, shlex.split(command))
+    return [f"{verb} {subverb}", *words]
+
+
+def _again(outcome: RunOutcome, context: ReportContext) -> Iterator[str]:
+    """Yields the flags for another model with the same samples, prompts and scoring."""
     for flag in _OF_THE_NUMBERS:
-        value = settings.get(flag)
+        value = context.settings.get(flag)
         if not value:
             continue
         if isinstance(value, list):
             value = ",".join(map(str, value))
         elif isinstance(value, dict):
             value = json.dumps(value)
-        again.append(f"--{flag} {shlex.quote(str(value))}")
-    for role in scoring_roles(selection.tasks, outcome.roles):
-        again.append(f"--role {shlex.quote(role_words(role, outcome.roles[role]))}")
+        yield f"--{flag} {shlex.quote(str(value))}"
+    for role in scoring_roles(outcome.selection.tasks, outcome.roles):
+        yield f"--role {shlex.quote(role_words(role, outcome.roles[role]))}"
+    yield f"--baseline {shlex.quote(str(outcome.folder))}"
+    yield from _another_model(context)
 
-    lines: list[tuple[str, list[str]]] = []
-    if page is not None:
-        lines.append(("page", [str(page)]))
-    lines.append(("results", [str(results)]))
-    if layouts:
-        lines.append(("tables", [f"mmeval report {folder}", f"--layout {layouts}"]))
-    lines.append(("more", [f"mmeval report {folder}", "--format markdown"]))
-    # metrics that the user has skipped are not missing
-    if any(finding.kind != "partial" for finding in unavailable_findings(selection)):
-        lines.append(("missing", ["mmeval check", *tasks]))
-    if settings.get("data") == "bundled":
-        lines.append(("data", ["mmeval prepare", *tasks]))
-    ending = [f"--baseline {folder}", "--model BACKEND"]
-    lines.append(("next", ["mmeval --tasks", *tasks, *again, *ending]))
-    laid = [_laid(label, parts, width) for label, parts in lines]
-    return "\n" + "".join(f"{line}\n" for line in laid)
+
+def _another_model(context: ReportContext) -> Iterator[str]:
+    """Yields the flags of another model, whose name the user writes for ``NAME``.
+
+    A model behind a server is asked at the same address. A secret is left out, since
+    it is read from the environment.
+    """
+    args = dict(context.model_args)
+    for name in hidden_names(without_secrets(args)):
+        args.pop(name, None)
+    if "model" in args:
+        args["model"] = "NAME"
+        yield f"--model {shlex.quote(context.model)}"
+    elif "pretrained" in args:
+        args = {"pretrained": "NAME"}
+        yield f"--model {shlex.quote(context.model)}"
+    else:
+        args = {"model": "NAME"}
+        yield "--model openai"
+    yield f"--model_args {shlex.quote(','.join(spelt_args(args)))}"
 
 
 def _laid(

@@ -51,6 +51,9 @@ from mmeval.store.shard import as_progressions
 from mmeval.store.task_records import recorded_trials, tally
 from mmeval.task.task import Selection, Task
 
+MOST_COUNTED = 200
+"""Number of trials up to which all trials of a new run are inspected before it."""
+
 
 class NewTrials(TrialSource):
     """The source of the trials of a run that calls the model.
@@ -176,13 +179,18 @@ class NewTrials(TrialSource):
 def _standing_before(
     run: OpenRun, jobs: JobQueue, generation: Generation
 ) -> Counter[ReplayState]:
-    """Counts trials by their state at the start of this process; reports the counts."""
+    """Counts trials by their state at the start of this process; reports the counts.
+
+    Every trial is inspected if the run is resumed or small. Otherwise only the first
+    samples are inspected, since reading all data would delay the first call.
+    """
     journal = run.broker.journal
     earlier_sessions = len(run.folder.record["sessions"]) - 1
     is_resumed = len(journal) > 0 or earlier_sessions > 0
+    is_counted = is_resumed or jobs.total() <= MOST_COUNTED
     first_samples: Counter[ReplayState] = Counter()
     before: Counter[ReplayState] = Counter({"open": jobs.total()})
-    if is_resumed:
+    if is_counted:
         before = generation.kept_before(jobs.readable())
     elif jobs.counted:
         first_samples = generation.kept_before(jobs.ahead())
@@ -193,7 +201,8 @@ def _standing_before(
             since=journal.since,
             # tasks may share requests, which are sent once
             exact=jobs.counted and (is_resumed or len(jobs.tasks) == 1),
-            unaskable=first_samples["unaskable"] > 0,
+            unaskable=before["unaskable"],
+            some_unaskable=first_samples["unaskable"] > 0,
             none_known=first_samples["unaskable"] > 0 and not first_samples["open"],
         )
     )

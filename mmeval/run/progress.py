@@ -216,22 +216,27 @@ def opening(
     new: int,
     since: str = "",
     exact: bool = True,
-    unaskable: bool = False,
+    unaskable: int = 0,
+    some_unaskable: bool = False,
     none_known: bool = False,
 ) -> str:
     """Returns the first line of a run, with the numbers of kept and missing answers.
 
-    ``exact`` is False if fewer answers may be requested, because tasks may share calls
-    and filters may not be applied yet. ``unaskable`` is True if some of the first
-    samples cannot be asked, ``none_known`` if none of them can.
+    ``unaskable`` is the number of trials that cannot be asked, because the model does
+    not support them or their samples are bad. ``exact`` is False if fewer answers may
+    be requested, because tasks may share calls, and filters or the model's abilities
+    may not be applied yet. ``some_unaskable`` is True if some of the first samples
+    cannot be asked, ``none_known`` if none of them can.
     """
     when = f" from {since}" if since else ""
     facts = [f"answers kept: {kept:,}{when}"] if kept else []
-    limit = "" if exact and not unaskable else "at most "
+    limit = "" if exact and not some_unaskable else "at most "
     facts.append(f"answers to ask: {limit}{new:,}" if new else "nothing to ask")
-    if new and none_known:
+    if unaskable:
+        facts.append(f"cannot be asked: {unaskable:,}")
+    elif new and none_known:
         facts.append("none of the first samples can be asked")
-    elif new and unaskable:
+    elif new and some_unaskable:
         facts.append("some samples cannot be asked")
     return "; ".join(facts)
 

@@ -208,9 +208,12 @@ def _pieces(entry: MetricEntry) -> list[Any]:
 
 def _check_names(bound: BoundMetric, available: Collection[str]) -> None:
     if not bound.pieces:
+        outputs = ", ".join(sorted(available))
+        hint = f"the task's outputs are {outputs}"
+        if not outputs:
+            hint = f"list the metrics that compute them before {bound.name}"
         raise UsageError(
-            f"name the outputs from which to compute {bound.name} (the task's outputs "
-            f"are {', '.join(sorted(available))})"
+            f"name the outputs from which to compute {bound.name} ({hint})"
         )
     if len(set(bound.pieces)) < len(bound.pieces):
         raise UsageError("an output is named twice; name each one once")

@@ -148,11 +148,11 @@ def test_a_run_notes_this_of_new_and_of_kept_answers_alike_and_its_exit_code_sta
         ({"kept": 0, "new": 0}, "nothing to ask"),
         ({"kept": 0, "new": 3, "exact": False}, "answers to ask: at most 3"),
         (
-            {"kept": 0, "new": 3, "unaskable": True},
+            {"kept": 0, "new": 3, "some_unaskable": True},
             "answers to ask: at most 3; some samples cannot be asked",
         ),
         (
-            {"kept": 0, "new": 28, "unaskable": True, "none_known": True},
+            {"kept": 0, "new": 28, "some_unaskable": True, "none_known": True},
             "answers to ask: at most 28; none of the first samples can be asked",
         ),
         (
@@ -160,6 +160,11 @@ def test_a_run_notes_this_of_new_and_of_kept_answers_alike_and_its_exit_code_sta
             "answers kept: 1,200 from 2026-01-31; answers to ask: 30",
         ),
         ({"kept": 2, "new": 0}, "answers kept: 2; nothing to ask"),
+        (
+            {"kept": 0, "new": 3, "unaskable": 1200},
+            "answers to ask: 3; cannot be asked: 1,200",
+        ),
+        ({"kept": 0, "new": 0, "unaskable": 6}, "nothing to ask; cannot be asked: 6"),
     ],
     ids=str,
 )
