@@ -16,7 +16,7 @@ DEBUG_FORMAT = "%(asctime)s %(levelname)-8s [%(module)s:%(lineno)d] %(message)s"
 TIME_FORMAT = "%Y-%m-%d:%H:%M:%S"
 
 MOST_REMEMBERED = 1000
-"""Number of warnings whose repetitions are left out."""
+"""Number of faults whose repetitions are left out."""
 
 _logger = logging.getLogger(__name__)
 
@@ -34,12 +34,12 @@ class _PlainFormatter(logging.Formatter):
 class _StderrHandler(logging.Handler):
     """Writes to the current ``sys.stderr``, above a progress bar if one is shown.
 
-    A warning or error with the same text as an earlier one is not written.
+    A warning or a traceback with the same text as an earlier one is not written.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._warnings: set[str] = set()
+        self._written: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -49,13 +49,15 @@ class _StderrHandler(logging.Handler):
             self.handleError(record)
 
     def _is_repeated(self, record: logging.LogRecord) -> bool:
-        if record.levelno < logging.WARNING:
+        text = record.getMessage()
+        if record.exc_info:
+            text += f" {record.exc_info[1]!r}"
+        elif record.levelno < logging.WARNING:
             return False
-        message = record.getMessage()
-        if message in self._warnings:
+        if text in self._written:
             return True
-        if len(self._warnings) < MOST_REMEMBERED:
-            self._warnings.add(message)
+        if len(self._written) < MOST_REMEMBERED:
+            self._written.add(text)
         return False
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -28,8 +27,6 @@ from mmeval.run.options import RunOptions, UnfinishedTask
 from mmeval.run.sample_choice import SampleChoice
 from mmeval.store.media_store import MediaStore
 from mmeval.task.task import Task
-
-log = logging.getLogger(__name__)
 
 INSPECTED_SAMPLES = 20
 """Number of samples of a task that are inspected before any call is sent."""
@@ -107,8 +104,6 @@ class JobQueue:
                 elif isinstance(item.error, StorageError):
                     raise item.error
                 else:
-                    if task.name not in self.faults:
-                        log.debug("the data of %s", task.name, exc_info=item.error)
                     self.faults[task.name] = DataFault(item.error, job_count)
 
     def _jobs(self, position: int) -> Iterator[TrialJob]:

@@ -1,9 +1,11 @@
 import io
 import logging
 import re
+from collections.abc import Iterator
 
 import pytest
 
+from mmeval.dataset.readable import readable
 from mmeval.report.log import begin_log
 
 
@@ -93,3 +95,17 @@ def test_a_long_line_on_a_terminal_is_wrapped_at_words_with_an_indent(
         "  end",
         f"  mmeval run {'x ' * 50}",
     ]
+
+
+def test_the_traceback_of_a_loader_is_shown_once_and_only_for_debugging(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def loader() -> Iterator[int]:
+        yield 1
+        raise ValueError("row 2")
+
+    for level, count in (("INFO", 0), ("DEBUG", 1)):
+        begin_log(level, {})
+        for _ in range(2):
+            assert len(list(readable(loader()))) == 2
+        assert capsys.readouterr().err.count("ValueError: row 2") == count

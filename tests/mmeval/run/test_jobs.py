@@ -213,33 +213,19 @@ def test_a_sample_whose_medium_cannot_be_read_is_one_that_cannot_be_asked(
     assert (bad.sample.metadata, sound.sample.fault) == ({"level": "hard"}, "")
 
 
-class Broken(Rows):
-    """A loader that raises an exception after two rows."""
-
-    def __iter__(self) -> Iterator[Sample]:
-        yield from samples(2)
-        raise ValueError("row 2")
-
-
 @pytest.mark.parametrize(
     "options", [{"limit": 1, "offset": 1}, {"samples": {"toy": (1,)}}], ids=str
 )
 def test_no_row_is_read_beyond_the_last_one_that_is_wanted(
     options: dict[str, Any],
 ) -> None:
+    class Broken(Rows):
+        def __iter__(self) -> Iterator[Sample]:
+            yield from samples(2)
+            raise ValueError("row 2")
+
     rows = Broken(samples(5))
     assert ids(plan(replace(task(), dataset=lambda: rows), **options))[-1] == "s1"
-
-
-def test_the_traceback_of_a_loader_is_logged_once_for_debugging(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    rows = Broken(samples(5))
-    jobs = plan(replace(task(), dataset=lambda: rows))
-    with caplog.at_level("DEBUG", logger="mmeval"):
-        for _ in range(2):
-            assert len(list(jobs.readable())) == 2
-    assert caplog.text.count("ValueError: row 2") == 1
 
 
 def doubts(of: Task, *, scoring: bool = True) -> list[Finding]:
