@@ -77,7 +77,11 @@ def last_lines(
         lines.append(("data", ["mmeval prepare", *tasks]))
     roles = _missing_roles(outcome)
     if roles:
-        lines.append(("next", [*_score_words(outcome, context), *roles]))
+        # with those of the run's own roles that its folder does not record
+        recorded = outcome.roles if context.settings else ()
+        score = score_command(outcome.folder, selection, outcome.roles, recorded)
+        verb, subverb, *own_words = map(shlex.quote, shlex.split(score))
+        lines.append(("next", [f"{verb} {subverb}", *own_words, *roles]))
     elif has_number:
         lines.append(("next", ["mmeval --tasks", *tasks, *_again(outcome, context)]))
     laid = [_laid(label, parts, width) for label, parts in lines]
@@ -97,14 +101,6 @@ def _missing_roles(outcome: RunOutcome) -> list[str]:
         if finding.kind == "missing_role":
             flags[finding.remedy] = None
     return list(flags)
-
-
-def _score_words(outcome: RunOutcome, context: ReportContext) -> list[str]:
-    """Returns ``mmeval score RUN``, with those of its roles that are not recorded."""
-    recorded = outcome.roles if context.settings else ()
-    command = score_command(outcome.folder, outcome.selection, outcome.roles, recorded)
-    verb, subverb, *words = map(shlex.quote, shlex.split(command))
-    return [f"{verb} {subverb}", *words]
 
 
 def _again(outcome: RunOutcome, context: ReportContext) -> Iterator[str]:

@@ -71,9 +71,12 @@ def further_rows(
 
     ranked: list[tuple[int, NumberRow]] = []
     for row in whole:
-        is_total = bool(row.pieces) and row.metric not in inside
-        if row.metric == headline.metric or not _has_number(row):
+        known = [result for result in row.results if result is not None]
+        if row.metric == headline.metric:
             continue
+        if not any(result.value is not None or result.unscored for result in known):
+            continue
+        is_total = bool(row.pieces) and row.metric not in inside
         if is_total and not row.pieces.isdisjoint(all_outputs):
             ranked.append((0, row))
         elif row.metric in main_outputs:
@@ -101,9 +104,3 @@ def _judged_outputs(
                 main_outputs.add(name if name in outputs else outputs[0])
                 all_outputs.update(outputs)
     return main_outputs, all_outputs
-
-
-def _has_number(row: NumberRow) -> bool:
-    """Returns True for a value, and for a number that lost scores of answers."""
-    known = [result for result in row.results if result is not None]
-    return any(result.value is not None or result.unscored for result in known)

@@ -105,13 +105,13 @@ def _lines(tasks: Sequence[ListedTask], baseline: BaselineColumn | None) -> list
         name = row.alias if row.metric == metric else f"{row.alias}, {row.metric}"
         lines.append(_line(row, name, depth, baseline))
         metric = row.metric
-        # two levels deeper than the task, so that its members cannot be confused
-        depth += 2
+        # deeper than members of a group, so that numbers and members differ
+        below = depth + 2
         for further in task.further:
-            lines.append(_line(further, further.metric, depth, baseline))
+            lines.append(_line(further, further.metric, below, baseline))
         if task.more:
             mark = "" if is_command_shown else f":{_COMMAND}"
-            lines.append(_Line(f"{task.more:,} more{mark}", depth=depth))
+            lines.append(_Line(f"{task.more:,} more{mark}", depth=below))
             is_command_shown = True
     return lines
 
@@ -136,7 +136,7 @@ def _line(
         if other is not None:
             against_other = verdict(result, other)
     note = _reasons(result, is_partial=any(row.partial))
-    safe_name = name if name.endswith(_COMMAND) else printable(name, limit=200)
+    safe_name = printable(name, limit=200)
     return _Line(safe_name, tuple(numbers), depth, against_other, note)
 
 
