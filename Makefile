@@ -66,8 +66,8 @@ lint: $(VENV)/dev.stamp
 types: $(VENV)/dev.stamp
 	$(BIN)/mypy -p mmeval -p tests -p scripts -p benchmarks
 
-# A warning is an error: a link that leads nowhere, a page that no link reaches.
-docs: $(VENV)/dev.stamp
+# A warning is an error: a link that leads nowhere, a page that no link reaches, a docstring that cannot be read.
+docs: $(VENV)/docs.stamp
 	$(BIN)/python -m sphinx -q -W -n --keep-going -b html -c docs -d build/doctrees . build/docs
 	@echo build/docs/index.html
 
@@ -76,7 +76,11 @@ clean:
 
 $(VENV)/dev.stamp: $(PACKAGING) | $(BIN)/python
 	$(INSTALL) ".[dev]"
-	@touch $(VENV)/demo.stamp $@
+	@touch $(VENV)/demo.stamp $(VENV)/docs.stamp $@
+
+$(VENV)/docs.stamp: $(PACKAGING) | $(BIN)/python
+	$(INSTALL) ".[docs]"
+	@touch $@
 
 $(VENV)/demo.stamp: $(PACKAGING) | $(BIN)/python
 	@echo "installing into $(VENV), once, two minutes: $(VENV)/install.log"
