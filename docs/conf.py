@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import sys
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,9 @@ project = "mmeval"
 author = "the authors of mmeval"
 copyright = "the authors of mmeval; Apache-2.0"
 
-extensions = ["myst_parser"]
+sys.path.insert(0, str(ROOT))
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
 root_doc = "docs/index"
 source_suffix = {".md": "markdown"}
 include_patterns = [*PAGES, "docs/*.md", "docs/**/*.md"]
@@ -41,6 +44,14 @@ exclude_patterns = [
 suppress_warnings = ["misc.highlighting_failure"]
 myst_heading_anchors = 4
 
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+add_module_names = False
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 88
+# annotations name private types and those of other libraries, which no page describes
+nitpick_ignore_regex = [("py:(class|obj|data)", ".*")]
+
 html_theme = "furo"
 html_title = "mmeval"
 html_copy_source = False
@@ -48,6 +59,9 @@ html_show_sphinx = False
 html_use_index = False
 html_additional_pages = {"index": "forward.html"}
 templates_path = ["templates"]
+
+INDEXES = ("docs/index", "docs/design/index", "docs/reference/index")
+"""The pages whose lists of links are the navigation."""
 
 _LINK = re.compile(r"^- \[([^\]]+)\]\(([^)#\s]+\.md)\)", re.MULTILINE)
 
@@ -80,7 +94,7 @@ def _document(link: str, folder: str) -> str:
 
 
 def _add_navigation(_app: Sphinx, document: str, source: list[str]) -> None:
-    if document in ("docs/index", "docs/design/index"):
+    if document in INDEXES:
         source[0] = "\n\n".join(
             [source[0], *navigation(source[0], str(PurePosixPath(document).parent))]
         )
@@ -207,10 +221,22 @@ def _add_metrics(_app: Sphinx, document: str, source: list[str]) -> None:
         source[0] = f"{source[0]}\n{metric_reference()}"
 
 
+def _add_reference(_app: Sphinx, document: str, source: list[str]) -> None:
+    from scripts.site.reference import with_reference
+
+    if document.startswith("docs/reference/"):
+        source[0] = with_reference(source[0])
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     from pygments.lexers.data import JsonLexer
 
+    from scripts.site import reference
+
     app.connect("source-read", _add_navigation)
     app.connect("source-read", _add_metrics)
+    app.connect("source-read", _add_reference)
+    app.connect("autodoc-skip-member", reference.without_fields)
+    app.connect("autodoc-process-signature", reference.without_protocol_signature)
     app.add_lexer("jsonl", JsonLexer)
     return {"parallel_read_safe": True}

@@ -2,3 +2,4 @@
 imports nothing."""
 
 __version__ = "0.1.0"
+"""The version of this mmeval."""

@@ -11,6 +11,24 @@ from pathlib import Path
 from typing import Any
 
 
+def modules_of(package: str) -> dict[str, str]:
+    """Returns the module that defines each name of a package's ``__all__``.
+
+    They are read from the block under ``TYPE_CHECKING`` in ``__init__.py``, so nothing
+    is imported.
+    """
+    import ast
+
+    init = Path(str(sys.modules[package].__file__))
+    tree = ast.parse(init.read_text(encoding="utf-8"))
+    module_of: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                module_of[alias.name] = str(node.module)
+    return module_of
+
+
 def door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Returns the ``__getattr__`` and the ``__dir__`` of a package. ``__getattr__``
     returns ``Any``, because each name has a different type.
@@ -20,18 +38,7 @@ def door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     stated only once. Any other name raises AttributeError.
     """
     module = sys.modules[package]
-
-    @cache
-    def modules() -> dict[str, str]:
-        import ast
-
-        tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
-        module_of: dict[str, str] = {}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom):
-                for alias in node.names:
-                    module_of[alias.name] = str(node.module)
-        return module_of
+    modules = cache(lambda: modules_of(package))
 
     def load(name: str) -> Any:
         if name not in module.__all__:

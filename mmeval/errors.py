@@ -54,12 +54,19 @@ from typing import Any
 from mmeval.installation import install_command
 
 EXIT_OK = 0
+"""Everything was done."""
 EXIT_UNEXPECTED = 1
+"""An error without an exit code of its own."""
 EXIT_USAGE = 2
+"""A flag, a task file or a run folder cannot be used."""
 EXIT_INCOMPLETE = 3
+"""The results are incomplete."""
 EXIT_MISSING = 4
+"""Something must be supplied first."""
 EXIT_WORSE = 5
+"""A run is worse than allowed."""
 EXIT_INTERRUPTED = 130
+"""The user stopped the run."""
 
 
 class MmevalError(Exception):
@@ -97,6 +104,8 @@ class MmevalError(Exception):
 
 
 class UsageError(MmevalError):
+    """A flag, a task file or a run folder that cannot be used."""
+
     exit_code = EXIT_USAGE
 
 
@@ -149,19 +158,19 @@ class UnknownNameError(UsageError):
 
 
 class AmbiguousNameError(UsageError):
-    pass
+    """Two installed plugins register the same name."""
 
 
 class IdentityChangedError(UsageError):
-    pass
+    """The run folder belongs to another model or to other settings."""
 
 
 class ReplayMismatchError(UsageError):
-    pass
+    """A step of the journal has a different request."""
 
 
 class RunLockedError(UsageError):
-    pass
+    """Another process writes in this run folder."""
 
 
 class MissingError(MmevalError):
@@ -193,7 +202,7 @@ class MissingExtraError(MissingError):
 
 
 class MissingDataError(MissingError):
-    pass
+    """A file or data set is missing."""
 
 
 class NotFetchedError(MissingDataError):
@@ -205,19 +214,19 @@ class NotFetchedError(MissingDataError):
 
 
 class PluginError(MmevalError):
-    pass
+    """A plugin cannot be imported, or breaks its contract."""
 
 
 class ContentError(MmevalError):
-    pass
+    """A medium cannot be read."""
 
 
 class CorruptMediaError(ContentError):
-    pass
+    """A damaged medium."""
 
 
 class MediaLimitError(ContentError):
-    pass
+    """A medium that is larger than a limit."""
 
 
 class UnsupportedMediaError(ContentError):
@@ -225,10 +234,12 @@ class UnsupportedMediaError(ContentError):
 
 
 class StorageError(MmevalError):
-    pass
+    """The run folder cannot be written."""
 
 
 class Interrupted(MmevalError):
+    """The user stopped the run. All answers are kept."""
+
     exit_code = EXIT_INTERRUPTED
 
 

@@ -59,6 +59,7 @@ PluginGroup = Literal[
     "mmeval.formats",
 ]
 GROUPS: tuple[PluginGroup, ...] = get_args(PluginGroup)
+"""All groups of entry points."""
 T = TypeVar("T")
 
 SCRIPT = "script"

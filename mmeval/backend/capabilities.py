@@ -69,7 +69,7 @@ class Capabilities:
     """Output kinds that need a missing role, such as a tool of an agent."""
     is_certain: bool = True
     """False if a server may lack a declared capability. A run then asks the server
-    first (see :mod:`mmeval.backend.handshake`)."""
+    first (see ``mmeval.backend.handshake``)."""
     reply_formats: tuple[ReplyFormat, ...] = ()
     """Ways in which the backend can ask for JSON, with the best first. A handshake
     finds out which of them the server supports."""

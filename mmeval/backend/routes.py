@@ -277,6 +277,7 @@ ROUTES: Mapping[str, Route] = {
     "audio->excerpt": Route("audio", "audio", sound_excerpt, due=is_long),
     "image->smaller": Route("image", "image", smaller, due=is_large),
 }
+"""The conversions of media, by name. A name is ``KIND->RESULT``."""
 TO_DESCRIBE = (
     "image->smaller",
     "audio->excerpt",

@@ -22,6 +22,7 @@ MAX_MEDIUM_BYTES = MAX_MEDIA_BYTES
 DAMAGED = (
     f"its parts under {OWN!r} are damaged; export the answers again, or remove the key"
 )
+"""The message for a row whose exact parts cannot be read."""
 
 
 def exact_parts(

@@ -30,6 +30,7 @@ file names may contain colons."""
 
 MediaKind = Literal["image", "audio", "video", "document", "3d"]
 MEDIA_KINDS: tuple[MediaKind, ...] = get_args(MediaKind)
+"""The kinds of media."""
 _PAGES = ("image/png", "image/jpeg")
 
 

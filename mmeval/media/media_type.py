@@ -17,7 +17,9 @@ from mmeval.media.unread_formats import (
 from mmeval.media.zip_type import DOCX, ODS, PPTX, XLSX, ZIP, zip_mime
 
 UNKNOWN_MIME = "application/octet-stream"
+"""The MIME type of bytes whose format is unknown."""
 SNIFF_BYTES = 4096
+"""The number of bytes at the start of a file that usually suffice for its type."""
 MAX_BOXES = 10_000
 """The maximum number of boxes of an MP4 that are inspected. A file with more boxes is
 hostile."""

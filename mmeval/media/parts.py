@@ -23,7 +23,9 @@ from mmeval.media.placeholders import (
 PartKind = Literal[
     "text", "code", "image", "audio", "video", "document", "3d", "reasoning"
 ]
+"""The kind of a part: text, code, hidden reasoning, or a kind of media."""
 PART_KINDS: tuple[PartKind, ...] = get_args(PartKind)
+"""All kinds of parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class Part:
 
 
 def text_part(text: str) -> Part:
+    """Returns a text as a part."""
     return Part("text", text=text, raw=text)
 
 

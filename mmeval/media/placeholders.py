@@ -28,6 +28,7 @@ from typing import Literal, NamedTuple
 from mmeval.errors import UnknownNameError
 
 TagKind = Literal["text", "code", "image", "audio", "video", "document", "3d"]
+"""The kind of part that a placeholder can stand for."""
 
 _KINDS: dict[str, TagKind] = {
     "text": "text",
@@ -72,6 +73,7 @@ class Spelling(NamedTuple):
 
 
 SpellingName = Literal["span", "block", "tag", "hash", "generated", "pair"]
+"""The name of a spelling of placeholders."""
 
 SPELLINGS: dict[str, Spelling] = {
     "span": Spelling(

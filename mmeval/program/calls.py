@@ -50,12 +50,12 @@ class Call:
     """A request to a role: ``model``, ``judge``, or another role of the run.
 
     If ``accept`` finds a fault in a reply, the request is sent again, up to a maximum
-    number of times (see :mod:`mmeval.broker.broker`). After that, the reply is an error
+    number of times (see ``mmeval.broker.broker``). After that, the reply is an error
     of the kind ``bad_reply``. Without ``accept`` every reply is accepted. ``example``
     is an acceptable reply that causes the maximum number of further calls. A dry run
     uses this reply as the answer.
 
-    ``convert`` contains names of routes (:mod:`mmeval.backend.routes`) or routes that
+    ``convert`` contains names of routes (``mmeval.backend.routes``) or routes that
     the program defines. These routes convert media that the role's backend does not
     accept, or media that it should get in a shorter form. The response has a warning
     for each conversion. If a route has to convert media that cannot be decoded, the

@@ -30,6 +30,7 @@ ErrorKind = Literal[
     "refused",
     "internal",
 ]
+"""Why a call has no answer."""
 ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
 RETRYABLE: frozenset[ErrorKind] = frozenset(
     ("rate_limit", "unreachable", "timeout", "connection", "server", "bad_reply")

@@ -152,6 +152,8 @@ def user(*parts: Part | Media | str) -> Message:
 
 
 def message(role: MessageRole, *parts: Part | Media | str | Interleaved) -> Message:
+    """Returns a message of a role. Parts, media, texts and contents are joined in
+    order."""
     content: list[Part] = []
     for part in parts:
         if isinstance(part, Interleaved):

@@ -52,6 +52,7 @@ class FilePath:
 
 
 PathOrName: TypeAlias = Annotated[str, FilePath()]
+"""A name, or the path of a file. A path in a YAML file is relative to that file."""
 
 
 class Condition:
@@ -82,15 +83,19 @@ def _share_fault(value: float | None) -> str:
 Share: TypeAlias = Annotated[float, Condition(_share_fault)]
 """A number from 0 to 1, including both ends."""
 OptionalShare: TypeAlias = Annotated[float | None, Condition(_share_fault)]
+"""A :data:`Share`, or None."""
 OneOrMore: TypeAlias = Annotated[
     int, Condition(lambda value: "" if value >= 1 else "1 or more")
 ]
+"""A whole number that is at least 1."""
 ZeroOrMore: TypeAlias = Annotated[
     int, Condition(lambda value: "" if value >= 0 else "0 or more")
 ]
+"""A whole number that is at least 0."""
 AboveZero: TypeAlias = Annotated[
     float, Condition(lambda value: "" if value > 0 else "above 0")
 ]
+"""A number above 0."""
 
 
 def hint_of(function: Callable[..., Any], name: str) -> Hint:

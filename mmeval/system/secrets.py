@@ -32,6 +32,7 @@ _WRITTEN_SECRET = re.compile(
 )
 
 HIDDEN = "***"
+"""What replaces a key."""
 COMMAND = "command"
 """The argument of backends that start a program.
 

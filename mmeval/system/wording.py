@@ -43,6 +43,7 @@ def listed(names: Sequence[str], most: int) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
+    """Returns the first ``limit`` characters, with ``...`` if the text is longer."""
     return text if len(text) <= limit else f"{text[:limit]}..."
 
 

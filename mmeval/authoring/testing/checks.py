@@ -56,7 +56,7 @@ def check_backend(
 
     ``prompts`` are user messages with different answers. By default they contain words,
     and media of the input kinds. ``wants`` are the combinations of kinds to request, by
-    default the combinations of :func:`combinations`. Set ``deterministic`` if the model
+    default the combinations of ``combinations``. Set ``deterministic`` if the model
     never samples, so that different seeds must lead to the same answers.
     """
     start(backend)

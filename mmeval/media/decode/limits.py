@@ -65,6 +65,7 @@ class DecodeLimits:
 
 
 DEFAULT_LIMITS = DecodeLimits()
+"""The limits of all decoding, unless others are passed."""
 
 
 def within(

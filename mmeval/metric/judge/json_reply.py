@@ -38,6 +38,7 @@ from typing import Any
 from mmeval.records.response import Response
 
 MAX_CHARS = 200_000
+"""The maximum length of a reply."""
 MAX_DEPTH = 32
 MAX_NUMBER_CHARS = 64
 """The maximum length of a number, because conversion takes quadratic time."""

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 
 Combine = Literal["majority", "mean", "median"]
+"""How repeated verdicts on a question become one."""
 Repeats = OneOrMore
 """The type of a switch that sets how many times each question is asked."""
 UNREAD = "unread"

@@ -1,14 +1,25 @@
 """The doors of packages offer the names of a reviewed list; plugins, templates and
-pages import from doors alone."""
+pages import from doors alone. Each name has a docstring and types, and is on a page of
+the reference."""
 
 import ast
+import inspect
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from scripts.site.reference import (
+    WHOLE_MODULES,
+    description_of,
+    doors_on,
+    public_names,
+)
 
 ROOT = Path(__file__).parents[3]
 DOORS: dict[str, list[str]] = json.loads(
@@ -47,6 +58,54 @@ def test_the_doors_offer_what_was_reviewed_and_have_it() -> None:
         for name in DOORS[door]
         if not hasattr(import_module(door), name)
     ] == []
+
+
+def public_paths() -> list[tuple[str, str]]:
+    """Each public name, with its door before it."""
+    paths: list[tuple[str, str]] = []
+    for door in (*DOORS, *WHOLE_MODULES):
+        for name in public_names(door):
+            paths.append((door, name))
+    return paths
+
+
+def test_every_public_name_has_a_docstring() -> None:
+    paths = public_paths()
+    undescribed = [path for path in paths if not description_of(*path)]
+    assert len(paths) > 300
+    assert undescribed == []
+
+
+def test_every_public_function_has_types() -> None:
+    untyped: list[tuple[str, str]] = []
+    for door, name in public_paths():
+        function = getattr(import_module(door), name)
+        if inspect.isfunction(function):
+            parameters = inspect.signature(function).parameters
+            missing = {*parameters, "return"} - {*function.__annotations__}
+            untyped += [(f"{door}.{name}", parameter) for parameter in missing]
+    assert untyped == []
+
+
+def test_each_door_is_on_one_page_of_the_reference() -> None:
+    pages = (ROOT / "docs" / "reference").glob("*.md")
+    shown = [door for page in pages for door in doors_on(page.read_text("utf-8"))]
+    assert sorted(shown) == sorted((*DOORS, *WHOLE_MODULES))
+
+
+def test_the_reference_is_made_without_heavy_packages() -> None:
+    program = (
+        "import sys, scripts.site.reference as reference\n"
+        "for door in sys.argv[1:]: list(reference.door_directives(door))\n"
+        "print(*{'torch', 'transformers', 'ray', 'openai'} & sys.modules.keys())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *DOORS, *WHOLE_MODULES],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.stdout, done.stderr) == ("\n", "")
 
 
 def from_plugins() -> Iterator[tuple[Path, str, str]]:
