@@ -1,27 +1,22 @@
 """The site, built by Sphinx from the Markdown pages of this checkout (``make docs``).
 
 The source folder is the root of the checkout, so a link works both on a code host and
-on the site. The order of the pages is that of the lists in ``index.md`` and
-``design/index.md``: each heading above a list of links becomes a part of the
-navigation. The page of metrics also gets a section for each registered metric, made
-from its docstring and its declaration.
+on the site. The order of the pages is that of the lists in ``INDEXES``: each heading
+above a list of links becomes a part of the navigation. The pages of metrics and of the
+public interface also get what ``scripts.site`` makes from docstrings.
 """
 
 from __future__ import annotations
 
-import inspect
-import json
 import re
 import sys
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sphinx.application import Sphinx
-
-    from mmeval.metric import Metric
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
@@ -60,7 +55,7 @@ html_use_index = False
 html_additional_pages = {"index": "forward.html"}
 templates_path = ["templates"]
 
-INDEXES = ("docs/index", "docs/design/index", "docs/reference/index")
+INDEXES = ("docs/index", "docs/design/index", "docs/metrics", "docs/reference/index")
 """The pages whose lists of links are the navigation."""
 
 _LINK = re.compile(r"^- \[([^\]]+)\]\(([^)#\s]+\.md)\)", re.MULTILINE)
@@ -100,125 +95,12 @@ def _add_navigation(_app: Sphinx, document: str, source: list[str]) -> None:
         )
 
 
-METRIC_FOLDERS = {
-    "metrics.structure": "Structure",
-    "metrics.text": "Text",
-    "metrics.image": "Pictures",
-    "metrics.audio": "Sounds",
-    "metrics.video": "Videos",
-    "metrics.three_d": "3D",
-    "metrics.quality": "Combined quality",
-    "metrics.judged": "Judged metrics",
-    "metrics.judged.pictures": "Questions about pictures",
-    "metrics.judged.isg": "ISG-Bench",
-    "metrics.judged.ueval": "UEval",
-    "tasks.mme_unify": "MME-Unify",
-}
-"""Headings of the page of metrics, by the package in which a metric is defined."""
-_MAX_DEFAULT = 70
-
-
-def metric_reference() -> str:
-    """The sections of all aggregators and metrics that mmeval registers, as Markdown.
-
-    Text in docstrings is reStructuredText, so it is handed over as such.
-    """
-    from mmeval import plugins
-    from mmeval.metric.contract import load_metric
-
-    lines: list[str] = []
-    for entry in plugins.entries("mmeval.aggregators"):
-        aggregator = plugins.load("mmeval.aggregators", entry.name)
-        lines += [f"### `{entry.name}` (aggregator)", "", *_docstring(aggregator)]
-
-    names: dict[str, list[str]] = {}
-    metrics: dict[str, Metric] = {}
-    for entry in plugins.entries("mmeval.metrics"):
-        found = load_metric(entry.name)
-        names.setdefault(found.name, []).append(entry.name)
-        metrics[found.name] = found
-    folders: dict[str, list[str]] = {folder: [] for folder in METRIC_FOLDERS}
-    for name, found in sorted(metrics.items()):
-        folders[_folder_of(found)].append(name)
-
-    for folder, title in METRIC_FOLDERS.items():
-        lines += [f"## {title}", ""]
-        for name in folders[folder]:
-            aliases = sorted(set(names[name]) - {name})
-            lines += _metric_section(metrics[name], aliases)
-    return "\n".join(lines)
-
-
-def _folder_of(metric: Metric) -> str:
-    """The longest folder that holds the metric's module."""
-    module = metric.function.__module__.removeprefix("mmeval.")
-    fitting = [name for name in METRIC_FOLDERS if f"{module}.".startswith(f"{name}.")]
-    return max(fitting, key=len)
-
-
-def _metric_section(metric: Metric, aliases: list[str]) -> Iterator[str]:
-    yield from (f"### `{metric.name}`", "", *_docstring(metric.function))
-
-    facts = [f"Version {metric.version}"]
-    if aliases:
-        facts.append("alias " + ", ".join(f"`{alias}`" for alias in aliases))
-    if metric.outputs != (metric.name,):
-        outputs = (f"`{name}`" for name in metric.outputs)
-        facts.append("outputs " + ", ".join(outputs))
-    if metric.roles:
-        facts.append("calls " + ", ".join(f"`{role}`" for role in metric.roles))
-    facts.append(f"source: {metric.source}")
-    yield from ("; ".join(facts) + ".", "")
-
-    if metric.switches:
-        columns = [
-            "switch",
-            "default",
-            *(f"profile `{name}`" for name in metric.profiles),
-        ]
-        yield _row(columns)
-        yield _row(["---"] * len(columns))
-        for switch, default in metric.switches.items():
-            cells = [f"`{switch}`", _value(default)]
-            for switches in metric.profiles.values():
-                cells.append(_value(switches[switch]) if switch in switches else "")
-            yield _row(cells)
-        yield ""
-
-    for picture in sorted((ROOT / "docs" / "pictures").glob(f"{metric.name}[._]*")):
-        yield from (f"![{_alternative_text(picture)}](pictures/{picture.name})", "")
-
-
-def _docstring(function: object) -> Iterator[str]:
-    yield from ("```{eval-rst}", inspect.getdoc(function) or "", "```", "")
-
-
-def _row(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _value(value: Any) -> str:
-    written = json.dumps(value, ensure_ascii=False, default=_listed)
-    if len(written) > _MAX_DEFAULT:
-        written = f"{written[:_MAX_DEFAULT]}..."
-    return "`" + written.replace("|", "\\|") + "`"
-
-
-def _listed(value: Any) -> Any:
-    """A value of a kind that JSON does not have."""
-    return dict(value) if hasattr(value, "keys") else list(value)
-
-
-def _alternative_text(picture: Path) -> str:
-    subject = picture.stem.replace("_", " ")
-    if picture.suffix == ".svg":
-        return f"{subject}: the score of damaged media over the strength of the damage"
-    return f"{subject}: damaged media, with the strength growing from left to right"
-
-
 def _add_metrics(_app: Sphinx, document: str, source: list[str]) -> None:
-    if document == "docs/metrics":
-        source[0] = f"{source[0]}\n{metric_reference()}"
+    from scripts.site.metrics import family_reference
+
+    if document.startswith("docs/metrics/"):
+        page = document.removeprefix("docs/metrics/")
+        source[0] = f"{source[0]}\n{family_reference(page)}"
 
 
 def _add_reference(_app: Sphinx, document: str, source: list[str]) -> None:

@@ -106,6 +106,9 @@ def clap_similarity(
     of these sounds cannot be decoded. A sound longer than ten seconds is cut to a
     random part of ten seconds, always the same for the same sound.
 
+    Not measured: details. One embedding describes the whole sound, so spoken words
+    hardly count.
+
     Switches:
 
     - ``model``: a CLAP model without feature fusion, by its name on the hub (about 0.6

@@ -70,6 +70,8 @@ def intensity(
     counts as not fading. An answer scores 0, with the ``reason`` as evidence, unless it
     has exactly one sound that can be decoded. Unscored without an answer or a label.
 
+    Not measured: what the sound is.
+
     Labels, for example: ``{"intensity": ["start", "fade in"]}``.
 
     Switches:

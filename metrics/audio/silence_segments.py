@@ -31,6 +31,8 @@ def silence_segments(
     the ``reason`` as evidence, unless it has exactly one sound that can be decoded.
     Unscored without an answer.
 
+    Not measured: what the sound is.
+
     Switches:
 
     - ``segments``: the requested number of segments.
@@ -42,6 +44,8 @@ def silence_segments(
       two frames, in samples at 22050 Hz.
 
     Evidence: the lengths of the segments in samples.
+
+    In a task: ``metric_list: [{metric: silence_segments, segments: 3}]``
     """
     clip = the_only_clip(trial)
     if isinstance(clip, Score):

@@ -111,6 +111,8 @@ def sound_class(
     also holds with ``exclude``. Unscored without an answer or its labels, for a class
     without reference sounds, and if a reference sound cannot be decoded.
 
+    Not measured: the quality of the sound.
+
     Labels, for example: ``{"target": "siren"}``.
 
     Switches:

@@ -48,6 +48,9 @@ def clip_image_similarity(
     Only the first reference is used. Unscored if it has no picture, or if one cannot be
     decoded.
 
+    Not measured: quality and details. Counts, positions and small text hardly
+    count.
+
     Switches:
 
     - ``model``: a CLIP model, by its name on the hub (about 1.7 GB) or as a folder.
@@ -108,6 +111,9 @@ def clip_text_similarity(
     match is seldom above 0.35. CLIP reads the first 77 tokens of a text. An answer
     without a picture, or with a damaged picture, scores 0, with the ``reason`` as
     evidence. Unscored without a text.
+
+    Not measured: quality and details. Counts, positions and written words in the
+    picture hardly count.
 
     Labels, for example: ``{"Text_Prompt": "a hare in the snow"}``.
 

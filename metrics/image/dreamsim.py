@@ -84,6 +84,9 @@ def dreamsim(
     The released networks are computed without the package ``dreamsim``. The results are
     the same, except that the last digits may differ in a batch.
 
+    Not measured: whether the picture is what was requested, except that it looks
+    like the other picture.
+
     Labels, for example: ``{"bbox": [40, 6, 60, 26]}``.
 
     Switches:

@@ -65,6 +65,8 @@ def edit_outside_ssim(
     ``reason`` as evidence, unless it has exactly one picture that can be decoded.
     Unscored if the sample lacks the picture or a usable box.
 
+    Not measured: the edit itself. A picture without any edit scores 1.
+
     Labels, for example: ``{"bbox": [40, 6, 60, 26]}``.
 
     Switches:

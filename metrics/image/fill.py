@@ -73,6 +73,8 @@ def region_fill(
     least 7 pixels on each side. Otherwise it scores 0, with the ``reason`` as evidence.
     Transparency is dropped. Unscored if the labels do not name a region and a colour.
 
+    Not measured: what the rest of the picture shows.
+
     Labels, for example: ``{"region": "left half", "color": "green"}``.
 
     Switches:
@@ -132,6 +134,8 @@ def border_fill(
     The answer must have exactly one picture that can be decoded, with a border of at
     least 7 pixels on each side. Otherwise it scores 0, with the ``reason`` as evidence.
     Unscored if the label does not name a colour.
+
+    Not measured: the picture inside the border.
 
     Labels, for example: ``{"color": "blue"}``.
 

@@ -77,6 +77,8 @@ def image_quality(
     the flags ``enlarged`` and ``too_few_patches``. With ``released`` an entry contains
     ``brisque`` and ``niqe`` (the stand-ins), ``features_scale1`` and
     ``features_scale2``.
+
+    Example: a picture with a NIQE of 4 scores 1 - 4 / 10 = 0.6.
     """
 
     def item_score(media: Media) -> ItemScore:

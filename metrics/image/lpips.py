@@ -57,6 +57,8 @@ def lpips(
     The released networks are computed without the package ``lpips``. The results are
     the same, except that the last digits may differ in a batch.
 
+    Not measured: meaning. A shifted or rotated picture of the same thing differs.
+
     Switches:
 
     - ``model``: a folder (about 0.2 GB) with ``alexnet-owt-7be5be79.pth`` of

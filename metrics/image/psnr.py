@@ -27,11 +27,15 @@ def psnr(
 ) -> Score:
     """Peak signal-to-noise ratio of the answer's and reference's pictures, in decibels.
 
+    It is ``10 * log10(255**2 / m)``, with the mean squared error ``m`` of the bytes.
+
     Range 0 to ``most``, higher is better. Pictures are compared in order, and the value
     is the mean over pairs. A ratio above ``most`` counts as ``most``, including the
     infinite ratio of equal pictures. An answer with another number of pictures, or with
     a damaged picture, scores 0, with the ``reason`` as evidence. Only the first
     reference is used. Unscored if it has no picture, or if one cannot be decoded.
+
+    Not measured: meaning. A shifted or rotated picture of the same thing differs.
 
     Switches:
 

@@ -68,6 +68,8 @@ def image_similarity(
     window. Only the first reference is used. Unscored if it has no picture, or a
     picture that is damaged, too small, or (for ``nrmse``) black.
 
+    Not measured: meaning. A shifted or rotated picture of the same thing differs.
+
     Switches:
 
     - ``measure``:

@@ -43,6 +43,8 @@ def ssim(trial: Trial) -> Score:
     reference is used. Unscored if it has no picture, or a picture that is damaged or
     has a side below 7 pixels.
 
+    Not measured: meaning. A shifted or rotated picture of the same thing differs.
+
     Evidence: the ``ssim`` of each pair.
     """
 

@@ -56,6 +56,9 @@ def judge_choice(
     ``show_references``, and media unless ``media`` is false. With ``repeats`` the
     majority decides. Evidence: the choice with the judge's reason, the votes, and the
     spread (the share of votes for other options).
+
+    In a task: ``metric_list: [{metric: judge_choice, options: [hare, owl], wanted:
+    owl}]``
     """
     labels, place = trial.sample.metadata, ""
     if options_key:

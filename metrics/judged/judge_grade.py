@@ -75,6 +75,11 @@ def judge_grade(
     of judge calls, and ``combine`` (``mean``, ``median`` or ``majority``) combines them
     into one grade. Evidence: the grade with the judge's reason, the votes, and their
     spread (in grades).
+
+    Example: grade 4 on a scale from 1 to 5 gives 0.75.
+
+    In a task: ``metric_list: [{metric: judge_grade, criterion: "How polite is it?",
+    levels: [rude, neutral, polite]}]``
     """
     scale = dict(enumerate(levels, start=1))
     if isinstance(levels, Mapping):

@@ -53,6 +53,9 @@ def judge_yes_no(
     of judge calls, and ``combine`` combines them into one verdict: ``majority``, or
     ``mean`` for the share of wanted answers. Evidence: the verdict with the judge's
     reason, the votes, and their spread.
+
+    In a task: ``metric_list: [{metric: judge_yes_no, question: "Does the answer
+    name a bird?"}]``
     """
     labels = trial.sample.metadata
     question_text: Any = question

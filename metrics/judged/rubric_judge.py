@@ -104,6 +104,9 @@ def rubric_judge(
     and their spread.
 
     Labels, for example: ``{"rubric": ["it names a hare"]}``.
+
+    Example: with the weights 2 and 1, and only the first criterion met, the score
+    is 2 / 3.
     """
     if fault := rubric_fault(trial.sample, {"criteria": criteria}):
         return Score.unscored(fault)

@@ -42,6 +42,9 @@ def sqcs(
     - ``eta``: the share of the correctness that does not depend on the quality.
 
     Evidence: the value of each output (null if there is none), and ``eta``.
+
+    Example: a correctness of 0.5 and a quality of 0.8 give 0.5 * (0.7 + 0.3 * 0.8)
+    = 0.47.
     """
     pieces = {name: scores[name] for name in of}
     spans: list[Range] = []

@@ -54,6 +54,9 @@ def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score
     Switches: ``of`` names the metrics whose items are averaged.
 
     Evidence: for each of these metrics, the ``count`` of its items and their ``mean``.
+
+    Example: two pictures with the qualities 0.9 and 0.7 and a text with 0.5 give
+    (0.9 + 0.7 + 0.5) / 3 = 0.7.
     """
     known: list[float] = []
     spans: list[_QualityRange] = []

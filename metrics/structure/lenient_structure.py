@@ -25,10 +25,15 @@ def lenient_structure(
     counted. The first reference is the target. An answer without any modality scores 0.
     The answer is unscored when the reference has no modality.
 
+    Not measured: content. A wrong picture counts as a picture.
+
     Switches: ``mode``, ``count`` and ``spelling`` are the same as in
     ``strict_structure``. Only the mode ``unique_no_echo`` can change this score.
 
     Evidence: the counts of both sides, and the exact fraction.
+
+    Example: ``mmeval try metric lenient_structure --answer "<<image1>> <<image2>>"
+    --target "<<image1>>"`` gives 1.
     """
     structures = structures_of(trial, mode=mode, unit=count, spelling=spelling)
     if isinstance(structures, Score):

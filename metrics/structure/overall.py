@@ -55,6 +55,11 @@ def overall(
     - ``combine``: ``product``, ``mean`` or ``minimum``.
 
     Evidence: the value of each combined score; null if there is none.
+
+    Example: the product of 0.5 and 0.8 is 0.4.
+
+    In a task: ``metric_list: [{metric: overall, of: [choice, ssim], combine:
+    mean}]``
     """
     spans: list[Range] = []
     for score in scores.values():

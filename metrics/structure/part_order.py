@@ -45,6 +45,8 @@ def part_order(
     part. Blank text and hidden reasoning are not parts. An empty answer scores 0. The
     answer is unscored without an accepted order.
 
+    Not measured: what the parts show or say.
+
     Labels, for example: ``{"order": ["ti"]}``.
 
     Switches:
@@ -58,6 +60,9 @@ def part_order(
 
     Evidence: the order ``found`` (null if the official reading fails), and the orders
     ``accepted``.
+
+    Example: ``mmeval try metric part_order --answer "Look: <<image1>>" --params
+    '{"orders": ["ti"], "dangling": true}'`` gives 1.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")

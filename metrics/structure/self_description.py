@@ -103,6 +103,11 @@ def self_description(
       dots is a text.
 
     Evidence: the ``statement``, or null.
+
+    Example: ``mmeval try metric self_description --answer "I drew <count>4</count>
+    discs." --params '{"kind": "count"}'`` gives 1.
+
+    In a task: ``metric_list: [{metric: self_description, kind: count}]``
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")

@@ -20,11 +20,16 @@ def strict_structure(
 ) -> Score:
     """Mean F1 between the item counts of answer and reference, over all modalities.
 
+    The F1 of a modality with the counts ``a`` and ``b`` is
+    ``2 * min(a, b) / (a + b)``.
+
     Range 0 to 1, higher is better. The score is 1 if every modality occurs exactly as
     often as in the reference. A modality on only one side contributes 0. Text and
     hidden reasoning are not counted, and order and index numbers do not matter. The
     first reference is the target. An answer without items scores 0 if the reference has
     items. The answer is unscored if neither side contains an item.
+
+    Not measured: content. A wrong picture counts as a picture.
 
     Switches:
 
@@ -37,6 +42,9 @@ def strict_structure(
     - ``spelling``: the spelling of placeholders, or a list of spellings.
 
     Evidence: the counts of both sides, and the exact fraction.
+
+    Example: ``mmeval try metric strict_structure --answer "<<image1>>" --target
+    "<<image1>> <<audio1>>"`` gives 0.5.
     """
     structures = structures_of(trial, mode=mode, unit=count, spelling=spelling)
     if isinstance(structures, Score):

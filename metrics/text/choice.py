@@ -51,6 +51,8 @@ def choice(
     does not count. Options that are listed together (``B or C``) are several options.
     If two letters are not listed together, the first is the choice.
 
+    Not measured: the reason for the choice.
+
     Labels, for example: ``{"options": ["a cat", "a dog"], "answer": "B"}``.
 
     Switches:
@@ -62,6 +64,9 @@ def choice(
       option.
 
     Evidence: the letter ``found``, the ``right`` letter, and the ``rule``.
+
+    Example: ``mmeval try metric choice --answer "The answer is B." --metadata
+    '{"options": ["a cat", "a dog"], "answer": "B"}'`` gives 1.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")

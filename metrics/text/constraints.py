@@ -67,6 +67,8 @@ def text_constraints(
 
     NUMBER is a comparison such as ``== 10``, ``< 20`` or ``>= 20 and count <= 35``.
 
+    Not measured: whether the text makes sense.
+
     Labels, for example: ``{"constraint": ["keyword_include", "harbour", "lamp"]}``.
 
     Switches:
@@ -79,6 +81,9 @@ def text_constraints(
       that can meet constraints, as in the released script.
 
     Evidence: each constraint, whether it is ``met``, and the number ``found``.
+
+    Example: ``mmeval try metric text_constraints --answer "The harbour lamp"
+    --metadata '{"constraint": ["length_word", "< 3"]}'`` gives 0.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")

@@ -35,6 +35,8 @@ def exact_match(
     and the bytes of media are not compared. An empty answer equals an empty reference.
     The answer is unscored without references.
 
+    Not measured: meaning. A right answer in other words is wrong.
+
     Switches, in the order in which they apply to both sides:
 
     - ``extract``: where to find the answer in a text. If nothing is found in the
@@ -56,6 +58,9 @@ def exact_match(
 
     Evidence: both sides in the compared form. ``answer`` is null if nothing was
     extracted.
+
+    Example: ``mmeval try metric exact_match --answer "So it is 42." --target 42
+    --params '{"extract": "last_number"}'`` gives 1.
     """
     sides = sides_of(trial)
     if isinstance(sides, Score):

@@ -66,6 +66,9 @@ def hf_evaluate(
       value.
 
     Evidence: the whole result, or the ``prediction`` and its ``reference``.
+
+    In a task: ``metric_list: [{metric: hf_evaluate, name: rouge, field: rougeL,
+    higher_is_better: true}]``
     """
     sides = sides_of(trial)
     if isinstance(sides, Score):

@@ -48,6 +48,9 @@ def includes(
       ``ash`` is not in ``ashes``, nor ``3`` in ``3.5``.
 
     Evidence: the references that are ``included``.
+
+    Example: ``mmeval try metric includes --answer "I think it is an ash." --target
+    ash`` gives 1.
     """
     sides = sides_of(trial)
     if isinstance(sides, Score):

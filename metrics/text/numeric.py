@@ -45,6 +45,8 @@ def numeric(
     units and percent signs are ignored: ``50%`` is 50. An answer without a number
     scores 0. The answer is unscored if no reference contains a number.
 
+    Not measured: all other numbers and words of the answer.
+
     Switches:
 
     - ``extract``: where to find the answer in a text, as for ``exact_match``.
@@ -52,6 +54,9 @@ def numeric(
     - ``relative_tolerance``: the same as a share of the reference.
 
     Evidence: the numbers of the answer and the references, as floating point numbers.
+
+    Example: ``mmeval try metric numeric --answer "It costs 1,000 euros." --target
+    1000.0`` gives 1.
     """
     sides = sides_of(trial)
     if isinstance(sides, Score):

@@ -28,12 +28,17 @@ def wer(trial: Trial, *, normalise: Normaliser = "basic") -> Score:
     between two words separates them. If there are several references, the nearest one
     is used. The answer is unscored if every reference is empty after normalising.
 
+    Not measured: meaning. A synonym is an error.
+
     Switches:
 
     - ``normalise``: ``basic`` (lowercase, no ASCII punctuation, single spaces) or
       ``none`` (words are separated by white space).
 
     Evidence: the number of each kind of error, and both sides in the compared form.
+
+    Example: ``mmeval try metric wer --answer "the old men sat" --target "the old
+    man sat"`` gives 0.25.
     """
     sides = sides_of(trial)
     if isinstance(sides, Score):

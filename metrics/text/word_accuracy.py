@@ -47,6 +47,8 @@ def word_accuracy(
     lines are added up. The answer is unscored without a target, or if the target is
     empty after normalising.
 
+    Not measured: meaning. A synonym is an error.
+
     Labels, for example: ``{"text": "the lamp is lit"}``.
 
     Switches:
@@ -64,6 +66,9 @@ def word_accuracy(
 
     Evidence: ``errors``, the ``length`` of the target, and both sides in the compared
     form.
+
+    Example: ``mmeval try metric word_accuracy --answer "the lamp lit" --target "the
+    lamp is lit"`` gives 0.75.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")

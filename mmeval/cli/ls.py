@@ -276,6 +276,7 @@ def _metric_row(
 def _print_description(name: str) -> None:
     """Prints the docstring of a metric, and the values of its switches."""
     from mmeval.metric.contract import load_metric
+    from mmeval.metric.facts import facts_of
 
     try:
         metric = load_metric(name)
@@ -294,6 +295,9 @@ def _print_description(name: str) -> None:
                 initial_indent=margin[0] if margin else "",
                 subsequent_indent=" " * len(bullet[0]) if bullet else "",
             )
+    for title, fact in facts_of(metric).items():
+        words = f"{title}: {fact}"
+        lines += ["", *textwrap.wrap(words, columns(), subsequent_indent="  ")]
     values = {"Defaults": metric.switches}
     for profile, switches in metric.profiles.items():
         values[f"Profile {profile}"] = switches

@@ -54,7 +54,12 @@ def mme_unify_choice(
     the answer as the authors' script for the task does. ``script`` names this script.
     Unscored without options or a right letter. Evidence: ``found``, the letter or None.
 
+    Not measured: the reason for the choice.
+
     Labels, for example: ``{"choice": ["A. a cat", "B. a dog"], "answer": "B"}``.
+
+    Example: ``mmeval try metric mme_unify_choice --answer "It is B." --metadata
+    '{"choice": ["A. a cat", "B. a dog"], "answer": "B"}'`` gives 1.
     """
     if fault := _fault(trial.sample):
         return Score.unscored(fault)

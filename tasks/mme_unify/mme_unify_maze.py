@@ -75,6 +75,8 @@ def mme_unify_maze(
     inapplicable with ``paper``. Unscored without valid labels. Evidence: the ``wrong``
     steps.
 
+    Not measured: the pictures of the steps (see ``mme_unify_maze_image``).
+
     Labels, for example: ``{"action": ["Right", "Finish"], "coordinate": [[1, 1], [1,
     2]]}``.
     """

@@ -20,6 +20,9 @@ def mme_unify_plus(
     of pictures for a maze of one move. Inapplicable if all scores are inapplicable.
     Unavailable if a score is unavailable. Unscored if a score is unscored and the
     others are 1. Evidence: the scores ``below`` 1.
+
+    In a task: ``metric_list: [{metric: mme_unify_plus, of: [mme_unify_choice,
+    mme_unify_image]}]``
     """
     below = []
     reasons = []

@@ -55,6 +55,8 @@ def tempo(
     answer scores 0, with the ``reason`` as evidence, unless it has exactly one sound
     that can be decoded. Unscored without an answer or a label.
 
+    Not measured: anything else about the music.
+
     Labels, for example: ``{"tempo": 120}``.
 
     Switches:

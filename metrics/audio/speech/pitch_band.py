@@ -93,6 +93,8 @@ def pitch_band(
     Praat comes with the package praat-parselmouth (extra ``pitch``, GPL). The extra
     ``all`` does not install it.
 
+    Not measured: what is said.
+
     Labels, for example: ``{"pitch": "high"}``.
 
     Switches:

@@ -58,6 +58,8 @@ def speaker_gender(
     unless it has exactly one sound that can be decoded. Unscored without an answer, or
     unless the label is ``male`` or ``female``.
 
+    Not measured: what is said.
+
     Labels, for example: ``{"gender": "female"}``.
 
     Switches:
@@ -126,6 +128,8 @@ def speaker_similarity(
     Range 0 to 1, higher is better. An answer without the required sounds, or with a
     damaged sound, scores 0, with the ``reason`` as evidence. Unscored without an answer
     or the label, and if the sample's own sound is missing or damaged.
+
+    Not measured: what is said.
 
     Switches:
 

@@ -72,6 +72,8 @@ def speech_rate(
     ends. An answer scores 0, with the ``reason`` as evidence, unless it has exactly one
     sound that can be decoded. Unscored without an answer, and for any other label.
 
+    Not measured: what is said.
+
     Labels, for example: ``{"speed": "low"}``.
 
     Switches:

@@ -95,6 +95,9 @@ def transcript_constraints(
     another number of sounds, or with a damaged sound, scores 0, with the ``reason`` as
     evidence. Unscored without an answer, and for labels of any other form.
 
+    Not measured: voice, expression and quality. An error of Whisper counts as an
+    error of the answer.
+
     Labels, for example: ``{"order": [0, 1, 0], "constraint": {"1": ["keyword_include",
     "kettle"]}}``.
 

@@ -139,6 +139,9 @@ def transcript(
     evidence, unless it has exactly one sound that can be decoded. Unscored without an
     answer or a target.
 
+    Not measured: voice, expression and quality. An error of Whisper counts as an
+    error of the answer.
+
     Labels, for example: ``{"text": "the lamp is lit"}``.
 
     Switches:

@@ -52,6 +52,8 @@ def isg_graph(trial: Trial, *, alike: Share = 0.5) -> MetricScores:
     no questions for it. Evidence: the numbers of the row's questions that were
     ``missed``.
 
+    Not measured: whether the model's other questions are good.
+
     Labels, for example: ``{"predict": {"structure": {"Answer": ["<gen_text1>"]},
     "block_qa": {"questions": []}, "image_qa": {"questions": []}}}``.
     """

@@ -26,6 +26,9 @@ def isg_structural(trial: Trial, *, reading: Reading = "robust") -> Score:
     text counts as a picture, and a row with questions that the script cannot read
     scores 0. The trial is unscored without an answer or a golden answer. Evidence: both
     orders, with one letter per block, and the reason for a 0.
+
+    Example: ``mmeval try metric isg_structural --answer "a hare" --target "an
+    owl"`` gives 1.
     """
     if why := unscorable(trial):
         return Score.unscored(why)

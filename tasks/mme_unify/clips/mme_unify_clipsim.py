@@ -63,6 +63,8 @@ def mme_unify_clipsim(
     ``vectors``, the line of a clip lists one vector per frame under ``vector``.
     Evidence: each cosine.
 
+    Not measured: motion, and the order of the frames.
+
     Labels, for example: ``{"Text_Prompt": "a hare in the snow"}``.
     """
     if fault := _fault(trial.sample, {"text_key": text_key}):

@@ -65,6 +65,8 @@ def mme_unify_fid(
     first frame of the reference's clip (``first_ref_frame``), or the score is
     inapplicable (``none``), as in the released scripts. Evidence: the ``distance`` and
     the number of ``frames``.
+
+    Not measured: motion, and what was requested in words.
     """
 
     def score(clip: Media) -> Score:

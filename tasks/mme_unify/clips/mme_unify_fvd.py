@@ -55,6 +55,8 @@ def mme_unify_fvd(
     left out of the mean. With ``missing: zero`` it scores 0, with the reason as
     evidence. Unscored if the reference's clip is missing or cannot be decoded.
     Evidence: the ``distance`` and the number of ``frames``.
+
+    Not measured: motion. A mean over frames ignores their order.
     """
 
     def score(clip: Media) -> Score:

@@ -58,6 +58,9 @@ def mme_unify_explanation(
     places`` it has the letter of its position in the list, as in the released script.
     In most rows these letters differ. With ``sides: both`` an answer without a picture
     is also wrong, as in the released script. Evidence: the cosine with each option.
+
+    Not measured: whether the explanation is good. It only has to be nearer to the
+    right option than to the others.
     """
     embed = embedder(model, vectors)
     answers = [_words(trial, both=sides == "both") for trial in trials]

@@ -67,6 +67,9 @@ def mme_unify_image(
     ``csq`` only a missing first candidate does, and other missing candidates are left
     out. In ``iee`` an answer without a text is wrong. Evidence: the cosine with each
     candidate.
+
+    Not measured: quality. The picture only has to be nearer to the first candidate
+    than to the others.
     """
     embed = embedder(model, vectors)
     is_released = files == "released"
