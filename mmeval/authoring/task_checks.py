@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from mmeval.errors import (
     TaskFileError,
     did_you_mean,
 )
-from mmeval.findings.finding import Finding, Subject
+from mmeval.findings.finding import Finding, Kind, Subject
 from mmeval.findings.from_error import finding_of
 from mmeval.media.decode.check import MediaCheck
 from mmeval.plugins import package_folder
@@ -47,7 +47,7 @@ _logger = logging.getLogger(__name__)
 
 
 class SoundTask(NamedTuple):
-    """A task without errors. ``samples`` is the number of rows that were read and that
+    """A task that can run. ``samples`` is the number of rows that were read and that
     the task's filter keeps."""
 
     file: TaskFile
@@ -57,21 +57,24 @@ class SoundTask(NamedTuple):
 
 @dataclass
 class CheckTally:
-    """The tasks that were checked, and the tasks without errors."""
+    """The tasks that were checked, and the tasks that can run."""
 
     tasks: list[str] = field(default_factory=list)
     sound_tasks: list[SoundTask] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
     """The tasks whose data are missing."""
     bundled: list[str] = field(default_factory=list)
-    """The tasks whose data are missing, but that have bundled samples."""
+    """The tasks that can run with their bundled samples."""
+    unscorable: set[str] = field(default_factory=set)
+    """The tasks without a metric that can be computed here. A run only records their
+    answers."""
     look: MediaCheck = field(default_factory=MediaCheck)
 
 
+_OF_METRICS: tuple[Kind, ...] = ("missing_extra", "missing_role", "missing_weights")
+"""What metrics lack. A run without them still records the answers."""
 _NEEDED_TO_RUN = (
-    "missing_extra",
-    "missing_role",
-    "missing_weights",
+    *_OF_METRICS,
     "partial",
     "unsupported",
 )
@@ -186,7 +189,7 @@ def _check_task(
     context: _Context,
     tally: CheckTally,
 ) -> Iterator[Finding]:
-    """Yields the findings of one task. A task without errors is added to the tally's
+    """Yields the findings of one task. A task that can run is added to the tally's
     sound tasks."""
     try:
         task = replace(build(file, context.overrides, roles=context.roles), name=name)
@@ -215,16 +218,23 @@ def _check_task(
         except MissingDataError as error:
             data.absent = True
             of_rows = [finding_of(error, Subject(name))]
-    sound = True
-    for finding in (*findings, *of_rows):
-        sound = sound and finding.severity != "error"
-        yield finding
+    yield from findings
+    yield from of_rows
+    if not context.strict and not any(not metric.lacks for metric in task.metrics):
+        tally.unscorable.add(name)
+    unscored = () if context.strict else _OF_METRICS
+    is_blocked = any(_stops(finding, unscored) for finding in findings)
     if data.absent:
         tally.absent.append(name)
-        if bundled_folder(file) is not None:
-            tally.bundled.append(name)
-    if sound:
+    if bundled_folder(file) is not None and not is_blocked:
+        tally.bundled.append(name)
+    if not is_blocked and not any(_stops(finding) for finding in of_rows):
         tally.sound_tasks.append(SoundTask(file, task, data.selected))
+
+
+def _stops(finding: Finding, tolerated: Collection[Kind] = ()) -> bool:
+    """Returns whether a finding stops a run of its task."""
+    return finding.severity == "error" and finding.kind not in tolerated
 
 
 def _check_metrics(task: Task, *, strict: bool) -> Iterator[Finding]:

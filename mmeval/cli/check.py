@@ -37,9 +37,10 @@ from mmeval import plugins
 from mmeval._version import __version__
 from mmeval.cli.parser import Parser, add_flags
 from mmeval.errors import MissingError, MmevalError, PluginError, UsageError
+from mmeval.findings.brief import brief_lines, label_column
 from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding, Subject
-from mmeval.findings.from_error import finding_of
+from mmeval.findings.from_error import PREPARE_DATA, finding_of
 from mmeval.findings.render import RemedyTarget, terminal_lines
 from mmeval.report.log import begin_log
 from mmeval.report.terminal import columns, print_text
@@ -51,7 +52,9 @@ if TYPE_CHECKING:  # imported only when the verb runs, so that --help is fast
     from mmeval.authoring.task_checks import CheckTally
     from mmeval.backend.contract import AnyBackend
     from mmeval.backend.probe import Probe
+    from mmeval.forecast.records import Forecast
     from mmeval.run.options import BackendSpec
+    from mmeval.task.task import Selection, Task
 
 ALL = "all"
 """Every known task."""
@@ -114,6 +117,10 @@ OWN_FLAGS = (
 )
 """The flags that only ``check`` has."""
 _LABEL = 10
+_LISTED_TASKS = 10
+"""Maximum number of tasks that are named if nothing is wrong. More are counted."""
+_ALL_FINDINGS = 1_000_000
+_HOW_TO_SEE_ALL = "all findings: --verbosity DEBUG, or --json"
 
 Settings = Mapping[str, Setting]
 Fact = tuple[str, str]
@@ -162,6 +169,10 @@ class _Report:
         self.tally: CheckTally = CheckTally()
         self.tables = ""
         self.handshakes: dict[str, list[Probe]] = {}
+        self.models: dict[str, str] = {}
+        """A sentence about each role that was asked what it can do."""
+        self.denied: set[str] = set()
+        """The tasks that the model cannot be asked, as its handshake shows."""
 
     def of_tasks(self) -> int:
         from mmeval.environment import models
@@ -183,20 +194,8 @@ class _Report:
         models.close(backends)
         if self.settings["bounds"].value:
             self._bounds(specs)
-        if MODEL in backends and self.tally.sound_tasks:
-            from mmeval.forecast.dry_run import forecast
-            from mmeval.settings.plan import make_plan
-            from mmeval.task.task import Selection
-
-            plan = make_plan({flag.name: self.settings[flag.name] for flag in FLAGS})
-            selection = Selection(tuple(entry.task for entry in self.tally.sound_tasks))
-            try:
-                estimate = forecast(selection, plan.options)
-            except MmevalError as error:
-                self.findings.append(finding_of(error, Subject(role=MODEL)))
-            else:
-                self.facts.append(("price", estimate.price_words()))
-                self.findings += estimate.of_folder
+        if MODEL in backends:
+            self._forecasts()
         return self._print()
 
     def of_wheel(self, place: Path, flags: Mapping[str, Any]) -> int:
@@ -285,12 +284,15 @@ class _Report:
     def _handshakes(
         self, specs: Mapping[str, BackendSpec], backends: Mapping[str, AnyBackend]
     ) -> None:
-        from mmeval.environment.handshakes import probe_rows, shake_hands
+        from mmeval.environment import models
+        from mmeval.environment.handshakes import probe_rows, probe_words, shake_hands
 
         probing = self.settings["probe"].value
         self.handshakes, findings = shake_hands(specs, backends, probing)
         self.findings += findings
         for role, probes in self.handshakes.items():
+            model = models.named(specs[role], backends[role])
+            self.models[role] = f"{model}: {probe_words(probes)}"
             self.facts += [(role, row) for row in probe_rows(probes)]
 
     def _add_facts(
@@ -336,12 +338,55 @@ class _Report:
             tally=self.tally,
         )
 
+    def _forecasts(self) -> None:
+        """Adds the price, and notes the tasks that a handshake denies."""
+        from mmeval.task.task import Selection
+
+        sound_tasks = tuple(entry.task for entry in self.tally.sound_tasks)
+        if sound_tasks:
+            estimate = self._forecast(Selection(sound_tasks))
+            if estimate is not None:
+                self.facts.append(("price", estimate.price_words()))
+                self.findings += estimate.of_folder
+        others = [name for name in self.tally.bundled if name in self.tally.absent]
+        if MODEL in self.handshakes and others:
+            from mmeval.task.selection import select
+            from mmeval.task.task import TaskOverrides
+
+            # the bundled samples show which kinds of media a task has
+            selection = select(
+                others,
+                include_path=self.settings["include_path"].value,
+                overrides=TaskOverrides(data="bundled"),
+            )
+            self._forecast(selection)
+
+    def _forecast(self, selection: Selection) -> Forecast | None:
+        from mmeval.forecast.dry_run import forecast
+        from mmeval.settings.plan import make_plan
+
+        plan = make_plan({flag.name: self.settings[flag.name] for flag in FLAGS})
+        probes = self.handshakes.get(MODEL, [])
+        try:
+            estimate = forecast(selection, plan.options, {MODEL: probes})
+        except MmevalError as error:
+            self.findings.append(finding_of(error, Subject(role=MODEL)))
+            return None
+        for task in estimate.tasks:
+            if probes and task.is_unaskable:
+                self.denied.add(task.task.name)
+                self.findings += task.findings()
+        return estimate
+
     def _bounds(self, specs: Mapping[str, BackendSpec]) -> None:
         from mmeval.authoring import bounds
         from mmeval.authoring.bounds_text import bounds_means, bounds_table
 
         limit = int(self.settings["limit"].value or bounds.LIMIT)
-        tasks = [entry.task for entry in self.tally.sound_tasks]
+        tasks: list[Task] = []
+        for entry in self.tally.sound_tasks:
+            if entry.task.name not in self.tally.unscorable:
+                tasks.append(entry.task)
         roles = {role: spec for role, spec in specs.items() if role != MODEL}
         for role, count in bounds.judge_calls(tasks, roles, limit).items():
             _log.info("bounds: up to %d calls of the %s", 3 * count, role)
@@ -353,8 +398,6 @@ class _Report:
             self.findings += task.doubts()
 
     def _print(self) -> int:
-        from mmeval.run.availability import words_for
-
         code = exit_code(self.findings)
         if self.settings["json"].value:
             document = {
@@ -371,42 +414,97 @@ class _Report:
             }
             print_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
         else:
-            lines: list[str] = []
-            for label, text in self._texts():
-                lines += textwrap.wrap(
-                    f"{label:{_LABEL}}{text}",
-                    columns(),
-                    subsequent_indent=" " * _LABEL,
-                    break_long_words=False,
-                    break_on_hyphens=False,
-                )
-            settings = {name: setting.value for name, setting in self.settings.items()}
-            place = RemedyTarget(words_for({**settings, "tasks": self.names}, ()))
-            lines += terminal_lines(self.findings, place, columns())
-            for line in lines:
+            for line in self._lines():
                 print_text(f"{line}\n")
             print_text(self.tables)
         return code
 
+    def _lines(self) -> list[str]:
+        """Returns the tasks that can run, the facts and the findings."""
+        from mmeval.run.availability import words_for
+
+        width = columns()
+        settings = {name: setting.value for name, setting in self.settings.items()}
+        tasks = words_for({**settings, "tasks": self.names}, ())
+        place = RemedyTarget(tasks)
+        able = list(self._able_facts(place))
+        if settings["verbosity"] == "DEBUG":
+            column = _LABEL
+            facts = [*able, *self.facts]
+            details = terminal_lines(self.findings, place, width, most=_ALL_FINDINGS)
+        else:
+            column = max(_LABEL, label_column(self.findings))
+            facts = [*able, *self._brief_facts()]
+            findings = self.findings
+            if self._names_command_for_data():
+                findings = [item for item in findings if item.remedy != PREPARE_DATA]
+            details = brief_lines(
+                findings, place, width, column=column, whole=_HOW_TO_SEE_ALL
+            )
+        lines: list[str] = []
+        for label, text in facts:
+            lines += textwrap.wrap(
+                f"{label:{column}}{text}",
+                width,
+                subsequent_indent=" " * column,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        return lines + details
+
     def _able(self) -> list[str]:
-        """Returns the tasks that can run. The list is empty if a backend cannot be
-        created."""
+        """Returns the tasks that can run with their own data."""
+        return self._can_run([entry.task.name for entry in self.tally.sound_tasks])
+
+    def _can_run(self, tasks: Iterable[str]) -> list[str]:
+        """Returns the tasks that the model can be asked. The list is empty if a backend
+        cannot be used."""
         for finding in self.findings:
             of_backend = finding.subject.role and not finding.subject.task
             if of_backend and finding.severity == "error":
                 return []
-        return [entry.task.name for entry in self.tally.sound_tasks]
+        return [name for name in tasks if name not in self.denied]
 
-    def _texts(self) -> Iterator[Fact]:
-        """Yields the tasks that can run, then the facts."""
-        if self.tally.tasks and not self.findings:
+    def _able_facts(self, place: RemedyTarget) -> Iterator[Fact]:
+        """Yields what can run."""
+        tasks, able = self.tally.tasks, self._able()
+        if tasks and not self.findings and len(tasks) <= _LISTED_TASKS:
             for entry in self.tally.sound_tasks:
                 metrics = ", ".join(metric.name for metric in entry.task.metrics)
                 text = f"{entry.task.name}: {entry.samples:,} samples; {metrics}"
                 yield "can run", text
-        elif self.names:
-            text = f"{len(self._able())} of {len(self.tally.tasks)} tasks"
-            if self.tally.bundled:
-                text += f"; with --data bundled {len(self.tally.bundled)} more"
-            yield "can run", text
-        yield from self.facts
+            return
+        if not self.names:
+            return
+        bundled = self._can_run(self.tally.bundled)
+        count = f"of {len(tasks)}"
+        text = f"{len(able)} {count} tasks{self._unscored(able)}"
+        if self.tally.absent and bundled:
+            text = (
+                f"with --data bundled {len(bundled)} {count}{self._unscored(bundled)}; "
+                f"with the benchmark's own data {len(able)} {count}"
+            )
+            if self._names_command_for_data():
+                text += f": {place.command(PREPARE_DATA)}"
+        yield "can run", text
+
+    def _unscored(self, tasks: Sequence[str]) -> str:
+        """Returns a remark on the tasks without a metric."""
+        count = len(self.tally.unscorable.intersection(tasks))
+        return f" ({count} without a score)" if count else ""
+
+    def _names_command_for_data(self) -> bool:
+        """Returns whether what can run is followed by the command that fetches data."""
+        if self._able() or not self._can_run(self.tally.bundled):
+            return False
+        return any(finding.remedy == PREPARE_DATA for finding in self.findings)
+
+    def _brief_facts(self) -> Iterator[Fact]:
+        """Yields the facts, with one sentence about each handshake."""
+        shown: set[str] = set()
+        for label, text in self.facts:
+            if label not in self.models:
+                yield label, text
+            elif label not in shown:
+                shown.add(label)
+                yield label, self.models[label]

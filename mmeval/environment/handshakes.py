@@ -10,7 +10,7 @@ from mmeval.backend.contract import AnyBackend, Startable, workers_of
 from mmeval.backend.handshake.handshake import ANSWERS
 from mmeval.backend.handshake.inputs import TAKES
 from mmeval.backend.handshake.outputs import JSON
-from mmeval.backend.probe import Probe, Probing
+from mmeval.backend.probe import Probe, Probing, Verdict
 from mmeval.errors import BackendDownError, MmevalError, sentence
 from mmeval.findings.finding import Finding, Kind, Subject
 from mmeval.findings.from_error import finding_of
@@ -20,6 +20,12 @@ from mmeval.run.options import BackendSpec
 
 _NAME, _DECLARED, _VERDICT = 30, 10, 10
 """Widths of the columns."""
+_VERDICT_LABELS: Mapping[Verdict, str] = {
+    "yes": "",
+    "no": "not confirmed: ",
+    "doubtful": "unclear: ",
+    "unknown": "not tried: ",
+}
 
 
 def shake_hands(
@@ -64,11 +70,13 @@ def shake_hands(
 
 
 def probe_rows(probes: Sequence[Probe]) -> Iterator[str]:
-    """Yields a row for each capability.
+    """Yields the headings of the columns, and a row for each capability.
 
     The row contains the capability's name, whether the backend declares it, the verdict
     and the evidence.
     """
+    if probes:
+        yield f"{'capability':{_NAME}}{'declared':{_DECLARED}}{'verdict':{_VERDICT}}why"
     for probe in probes:
         declared = "declared" if probe.declared else ""
         yield (
@@ -77,9 +85,28 @@ def probe_rows(probes: Sequence[Probe]) -> Iterator[str]:
         ).rstrip()
 
 
+def probe_words(probes: Sequence[Probe]) -> str:
+    """Returns one sentence: confirmed capabilities first, then the others by verdict.
+
+    An example is ``sees pictures, hears; not confirmed: holds a seed``.
+    """
+    by_verdict: dict[Verdict, list[str]] = {}
+    for probe in probes:
+        # a model that answers no question has a finding
+        if probe.capability != ANSWERS:
+            by_verdict.setdefault(probe.verdict, []).append(probe.capability)
+    parts = []
+    for verdict, label in _VERDICT_LABELS.items():
+        capabilities = ", ".join(by_verdict.get(verdict, ()))
+        if capabilities:
+            parts.append(f"{label}{capabilities}")
+    return "; ".join(parts)
+
+
 def _failed(role: str, error: MmevalError) -> Finding:
     if isinstance(error, BackendDownError):
-        cause = f"{sentence(error.reason)} Start the server, or correct base_url"
+        reason = error.reason.removeprefix(f"the {role}: ")  # the subject names it
+        cause = f"{sentence(reason)} Start the server, or correct base_url"
         return Finding("machine", Subject(role=role), cause=cause, severity="error")
     return finding_of(error, Subject(role=role))
 

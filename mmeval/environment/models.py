@@ -43,11 +43,9 @@ def described(
     """Yields each role with its model, the host that gets its data, and its kinds."""
     for role, backend in backends.items():
         capabilities = backend.capabilities
-        hosts = hosts_of(backend)
-        place = f"data go to {hosts}" if hosts else "on this machine"
         yield (
             role,
-            f"{model_name_of(backend.identity)} ({specs[role].name}), {place}; takes "
+            f"{named(specs[role], backend)}; takes "
             f"{_kinds(capabilities.inputs)}; gives {_kinds(capabilities.outputs)}",
         )
         if isinstance(backend, AgentBackend):
@@ -57,6 +55,13 @@ def described(
                 f"can call {asks}; here it calls "
                 f"{', '.join(backend.called_roles) or 'no role'}",
             )
+
+
+def named(spec: BackendSpec, backend: AnyBackend) -> str:
+    """Returns the model, its backend, and the host that gets its data."""
+    hosts = hosts_of(backend)
+    place = f"data go to {hosts}" if hosts else "on this machine"
+    return f"{model_name_of(backend.identity)} ({spec.name}), {place}"
 
 
 def close(backends: Mapping[str, AnyBackend]) -> None:

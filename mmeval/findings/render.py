@@ -6,7 +6,7 @@ import re
 import shlex
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mmeval.findings.finding import Finding, Kind
@@ -17,7 +17,8 @@ from mmeval.system.wording import listed, printable, shortened
 WIDTH = 80
 MOST = 10
 """Maximum number of groups of one kind that are shown; the others are counted."""
-_MAX_CHARS = 2000
+MAX_CHARS = 2000
+"""Maximum number of characters of a finding's text."""
 _MAX_EXAMPLE = 100
 _GAP = "  "
 _MARKDOWN_CHARS = re.compile(r"([\\`*<|\[\]])")
@@ -39,18 +40,22 @@ NOWHERE = RemedyTarget()
 
 
 def terminal_lines(
-    findings: Iterable[Finding], place: RemedyTarget = NOWHERE, width: int = WIDTH
+    findings: Iterable[Finding],
+    place: RemedyTarget = NOWHERE,
+    width: int = WIDTH,
+    most: int = MOST,
 ) -> list[str]:
     """Returns a line for each group, and below it the remedy.
 
-    The line contains the kind, subject, count and cause.
+    The line contains the kind, subject, count and cause. ``most`` is the maximum number
+    of groups of one kind.
     """
     groups = grouped(findings)
     widths = [len(LABELS[group.kind]) for group in groups]
     column = max(widths, default=0) + len(_GAP)
     indent = " " * column
     lines: list[str] = []
-    for label, text, remedy in _rows(groups, place):
+    for label, text, remedy in _rows(groups, place, most):
         lines += textwrap.wrap(
             f"{label:{column}}{text}",
             width,
@@ -98,7 +103,7 @@ def _shell_words(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError:  # an unclosed quote: not a shell command
-        return [printable(command, limit=_MAX_CHARS)]
+        return [printable(command, limit=MAX_CHARS)]
     quoted: list[str] = []
     for word in words:
         if word == "&&":  # between two commands
@@ -141,29 +146,48 @@ def markdown_lines(
 def _rows(
     groups: Sequence[FindingGroup],
     place: RemedyTarget,
+    most: int = MOST,
 ) -> Iterator[tuple[str, str, str]]:
-    """Yields label, text and remedy of each group, then the number of hidden groups.
+    """Yields label, text and remedy of each group, then the number of hidden groups."""
+    shown, hidden = first_of_each_kind(groups, most)
+    for group in shown:
+        text = printable(group_text(group), limit=MAX_CHARS)
+        yield LABELS[group.kind], text, place.command(group.remedy)
+    for kind, count in hidden.items():
+        yield LABELS[kind], hidden_words(count), ""
+
+
+def first_of_each_kind(
+    groups: Sequence[FindingGroup], most: int = MOST
+) -> tuple[list[FindingGroup], Mapping[Kind, int]]:
+    """Returns the first ``most`` groups of each kind, and the number of its others.
 
     If only one group would be hidden, it is shown instead, because the count of hidden
     groups would also take one line.
     """
     of_kind = Counter(group.kind for group in groups)
-    shown: Counter[Kind] = Counter()
+    numbers: Counter[Kind] = Counter()
     hidden: Counter[Kind] = Counter()
+    shown: list[FindingGroup] = []
     for group in groups:
-        if shown[group.kind] == MOST and of_kind[group.kind] > MOST + 1:
+        if numbers[group.kind] == most and of_kind[group.kind] > most + 1:
             hidden[group.kind] += 1
             continue
-        shown[group.kind] += 1
-        text = printable(group_text(group), limit=_MAX_CHARS)
-        yield LABELS[group.kind], text, place.command(group.remedy)
-    for kind, count in hidden.items():
-        yield LABELS[kind], f"and {count:,} more like these", ""
+        numbers[group.kind] += 1
+        shown.append(group)
+    return shown, hidden
 
 
-def group_text(group: FindingGroup) -> str:
-    """Returns subject, numbers, cause and one example, separated by two spaces."""
-    parts = [subject_text(group)]
+def hidden_words(count: int) -> str:
+    return f"and {count:,} more like these"
+
+
+def group_text(group: FindingGroup, subject: str = "") -> str:
+    """Returns subject, numbers, cause and one example, separated by two spaces.
+
+    ``subject`` replaces the names of the subjects.
+    """
+    parts = [subject or subject_text(group)]
     if group.of:
         parts.append(f"{group.count:,} of {group.of:,}")
     elif group.count:

@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from mmeval.backend.contract import hosts_of, model_name_of
+from mmeval.backend.handshake.handshake import narrowed
+from mmeval.backend.probe import Probe
 from mmeval.backend.reencoding import ENCODED_AS, encoded_anew, encoding_fault
 from mmeval.backend.sendable import absent_packages, foreseen
 from mmeval.broker.broker import MAX_DRAWS, Broker
@@ -103,8 +106,16 @@ ENDLESS = "there are more calls than a dry run counts; its numbers are too low"
 AFTER_STAND_IN = "after a stand-in for an answer"
 
 
-def forecast(selection: Selection, options: RunOptions) -> Forecast:
-    """Forecasts a run. Raises the same errors as the start of the run."""
+def forecast(
+    selection: Selection,
+    options: RunOptions,
+    handshakes: Mapping[str, Sequence[Probe]] = MappingProxyType({}),
+) -> Forecast:
+    """Forecasts a run. Raises the same errors as the start of the run.
+
+    ``handshakes`` are the results of handshakes by role. Samples with a kind that they
+    deny are not asked.
+    """
     words = task_words(options.settings, selection)
     selection = with_data(selection, strict=options.strict, place=RemedyTarget(words))
     scoring = not options.predict_only
@@ -133,6 +144,7 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
             journal, seed=options.seed, reasoning_tags=options.reasoning_tags
         )
         broker.roles = backends.runtimes(lambda: 1, limit=1, retries=0)
+        _leave_out_denied_kinds(broker, backends, handshakes)
         forecaster = _Forecaster(jobs, backends, broker, options)
         with collector.settled():
             tasks = [
@@ -175,6 +187,7 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
             answers=answers,
             other_answers=other_answers,
             tasks=tuple(tasks),
+            groups=selection.groups,
             hosts=hosts,
             endpoints=endpoints,
             prices=prices,
@@ -199,6 +212,16 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
         return replace(result, findings=(*result.findings, full_disk))
     finally:
         journal.close()
+
+
+def _leave_out_denied_kinds(
+    broker: Broker, backends: Backends, handshakes: Mapping[str, Sequence[Probe]]
+) -> None:
+    for role, probes in handshakes.items():
+        runtime = broker.roles.get(role)
+        if runtime is not None:
+            given = backends.given_inputs.get(role, ())
+            runtime.capabilities = narrowed(runtime.declared, probes, given)
 
 
 def _trial_findings(

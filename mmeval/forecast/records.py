@@ -13,11 +13,12 @@ from mmeval.dataset.bad_sample import BadSamples
 from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding, Subject
 from mmeval.forecast.estimate import NOTHING, RoleLoad, TokenRange
+from mmeval.program.calls import MODEL
 from mmeval.records.request import Request
 from mmeval.run.costs.budget import BudgetLimits
 from mmeval.run.costs.prices import MILLION, Bill, Prices
 from mmeval.store.spending import ModelEndpoint
-from mmeval.task.task import Task
+from mmeval.task.task import Group, Task
 
 RECORD_BYTES = 1500
 """Bytes of a trial on disk without its answers: sample, trial and score row."""
@@ -46,6 +47,12 @@ class TaskForecast:
     """Number of trials with each problem. The findings have no ``count`` yet."""
     reencoded: Counter[Finding] = field(default_factory=Counter)
     """Number of media that are sent in another format, per format and role."""
+
+    @property
+    def is_unaskable(self) -> bool:
+        """True if the task has samples, but no call can be made for any of them."""
+        load = self.loads.get(MODEL, RoleLoad())
+        return self.trials > 0 and load.calls + load.kept + load.equal == 0
 
     def note(self, finding: Finding) -> None:
         """Counts a trial with a problem; only :data:`MAX_REASONS` reasons are kept."""
@@ -87,6 +94,8 @@ class Forecast:
     other_answers: int
     """Number of calls whose answers are only in a shard's run or in other shards."""
     tasks: tuple[TaskForecast, ...]
+    groups: tuple[Group, ...]
+    """The groups of the tasks, outer groups first."""
     hosts: Mapping[str, Host]
     """Hosts of the model under test and of all called roles."""
     endpoints: Mapping[str, ModelEndpoint]

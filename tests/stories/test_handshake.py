@@ -294,7 +294,7 @@ def test_a_server_that_does_not_know_the_model_is_a_finding(place: Place) -> Non
 
 def test_a_check_prints_a_row_for_each_capability(place: Place) -> None:
     with AbleServer() as server:
-        ended = place.mmeval("check", *model(server))
+        ended = place.mmeval("check", *model(server), "--verbosity", "DEBUG")
 
     rows = [line for line in ended.out.splitlines() if line.startswith("model ")]
     assert any(TAKES["image"] in row and "yes" in row for row in rows)
@@ -589,3 +589,25 @@ def test_less_patience_makes_fewer_calls(
         place.run(*greetings, *judge(server), "--judge_patience", "2")
 
     assert len(server.questions) <= 2 * 2 * 3
+
+
+def test_a_task_of_pictures_cannot_run_with_a_model_that_is_blind(
+    place: Place, pictured: tuple[str | Path, ...]
+) -> None:
+    with AbleServer(Abilities(sees=False, drops_media=True)) as server:
+        document = place.check(pictured[1], *model(server))
+    assert document["can_run"] == []
+
+
+def test_bundled_pictures_are_not_for_a_model_that_is_blind(place: Place) -> None:
+    with AbleServer(Abilities(sees=False, drops_media=True)) as server:
+        done = place.mmeval("check", "isg_howto", "ueval_art", *model(server))
+    assert "with --data bundled 1 of 2" in done.out
+
+
+def test_a_check_says_what_the_model_can_do_in_one_sentence(place: Place) -> None:
+    with AbleServer() as server:
+        done = place.mmeval("check", *model(server))
+    words = " ".join(done.out.split())
+    assert "data go to 127.0.0.1" in words
+    assert ": sees pictures, tells two pictures apart, hears, reads documents" in words

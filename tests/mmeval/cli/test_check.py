@@ -37,7 +37,7 @@ def findings(*words: str | Path) -> list[Finding]:
 
 
 def first_line(done: Ended) -> str:
-    return done.out.splitlines()[0]
+    return " ".join(done.out.splitlines()[0].split())
 
 
 def test_with_nothing_wrong_each_task_is_one_line_and_nothing_is_written(
@@ -57,7 +57,7 @@ def test_with_something_wrong_what_can_run_stands_first(tmp_path: Path) -> None:
     folder = write_benchmark(tmp_path / "tasks", "one", "two")
     write_files(folder, {"bad.yaml": task("bad", "repeats: 0")})
     done = mmeval("check", *(folder / f"{name}.yaml" for name in ("one", "two", "bad")))
-    assert (done.code, first_line(done)) == (2, "can run   2 of 2 tasks")
+    assert (done.code, first_line(done)) == (2, "can run 2 of 2 tasks")
     assert f"{folder / 'bad.yaml'}:" in done.out
 
 
@@ -160,3 +160,30 @@ def test_a_judge_is_asked_as_often_as_was_stated_before(
 def test_what_can_be_tried_is_named(words: tuple[str, ...]) -> None:
     done = mmeval("try", *words)
     assert (done.code, "metric, agent, backend" in done.error) == (2, True)
+
+
+def test_a_check_of_two_groups_fits_a_screen() -> None:
+    lines = mmeval("check", "unim_hard", "mmmg_audio").out.splitlines()
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 80
+
+
+def test_what_runs_with_bundled_samples_stands_first() -> None:
+    done = mmeval("check", "unim_hard", "mmmg_audio")
+    assert " ".join(done.out.split()).startswith(
+        "can run with --data bundled 9 of 9 (6 without a score); with the benchmark's "
+        "own data 0 of 9: mmeval prepare unim_hard mmmg_audio"
+    )
+
+
+def test_a_task_without_a_metric_can_run_without_a_score() -> None:
+    done = mmeval("check", "ueval_art", "--data", "bundled")
+    assert first_line(done) == "can run 1 of 1 tasks (1 without a score)"
+
+
+def test_all_findings_are_shown_on_demand() -> None:
+    brief = mmeval("check", "unim_hard", "mmmg_audio")
+    whole = mmeval("check", "unim_hard", "mmmg_audio", "--verbosity", "DEBUG")
+    models = ("laion/clap-htsat-unfused", "CPJKU/beat_this", "karolpiczak/ESC-50")
+    assert [model in brief.out for model in models] == [False] * 3
+    assert [model in whole.out for model in models] == [True] * 3

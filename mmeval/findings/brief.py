@@ -1,0 +1,203 @@
+"""Renders findings in few lines: findings with the same remedy share a line."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from mmeval.findings.finding import Finding, Kind
+from mmeval.findings.from_error import PREPARE_DATA
+from mmeval.findings.group import SHOWN, FindingGroup, grouped
+from mmeval.findings.render import (
+    MAX_CHARS,
+    NOWHERE,
+    WIDTH,
+    RemedyTarget,
+    command_lines,
+    first_of_each_kind,
+    group_text,
+    hidden_words,
+    one_line,
+)
+from mmeval.findings.words import LABELS
+from mmeval.system.wording import listed, printable
+
+_GAP = "  "
+_MISSING = "missing"
+_NAMED = 2
+"""Maximum number of names in a line. More names are counted."""
+_NOUNS = {"metric": "metrics", "role": "roles", "name": "names"}
+_WEIGHTS_BY_HAND = "mmeval ls metrics NAME"
+"""The command that states where to get weights that mmeval cannot fetch."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A line in its columns.
+
+    ``thing`` is what is missing, such as ``weights``. It is empty for findings that are
+    not about something missing.
+    """
+
+    label: str
+    thing: str
+    text: str
+    remedy: str = ""
+    is_note: bool = False
+    is_whole: bool = True
+    """False if the line lacks a cause."""
+
+
+def brief_lines(
+    findings: Iterable[Finding],
+    place: RemedyTarget = NOWHERE,
+    width: int = WIDTH,
+    *,
+    column: int = 0,
+    whole: str = "",
+) -> list[str]:
+    """Returns a line for each remedy: kind, what, how many, remedy.
+
+    Findings without a remedy have a line for each cause, and notes have one that is cut
+    at the width. ``column`` is the minimum width of the first column. If something is
+    left out, the last line is ``whole``, which states how to see it.
+    """
+    findings = list(findings)
+    rows = _rows(grouped(findings), place)
+    column = max(column, label_column(findings))
+    thing_column = max((len(row.thing) for row in rows), default=0) + len(_GAP)
+    indent = " " * column
+    lines: list[str] = []
+    is_whole = True
+    for row in rows:
+        text = f"{row.thing:{thing_column}}{row.text}" if row.thing else row.text
+        line = f"{row.label:{column}}{text}"
+        with_remedy = f"{line}{_GAP}{one_line(row.remedy)}".rstrip()
+        is_cut = row.is_note and not row.remedy and len(line) > width
+        is_whole = is_whole and row.is_whole and not is_cut
+        if is_cut:
+            lines.append(f"{line[: width - 3].rstrip()}...")
+        elif len(with_remedy) <= width:
+            lines.append(with_remedy)
+        else:
+            lines += textwrap.wrap(
+                line,
+                width,
+                subsequent_indent=indent,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+            lines += command_lines(row.remedy, indent, width)
+    if whole and not is_whole:
+        lines.append(f"{'more':{column}}{whole}")
+    return lines
+
+
+def label_column(findings: Iterable[Finding]) -> int:
+    """Returns the width of the first column of ``brief_lines``."""
+    labels = [_label(finding.kind) for finding in findings]
+    return max(map(len, labels), default=0) + len(_GAP)
+
+
+def _label(kind: Kind) -> str:
+    return _MISSING if kind.startswith(f"{_MISSING}_") else LABELS[kind]
+
+
+def _thing(group: FindingGroup) -> str:
+    """Returns what is missing: a kind of thing, or the roles. It is empty for other
+    kinds of findings."""
+    if group.kind == "missing_role":
+        return ", ".join(group.names("role"))
+    label = LABELS[group.kind]
+    return label.removeprefix(_MISSING).strip() if label.startswith(_MISSING) else ""
+
+
+def _rows(groups: Sequence[FindingGroup], place: RemedyTarget) -> list[_Row]:
+    rows: list[_Row] = []
+    shown, hidden = first_of_each_kind(_joined(groups))
+    for group in shown:
+        remedy = place.command(group.remedy)
+        if _is_weight_by_hand(group) and len(_causes(group)) > 1:
+            remedy = _WEIGHTS_BY_HAND
+        row = _Row(
+            _label(group.kind),
+            _thing(group),
+            printable(_text(group), limit=MAX_CHARS),
+            remedy,
+            is_note=group.severity == "note",
+            is_whole=_is_whole(group),
+        )
+        rows.append(row)
+    for kind, count in hidden.items():
+        rows.append(_Row(_label(kind), "", hidden_words(count), is_whole=False))
+    return rows
+
+
+def _joined(groups: Iterable[FindingGroup]) -> list[FindingGroup]:
+    """Joins groups of the same kind and remedy whose causes need not be read."""
+    findings: dict[tuple[str, str, str], list[Finding]] = {}
+    for group in groups:
+        is_joined = _is_plain(group) or _is_weight_by_hand(group)
+        if group.kind in ("missing_data", "unsupported") and group.remedy:
+            is_joined = True
+        cause = "" if is_joined else group.cause
+        key = (group.kind, cause, group.remedy)
+        findings.setdefault(key, []).extend(group.findings)
+    return [FindingGroup(tuple(members)) for members in findings.values()]
+
+
+def _is_plain(group: FindingGroup) -> bool:
+    """Returns whether kind and remedy state what is wrong, without the cause."""
+    if group.kind == "missing_data":
+        return group.remedy == PREPARE_DATA
+    kinds = ("missing_extra", "missing_role", "missing_weights")
+    return group.kind in kinds and bool(group.remedy)
+
+
+def _is_weight_by_hand(group: FindingGroup) -> bool:
+    return group.kind == "missing_weights" and not group.remedy
+
+
+def _text(group: FindingGroup) -> str:
+    subject = _subject(group)
+    others = len(_causes(group)) - 1
+    if _is_plain(group) or (_is_weight_by_hand(group) and others):
+        return subject
+    text = group_text(group, subject)
+    if others:
+        text += f"; {hidden_words(others)}"
+    return text
+
+
+def _causes(group: FindingGroup) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(finding.cause for finding in group.findings))
+
+
+def _is_whole(group: FindingGroup) -> bool:
+    """Returns whether the line of a group has all names and causes."""
+    for field in ("task", "metric"):
+        if len(group.names(field)) > _NAMED:
+            return False
+    # the lines of weights have no name of a model, and joined lines only one cause
+    is_weight = group.kind == "missing_weights" and _is_plain(group)
+    return not is_weight and (len(_causes(group)) == 1 or group.kind == "missing_role")
+
+
+def _subject(group: FindingGroup) -> str:
+    """Returns the most specific names of the subjects, and their tasks. Many names are
+    counted."""
+    tasks = _counted(group.names("task"), "tasks")
+    names = listed(group.places or group.names("sample"), SHOWN)
+    for field, noun in _NOUNS.items():
+        # data are named by their task, which is what the user asked for
+        is_redundant = group.kind == "missing_data" and field == "name" and tasks
+        if not names and not is_redundant:
+            names = _counted(group.names(field), noun)
+    if names and tasks:
+        return f"{names} in {tasks}"
+    return names or tasks
+
+
+def _counted(names: Sequence[str], noun: str) -> str:
+    return ", ".join(names) if len(names) <= _NAMED else f"{len(names):,} {noun}"
