@@ -15,7 +15,7 @@ from mmeval._version import __version__
 from mmeval.cli.parser import add_flags, add_refused
 from mmeval.errors import EXIT_USAGE, UsageError
 from mmeval.report.log import begin_log
-from mmeval.report.terminal import print_text, write_line
+from mmeval.report.terminal import columns, print_text, write_line
 from mmeval.settings.flags import FLAGS
 from mmeval.settings.resolve import Setting, config_file, resolve
 from mmeval.system.secrets import text_without_secrets
@@ -123,14 +123,17 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
         write_prompts(selection, sys.stderr)
     if plan.dry_run:
         from mmeval.forecast.dry_run import forecast
+        from mmeval.forecast.short_text import short_forecast_text
         from mmeval.forecast.text import forecast_text
 
         estimate = forecast(selection, plan.options)
         if plan.format == "json":
             document = {"mmeval": __version__, **estimate.to_json()}
             print_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
-        else:
+        elif plan.table == "full" or settings["verbosity"].value == "DEBUG":
             print_text(forecast_text(estimate))
+        else:
+            print_text(short_forecast_text(estimate, columns()))
         return estimate.exit_code
     with closing(for_stderr()) as bar:
         outcome = run_tasks(selection, plan.options, progress=bar)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mmeval.findings.finding import Finding, Kind
@@ -28,6 +29,9 @@ _MISSING = "missing"
 _NAMED = 2
 """Maximum number of names in a line. More names are counted."""
 _NOUNS = {"metric": "metrics", "role": "roles", "name": "names"}
+_CAUSES_SHOWN: Mapping[Kind, int] = {"unsupported": 2, "partial": 1}
+"""Maximum number of causes without a remedy that have a line each. If there are more,
+all share the line of the most frequent cause."""
 _WEIGHTS_BY_HAND = "mmeval ls metrics NAME"
 """The command that states where to get weights that mmeval cannot fetch."""
 
@@ -135,16 +139,38 @@ def _rows(groups: Sequence[FindingGroup], place: RemedyTarget) -> list[_Row]:
 
 
 def _joined(groups: Iterable[FindingGroup]) -> list[FindingGroup]:
-    """Joins groups of the same kind and remedy whose causes need not be read."""
-    findings: dict[tuple[str, str, str], list[Finding]] = {}
+    """Joins groups of the same kind and remedy whose causes need not all be read.
+
+    Notes and unsupported samples are joined only if they have many causes.
+    """
+    groups = list(groups)
+    similar_groups = Counter(_similar(group) for group in groups)
+    findings: dict[tuple[object, ...], list[Finding]] = {}
     for group in groups:
-        is_joined = _is_plain(group) or _is_weight_by_hand(group)
-        if group.kind in ("missing_data", "unsupported") and group.remedy:
-            is_joined = True
-        cause = "" if is_joined else group.cause
-        key = (group.kind, cause, group.remedy)
+        similar = _similar(group)
+        most = _CAUSES_SHOWN.get(group.kind, len(groups))
+        if _is_one_line(group):
+            key: tuple[object, ...] = (group.kind, group.remedy)
+        elif similar_groups[similar] > most:
+            key = similar
+        else:
+            key = (group.kind, group.cause, group.remedy)
         findings.setdefault(key, []).extend(group.findings)
     return [FindingGroup(tuple(members)) for members in findings.values()]
+
+
+def _is_one_line(group: FindingGroup) -> bool:
+    """Returns whether all groups with the remedy of this one share a line."""
+    has_remedy = bool(group.remedy)
+    if group.kind in ("missing_data", "unsupported"):
+        return has_remedy
+    return _is_plain(group) or _is_weight_by_hand(group)
+
+
+def _similar(group: FindingGroup) -> tuple[object, ...]:
+    """Returns what findings have in common that are joined if there are many."""
+    is_of_tasks = bool(group.names("task"))
+    return (group.kind, group.severity, group.remedy, is_of_tasks)
 
 
 def _is_plain(group: FindingGroup) -> bool:
@@ -164,10 +190,19 @@ def _text(group: FindingGroup) -> str:
     others = len(_causes(group)) - 1
     if _is_plain(group) or (_is_weight_by_hand(group) and others):
         return subject
-    text = group_text(group, subject)
+    text = group_text(_most_frequent_first(group), subject)
     if others:
         text += f"; {hidden_words(others)}"
     return text
+
+
+def _most_frequent_first(group: FindingGroup) -> FindingGroup:
+    """Returns the group with a finding of the most frequent cause in front."""
+    counts: Counter[str] = Counter()
+    for finding in group.findings:
+        counts[finding.cause] += finding.count or 1
+    ordered = sorted(group.findings, key=lambda finding: -counts[finding.cause])
+    return FindingGroup(tuple(ordered))
 
 
 def _causes(group: FindingGroup) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from types import MappingProxyType
@@ -40,6 +40,7 @@ from mmeval.findings.from_error import finding_of
 from mmeval.findings.render import RemedyTarget
 from mmeval.forecast.estimate import RoleLoad, stand_in, weigh
 from mmeval.forecast.records import (
+    THIS_MACHINE,
     FirstRequest,
     Forecast,
     Host,
@@ -101,7 +102,6 @@ MAX_VERDICTS = 10_000
 This limit is higher than ``MAX_CALLS``, because a sample may need thousands of calls.
 """
 JUDGED_SAMPLES = 1000
-THIS_MACHINE = "this machine"
 ENDLESS = "there are more calls than a dry run counts; its numbers are too low"
 AFTER_STAND_IN = "after a stand-in for an answer"
 
@@ -163,12 +163,6 @@ def forecast(
             called_roles.update(task.loads)
             for role in endpoints.keys() & task.loads.keys():
                 calls_to_send += task.loads[role].calls
-        hosts = {}
-        for role, backend in backends.named.items():
-            if role in called_roles:
-                host = hosts_of(backend) or THIS_MACHINE
-                hosts[role] = Host(model_name_of(backend.identity), host)
-
         folder_findings = list(journal_findings(journal, record))
         if calls_to_send > 0:
             # a spent budget stops only a run that still has calls to send
@@ -188,7 +182,7 @@ def forecast(
             other_answers=other_answers,
             tasks=tuple(tasks),
             groups=selection.groups,
-            hosts=hosts,
+            hosts=_hosts(backends, called_roles),
             endpoints=endpoints,
             prices=prices,
             limits=limits,
@@ -212,6 +206,15 @@ def forecast(
         return replace(result, findings=(*result.findings, full_disk))
     finally:
         journal.close()
+
+
+def _hosts(backends: Backends, roles: Collection[str]) -> dict[str, Host]:
+    hosts = {}
+    for role, backend in backends.named.items():
+        if role in roles:
+            host = hosts_of(backend) or THIS_MACHINE
+            hosts[role] = Host(model_name_of(backend.identity), host)
+    return hosts
 
 
 def _leave_out_denied_kinds(

@@ -26,6 +26,8 @@ RECORD_BYTES = 1500
 MAX_REASONS = 10
 """Maximum number of different problems that are recorded per task."""
 OTHER_REASONS = "other reasons"
+THIS_MACHINE = "this machine"
+"""The host of a model that sends its data nowhere."""
 
 
 @dataclass

@@ -1,16 +1,18 @@
-"""Renders a dry run: a table of requests, facts, findings and the first request."""
+"""Renders all of a dry run: tasks, facts, findings and the first request."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from mmeval.findings.render import RemedyTarget, terminal_lines
 from mmeval.forecast.estimate import RoleLoad, TokenRange
 from mmeval.forecast.records import Forecast, dollar_words
+from mmeval.media.parts import Interleaved
 from mmeval.records.request import Request
 from mmeval.report.markdown import cell, table_lines
 from mmeval.run.costs.bill import spent_words
-from mmeval.run.costs.prices import line_to_add
+from mmeval.run.costs.prices import Price, line_to_add
 from mmeval.system.wording import escaped, printable, size
 
 _HEADERS = (
@@ -27,23 +29,20 @@ _HEADERS = (
 _RIGHT_ALIGNED = frozenset(_HEADERS[1:2] + _HEADERS[3:])
 MAX_CHARS = 500
 """Maximum number of characters of a name."""
+Fact = tuple[str, str]
+"""A label and its text."""
 
 
 def forecast_text(forecast: Forecast) -> str:
-    """Returns the text that a dry run prints."""
+    """Returns all tasks, facts and findings, and the whole first request."""
     lines = ["dry run: nothing was loaded, sent or written", ""]
     lines += table_lines(_HEADERS, _rows(forecast), right_aligned=_RIGHT_ALIGNED)
     lines.append("")
-    answered = "new"
-    if forecast.answers:
-        answered = f"calls answered: {forecast.answers:,}"
-    if forecast.other_answers:
-        answered += f"; in its run and other shards: {forecast.other_answers:,}"
-    lines.append(f"run folder: {forecast.folder} ({answered})")
+    lines.append(f"run folder: {folder_words(forecast)}")
     for role, target in forecast.hosts.items():
-        model, host = _shortened(target.model), _shortened(target.host)
+        model, host = shortened_name(target.model), shortened_name(target.host)
         lines.append(f"{role}: {model}, its data go to {host}")
-    lines += [f"node {_shortened(str(node))}" for node in forecast.nodes]
+    lines += [f"node {shortened_name(str(node))}" for node in forecast.nodes]
     lines += _cost_lines(forecast)
     needed, free = size(forecast.disk_bytes), size(forecast.free_bytes)
     lines.append(f"disk: about {needed} needed at most, {free} free")
@@ -53,8 +52,8 @@ def forecast_text(forecast: Forecast) -> str:
     lines += terminal_lines(forecast.findings, RemedyTarget(forecast.words))
     first = forecast.first
     if first is not None:
-        model = _shortened(forecast.hosts[first.role].model)
-        sample = f"sample {_shortened(first.sample)}"
+        model = shortened_name(forecast.hosts[first.role].model)
+        sample = f"sample {shortened_name(first.sample)}"
         lines.append("")
         lines.append(
             f"the first request: {first.task}, {sample}, to {first.role} ({model})"
@@ -65,6 +64,16 @@ def forecast_text(forecast: Forecast) -> str:
         lines.append(f"[{', '.join(settings)}]")
         lines += request_lines(first.request)
     return "\n".join(lines) + "\n"
+
+
+def folder_words(forecast: Forecast) -> str:
+    """Returns the run folder, and how many answers it has."""
+    answered = "new"
+    if forecast.answers:
+        answered = f"calls answered: {forecast.answers:,}"
+    if forecast.other_answers:
+        answered += f"; in its run and other shards: {forecast.other_answers:,}"
+    return f"{forecast.folder} ({answered})"
 
 
 def _rows(forecast: Forecast) -> list[list[str]]:
@@ -110,20 +119,31 @@ def _range(tokens: TokenRange) -> str:
     return high if low == high else f"{low} to {high}"
 
 
-def _shortened(text: str) -> str:
+def shortened_name(text: str) -> str:
     return printable(text, limit=MAX_CHARS)
 
 
 def _cost_lines(forecast: Forecast) -> Iterator[str]:
-    loads = forecast.by_role()
-    prices = {}
-    for role, endpoint in forecast.endpoints.items():
-        if role in loads and loads[role].calls and not endpoint.local:
-            prices[endpoint.model] = forecast.prices.of(endpoint)
-    unknown = []
-    for model, price in prices.items():
+    for label, text in price_facts(forecast):
+        yield f"{label}: {text}"
+    unknown = unpriced_models(forecast)
+    if unknown:
+        names = ", ".join(map(shortened_name, unknown))
+        yield f"price: unknown for {names}; add it with --model_cost_config FILE"
+        yield "and these lines, with the prices (0 if nothing is charged):"
+        yield "  models:"
+        yield from (f"    {shortened_name(line_to_add(model))}" for model in unknown)
+    total = forecast.total()
+    if total is not None and total.high:
+        yield f"cost: {dollar_words(total)} USD in all"
+    for label, text in spending_facts(forecast):
+        yield f"{label}: {text}"
+
+
+def price_facts(forecast: Forecast) -> Iterator[Fact]:
+    """Yields the known price of each model that is called."""
+    for model, price in _prices(forecast).items():
         if price is None:
-            unknown.append(model)
             continue
         words = f"{price.input:g} USD in, {price.output:g} out for a million tokens"
         others = {
@@ -136,37 +156,56 @@ def _cost_lines(forecast: Forecast) -> Iterator[str]:
                 words += f", {amount:g} {what}"
         if price.source:
             words += f", {price.source}"
-        yield f"price: {_shortened(model)} {words}"
-    if unknown:
-        names = ", ".join(map(_shortened, unknown))
-        yield f"price: unknown for {names}; add it with --model_cost_config FILE"
-        yield "and these lines, with the prices (0 if nothing is charged):"
-        yield "  models:"
-        yield from (f"    {_shortened(line_to_add(model))}" for model in unknown)
-    total = forecast.total()
-    if total is not None and total.high:
-        yield f"cost: {dollar_words(total)} USD in all"
+        yield "price", f"{shortened_name(model)} {words}"
+
+
+def unpriced_models(forecast: Forecast) -> list[str]:
+    """Returns the models that are called, but whose price is unknown."""
+    return [model for model, price in _prices(forecast).items() if price is None]
+
+
+def _prices(forecast: Forecast) -> dict[str, Price | None]:
+    loads = forecast.by_role()
+    prices = {}
+    for role, endpoint in forecast.endpoints.items():
+        if role in loads and loads[role].calls and not endpoint.local:
+            prices[endpoint.model] = forecast.prices.of(endpoint)
+    return prices
+
+
+def spending_facts(forecast: Forecast) -> Iterator[Fact]:
+    """Yields what the run has spent, and its budgets."""
     if forecast.spent:
-        yield f"spent so far: {spent_words(forecast.spent)}"
+        yield "spent so far", spent_words(forecast.spent)
     limits = forecast.limits
     budgets = {"USD": limits.usd, "tokens": limits.tokens, "calls": limits.calls}
     for name, limit in budgets.items():
         if limit is not None:
-            yield f"budget: the run stops at {limit:,} {name} in all"
+            yield "budget", f"the run stops at {limit:,} {name} in all"
 
 
 def request_lines(request: Request) -> Iterator[str]:
     """Yields the full text of a request, with file, type and size of each medium."""
     for message in request.messages:
         yield f"[{message.role}]"
-        text = ""
-        for part in message.content.parts:
-            text += part.raw
-            media = part.media
-            if media is not None:
-                words = f"{media.label}, {media.mime}, {size(media.size)}"
-                text += f"<{part.kind}: {words}>"
-        yield from escaped(text).split("\n")
+        yield from escaped(content_text(message.content)).split("\n")
+
+
+def content_text(content: Interleaved, *, is_short: bool = False) -> str:
+    """Returns the text of a message, with a description of each medium.
+
+    A short description has no folders and no type.
+    """
+    text = ""
+    for part in content.parts:
+        text += part.raw
+        media = part.media
+        if media is not None:
+            words = f"{media.label}, {media.mime}, {size(media.size)}"
+            if is_short:
+                words = f"{Path(media.label).name}, {size(media.size)}"
+            text += f"<{part.kind}: {words}>"
+    return text
 
 
 def short(count: float) -> str:

@@ -152,7 +152,7 @@ def test_a_dry_run_finds_the_kept_steps_of_an_answer_that_is_not_finished(
     broken = tmp_path / "broken"
     broken.write_text("better\nbad_request\n")
     asked(tmp_path, helper=f",broken={broken}")
-    done = asked(tmp_path, "--dry_run", helper=f",broken={broken}")
+    done = asked(tmp_path, "--dry_run", "--table", "full", helper=f",broken={broken}")
     assert done.code == EXIT_OK
     (row,) = (line.split("|") for line in done.out.splitlines() if "|helper|" in line)
     assert [cell.strip() for cell in row[3:6]] == ["helper", "3", "3"]

@@ -177,19 +177,19 @@ def calls(text: str) -> dict[str, tuple[int, int]]:
 def test_the_run_makes_the_calls_of_the_dry_run(
     judged: list[str], judge: MockServer, tmp_path: Path
 ) -> None:
-    looked = mmeval(*judged, "--dry_run")
+    looked = mmeval(*judged, "--dry_run", "--table", "full")
     assert looked.code == 0
     assert looked.err == ""
     assert judge.stats()["connections"] == 0
     assert not (tmp_path / "runs").exists()
     assert calls(looked.out) == {"model": (12, 0), "judge": (36, 0)}
     assert mmeval(*judged, "--limit", "2", "--predict_only").code == 0
-    assert calls(mmeval(*judged, "--dry_run").out) == {
+    assert calls(mmeval(*judged, "--dry_run", "--table", "full").out) == {
         "model": (8, 4),
         "judge": (36, 0),
     }
     assert (mmeval(*judged).code, judge.stats()["requests"]) == (0, 48)
-    assert calls(mmeval(*judged, "--dry_run").out) == {
+    assert calls(mmeval(*judged, "--dry_run", "--table", "full").out) == {
         "model": (0, 12),
         "judge": (0, 36),
     }

@@ -78,7 +78,7 @@ def values(folder: Path) -> list[float]:
 def test_a_medium_is_captioned_once_for_all_that_needs_it(
     server: HonestServer, tmp_path: Path
 ) -> None:
-    ahead = run(tmp_path, server, "--dry_run")
+    ahead = run(tmp_path, server, "--dry_run", "--table", "full")
     assert (ahead.code, server.asked()) == (0, {}), ahead.err
     assert re.search(r"\|one .*\n.*\|captioner\| +3\|", ahead.out), ahead.out
     assert re.search(r"\|two .*\n.*\|captioner\| +0\|", ahead.out), ahead.out

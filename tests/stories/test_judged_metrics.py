@@ -63,6 +63,8 @@ def test_what_judges_will_be_asked_is_counted_beforehand(tmp_path: Path) -> None
         "-o",
         tmp_path,
         "--dry_run",
+        "--table",
+        "full",
     )
     rows = [
         [cell.strip() for cell in line.split("|")]

@@ -152,5 +152,6 @@ def test_the_benchmarks_own_score_of_an_empty_answer_goes_first(bench: Bench) ->
 
 def test_a_dry_run_counts_no_call_for_it(bench: Bench) -> None:
     assert [
-        "|judge|" in bench.run(*flags, *JUDGE, "--dry_run").out for flags in (TEXT, ())
+        "|judge|" in bench.run(*flags, *JUDGE, "--dry_run", "--table", "full").out
+        for flags in (TEXT, ())
     ] == [False, True]

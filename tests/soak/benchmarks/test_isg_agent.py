@@ -137,7 +137,7 @@ def test_a_role_that_is_down_once_is_asked_again(tmp_path: Path) -> None:
 def test_a_dry_run_counts_plan_tools_captions_and_one_refinement(
     tmp_path: Path, server: MockServer
 ) -> None:
-    done = run(tmp_path, server, "--dry_run", tasks="isg_howto")
+    done = run(tmp_path, server, "--dry_run", "--table", "full", tasks="isg_howto")
     # structure, plan, refine and smooth; twice a text and a picture, whose tool is
     # selected.
     assert (done.code, calls(done.out)) == (

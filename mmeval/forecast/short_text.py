@@ -1,0 +1,214 @@
+"""Renders a dry run on one screen: the verdict, a line a benchmark, and what to do."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+
+from mmeval.findings.brief import brief_lines, label_column
+from mmeval.findings.render import WIDTH, RemedyTarget
+from mmeval.forecast.benchmarks import BenchmarkForecast, by_benchmark, summed
+from mmeval.forecast.estimate import RoleLoad, TokenRange
+from mmeval.forecast.records import (
+    THIS_MACHINE,
+    FirstRequest,
+    Forecast,
+    dollar_words,
+)
+from mmeval.forecast.text import (
+    Fact,
+    content_text,
+    folder_words,
+    price_facts,
+    short,
+    shortened_name,
+    spending_facts,
+    unpriced_models,
+)
+from mmeval.run.costs.prices import line_to_add
+from mmeval.system.wording import printable, size
+
+_LABEL = 10
+_MOST_ROWS = 12
+"""Maximum number of benchmarks with a line. The others share one line."""
+_MIN_NAME = 12
+"""Minimum width of the names. If it does not fit, columns are left out."""
+_GAP = "  "
+_ROUNDED_FROM = 1e4
+"""From this number of tokens, ranges are shown without decimals."""
+
+
+def short_forecast_text(forecast: Forecast, width: int = WIDTH) -> str:
+    """Returns the verdict, a line for each benchmark, facts and findings."""
+    benchmarks = by_benchmark(forecast)
+    facts = list(_facts(forecast))
+    labels = [len(label) + len(_GAP) for label, _ in facts]
+    column = max(_LABEL, label_column(forecast.findings), *labels)
+    lines = _wrapped(_verdict(benchmarks), width)
+    lines += ["", *_table(forecast, benchmarks, width), ""]
+    for label, text in facts:
+        lines += _wrapped(f"{label:{column}}{text}", width, " " * column)
+    place = RemedyTarget(forecast.words)
+    lines += brief_lines(forecast.findings, place, width, column=column)
+    if forecast.first is not None:
+        lines += _first_lines(forecast.first, column, width)
+    lines.append(f"{'more':{column}}--table full, or --format json")
+    return "\n".join(lines) + "\n"
+
+
+def _verdict(benchmarks: Sequence[BenchmarkForecast]) -> str:
+    """Returns ``9 calls of 5 benchmarks; 73 tasks cannot be asked``."""
+    total = summed(benchmarks, "all")
+    noun = "benchmark" if any(row.is_group for row in benchmarks) else "task"
+    text = f"{_calls(total.load)} of {_counted(len(benchmarks), noun)}"
+    if total.load.kept:
+        text += f"; {total.load.kept:,.0f} more are answered already"
+    if total.unaskable:
+        text += f"; {_counted(total.unaskable, 'task')} cannot be asked"
+    return f"{text} (dry run: nothing was sent)"
+
+
+def _table(
+    forecast: Forecast, benchmarks: Sequence[BenchmarkForecast], width: int
+) -> list[str]:
+    """Returns the heading and the rows of the table.
+
+    Columns that are less important are left out if the table is too wide.
+    """
+    shown = list(benchmarks)
+    if len(shown) > _MOST_ROWS:
+        rest = shown[_MOST_ROWS - 1 :]
+        shown = shown[: _MOST_ROWS - 1]
+        shown.append(summed(rest, f"{len(rest):,} others"))
+    if len(benchmarks) > 1:
+        shown.append(summed(benchmarks, "all"))
+    columns = {
+        "tasks asked": [_tasks(row) for row in shown],
+        "samples": [_samples(row) for row in shown],
+        "calls": [_number(row.load) for row in shown],
+        "media": [size(row.load.media_bytes) for row in shown],
+        "tokens": [_tokens(row.load) for row in shown],
+        "dollars": [_dollar_words(row.dollars(forecast)) for row in shown],
+    }
+    if not any(row.is_group for row in shown):
+        del columns["tasks asked"]
+    for optional in ("media", "tasks asked", "samples"):
+        if _table_width(columns) > width - _MIN_NAME:
+            columns.pop(optional, None)
+    room = max(_MIN_NAME, width - _table_width(columns))
+    names = [printable(row.name, limit=room) for row in shown]
+    name_width = max(map(len, names))
+    lines = []
+    for position in range(-1, len(shown)):
+        line = ("" if position < 0 else names[position]).ljust(name_width)
+        for header, cells in columns.items():
+            cell = header if position < 0 else cells[position]
+            line += _GAP + cell.rjust(_column_width(header, cells))
+        lines.append(line)
+    return lines
+
+
+def _table_width(columns: Mapping[str, Sequence[str]]) -> int:
+    total = 0
+    for header, cells in columns.items():
+        total += len(_GAP) + _column_width(header, cells)
+    return total
+
+
+def _column_width(header: str, cells: Sequence[str]) -> int:
+    return max(map(len, (header, *cells)))
+
+
+def _tasks(row: BenchmarkForecast) -> str:
+    return f"{row.tasks - row.unaskable:,} of {row.tasks:,}"
+
+
+def _samples(row: BenchmarkForecast) -> str:
+    """Returns the number of samples. The tasks of a group may share their rows."""
+    is_part = row.tasks == 1 and row.samples < row.rows
+    return f"{row.samples:,} of {row.rows:,}" if is_part else f"{row.samples:,}"
+
+
+def _number(load: RoleLoad) -> str:
+    return f"about {load.calls:,.0f}" if load.estimated else f"{load.calls:,.0f}"
+
+
+def _calls(load: RoleLoad) -> str:
+    return f"{_number(load)} call" + ("" if round(load.calls) == 1 else "s")
+
+
+def _tokens(load: RoleLoad) -> str:
+    tokens = load.tokens_in + load.tokens_out
+    if not tokens.high:
+        return "0"
+    return f"{_rounded(tokens.low)} to {_rounded(tokens.high)}"
+
+
+def _rounded(count: float) -> str:
+    """Returns a number of tokens: ``950``, ``12 k``, ``4.6 M``."""
+    if _ROUNDED_FROM <= count < 1e6:
+        return f"{count / 1e3:,.0f} k"
+    return short(count)
+
+
+def _dollar_words(cost: TokenRange | None) -> str:
+    if cost is None:
+        return "unknown"
+    return dollar_words(cost) if cost.high else "0"
+
+
+def _facts(forecast: Forecast) -> Iterator[Fact]:
+    """Yields where data go, what they cost, and what the run needs."""
+    loads = forecast.by_role()
+    for role, host in forecast.hosts.items():
+        load = loads.get(role, RoleLoad())
+        place = f"on {THIS_MACHINE}"
+        if host.host != THIS_MACHINE:
+            place = f"data go to {shortened_name(host.host)}"
+        text = f"{shortened_name(host.model)}, {place}: {_calls(load)}"
+        cost = forecast.dollars(role, load)
+        if len(forecast.hosts) > 1 and cost is not None:
+            text += f", {_dollar_words(cost)} dollars"
+        if load.equal:
+            text += f"; {load.equal:,.0f} more reuse an equal answer"
+        yield role, text
+    for node in forecast.nodes:
+        yield "node", shortened_name(str(node))
+    yield from price_facts(forecast)
+    unpriced = unpriced_models(forecast)
+    if unpriced:
+        entries = ", ".join(line_to_add(model) for model in unpriced)
+        content = shortened_name(f"models: {{{entries}}}")
+        yield "price", f"--model_cost_config FILE with {content}"
+    total = forecast.total()
+    if total is not None and total.low < total.high:
+        words = f"{dollar_words(total)} dollars"
+        yield "cost", f"{words}: with short answers, and with the longest ones"
+    for label, text in spending_facts(forecast):
+        yield label, text
+    needed, free = size(forecast.disk_bytes), size(forecast.free_bytes)
+    yield "folder", f"{folder_words(forecast)}; needs {needed} at most, {free} free"
+
+
+def _first_lines(first: FirstRequest, column: int, width: int) -> list[str]:
+    """Returns the sample of the first request, and the beginning of its question."""
+    sample = f"{first.task}, {shortened_name(first.sample)}"
+    lines = [f"{'first':{column}}request to the {first.role}: {sample}"]
+    for message in first.request.messages[-1:]:
+        text = content_text(message.content, is_short=True)
+        lines.append(f"{'':{column}}{' '.join(text.split())}")
+    return [printable(line, limit=width) for line in lines]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    return textwrap.wrap(
+        text,
+        width,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
