@@ -11,8 +11,10 @@ from shlex import quote
 
 from mmeval.cli.parser import Parser, add_flags
 from mmeval.errors import Interrupted, MmevalError, UsageError
+from mmeval.findings.brief import brief_lines
 from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding
+from mmeval.findings.from_error import PREPARE_DATA
 from mmeval.findings.group import SHOWN
 from mmeval.findings.render import RemedyTarget, terminal_lines
 from mmeval.media.decode.check import MediaCheck
@@ -41,6 +43,9 @@ from mmeval.task.task import TaskOverrides
 
 _FLAGS = tuple(BY_NAME[name] for name in ("include_path", "data_dir", "verbosity"))
 _MAX_LINE = 2000
+_LISTED_TASKS = 3
+"""Maximum number of tasks that have a line each. More are counted."""
+_HOW_TO_SEE_ALL = "all tasks and findings: --verbosity DEBUG"
 _log = logging.getLogger(__name__)
 
 
@@ -91,6 +96,7 @@ def run(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     settings = resolve(_FLAGS, vars(args), os.environ)
     begin_log(settings["verbosity"].value, os.environ)
+    is_whole = settings["verbosity"].value == "DEBUG"
     data_dir = settings["data_dir"].value
     if data_dir is not None and data_dir.exists() and not data_dir.is_dir():
         raise UsageError(
@@ -117,14 +123,15 @@ def _run(args: argparse.Namespace) -> int:
         for item in tasks:
             findings += fetch_findings(item, states)
         findings += hub_findings(states, weights=args.weights)
-        return _end(findings, place)
+        return _end(findings, place, is_whole=is_whole)
     for source, state in states.items():
         if isinstance(state, Download):
             states[source] = _fetched(state)
     look = MediaCheck()
     checks = list(check_data(tasks, states, weights=args.weights, look=look))
     for check in checks:
-        _print([_shown(check)])
+        if is_whole or len(checks) <= _LISTED_TASKS:
+            _print([_shown(check)])
         findings += check.findings
     for group in check_groups(chosen, checks):
         verdict = "ready" if group.ready else "not ready"
@@ -135,13 +142,34 @@ def _run(args: argparse.Namespace) -> int:
     findings += look.findings()
     ready = sum(check.ready for check in checks)
     _print([f"tasks ready: {ready:,} of {len(checks):,}"])
-    return _end(findings, place)
+    return _end(findings, place, is_whole=is_whole)
 
 
-def _end(findings: Sequence[Finding], place: RemedyTarget) -> int:
-    for line in terminal_lines(findings, place, columns()):
+def _end(findings: Sequence[Finding], place: RemedyTarget, *, is_whole: bool) -> int:
+    if is_whole:
+        lines = terminal_lines(findings, place, columns())
+    else:
+        lines = brief_lines(
+            _without_repetition(findings), place, columns(), whole=_HOW_TO_SEE_ALL
+        )
+    for line in lines:
         print_text(f"{line}\n")
     return exit_code(findings)
+
+
+def _without_repetition(findings: Sequence[Finding]) -> list[Finding]:
+    """Returns the findings without missing data whose hub cannot be reached. Another
+    finding states how to reach it."""
+    unreachable: set[str] = set()
+    for finding in findings:
+        if finding.kind == "machine":
+            unreachable.add(finding.subject.name)
+    shown: list[Finding] = []
+    for finding in findings:
+        is_missing = finding.kind == "missing_data" and finding.remedy == PREPARE_DATA
+        if not is_missing or finding.subject.name not in unreachable:
+            shown.append(finding)
+    return shown
 
 
 def _fetched(item: Download) -> DownloadState:
@@ -169,14 +197,14 @@ def _described(item: Download, users: Sequence[str]) -> Iterator[str]:
         return
     files = item.listing.files
     whole = size(sum(file.size for file in files))
-    yield f"  commit {item.listing.commit}: files: {len(files):,}, {whole}"
+    text = f"  commit {item.listing.commit}: files: {len(files):,}, {whole}"
     if not item.to_fetch:
-        yield "  nothing to fetch, all files are on this machine"
+        yield f"{text}; nothing to fetch"
         return
     folder = target_folder(item.source)
+    free = size(free_bytes(folder))
     parts = f"files: {len(item.to_fetch):,}, {size(item.bytes_to_fetch)}"
-    yield f"  to fetch: {parts} ({size(free_bytes(folder))} free), into"
-    yield f"    {folder}"
+    yield f"{text}; to fetch: {parts} ({free} free), into {folder}"
 
 
 def _shown(check: DataCheck) -> str:

@@ -22,6 +22,7 @@ from mmeval.findings.render import (
     one_line,
 )
 from mmeval.findings.words import LABELS
+from mmeval.installation import ROOT
 from mmeval.system.wording import listed, printable
 
 _GAP = "  "
@@ -92,7 +93,11 @@ def brief_lines(
                 break_long_words=False,
                 break_on_hyphens=False,
             )
-            lines += command_lines(row.remedy, indent, width)
+            last = f"{lines[-1]}{_GAP}{one_line(row.remedy)}"
+            if row.remedy.startswith("--") and len(last) <= width:
+                lines[-1] = last  # a flag is typed, a command is pasted
+            else:
+                lines += command_lines(row.remedy, indent, width)
     if whole and not is_whole:
         lines.append(f"{'more':{column}}{whole}")
     return lines
@@ -223,7 +228,9 @@ def _subject(group: FindingGroup) -> str:
     """Returns the most specific names of the subjects, and their tasks. Many names are
     counted."""
     tasks = _counted(group.names("task"), "tasks")
-    names = listed(group.places or group.names("sample"), SHOWN)
+    # the files of mmeval itself are known by their path inside it
+    places = [place.removeprefix(f"{ROOT}/") for place in group.places]
+    names = listed(places or group.names("sample"), SHOWN)
     for field, noun in _NOUNS.items():
         # data are named by their task, which is what the user asked for
         is_redundant = group.kind == "missing_data" and field == "name" and tasks

@@ -162,15 +162,19 @@ def test_what_can_be_tried_is_named(words: tuple[str, ...]) -> None:
     assert (done.code, "metric, agent, backend" in done.error) == (2, True)
 
 
-def test_a_check_of_two_groups_fits_a_screen() -> None:
-    lines = mmeval("check", "unim_hard", "mmmg_audio").out.splitlines()
+@pytest.fixture(scope="module")
+def two_groups() -> str:
+    return mmeval("check", "unim_hard", "mmmg_audio").out
+
+
+def test_a_check_of_two_groups_fits_a_screen(two_groups: str) -> None:
+    lines = two_groups.splitlines()
     assert len(lines) <= 25
     assert max(map(len, lines)) <= 80
 
 
-def test_what_runs_with_bundled_samples_stands_first() -> None:
-    done = mmeval("check", "unim_hard", "mmmg_audio")
-    assert " ".join(done.out.split()).startswith(
+def test_what_runs_with_bundled_samples_stands_first(two_groups: str) -> None:
+    assert " ".join(two_groups.split()).startswith(
         "can run with --data bundled 9 of 9 (6 without a score); with the benchmark's "
         "own data 0 of 9: mmeval prepare unim_hard mmmg_audio"
     )
@@ -181,9 +185,8 @@ def test_a_task_without_a_metric_can_run_without_a_score() -> None:
     assert first_line(done) == "can run 1 of 1 tasks (1 without a score)"
 
 
-def test_all_findings_are_shown_on_demand() -> None:
-    brief = mmeval("check", "unim_hard", "mmmg_audio")
-    whole = mmeval("check", "unim_hard", "mmmg_audio", "--verbosity", "DEBUG")
+def test_all_findings_are_shown_on_demand(two_groups: str) -> None:
+    whole = mmeval("check", "unim_hard", "mmmg_audio", "--verbosity", "DEBUG").out
     models = ("laion/clap-htsat-unfused", "CPJKU/beat_this", "karolpiczak/ESC-50")
-    assert [model in brief.out for model in models] == [False] * 3
-    assert [model in whole.out for model in models] == [True] * 3
+    assert [model in two_groups for model in models] == [False] * 3
+    assert [model in whole for model in models] == [True] * 3

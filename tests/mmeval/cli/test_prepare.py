@@ -176,7 +176,7 @@ def test_a_data_set_that_cannot_be_had_does_not_stop_the_other_tasks(
         4,
         {"trees": (False, []), "here": (True, ["1", "1"])},
     )
-    assert "missing data  trees  me/absent " in done.out
+    assert "  data  trees  me/absent at main: the hub has no such data set" in done.out
 
 
 def test_what_several_tasks_lack_is_reported_once_and_bundled_samples_need_no_preparation(
@@ -186,3 +186,21 @@ def test_what_several_tasks_lack_is_reported_once_and_bundled_samples_need_no_pr
     assert list(states(done).values()) == [(False, [])] * 2
     assert " ".join(done.out.split()).count("fetch seed_instruction by hand") == 1
     assert mmeval("prepare", "mmmg", "--data", "bundled").code == 2
+
+
+def test_two_groups_without_a_hub_fit_a_few_lines(tmp_path: Path) -> None:
+    done = prepare("", tmp_path, "unim_hard", "mmmg_audio", offline="1")
+    lines = done.out.splitlines()
+    assert len(lines) <= 12
+    assert max(map(len, lines)) <= 80
+
+
+def test_many_tasks_are_listed_on_demand(tmp_path: Path) -> None:
+    words = ("mmmg_audio", "--verbosity", "DEBUG")
+    done = prepare("", tmp_path, *words, offline="1")
+    assert len(states(done)) == 8
+
+
+def test_data_behind_a_hub_that_is_off_have_one_finding(tmp_path: Path) -> None:
+    done = prepare("", tmp_path, write_task(tmp_path), offline="1")
+    assert done.out.count("me/trees") == 2  # where it is off, and that it has no commit
