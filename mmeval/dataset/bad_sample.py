@@ -147,9 +147,15 @@ def unread_rows(
     number: int,
     error: BaseException,
 ) -> Finding:
-    """Returns the finding that a loader cannot read a row and all later rows."""
+    """Returns the finding that a loader cannot read a row and all later rows.
+
+    If the loader itself fails, the plugin is at fault, as in a run.
+    """
     subject = Subject(task, sample=f"row {number} and later ones")
-    return replace(finding_of(error, subject), kind="bad_sample")
+    finding = finding_of(error, subject)
+    if finding.kind == "plugin":
+        return finding
+    return replace(finding, kind="bad_sample")
 
 
 def in_words(sample: Sample) -> str:

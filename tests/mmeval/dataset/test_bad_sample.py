@@ -3,8 +3,15 @@ from typing import Any
 
 import pytest
 
-from mmeval.dataset.bad_sample import MAX_NAMED, BadSamples, in_words, rows_of
+from mmeval.dataset.bad_sample import (
+    MAX_NAMED,
+    BadSamples,
+    in_words,
+    rows_of,
+    unread_rows,
+)
 from mmeval.dataset.contract import BadRow
+from mmeval.errors import ContentError
 from mmeval.media.parts import Interleaved
 from mmeval.records.sample import Message, Sample
 from tests.support.toy import Rows, sample
@@ -90,3 +97,16 @@ def test_the_first_tags_without_a_medium_are_named_and_the_others_counted() -> N
 def test_words_of_data_cannot_steer_a_terminal() -> None:
     line = in_words(Sample("\x1b[2J", (), fault="torn\n\x1b[31mFAKE " + "x" * 10_000))
     assert line.isprintable() and len(line) < 1000
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        pytest.param(KeyError("id"), "plugin", id="the loader fails"),
+        pytest.param(ContentError("no JSON"), "bad_sample", id="a row is damaged"),
+    ],
+)
+def test_a_loader_that_fails_is_a_fault_of_its_plugin(
+    error: Exception, kind: str
+) -> None:
+    assert unread_rows("t", 4, error).kind == kind

@@ -415,7 +415,8 @@ def test_data_that_cannot_be_read_to_their_end_end_the_dry_run_as_they_would_end
     found = ahead(tmp_path, broken, task("b", 2))
     assert [one.samples for one in found.tasks] == [2, 2]
     (fault,) = found.findings
-    assert (fault.kind, fault.subject, fault.count) == ("task_file", Subject("toy"), 2)
+    assert (fault.kind, fault.subject) == ("task_file", Subject("toy"))
+    assert fault.cause.startswith("after 2 trials the data cannot be read further: ")
     assert found.exit_code == EXIT_USAGE
 
 
