@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import io
 import json
 import os
 import re
@@ -19,7 +20,7 @@ from mmeval import plugins
 from mmeval.cli.parser import add_flags
 from mmeval.errors import MmevalError, UnknownNameError, UsageError
 from mmeval.report.log import begin_log
-from mmeval.report.markdown import cell, table_lines
+from mmeval.report.markdown import cell
 from mmeval.report.terminal import columns, print_text
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import resolve
@@ -48,8 +49,14 @@ _FLAGS = (BY_NAME["include_path"], BY_NAME["verbosity"])
 FROM_FILES = ("tasks", "groups", "tags")
 _KNOWN = ", ".join((*FROM_FILES, *KINDS))
 _MAX_PROBLEM = 400
+_MAX_ROLES = 400
 _MAX_LICENCE = 24
 _MOST_NAMED = 3
+_ALL = 1_000
+_WIDEST_TABLE = 100
+_IF_FILLED = ("Asks", "Note")
+"""Columns that are left out if all their cells are empty."""
+_NOT_HERE = "not here"
 
 
 _BENCHMARK_HEADERS = ("Benchmark", "Tasks", "Version", "Licence", "From")
@@ -114,8 +121,11 @@ def run(args: argparse.Namespace) -> int:
     if args.what in FROM_FILES:
         return print_tasks((args.what,), settings["include_path"].value, pattern)
     headers, row = _TABLES.get(args.what, _PLUGIN_TABLE)
+    is_name = pattern in plugins.names(KINDS[args.what])
+    if args.what == "backends" and is_name:
+        row = partial(_backend_row, most_roles=_ALL)
     _print(headers, _rows(args.what, pattern, row))
-    if args.what == "metrics" and pattern in plugins.names("mmeval.metrics"):
+    if args.what == "metrics" and is_name:
         _print_description(pattern)
     return 0
 
@@ -238,43 +248,69 @@ def _metric_row(
     owner: str,
     metric: Metric,
 ) -> list[str]:
-    """Returns the row of a metric.
-
-    The row lists what the metric needs: packages, models that are loaded by default,
-    and roles. For a missing package it shows the command to install it. A missing model
-    is marked.
-    """
-    from mmeval.metric.bound import bind
-
+    """Returns the row of a metric, with its needs in brief."""
     spread = "of its pieces"
     if metric.range_of is None or not metric.derived:
         low, high = metric.range
         spread = f"{low:g}..{high:g}".replace("inf", "∞")
-    bound = bind(metric)
-    needs: list[str] = []
-    missing = {error.package: error for error in bound.missing()}
-    for need in bound.needs:
-        module = need.partition(":")[0]
-        error = missing.get(module.partition(".")[0])
-        needs.append(module if error is None else f"{module} ({error.command})")
-    missing_models = dict(bound.missing_models())
-    for switch, model in bound.models.items():
-        if model["name"]:
-            state = " (not here)" if switch in missing_models else ""
-            needs.append(f"model {model['name']}{state}")
-    needs += [f"role {role}" for role in metric.roles]
     return [
         cell(name),
         cell(metric.version),
         spread,
         "↑" if metric.higher_is_better else "↓",
-        cell(", ".join(needs), limit=200),
+        cell(", ".join(_needs_in_brief(metric)), limit=200),
         cell(owner),
     ]
 
 
+def _needs_in_brief(metric: Metric) -> list[str]:
+    """Returns the packages, the number of models and the roles that a metric needs.
+
+    Packages and models that are not on this machine are marked.
+    """
+    from mmeval.metric.bound import bind
+
+    bound = bind(metric)
+    missing_packages = {error.package for error in bound.missing()}
+    needs: list[str] = []
+    for need in bound.needs:
+        package = need.partition(":")[0].partition(".")[0]
+        is_missing = package in missing_packages
+        needs.append(f"{package} ({_NOT_HERE})" if is_missing else package)
+    models = {model["name"] for model in bound.models.values() if model["name"]}
+    if models:
+        count = "a model" if len(models) == 1 else f"{len(models)} models"
+        has_missing = bool(dict(bound.missing_models()))
+        needs.append(f"{count} ({_NOT_HERE})" if has_missing else count)
+    return [*needs, *metric.roles]
+
+
+def _needs_in_full(metric: Metric) -> list[str]:
+    """Returns the packages, models and roles that a metric needs.
+
+    A missing package has the command that installs it. The models are those that are
+    loaded by default.
+    """
+    from mmeval.metric.bound import bind
+
+    bound = bind(metric)
+    needs: list[str] = []
+    errors = {error.package: error for error in bound.missing()}
+    for need in bound.needs:
+        module = need.partition(":")[0]
+        error = errors.get(module.partition(".")[0])
+        needs.append(module if error is None else f"{module} ({error.command})")
+    missing_models = dict(bound.missing_models())
+    for switch, model in bound.models.items():
+        if model["name"]:
+            state = f" ({_NOT_HERE})" if switch in missing_models else ""
+            needs.append(f"model {model['name']}{state}")
+    needs += [f"role {role}" for role in metric.roles]
+    return list(dict.fromkeys(needs))
+
+
 def _print_description(name: str) -> None:
-    """Prints the docstring of a metric, and the values of its switches."""
+    """Prints the needs of a metric, its docstring, and the values of its switches."""
     from mmeval.metric.contract import load_metric
     from mmeval.metric.facts import facts_of
 
@@ -282,8 +318,12 @@ def _print_description(name: str) -> None:
         metric = load_metric(name)
     except MmevalError:  # the table lists it with the broken entries
         return
-    docstring = inspect.getdoc(metric.function) or ""
     lines: list[str] = []
+    needs = _needs_in_full(metric)
+    if needs:
+        words = f"Needs: {cell(', '.join(needs), limit=_MAX_PROBLEM)}"
+        lines += ["", *_wrapped(words)]
+    docstring = inspect.getdoc(metric.function) or ""
     for paragraph in docstring.replace("``", "`").split("\n\n"):
         lines.append("")
         for item in re.split(r"\n(?= *(?:-|\d\.) )", paragraph):
@@ -304,9 +344,19 @@ def _print_description(name: str) -> None:
     for title, switches in values.items():
         if switches:
             written = json.dumps(dict(switches), ensure_ascii=False, default=str)
-            words = f"{title}: {written}"
-            lines += ["", *textwrap.wrap(words, columns(), subsequent_indent="  ")]
+            lines += ["", *_wrapped(f"{title}: {written}")]
     print_text("\n".join(lines) + "\n")
+
+
+def _wrapped(words: str) -> list[str]:
+    # names of models and switches stay whole, so that they can be copied
+    return textwrap.wrap(
+        words,
+        columns(),
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _tool_row(
@@ -343,14 +393,16 @@ def _backend_row(
     name: str,
     owner: str,
     backend: object,
+    *,
+    most_roles: int = 1,
 ) -> list[str]:
     from mmeval.backend.agent.contract import Agent, described_roles
 
     asks = ""
     if isinstance(backend, Agent):
-        asks = listed(described_roles(backend), _MOST_NAMED)
+        asks = listed(described_roles(backend), most_roles)
     purpose = cell(_purpose(backend), limit=120)
-    return [cell(name), cell(owner), cell(asks), purpose]
+    return [cell(name), cell(owner), cell(asks, limit=_MAX_ROLES), purpose]
 
 
 def _format_row(
@@ -413,8 +465,33 @@ def _print(headers: Sequence[str], rows: ListingRows) -> None:
             broken.append([cell(row.name), cell(row.owner), problem])
         else:
             sound.append(row)
-    if_filled = "Asks" if "Asks" in headers else "Note"
-    lines = table_lines(headers, sound, if_filled=if_filled)
+    print_text(_table(headers, sound))
     if broken:
-        lines += ["", *table_lines(("Broken", "From", "Problem"), broken)]
-    print_text("\n".join(lines) + "\n")
+        print_text("\n" + _table(("Broken", "From", "Problem"), broken))
+
+
+def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Returns a Markdown table that fits the terminal.
+
+    Long cells continue below. Optional columns without a text are left out.
+    """
+    from rich.box import MARKDOWN
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=MARKDOWN, padding=0, header_style="")
+    shown: list[int] = []
+    for index, header in enumerate(headers):
+        is_empty = not any(row[index] for row in rows)
+        if not (is_empty and header in _IF_FILLED):
+            table.add_column(Text(header), overflow="fold", no_wrap=not shown)
+            shown.append(index)
+    for row in rows:
+        table.add_row(*(Text(row[index]) for index in shown))
+    file = io.StringIO()
+    width = columns(widest=_WIDEST_TABLE)
+    console = Console(file=file, width=width, color_system=None, legacy_windows=False)
+    console.print(table)
+    # the first and the last line are the empty borders of the table
+    return "".join(f"{line}\n" for line in file.getvalue().splitlines()[1:-1])

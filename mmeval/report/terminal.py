@@ -15,10 +15,11 @@ from mmeval.system.wording import escaped
 WIDEST, NARROWEST = 80, 40
 
 
-def columns() -> int:
+def columns(*, widest: int = WIDEST) -> int:
     """Returns the width to which texts for people are wrapped: the width of the
-    terminal, within limits."""
-    return max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
+    terminal, within limits. Without a terminal it is ``widest``."""
+    width = shutil.get_terminal_size((widest, 24)).columns
+    return max(NARROWEST, min(widest, width))
 
 
 def steady() -> None:
