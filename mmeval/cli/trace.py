@@ -154,16 +154,15 @@ def _which(shown: int, count: int, kind: str) -> str:
 
 def _table_lines(trials: Sequence[RankedTrial]) -> Iterator[str]:
     """Yields a line for each answer, and a line with the reason if it is known."""
-    rows: list[tuple[str, ...]] = []
+    rows: list[tuple[str, str, str, str]] = []
     for trial in trials:
         value = "-" if trial.value is None else f"{trial.value:.3f}"
+        metric = printable(trial.metric, limit=_MAX_NAME)
+        task = printable(trial.task, limit=_MAX_NAME)
         sample = printable(trial.sample, limit=_MAX_NAME)
         if trial.repeat:
             sample += f", repeat {trial.repeat}"
-        names = (
-            printable(name, limit=_MAX_NAME) for name in (trial.metric, trial.task)
-        )
-        rows.append((value, *names, sample))
+        rows.append((value, metric, task, sample))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     indent = " " * (widths[0] + 4)
     for trial, (value, *names) in zip(trials, rows, strict=True):
