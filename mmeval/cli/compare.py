@@ -1,5 +1,8 @@
 """Compare runs: their differences, the uncertainty, and the samples that differ.
 
+    mmeval compare runs/old-model/default runs/new-model/default
+    mmeval compare runs/old-model/default runs/new-model/default --fail_if_worse 0.02
+
 The first RUN is the reference. A difference is another run's value minus the
 reference's value. Trials are paired by sample and prompt. No model is called, and the
 runs are not changed.

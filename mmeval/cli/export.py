@@ -1,36 +1,56 @@
 """Write the answers of a run in the format of another program.
 
-RUN is the folder of a run, <output_path>/<model>/<run_id>. A folder named after its
-model is written below --output_path, completely or not at all. 'mmeval ls formats'
-lists the formats, and --model replay reads them. No model is called, and the run is not
-changed.
+    mmeval export                                      the formats
+    mmeval export runs/my-model/default --format NAME
 
-The exit code is 3 if something requested is not in the files: the format does not
-support a task, answers are missing, or records are damaged.
+RUN is the folder of a run, <output_path>/<model>/<run_id>. A folder named after its
+model is written below --output_path, completely or not at all. --model replay reads it.
+No model is called, and the run is not changed.
+
+exit codes: 0 all is in the files; 2 usage, or the run does not fit the format; 3
+something requested is not in the files: the format does not support a task, answers are
+missing, or records are damaged; 4 the run does not exist.
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
+import textwrap
 from pathlib import Path
 
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError
-from mmeval.report.terminal import print_text
+from mmeval.cli.parser import Parser
+from mmeval.errors import (
+    EXIT_INCOMPLETE,
+    EXIT_OK,
+    MmevalError,
+    UnknownNameError,
+    UsageError,
+    did_you_mean,
+)
+from mmeval.report.terminal import columns, print_text
 from mmeval.settings import values
-from mmeval.system.wording import file_name, split_names
+from mmeval.system.wording import file_name, printable, split_names
 
 log = logging.getLogger(__name__)
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="RUN", type=Path, help="the folder of a run")
+_WIDEST_LIST = 100
+_MAX_ABOUT = 400
+
+
+def configure(parser: Parser) -> None:
     parser.add_argument(
-        "--format",
-        metavar="NAME",
-        default="",
-        help="format to write ('mmeval ls formats' lists them)",
+        "folder",
+        metavar="RUN",
+        nargs="?",
+        type=Path,
+        help="the folder of a run; without it, the formats are listed",
     )
+    parser.add_argument(
+        "--format", metavar="NAME", default="", help="format to write, listed below"
+    )
+    parser.ending = _list_of_formats
     parser.add_argument(
         "-o",
         "--output_path",
@@ -58,17 +78,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Writes the folder and prints its path.
 
-    Returns EXIT_INCOMPLETE if something requested is missing in the folder.
+    Returns EXIT_INCOMPLETE if something requested is missing in the folder. Without a
+    run, prints the formats.
     """
     from mmeval import plugins
     from mmeval.interchange.contract import load_format
     from mmeval.interchange.export import export
     from mmeval.results.stored_run import StoredRun, run_folder
 
+    if args.folder is None:
+        if args.format:
+            raise UsageError(
+                f"RUN is missing; write 'mmeval export RUN --format {args.format}'"
+            )
+        print_text(f"{_list_of_formats()}\n")
+        return EXIT_OK
     if not args.format:
-        known = ", ".join(plugins.names("mmeval.formats"))
-        raise UsageError(f"--format is missing; the formats are: {known}")
-    form = load_format(args.format)
+        raise UsageError(f"--format is missing\n{_list_of_formats()}")
+    try:
+        form = load_format(args.format)
+    except UnknownNameError:
+        near = did_you_mean(args.format, plugins.names("mmeval.formats"))
+        raise UsageError(
+            f"unknown format {args.format!r}{near}\n{_list_of_formats()}"
+        ) from None
     if form.write is None:
         raise UsageError(
             f"--format {args.format}: mmeval cannot write this format: "
@@ -97,3 +130,27 @@ def run(args: argparse.Namespace) -> int:
     )
     print_text(f"{into}\n")
     return EXIT_INCOMPLETE if exported.gaps else EXIT_OK
+
+
+def _list_of_formats() -> str:
+    """Returns a line for each format that can be written."""
+    from mmeval import plugins
+    from mmeval.interchange.contract import load_format
+
+    about: dict[str, str] = {}
+    for name in plugins.names("mmeval.formats"):
+        try:
+            form = load_format(name)
+        except MmevalError as error:  # a broken plugin must not hide the others
+            about[name] = str(error)
+            continue
+        if form.write is not None:
+            about[name] = form.about
+    widest_name = max(map(len, about))
+    lines = ["formats, for mmeval export RUN --format NAME:"]
+    for name, text in about.items():
+        head = f"  {name.ljust(widest_name)}  "
+        width = columns(widest=_WIDEST_LIST) - len(head)
+        one_line = printable(text, limit=_MAX_ABOUT)
+        lines.append(head + textwrap.shorten(one_line, width, placeholder=" …"))
+    return "\n".join(lines)

@@ -1,4 +1,12 @@
-"""List tasks, groups, tags, metrics, backends, and other plugins."""
+"""List tasks, groups, tags, metrics, backends, and other plugins.
+
+    mmeval ls tasks            the benchmarks
+    mmeval ls tasks '*'        all tasks
+    mmeval ls metrics judge    the metrics with judge in their name
+    mmeval ls metrics wer      a metric: all that it needs, its text and its switches
+
+exit codes: 0 the list is printed; 2 the kind is unknown, or no task has the name.
+"""
 
 from __future__ import annotations
 

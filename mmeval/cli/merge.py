@@ -1,8 +1,10 @@
 """Merge the shards of a run and compute its results.
 
+    mmeval merge runs/my-model/default
+
 RUN is the folder of a run that was started with --shard I/N on several machines,
-<output_path>/<model>/<run_id>. No model is called. The results and all other output are
-those of the same command without --shard.
+<output_path>/<model>/<run_id>. No model is called. The results, all other output
+and the exit code are those of the same command without --shard.
 """
 
 from __future__ import annotations

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NoReturn
 
 from mmeval.errors import UsageError, did_you_mean
+from mmeval.report.terminal import columns
 from mmeval.settings.flags import BY_NAME, REFUSED, REFUSED_SHORT, Flag
 from mmeval.settings.values import SWITCH_WORDS, arguments
 
 _UNSET = argparse.SUPPRESS
+_WIDEST_HELP = 100
+
+
+_WRITTEN: Mapping[int | str | None, str] = MappingProxyType(
+    {None: "{0}", "?": "[{0}]", "*": "[{0} ...]", "+": "{0} [{0} ...]"}
+)
+"""How the first line of a help writes a positional argument, by its ``nargs``."""
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Keeps the lines of a verb's description. Fits the flags to the terminal."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=columns(widest=_WIDEST_HELP))
 
 
 class Parser(argparse.ArgumentParser):
@@ -25,13 +40,27 @@ class Parser(argparse.ArgumentParser):
     Messages show the reason instead of similar flags.
     """
 
+    ending: Callable[[], str] = staticmethod(str)
+    """Returns the end of the help. It is called only when the help is printed."""
+
     def __init__(self, prog: str, description: str) -> None:
         super().__init__(
             prog=prog,
             description=description,
             allow_abbrev=False,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_HelpFormatter,
         )
+
+    def format_help(self) -> str:
+        """Returns the help. Its first line does not list the flags, which follow."""
+        words = [self.prog]
+        for action in self._actions:
+            if not action.option_strings:
+                name = str(action.metavar)
+                words.append(_WRITTEN[action.nargs].format(name))
+        self.usage = " ".join([*words, "[FLAGS]"])
+        self.epilog = self.ending()
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(

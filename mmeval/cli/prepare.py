@@ -1,4 +1,16 @@
-"""Fetch the data of tasks at their revisions, check them, and list ready tasks."""
+"""Fetch the data of tasks at their revisions, check them, and list ready tasks.
+
+    mmeval prepare my_task
+    mmeval prepare my_task --weights --dry_run
+
+Files are fetched to the cache of the hub (HF_HOME), or with --data_dir FOLDER to
+FOLDER/OWNER/NAME. A data set that is in FOLDER is only checked. Complete files are not
+fetched again.
+
+exit codes: 0 every task is ready; 1 a file is damaged, or a loader fails; 2 a task file
+is wrong; 3 rows or media are bad, or differ from what the task file expects; 4
+something is missing; 130 interrupted, complete files are kept.
+"""
 
 from __future__ import annotations
 
@@ -68,17 +80,6 @@ def configure(parser: Parser) -> None:
     parser.explained = {
         "--data": "prepare does not have it, because bundled samples are always ready"
     }
-    parser.epilog = (
-        "Files are fetched to the cache of the hub (HF_HOME), or with --data_dir "
-        "FOLDER to FOLDER/OWNER/NAME. A\n"
-        "data set that is in FOLDER is only checked. Complete files are not "
-        "fetched again.\n"
-        "exit codes: 0 every task is ready; 1 a file is damaged, or a loader fails; "
-        "2 a task file is wrong; 3 rows or\n"
-        "media are bad, or differ from what the task file expects; 4 something is "
-        "missing; 130 interrupted, complete\n"
-        "files are kept."
-    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,5 +1,8 @@
 """Write the page of a run, its tables or its charts from its folder.
 
+    mmeval report runs/my-model/default
+    mmeval report runs/my-model/default --format markdown
+
 RUN is the folder of a run, <output_path>/<model>/<run_id>. The page shows the numbers
 with their uncertainty and counts, and every sample with its answers, scores and judge
 replies. It opens from disk, without a server. Several runs make one page with their

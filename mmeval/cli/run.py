@@ -1,4 +1,18 @@
-"""Run a model on the samples of tasks and score its answers."""
+"""Run a model on the samples of tasks and score its answers.
+
+    mmeval run --tasks unim_hard --data bundled --model reference
+    mmeval run --tasks unim_hard --model openai \\
+        --model_args base_url=http://localhost:8000/v1,model=NAME
+    mmeval run --config paper.yaml --dry_run
+
+The word run can be left out. Each flag can also be given as MMEVAL_<FLAG> in the
+environment or as a key of a --config file. A flag overrides the file, and the file
+overrides the environment.
+
+exit codes: 0 everything available was scored; 1 unexpected error; 2 usage or invalid
+task; 3 failed or unscored above --max_unscored, a lost server, or a spent budget; 4 a
+key, extra or data is missing; 130 interrupted, state saved.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +42,6 @@ LISTS = {
 }
 """Values of ``--tasks`` that print a list, as in lm-evaluation-harness."""
 
-USAGE = """\
-mmeval evaluates models that answer in any modality, interleaved.
-
-  mmeval --tasks TASK --model BACKEND --model_args k=v   runs a model and scores its answers
-  mmeval ls tasks                                        lists the benchmarks
-  mmeval --help                                          lists all verbs and flags"""  # noqa: E501
-"""Printed for a command without arguments."""
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_flags(parser, FLAGS)
@@ -58,7 +64,9 @@ def run(args: argparse.Namespace) -> int:
 
         return ls.print_tasks(LISTS[listed[0]], settings["include_path"].value)
     if not settings["tasks"].value and not args.argv:
-        write_line(USAGE)
+        from mmeval.cli.verbs import overview
+
+        write_line(overview().rstrip())
         return EXIT_USAGE
     from mmeval.settings.plan import secrets_of
 

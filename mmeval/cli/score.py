@@ -1,8 +1,13 @@
 """Score a run with other metrics, switches or judges, or score its unscored trials.
 
+    mmeval score runs/my-model/default
+    mmeval score runs/my-model/default --judge openai,model=NAME
+    mmeval score runs/my-model/default --metrics includes,wer
+
 RUN is the folder of a run, <output_path>/<model>/<run_id>. Trials with scores by the
 same definition of the metrics are not scored again. Another definition makes a new
-score set next to the old one. The exit codes are those of a run.
+score set next to the old one. Without --judge, the judge of the run is used. The exit
+codes are those of a run.
 """
 
 from __future__ import annotations

@@ -4,34 +4,41 @@ from __future__ import annotations
 
 import importlib
 import os
-import sys
 from collections.abc import Sequence
 from types import ModuleType
 
 from mmeval.cli.parser import Parser, add_flags
 from mmeval.errors import PluginError, UsageError, did_you_mean
-from mmeval.settings.flags import BY_NAME, FLAGS
+from mmeval.report.terminal import print_text
+from mmeval.settings.flags import BY_NAME
 
 VERBS: dict[str, str] = {
-    "run": "run a model on the samples of tasks and score its answers (the default)",
-    "ls": "list tasks, groups, tags, metrics, backends, adapters, tools and other "
-    "plugins",
-    "check": "check tasks, their data, metrics and backends, and the installation",
+    "run": "run a model on tasks and score its answers (the default)",
+    "ls": "list tasks, groups, tags, metrics, backends and other plugins",
+    "check": "check tasks, their data and metrics, and the installation",
     "prepare": "fetch and check the data of tasks, so that they run offline",
     "score": "score a run again, without the model",
     "merge": "merge the shards of a run (--shard) and compute its results",
-    "trace": "show the request and the reply of each step of an answer",
+    "trace": "list the worst answers of a run, or show the steps of an answer",
     "report": "write the page of a run, its tables or its charts",
-    "compare": "compare runs: differences, their uncertainty and detectable sizes",
+    "compare": "compare runs: differences, and their uncertainty",
     "export": "write the answers of a run in the format of another program",
     "try metric": "compute one metric on given files or answers",
     "try agent": "run an agent offline, with prepared replies",
-    "try backend": "check that a local model follows the rules of batch backends",
-    "init": "write a new package (benchmark, metric, backend or agent), or the worker "
-    "of a model",
+    "try backend": "check the rules of a local model, or ask a server what it can do",
+    "init": "write a new benchmark, metric, backend, agent or worker",
 }
-"""The verbs, with their help. The module of a verb in ``mmeval.cli`` defines
+"""The verbs, each with one line of help. The module of a verb in ``mmeval.cli`` defines
 ``configure(parser)`` and ``run(args) -> exit code``."""
+
+EXAMPLES = (
+    "mmeval ls tasks",
+    "mmeval run --tasks unim_hard --data bundled --model reference",
+    "mmeval run --tasks unim_hard --data bundled --model empty",
+    "mmeval trace runs/empty/default",
+    "mmeval compare runs/reference/default runs/empty/default",
+)
+"""Commands for a first try, in this order. They work without a server and network."""
 
 TRY = "try"
 """The first word of verbs with modules in ``mmeval.cli.components``."""
@@ -55,11 +62,12 @@ def dispatch(argv: Sequence[str]) -> int:
     if argv and argv[0] == "--version":
         from mmeval import __version__
 
-        sys.stdout.write(f"mmeval {__version__}\n")
+        print_text(f"mmeval {__version__}\n")
+        return 0
+    if argv and argv[0] in ("-h", "--help"):
+        print_text(overview())
         return 0
     verb, rest = _split(argv)
-    if verb == "run" and ("-h" in rest or "--help" in rest):
-        return _help()
     module = module_of(verb)
     parser = Parser(f"mmeval {verb}", module.__doc__ or VERBS[verb])
     module.configure(parser)
@@ -116,29 +124,14 @@ def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
     )
 
 
-def _help() -> int:
-    """Prints the help of ``run`` and of mmeval, made only from the table of flags."""
-    verbs = "\n".join(f"  {name:<15}{what}" for name, what in VERBS.items())
-    parser = Parser(
-        "mmeval",
-        "Evaluate models that answer in any modality, interleaved.\n\n"
-        f"verbs ('mmeval VERB --help' explains each):\n{verbs}\n\n"
-        "The flags below are those of run. Each can also be given as MMEVAL_<FLAG> in "
-        "the environment or as a key\n"
-        "of a --config file. A flag overrides the file, and the file overrides the "
-        "environment.",
-    )
-    parser.usage = "mmeval [VERB] [FLAGS]"
-    add_flags(parser, FLAGS)
-    parser.add_argument(
-        "--version", action="store_true", help="print the version and exit"
-    )
-    parser.epilog = (
-        "exit codes: 0 everything available was scored; 1 unexpected error; 2 usage "
-        "or invalid task; 3 failed or\n"
-        "unscored above --max_unscored, a lost server, or a spent budget;\n"
-        "4 a key, extra or data is missing; 5 a run is worse than allowed (mmeval "
-        "compare); 130 interrupted, state saved."
-    )
-    parser.print_help()
-    return 0
+def overview() -> str:
+    """Returns the help of mmeval: its verbs, and examples."""
+    lines = [
+        "mmeval evaluates models that answer in any modality, interleaved.",
+        "",
+        "mmeval VERB [FLAGS]: 'mmeval VERB --help' explains a verb and its flags",
+    ]
+    lines += [f"  {verb:<14}{purpose}" for verb, purpose in VERBS.items()]
+    lines += ["", "examples, in this order:"]
+    lines += [f"  {example}" for example in EXAMPLES]
+    return "\n".join(lines) + "\n"

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from mmeval.__main__ import main
-from mmeval.cli.verbs import dispatch, module_of
-from mmeval.errors import PluginError
+from mmeval.cli.verbs import VERBS, dispatch, module_of
+from mmeval.errors import EXIT_USAGE, PluginError
 from tests.support.cli import restored_log
 
 
@@ -58,3 +58,55 @@ def test_a_plugin_that_ends_the_process_is_an_error(
     monkeypatch.setattr("mmeval.cli.ls.run", leave)
     with pytest.raises(PluginError, match="exit code 0"):
         dispatch(["ls", "tasks"])
+
+
+def test_the_help_fits_25_lines_of_80_columns(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 80
+
+
+def test_no_words_at_all_are_answered_with_the_help(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main(["--help"])
+    shown = capsys.readouterr().out
+    assert main([]) == EXIT_USAGE
+    assert capsys.readouterr().err == shown
+
+
+def test_flags_without_a_verb_are_explained_as_those_of_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["run", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert main(["--tasks", "t", "--help"]) == 0
+    assert capsys.readouterr().out == shown
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_a_verb_fits_100_columns(
+    verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    main([*verb.split(), "--help"])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_a_verb_has_an_example(
+    verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main([*verb.split(), "--help"])
+    assert f"\n    mmeval {verb} " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_a_verb_has_its_exit_codes(
+    verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main([*verb.split(), "--help"])
+    assert "exit code" in capsys.readouterr().out

@@ -58,6 +58,8 @@ BENCHMARK = re.compile(
     r"(?<![a-z0-9])(unim|unima|mmmg|isg|mme[-_ ]?unify|ueval)(?![a-z0-9])",
     re.IGNORECASE,
 )
+EXAMPLE = re.compile(r'^ +"?mmeval run .*$', re.MULTILINE)
+"""An example in a help. It can be pasted, so it names a task."""
 
 
 RECORDER = """
@@ -121,9 +123,9 @@ LIGHT = {
     "import mmeval": (["-c", "import mmeval"], set()),
     "--version": (["-m", "mmeval", "--version"], set()),
     "--help": (["-m", "mmeval", "--help"], set()),
-    "ls tasks": (["-m", "mmeval", "ls", "tasks"], {"yaml", "_yaml", "orjson"}),
-    "ls backends": (["-m", "mmeval", "ls", "backends"], {"orjson"}),
-    "ls adapters": (["-m", "mmeval", "ls", "adapters"], {"orjson"}),
+    "ls tasks": (["-m", "mmeval", "ls", "tasks"], {"yaml", "_yaml", "orjson", "rich"}),
+    "ls backends": (["-m", "mmeval", "ls", "backends"], {"orjson", "rich"}),
+    "ls adapters": (["-m", "mmeval", "ls", "adapters"], {"orjson", "rich"}),
 }
 """Commands, and the packages of others that each may import."""
 
@@ -194,8 +196,9 @@ def test_the_core_names_no_benchmark() -> None:
         for path in (ROOT / "mmeval").rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     ]
-    assert [
-        str(file)
-        for file in files
-        if BENCHMARK.search(f"{file.name}\n{file.read_text(errors='replace')}")
-    ] == []
+    naming: list[str] = []
+    for file in files:
+        text = EXAMPLE.sub("", file.read_text(errors="replace"))
+        if BENCHMARK.search(f"{file.name}\n{text}"):
+            naming.append(str(file))
+    assert naming == []

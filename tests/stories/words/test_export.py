@@ -42,6 +42,8 @@ CASES = {
             "--format mmmg --tasks mmmg_audio_text_ordr",
         )
     },
+    "no run": Case("export", {}),
+    "a format without a run": Case("export --format mmmg", {}),
     "a folder that is there": Case(AGAIN, {}, before=(f"{MMMG} --limit 1", AGAIN)),
     "a folder of another kind": Case(
         f"{AGAIN} --force", {}, before=(f"{MMMG} --limit 1",), meanwhile=_mine
