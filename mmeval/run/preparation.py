@@ -5,6 +5,7 @@ The preparation determines the folder, creates backends, opens data and checks t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -36,6 +37,7 @@ from mmeval.task.task import Selection, Task
 
 DEFAULT_RUN_ID = "default"
 BEFORE = "before the run:"
+_CACHED = "models--"
 
 
 def run_path(options: RunOptions) -> Path:
@@ -92,11 +94,31 @@ def model_name(options: RunOptions) -> str:
     """Returns the name of the model in folders and tables.
 
     The name is the model's tag, else an argument of the backend, else the backend's
-    name.
+    name. A folder is named by the last part of its path. Two folders with the same last
+    part have the same name; the identity of a run prevents that they share one.
     """
+    if options.model_tag:
+        return options.model_tag
     args = options.model.args
     given_name = args.get("model") or args.get("pretrained") or args.get("name")
-    return options.model_tag or str(given_name or options.model.name)
+    name = str(given_name or options.model.name)
+    return _folder_name(name) if _is_folder(name) else name
+
+
+def _is_folder(name: str) -> bool:
+    """Returns True for a path on this machine or a server, False for a hub's name."""
+    if name.startswith(("/", "./", "../", "~/")):
+        return True
+    return os.path.isdir(name)  # noqa: PTH112  unlike Path.is_dir, it never raises
+
+
+def _folder_name(path: str) -> str:
+    folder = Path(os.path.abspath(path))  # noqa: PTH100  removes "." and ".."
+    snapshots = folder.parent
+    # the hub's cache names a folder by its revision: models--ORG--NAME/snapshots/SHA
+    if snapshots.name == "snapshots" and snapshots.parent.name.startswith(_CACHED):
+        return snapshots.parent.name.removeprefix(_CACHED).replace("--", "/", 1)
+    return folder.name or path
 
 
 class PreparedRun(NamedTuple):
