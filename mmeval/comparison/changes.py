@@ -389,6 +389,8 @@ def _cut(text: str) -> str:
 def _word(value: Any) -> str:
     if value in _NOTHING:
         return "none"
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return ", ".join(value)
     if not isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     words = " ".join(value.split())

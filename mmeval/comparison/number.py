@@ -9,6 +9,17 @@ from typing import Any, Literal
 from mmeval.comparison.statistics import PairedTest
 
 Verdict = Literal["better", "worse", "within", "not_seen", "unlike", "no_pairs"]
+VERDICT_WORDS: Mapping[Verdict, str] = {
+    "better": "better",
+    "worse": "worse",
+    "within": "within the margin",
+    "not_seen": "no difference seen",
+    "unlike": "not comparable",
+    "no_pairs": "no pairs",
+}
+"""Each verdict in words."""
+TOO_FEW = "too few samples to see a difference"
+"""The words for ``not_seen`` if no difference could have been seen."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +75,20 @@ class ComparedNumber:
     is_incomplete: bool = field(default=False, repr=False)
     trials: Mapping[str, int] = field(default_factory=dict, repr=False)
     is_extra: bool = field(default=False, repr=False)
+
+    @property
+    def title(self) -> str:
+        """The name of the number for readers."""
+        title = f"{self.alias or self.task}, {self.metric}"
+        return f"{title}, {self.slice}" if self.slice else title
+
+    @property
+    def verdict_words(self) -> str:
+        """The verdict for readers."""
+        is_testable = self.test is not None and self.test.evidence is not None
+        if self.verdict == "not_seen" and is_testable and self.smallest_seen is None:
+            return TOO_FEW
+        return VERDICT_WORDS[self.verdict]
 
     def to_json(self, *, needed: bool, equal: bool = False) -> dict[str, Any]:
         """Returns the public fields. With ``needed`` they include the samples needed to

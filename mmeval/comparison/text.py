@@ -7,14 +7,15 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from string import ascii_lowercase
+from typing import Any
 
 from mmeval.comparison.changes import Change
 from mmeval.comparison.compare import Comparison, ComparisonOptions
-from mmeval.comparison.gates import Gate
 from mmeval.comparison.number import ComparedNumber
 from mmeval.comparison.pairing import ASKED_OTHERWISE, NOT_ASKED
 from mmeval.comparison.ranking import ALPHA, Ranking
 from mmeval.comparison.run_pair import ONE_SIDED, TASKS
+from mmeval.comparison.verdict import verdict_sentences
 from mmeval.report.short_table import number_text
 from mmeval.results.layout import Cell, Table
 from mmeval.system.wording import listed, printable
@@ -46,7 +47,13 @@ def comparison_text(comparison: Comparison, width: int) -> str:
     if has_long_name and len(comparison.names) <= len(ascii_lowercase):
         letters = dict(zip(comparison.names, ascii_lowercase, strict=False))
 
-    lines = _wrapped("same", ", ".join(comparison.changes.same) or "nothing", width)
+    lines = []
+    for sentence in verdict_sentences(comparison):
+        lines += _wrapped("verdict", f"{sentence}.", width)
+    gate = " ".join(gate_sentences(comparison))
+    if gate:
+        lines += _wrapped("gate", gate, width)
+    lines += _wrapped("same", ", ".join(comparison.changes.same) or "nothing", width)
     lines += _wrapped("changed", "; ".join(changed) or "nothing", width)
     for name, letter in letters.items():
         lines += _wrapped(letter, name, width)
@@ -176,7 +183,7 @@ def _p(value: float | None) -> str:
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
-    """Yields one line for each note about tests, missing numbers, remarks and gates."""
+    """Yields one line for each note about tests, missing numbers and remarks."""
     tested = [number for number in comparison.numbers if number.p_adjusted is not None]
     names = {"holm": "Holm", "bh": "Benjamini and Hochberg", "none": "not corrected"}
     options = comparison.options
@@ -219,8 +226,6 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         for number in tested:
             lead = f"{_number_name(number)}: samples to detect {options.detect:g}"
             yield f"{lead}: {_needed(number)}."
-    if comparison.gate is not None:
-        yield from _of_gate(comparison.gate, several=len(comparison.runs) > 2)
 
 
 def _needed(number: ComparedNumber) -> str:
@@ -231,13 +236,23 @@ def _needed(number: ComparedNumber) -> str:
     return "unknown"
 
 
-def _of_gate(gate: Gate, *, several: bool) -> Iterator[str]:
-    """Yields the result of a gate. With ``several`` runs, the run of each number is
-    named."""
+def gate_sentences(comparison: Comparison) -> Iterator[str]:
+    """Yields the result of the gate, if there is one. With several runs, the run of
+    each number is named."""
+    gate = comparison.gate
+    if gate is None:
+        return
+    titles: dict[tuple[str, str, str], str] = {}
+    for number in comparison.numbers:
+        titles[number.task, number.metric, number.slice] = number.title
+
+    def place(row: Mapping[str, Any]) -> str:
+        title = titles[row["task"], row["metric"], row["slice"]]
+        return f"{title} of {row['run']}" if len(comparison.runs) > 2 else title
+
     by_reason: dict[str, list[str]] = {}
     for row in gate.failed:
-        place = _place(row, several=several)
-        by_reason.setdefault(str(row["reason"]), []).append(place)
+        by_reason.setdefault(row["reason"], []).append(place(row))
     lead = f"--{gate.name} {gate.margin:g}"
     if gate.passed:
         yield f"{lead}: passed."
@@ -249,14 +264,8 @@ def _of_gate(gate: Gate, *, several: bool) -> Iterator[str]:
             failed.append(f"{_places(places)} ({_WHY_FAILED[reason]})")
         yield f"{lead}: failed by {'; '.join(failed)}."
     if gate.too_weak:
-        weak = [_place(row, several=several) for row in gate.too_weak]
-        lead = f"Too few samples to detect {gate.margin:g}: {_places(weak)}"
-        yield f"{lead}."
-
-
-def _place(row: dict[str, object], *, several: bool) -> str:
-    place = f"{row['slice'] or row['task']} {row['metric']}"
-    return f"{place} of {row['run']}" if several else place
+        weak = _places([place(row) for row in gate.too_weak])
+        yield f"Too few samples to detect {gate.margin:g}: {weak}."
 
 
 def _places(names: Sequence[str]) -> str:
@@ -299,16 +308,11 @@ def _of_number(number: ComparedNumber, reference: str) -> Iterator[str]:
 
 def _missing(number: ComparedNumber, reference: str) -> Iterator[str]:
     """Yields the numbers of unpaired trials, by reason and by run."""
-    sides = (
-        (number.lacking["a"], reference, number.run),
-        (number.lacking["b"], number.run, reference),
-    )
-    for counts, run, other in sides:
+    sides = ((number.lacking["a"], reference), (number.lacking["b"], number.run))
+    for counts, run in sides:
         for reason, count in counts.items():
-            if reason == NOT_ASKED:
-                yield f"{count:,} asked in {other} only"
-            else:
-                yield f"{count:,} {reason} in {run}"
+            words = "not asked" if reason == NOT_ASKED else reason
+            yield f"{count:,} {words} in {run}"
     for reason, words in _OF_BOTH.items():
         if number.left_out.get(reason):
             yield f"{number.left_out[reason]:,} {words}"
@@ -424,7 +428,7 @@ def tables_of_comparison(comparison: Comparison) -> list[Table]:
     )
     notes = [f"Same: {same or 'nothing'}.", f"Changed: {changed or 'nothing'}."]
     notes += [f"Counted: {text}." for text in comparison.changes.counted]
-    notes += _notes(comparison)
+    notes += [*_notes(comparison), *gate_sentences(comparison)]
     title = f"Compared with {comparison.names[0]}"
     tables = [Table(title, headers, tuple(rows), tuple(notes), digits=4)]
     for ranking in comparison.rankings:

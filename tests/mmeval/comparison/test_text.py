@@ -80,3 +80,43 @@ def test_a_name_that_steers_a_terminal_is_shown_harmless(tmp_path: Path) -> None
     assert [text for text in texts if "\x1b" in text] == []
     assert "\n=cmd" not in texts[-1]
     assert ",=cmd" not in texts[-1]
+
+
+def compared_lines(*folders: Path, **options: Any) -> list[str]:
+    return comparison_text(compare(*folders, **options), 80).splitlines()
+
+
+def scored(folder: Path, values: list[float], model: str) -> Path:
+    trials = [told("scored", value) for value in values]
+    return write_run(folder / model, trials, results={}, model=model)
+
+
+def test_the_first_line_states_the_verdict_in_words(tmp_path: Path) -> None:
+    low = scored(tmp_path, [0.0] * 20, "low")
+    high = scored(tmp_path, [1.0] * 20, "high")
+    first = compared_lines(low, high)[0]
+    assert first == "verdict   high against low: better in told, right."
+
+
+def test_a_difference_that_no_sample_could_show_is_not_called_unseen(
+    tmp_path: Path,
+) -> None:
+    low = scored(tmp_path, [0.0] * 3, "low")
+    high = scored(tmp_path, [1.0] * 3, "high")
+    words = " ".join(compared_lines(low, high)[:2])
+    assert "too few samples to see a difference in told, right" in words
+
+
+def test_a_missing_pair_names_the_run_that_lacks_it(tmp_path: Path) -> None:
+    long = scored(tmp_path, [1.0] * 10, "long")
+    short = scored(tmp_path, [1.0] * 7, "short")
+    notes = " ".join(compared_lines(long, short))
+    assert "no pair: 3 not asked in short" in notes
+
+
+def test_two_runs_of_two_tasks_fit_on_a_terminal(tmp_path: Path) -> None:
+    low = scored(tmp_path, [0.0] * 20, "low")
+    high = scored(tmp_path, [1.0] * 17, "high")
+    lines = compared_lines(low, high, detect=0.01, fail_unless_within=0.5)
+    assert len(lines) <= 30
+    assert max(map(len, lines)) <= 80
