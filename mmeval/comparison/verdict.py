@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from mmeval.comparison.compare import Comparison
 from mmeval.comparison.number import VERDICT_WORDS
 from mmeval.comparison.run_pair import ONE_SIDED
-from mmeval.system.wording import listed
 
 _MOST_NAMED = 2
 _DIFFERENT = (VERDICT_WORDS["better"], VERDICT_WORDS["worse"])
@@ -21,24 +20,27 @@ def verdict_sentences(comparison: Comparison) -> Iterator[str]:
     reference, *others = comparison.names
     for run in others:
         by_words: dict[str, list[str]] = {words: [] for words in _DIFFERENT}
-        one_sided = []
+        in_one_run = 0
         for number in comparison.numbers:
             if number.run != run or number.slice:
                 continue
             if number.why == ONE_SIDED:
-                one_sided.append(number.title)
+                in_one_run += 1
             else:
                 by_words.setdefault(number.verdict_words, []).append(number.title)
         clauses = []
         for words, titles in by_words.items():
             if titles:
                 clauses.append(f"{words} in {_named(words, titles)}")
-        if one_sided:
-            clauses.append(f"in one run only: {listed(one_sided, _MOST_NAMED)}")
+        if in_one_run:
+            clauses.append(f"numbers in one run only: {in_one_run:,}")
         yield f"{run} against {reference}: {'; '.join(clauses) or 'no number'}"
 
 
 def _named(words: str, titles: list[str]) -> str:
-    if words in _DIFFERENT or len(titles) == 1:
-        return listed(titles, _MOST_NAMED)
-    return f"{len(titles):,} numbers"
+    count = len(titles)
+    if words not in _DIFFERENT and count > 1:
+        return f"{count:,} numbers"
+    # titles contain commas
+    named = " and ".join(titles[:_MOST_NAMED])
+    return f"{named} and {count - _MOST_NAMED:,} more" if count > _MOST_NAMED else named
