@@ -240,7 +240,7 @@ def _context(
         "answers": [],
         "missing": 0,
         "absent": [],
-        "tables": [],
+        "pivots": [],
         "layouts": [],
         "charts": [],
         "headlines": headline_gauges(headline_rows(rows), names, ranges_of(documents)),

@@ -1,5 +1,4 @@
-"""Builds the tables of the page for its template: the numbers, and the tables of
-papers."""
+"""Builds the tables of papers for the template, and links to trials."""
 
 from __future__ import annotations
 
@@ -8,77 +7,15 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from mmeval.records.score import Key, Result
-from mmeval.report.baseline import BaselineColumn
 from mmeval.report.page.index import STATUSES
 from mmeval.report.table_formats.layouts import UNKNOWN, number_columns, shown
 from mmeval.report.table_formats.markdown import MAX_NOTE
 from mmeval.results.layout import Table, layouts_of, tables_of
-from mmeval.results.notes import from_to
 from mmeval.results.numbers import NumberRow
 from mmeval.results.stored_run import StoredRun
 from mmeval.system.wording import printable
 
 log = logging.getLogger(__name__)
-
-DIGITS = 4
-_STATUSES = (
-    "scored",
-    "failed",
-    "unscored",
-    "unavailable",
-    "inapplicable",
-    "unsupported",
-)
-
-
-def tables(
-    rows: Sequence[NumberRow],
-    names: Sequence[str],
-    *,
-    uncounted: bool = False,
-    baseline: BaselineColumn | None = None,
-) -> list[dict[str, Any]]:
-    """Returns one table of tasks and groups, with runs side by side, or an empty list
-    if there are no numbers.
-
-    If the samples include ``uncounted`` trials, the links exclude these trials.
-    ``baseline`` is the column of another run's numbers.
-    """
-    if not rows:
-        return []
-    # with several runs, notes are numbered and placed below the table
-    remarks: dict[str, int] = {}
-    lines = []
-    for row in rows:
-        if row.notes and len(names) > 1:
-            remarks.setdefault(row.notes, len(remarks) + 1)
-        remark = remarks.get(row.notes)
-        other = None
-        if baseline is not None:
-            other = baseline.values.get(Key(row.task, row.metric, row.slice))
-        line = {
-            "depth": row.depth,
-            "name": row.label,
-            "href": link(row, uncounted=uncounted),
-            "version": row.version,
-            "metric": row.metric,
-            "better": "up" if row.higher_is_better else "down",
-            "notes": row.notes if remark is None else "",
-            "remark": remark,
-            "numbers": list(map(_number, row.results)),
-            "absent": list(row.absent),
-            "beside": "" if other is None else f"{other.value:.{DIGITS}f}",
-        }
-        lines.append(line)
-    table = {
-        "title": "Numbers",
-        "columns": list(names),
-        "baseline": "" if baseline is None else baseline.header,
-        "rows": lines,
-        "remarks": list(remarks),
-    }
-    return [table]
 
 
 def link(row: NumberRow, *, uncounted: bool) -> str:
@@ -97,25 +34,6 @@ def link(row: NumberRow, *, uncounted: bool) -> str:
 
 def _quoted(text: str) -> str:
     return quote(text, safe="", errors="replace")
-
-
-def _number(result: Result | None) -> dict[str, Any] | None:
-    if result is None:
-        return None
-    counts = {status: getattr(result, status) for status in _STATUSES}
-    interval = bounds = ""
-    if result.interval is not None:
-        interval = from_to(result.interval)
-    if result.bounds is not None and (result.failed or result.unscored):
-        bounds = from_to(result.bounds)
-    return {
-        "value": "" if result.value is None else f"{result.value:.{DIGITS}f}",
-        "stderr": "" if result.stderr is None else f"{result.stderr:.{DIGITS}f}",
-        "interval": interval,
-        "bounds": bounds,
-        "counts": {name: count for name, count in counts.items() if count},
-        "total": result.n,
-    }
 
 
 class LayoutTables(NamedTuple):

@@ -30,10 +30,11 @@ from mmeval.report.page.code import Colours
 from mmeval.report.page.headlines import headline_gauges
 from mmeval.report.page.index import CHUNK, TEXT_CHUNK, Index, labels_of, searched
 from mmeval.report.page.parts import PartWriter
+from mmeval.report.page.pivot import pivot_tables
 from mmeval.report.page.places import Places
 from mmeval.report.page.previews import Previews
 from mmeval.report.page.shell import chart_rows, run_rows, write_shell
-from mmeval.report.page.tables import layout_tables, tables
+from mmeval.report.page.tables import layout_tables
 from mmeval.results.compare import metrics_of
 from mmeval.results.numbers import NumberRow, ResultsDocument, number_rows
 from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial
@@ -323,7 +324,6 @@ class PageWriter:
             uncounted=uncounted,
             baseline=shown_baseline.column,
         )
-        known = [row for row in rows if row.is_known]
         missing = [row for row in rows if row.metric and not row.is_known]
         folder = shlex.quote(str(runs[0].folder))
         absent = not_computed(rows, documents, uncounted=uncounted, run=folder)
@@ -336,8 +336,8 @@ class PageWriter:
             "headlines": gauges,
             "missing": len(missing),
             "absent": absent,
-            "tables": tables(
-                known, names, uncounted=uncounted, baseline=shown_baseline.column
+            "pivots": pivot_tables(
+                rows, names, uncounted=uncounted, baseline=shown_baseline.column
             ),
             "layouts": of_layouts.layouts,
             "comparison": [],

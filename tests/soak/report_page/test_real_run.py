@@ -33,7 +33,11 @@ def test_the_page_of_a_run_has_what_was_asked_and_its_slices_lead_to_their_trial
 ) -> None:
     page = seen.open(demo_run)
     expect(page.locator(".lead")).to_contain_text("trials with repeats: 32")
-    expect(page.get_by_role("row", name="UniM (hard)").first).to_contain_text("8 / 8")
+    row = page.get_by_role("row", name="UniM (hard)").first
+    expect(row).to_contain_text("strict_structure")
+    row_of_slices = page.locator(".folded summary").filter(has_text="By field: 3")
+    expect(page.get_by_role("link", name="natural_science")).to_be_hidden()
+    row_of_slices.click()
     page.locator("summary").filter(has_text="Charts").click()
     expect(page.locator("svg.chart").first).to_be_visible()
     page.get_by_role("link", name="natural_science").first.click()

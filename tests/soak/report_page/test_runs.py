@@ -8,6 +8,7 @@ from markupsafe import Markup
 from playwright.sync_api import Page, expect
 
 from mmeval.report.charts.bars import ChartBar, bars
+from mmeval.report.page.pivot import PivotCell, PivotRow, PivotTable
 from tests.soak.support.chromium import Watched
 from tests.soak.support.report_page import Row, text, write
 
@@ -21,36 +22,23 @@ TASKS = [
     {"name": "toy", "alias": "Toy", "run": at, "comparable": True} for at in range(3)
 ]
 NAME = "a_long_name_of_a_task_that_is_hardly_to_be_shown_in_a_column"
-NUMBER = {
-    "value": "0.5000",
-    "stderr": "0.1000",
-    "interval": "0.4000 to 0.6000",
-    "bounds": "",
-    "counts": {},
-    "total": 4,
-}
-LINE = {
-    "depth": 0,
-    "name": NAME,
-    "href": "",
-    "version": "1.0",
-    "metric": NAME,
-    "better": "up",
-    "notes": "",
-    "remark": None,
-    "beside": "",
-    "absent": ["", "", "not asked"],
-    "numbers": [NUMBER, NUMBER, None],
-}
-TABLE = {
-    "title": "N",
-    "columns": [run["model"] for run in RUNS],
-    "baseline": "",
-    "rows": [LINE],
-    "remarks": [],
-}
+CELLS = tuple(
+    PivotCell(
+        f"{NAME}_{at}", "0.500", "up", "0.400 to 0.600", "4 of 8 scored: 4 failed"
+    )
+    for at in range(9)
+)
+TABLE = PivotTable(
+    "Models and tasks",
+    "A row is a model.",
+    tuple(PivotRow(str(run["model"]), CELLS) for run in RUNS),
+)
 HOSTILE = "<img src=x onerror=alert(1)>"
-FITS = "box => box.scrollWidth <= box.parentNode.clientWidth"
+INSIDE = """cells => cells.filter(cell => {{
+    const box = cell.getBoundingClientRect();
+    return box.left < 0 || box.right > {width} || cell.scrollWidth > cell.clientWidth;
+}}).map(cell => cell.textContent)"""
+"""The texts of cells that are cut off."""
 
 
 def runs(folder: Path) -> Path:
@@ -69,7 +57,7 @@ def runs(folder: Path) -> Path:
         for run in range(3)
         for repeat in range(2)
     ]
-    return write(folder / "report", rows, runs=RUNS, tasks=TASKS, tables=[TABLE])
+    return write(folder / "report", rows, runs=RUNS, tasks=TASKS, pivots=[TABLE])
 
 
 def opened(seen: Watched, index: Path, width: int, height: int = 900) -> Page:
@@ -105,28 +93,23 @@ def test_answers_of_other_runs_to_the_same_sample_stand_beside_each_other(
     assert page.locator(".others").inner_text().partition(": ")[2].split(" · ") == links
 
 
-@pytest.mark.parametrize("width", [360, 700, 1280])
-def test_a_table_of_runs_keeps_names_in_sight_and_whole(
+@pytest.mark.parametrize("width", [360, 390, 700, 1280])
+def test_no_cell_of_a_table_of_numbers_is_cut_off(
     width: int, seen: Watched, tmp_path: Path
 ) -> None:
     page = opened(seen, runs(tmp_path), width)
-    page.locator(".scroll").evaluate("box => { box.scrollLeft = 10000; }")
-    name = page.locator(".numbers tbody th")
-    assert name.evaluate("cell => cell.getBoundingClientRect().left") >= 0
-    assert name.locator("wbr").count() > 5
-    assert name.evaluate("cell => cell.scrollWidth <= cell.clientWidth")
+    cells = page.locator(".pivot :is(th, td)")
+    assert cells.count() == len(RUNS) * (1 + len(CELLS))
+    assert cells.evaluate_all(INSIDE.format(width=width)) == []
 
 
-def test_on_a_phone_each_number_has_the_name_of_its_run(
+def test_cells_stand_below_each_other_on_a_wide_screen(
     seen: Watched, tmp_path: Path
 ) -> None:
-    page = opened(seen, runs(tmp_path), 360)
-    assert page.locator(".numbers").evaluate(FITS)
-    expect(page.locator(".whose:visible")).to_have_text(
-        ["model_0:", "model_1:", "model_2:"]
-    )
-    page.set_viewport_size({"width": 1280, "height": 800})
-    expect(page.locator(".whose:visible")).to_have_count(0)
+    page = opened(seen, runs(tmp_path), 1280)
+    lefts = "rows => rows.map(row => row.cells[1].getBoundingClientRect().left)"
+    found = page.locator(".pivot tr").evaluate_all(lefts)
+    assert len(set(found)) == 1
 
 
 def charts(folder: Path, label: str) -> Path:

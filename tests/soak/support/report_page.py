@@ -13,6 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 import mmeval.report
+from mmeval.report.page.pivot import PivotCell, PivotRow, PivotTable
 from mmeval.report.page.shell import rendered
 from tests.support.tiny_media import picture, wav
 
@@ -166,13 +167,6 @@ def _details(row: Row) -> Json:
 
 def _shell(rows: Sequence[Row], runs: Sequence[Json], given: Mapping[str, Any]) -> str:
     counts = {name: sum(row.status == name for row in rows) for name in STATUSES}
-    number = {
-        "value": "0.512",
-        "stderr": "0.010",
-        "interval": "0.49 to 0.53",
-        "bounds": "",
-        "counts": counts,
-    }
     values: Json = {
         "title": "tiny: toy",
         "made": "2026-11-20 21:00",
@@ -214,28 +208,19 @@ def _shell(rows: Sequence[Row], runs: Sequence[Json], given: Mapping[str, Any]) 
         "answers": [],
         "absent": [],
         "missing": 0,
-        "tables": [
-            {
-                "title": "Tasks",
-                "columns": ["tiny"],
-                "rows": [
-                    {
-                        "depth": 0,
-                        "name": "Toy",
-                        "href": "#task=toy",
-                        "version": "1.0",
-                        "metric": "accuracy",
-                        "better": "up",
-                        "notes": "",
-                        "remark": None,
-                        "absent": [""],
-                        "beside": "",
-                        "numbers": [{**number, "total": len(rows)}],
-                    }
-                ],
-                "remarks": [],
-                "baseline": "",
-            }
+        "pivots": [
+            PivotTable(
+                "Numbers",
+                "A row is a task.",
+                (
+                    PivotRow(
+                        "Toy",
+                        (PivotCell("accuracy", "0.512", "up", "0.490 to 0.530"),),
+                        href="#task=toy",
+                        version="1.0",
+                    ),
+                ),
+            )
         ],
         "notes": [],
         "layouts": [],

@@ -407,7 +407,7 @@ def test_scores_of_an_interrupted_run_are_shown_without_foreign_rows(
 @pytest.mark.parametrize(
     ("before", "after", "found"),
     [
-        ('"teller"', '"elder"', r'class="number baseline">.*elder: </span>0\.1250<'),
+        ('"teller"', '"elder"', r'class="beside">elder 0\.125<'),
         ('"single"', '"episode"', "not shown: .* episode"),
         ('"mmeval"', '"other"', "not a results file"),
     ],
@@ -438,4 +438,4 @@ def test_notes_are_folded_long_names_may_break_and_a_missing_layout_costs_its_ta
     assert "nowhere" in page
     assert page.count("<table") == 1
     assert '<span class="count">10 notes<' in page
-    assert '<td role="cell" class="metric">a_<wbr>long/<wbr>name' in page
+    assert '<span class="label">a_<wbr>long/<wbr>name' in page
