@@ -16,21 +16,20 @@ from typing import Any, NamedTuple
 
 from mmeval._version import __version__
 from mmeval.comparison.compare import Comparison
+from mmeval.comparison.page_tables import comparison_tables, forest_plots
 from mmeval.comparison.run_pair import Piece, RunPair
-from mmeval.comparison.text import tables_of_comparison
+from mmeval.comparison.text import gate_sentences
+from mmeval.comparison.verdict import verdict_sentences
 from mmeval.report.charts.chosen import ranges_of
-from mmeval.report.headline import headline_rows
 from mmeval.report.page.chunks import script
-from mmeval.report.page.headlines import headline_gauges
-from mmeval.report.page.shell import run_rows, write_shell
-from mmeval.report.page.tables import layout_table
+from mmeval.report.page.shell import chart_rows, run_rows, write_shell
 from mmeval.report.page.writer import (
     PREVIEW_SECONDS,
     PageWriter,
     WrittenPage,
     new_report,
 )
-from mmeval.results.numbers import NumberRow, number_rows
+from mmeval.results.numbers import NumberRow
 from mmeval.store.paths import TrialFilter
 
 OUTCOMES = ("won", "lost", "tied", "one-sided")
@@ -210,12 +209,11 @@ def _columns(
 def _context(
     comparison: Comparison, all_outcomes: Sequence[TrialOutcome], damaged: int
 ) -> dict[str, Any]:
-    documents, names = [run.results for run in comparison.runs], list(comparison.names)
-    rows = number_rows(documents, names)
+    names = list(comparison.names)
     others = names[1] if len(names) == 2 else f"{len(names) - 1} runs"
     counts = Counter(outcome.kind for outcome in all_outcomes)
     lead = (
-        f"{others} compared with {names[0]}: {counts[WON]:,} won, {counts[LOST]:,} "
+        f"Trials, {others} against {names[0]}: {counts[WON]:,} won, {counts[LOST]:,} "
         f"lost, {counts[TIED]:,} tied"
     )
     if counts[ONE_SIDED]:
@@ -223,7 +221,12 @@ def _context(
     summary: list[dict[str, Any]] = []
     for name in names:
         summary.append({"name": name, "lead": [], "notes": []})
-    summary[0]["lead"].append(f"{lead}.")
+    verdicts = [f"{sentence}." for sentence in verdict_sentences(comparison)]
+    gate = " ".join(gate_sentences(comparison))
+    if gate:
+        verdicts.append(gate)
+    summary[0]["lead"] = [*verdicts, f"{lead}."]
+    ranges = ranges_of([run.results for run in comparison.runs])
     notes = []
     if len(all_outcomes) > MOST:
         notes.append(
@@ -240,12 +243,10 @@ def _context(
         "answers": [],
         "missing": 0,
         "absent": [],
-        "pivots": [],
+        "pivots": list(comparison_tables(comparison)),
         "layouts": [],
         "charts": [],
-        "headlines": headline_gauges(headline_rows(rows), names, ranges_of(documents)),
-        "comparison": [
-            layout_table(table) for table in tables_of_comparison(comparison)
-        ],
+        "headlines": [],
+        "plots": chart_rows(list(forest_plots(comparison, ranges))),
         "count": min(len(all_outcomes), MOST),
     }

@@ -105,7 +105,7 @@ def _table(comparison: Comparison, short: Mapping[str, str]) -> list[str]:
     heads = ["run", "pairs", "value"] if several else ["pairs", *comparison.names]
     rows = [[*heads, "difference, 95 %", "p", "sees", ""]]
     for number in numbers:
-        difference = "-" if number.difference is None else _signed(number.difference)
+        difference = "-" if number.difference is None else signed(number.difference)
         interval = ""
         if number.ci95 is not None:
             low, high = number.ci95
@@ -116,7 +116,7 @@ def _table(comparison: Comparison, short: Mapping[str, str]) -> list[str]:
             *first,
             number_text(number.b),
             difference + interval.ljust(18),
-            _p(number.p_adjusted),
+            p_text(number.p_adjusted),
             number_text(number.smallest_seen),
             number.verdict.replace("_", " "),
         ]
@@ -172,11 +172,13 @@ def _laid(
     return "  ".join(cells).rstrip()
 
 
-def _signed(value: float) -> str:
+def signed(value: float) -> str:
+    """Returns a difference with its sign."""
     return number_text(value) if value < 0 else f"+{number_text(value)}"
 
 
-def _p(value: float | None) -> str:
+def p_text(value: float | None) -> str:
+    """Returns a p as it is usually printed: without the zero before the point."""
     if value is None:
         return "-"
     return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
@@ -184,10 +186,33 @@ def _p(value: float | None) -> str:
 
 def _notes(comparison: Comparison) -> Iterator[str]:
     """Yields one line for each note about tests, missing numbers and remarks."""
-    tested = [number for number in comparison.numbers if number.p_adjusted is not None]
+    yield from notes_on_tests(comparison)
+    alike: dict[str, list[str]] = {}
+    for number in comparison.numbers:
+        note = "; ".join(remarks_on(number, comparison))
+        if note:
+            alike.setdefault(note, []).append(_number_name(number))
+    for note, numbers in alike.items():
+        first_names = "; ".join(numbers[:_MOST_NAMED])
+        more = len(numbers) - _MOST_NAMED
+        yield (
+            f"{first_names} and {more} more: {note}."
+            if more > 0
+            else f"{first_names}: {note}."
+        )
+    detect = comparison.options.detect
+    if detect is not None:
+        for number in comparison.numbers:
+            if number.p_adjusted is not None:
+                lead = f"{_number_name(number)}: samples to detect {detect:g}"
+                yield f"{lead}: {_needed(number)}."
+
+
+def notes_on_tests(comparison: Comparison) -> Iterator[str]:
+    """Yields notes on all tests, and on the numbers that only one run has."""
     names = {"holm": "Holm", "bh": "Benjamini and Hochberg", "none": "not corrected"}
     options = comparison.options
-    if tested:
+    if any(number.p_adjusted is not None for number in comparison.numbers):
         wholes, slices = comparison.tests
         over = f"tests: {wholes:,}"
         if slices:
@@ -201,31 +226,24 @@ def _notes(comparison: Comparison) -> Iterator[str]:
             apart = ", those of slices separately" if slices else ""
             yield f"The intervals hold jointly in 95 % of cases{apart}."
     one_sided: dict[str, dict[str, None]] = {}
-    alike: dict[str, list[str]] = {}
     for number in comparison.numbers:
         if number.why == ONE_SIDED:
             run = comparison.names[0] if number.is_extra else number.run
             name = f"{number.slice or number.alias} {number.metric}"
             # an extra number occurs once for each run that has it
             one_sided.setdefault(run, {})[name] = None
-            continue
-        note = "; ".join(_of_number(number, comparison.names[0]))
-        if note:
-            alike.setdefault(note, []).append(_number_name(number))
     for run, names_of_run in one_sided.items():
         yield f"Not in {printable(run, limit=40)}: {_places(list(names_of_run))}."
-    for note, numbers in alike.items():
-        first_names = "; ".join(numbers[:_MOST_NAMED])
-        more = len(numbers) - _MOST_NAMED
-        yield (
-            f"{first_names} and {more} more: {note}."
-            if more > 0
-            else f"{first_names}: {note}."
-        )
-    if options.detect is not None:
-        for number in tested:
-            lead = f"{_number_name(number)}: samples to detect {options.detect:g}"
-            yield f"{lead}: {_needed(number)}."
+
+
+def notes_on_settings(comparison: Comparison) -> Iterator[str]:
+    """Yields the settings and data that are the same, and those that changed."""
+    changes = comparison.changes
+    changed = [_change(comparison, change) for change in changes.changed]
+    yield f"Same: {', '.join(changes.same) or 'nothing'}."
+    yield f"Changed: {'; '.join(changed) or 'nothing'}."
+    for text in changes.counted:
+        yield f"Counted: {text}."
 
 
 def _needed(number: ComparedNumber) -> str:
@@ -277,13 +295,18 @@ def _number_name(number: ComparedNumber) -> str:
     return printable(name, limit=200)
 
 
-def _of_number(number: ComparedNumber, reference: str) -> Iterator[str]:
+def remarks_on(number: ComparedNumber, comparison: Comparison) -> Iterator[str]:
+    """Yields what a reader should know about one number: missing pairs, refusals,
+    doubts about its test, and the effect of the judge."""
+    if number.why == ONE_SIDED:
+        return
+    reference = comparison.names[0]
     if number.left_out and not number.slice:
         yield "no pair: " + ", ".join(_missing(number, reference))
         both = (number.difference, number.difference)
         if number.bounds is not None and number.bounds != both:
             low, high = number.bounds
-            yield f"with them the difference is {_signed(low)} to {_signed(high)}"
+            yield f"with them the difference is {signed(low)} to {signed(high)}"
     if any(number.refused.values()):
         refused, trials = number.refused, number.trials
         yield (
@@ -294,14 +317,14 @@ def _of_number(number: ComparedNumber, reference: str) -> Iterator[str]:
         yield printable(number.why, limit=300)
     if number.judge_shift is not None:
         shift = number.judge_shift
-        words = f"the judge alone changes it by {_signed(shift['difference'])}"
+        words = f"the judge alone changes it by {signed(shift['difference'])}"
         if shift["ci95"] is not None:
             low, high = shift["ci95"]
             words += f" ({number_text(low)} to {number_text(high)})"
         words += f" over {shift['pairs']:,} equal answers"
         rest = shift["rest"]
         if rest is not None:
-            difference = _signed(rest["difference"])
+            difference = signed(rest["difference"])
             words += f", {difference} over the other {rest['pairs']:,}"
         yield words
 
@@ -422,13 +445,11 @@ def tables_of_comparison(comparison: Comparison) -> list[Table]:
         "why",
     )
     rows = [_row(number) for number in comparison.numbers]
-    same = ", ".join(comparison.changes.same)
-    changed = "; ".join(
-        _change(comparison, change) for change in comparison.changes.changed
-    )
-    notes = [f"Same: {same or 'nothing'}.", f"Changed: {changed or 'nothing'}."]
-    notes += [f"Counted: {text}." for text in comparison.changes.counted]
-    notes += [*_notes(comparison), *gate_sentences(comparison)]
+    notes = [
+        *notes_on_settings(comparison),
+        *_notes(comparison),
+        *gate_sentences(comparison),
+    ]
     title = f"Compared with {comparison.names[0]}"
     tables = [Table(title, headers, tuple(rows), tuple(notes), digits=4)]
     for ranking in comparison.rankings:
@@ -457,7 +478,7 @@ def tables_of_comparison(comparison: Comparison) -> list[Table]:
                     cells.append("")
                 else:
                     cells.append(
-                        f"{cell['difference']:+.4f}, p {_p(cell['p_adjusted'])}"
+                        f"{cell['difference']:+.4f}, p {p_text(cell['p_adjusted'])}"
                     )
             matrix.append((run_name, *cells))
         tables.append(

@@ -69,7 +69,7 @@ def bars(
     top = y + 24 if legend else TOP
 
     drawing = Drawing(width, top + sum(heights) + BOTTOM, title)
-    axis = _Axis(scale_for(ends, spread), 12 + longest, width - VALUES)
+    axis = ChartAxis(scale_for(ends, spread), 12 + longest, width - VALUES)
     for number, (x, y, text) in enumerate(legend):
         drawing.add(
             "rect", f"bar series-{number % SERIES}", x=x, y=y, width=10, height=10
@@ -90,14 +90,15 @@ def bars(
 
 
 @dataclass(frozen=True)
-class _Axis:
-    """A scale between two x positions of the drawing."""
+class ChartAxis:
+    """A scale between two x positions of a drawing."""
 
     scale: AxisScale
     left: float
     right: float
 
     def position(self, value: float) -> float:
+        """Returns the x position of a value."""
         return self.left + self.scale.share(value) * (self.right - self.left)
 
     def draw(
@@ -106,6 +107,7 @@ class _Axis:
         top: float,
         bottom: float,
     ) -> None:
+        """Draws the marks from ``top`` to ``bottom``, with their values below them."""
         for tick in self.scale.ticks:
             x = self.position(tick)
             drawing.line("grid", x, top, x, bottom)
@@ -115,7 +117,7 @@ class _Axis:
 def _bar(
     drawing: Drawing,
     bar: ChartBar,
-    axis: _Axis,
+    axis: ChartAxis,
     top: float,
 ) -> None:
     middle = top + BAR / 2

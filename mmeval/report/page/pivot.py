@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from mmeval.records.score import Key
 from mmeval.report.baseline import BaselineColumn
@@ -18,7 +18,7 @@ DIGITS = 3
 MOST_COLUMNS = 12
 """The largest number of columns of models and tasks. With more tasks, only those that
 no group contains are shown."""
-_MOST_SIDE_BY_SIDE = 5
+_MOST_SIDE_BY_SIDE = 6
 """The number of cells that fit into one line of a page that is 1,280 pixels wide."""
 _STATUSES = ("failed", "unscored", "unavailable", "inapplicable", "unsupported")
 
@@ -40,9 +40,9 @@ class PivotCell:
 
 @dataclass(frozen=True)
 class PivotRow:
-    """The cells of a task, a model or a slice. ``detail`` applies to all cells.
-    ``has_labels_above`` is True if the labels are those of the row above. ``folds`` are
-    shown after a click."""
+    """The cells of a task, a model or a slice. ``detail`` applies to all cells, and so
+    does ``remark``, which is long. ``has_labels_above`` is True if the labels are those
+    of the row above. ``folds`` are shown after a click."""
 
     name: str
     cells: tuple[PivotCell, ...]
@@ -50,6 +50,7 @@ class PivotRow:
     depth: int = 0
     version: str = ""
     detail: str = ""
+    remark: str = ""
     has_labels_above: bool = False
     folds: tuple[PivotFold, ...] = ()
 
@@ -64,13 +65,12 @@ class PivotFold:
 
 @dataclass(frozen=True)
 class PivotTable:
-    """A table with one sentence ``about`` what it shows. ``cautions`` state what its
-    metrics do not measure."""
+    """A table with one sentence ``about`` what it shows, and ``notes`` below it."""
 
     title: str
     about: str
     rows: tuple[PivotRow, ...]
-    cautions: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
 
 def pivot_tables(
@@ -107,7 +107,7 @@ def _of_run(
             for level_rows in slices.values():
                 entry = _entry(level_rows, 0, baseline, uncounted=uncounted)
                 levels.append(replace(entry, depth=0))
-            folds.append(PivotFold(_fold_title(label, levels), _aligned(levels)))
+            folds.append(PivotFold(_fold_title(label, levels), aligned(levels)))
         # without a value over all samples, the slices are below the bare name
         entry = PivotRow(task_rows[0].alias, ())
         if whole:
@@ -115,7 +115,7 @@ def _of_run(
         entries.append(replace(entry, folds=tuple(folds)))
     about = "A row is a task and a cell one of its metrics, with the 95 % interval"
     about += f"; over {usual:,} trials, unless the row states another count."
-    return PivotTable("Numbers", about, _aligned(entries))
+    return PivotTable("Numbers", about, aligned(entries))
 
 
 def _of_models(rows: Sequence[NumberRow], names: Sequence[str]) -> PivotTable:
@@ -160,7 +160,7 @@ def _of_tasks(
                 for entry in _model_rows(level_rows, names, labels):
                     name = f"{level}: {entry.name}"
                     levels.append(replace(entry, name=name, href=href))
-            folds.append(PivotFold(_fold_title(label, slices), _aligned(levels)))
+            folds.append(PivotFold(_fold_title(label, slices), aligned(levels)))
         models[-1] = replace(models[-1], folds=tuple(folds))
         about = (
             "A row is a model and a cell a metric of this task, with its 95 % interval."
@@ -232,7 +232,7 @@ def _model_rows(
             cell = _cell(row, run, label, words)
             cells.append(replace(cell, is_best=run in best_runs))
         entries.append(PivotRow(name, tuple(cells)))
-    return _aligned(entries)
+    return aligned(entries)
 
 
 def _best(row: NumberRow) -> frozenset[int]:
@@ -315,15 +315,15 @@ def _usual_count(rows: Sequence[NumberRow]) -> int:
     return counts.most_common(1)[0][0] if counts else 0
 
 
-def _aligned(rows: Sequence[PivotRow]) -> tuple[PivotRow, ...]:
+def aligned(rows: Sequence[PivotRow]) -> tuple[PivotRow, ...]:
     """Marks the rows with the same labels as the row above, if a row fits into one
     line."""
-    aligned = []
+    marked = []
     above: list[str] | None = None
     for row in rows:
         labels = [cell.label for cell in row.cells]
         is_same = labels == above and len(labels) <= _MOST_SIDE_BY_SIDE
-        aligned.append(replace(row, has_labels_above=is_same))
+        marked.append(replace(row, has_labels_above=is_same))
         # what is unfolded below a row separates it from the next row
         above = None if row.folds else labels
-    return tuple(aligned)
+    return tuple(marked)

@@ -23,12 +23,18 @@ def link(row: NumberRow, *, uncounted: bool) -> str:
     group. If there are ``uncounted`` trials, the link excludes them."""
     if row.is_group:
         return ""
-    address = f"#task={_quoted(row.task)}"
-    if row.slice:
-        name, _, level = row.slice.partition("=")
-        address += f"&label.{_quoted(name)}={_quoted(level)}"
+    address = trials_link(row.task, row.slice)
     if uncounted:
         address += f"&status={','.join(STATUSES[:-1])}"
+    return address
+
+
+def trials_link(task: str, slice_: str = "") -> str:
+    """Returns the link to the trials of a task, or of one of its slices."""
+    address = f"#task={_quoted(task)}"
+    if slice_:
+        name, _, level = slice_.partition("=")
+        address += f"&label.{_quoted(name)}={_quoted(level)}"
     return address
 
 

@@ -340,7 +340,7 @@ class PageWriter:
                 rows, names, uncounted=uncounted, baseline=shown_baseline.column
             ),
             "layouts": of_layouts.layouts,
-            "comparison": [],
+            "plots": [],
             "charts": chart_rows(charts[:MOST_CHARTS]),
             "count": self.index.count,
         }

@@ -224,7 +224,7 @@ def _shell(rows: Sequence[Row], runs: Sequence[Json], given: Mapping[str, Any]) 
         ],
         "notes": [],
         "layouts": [],
-        "comparison": [],
+        "plots": [],
         "charts": [
             {
                 "title": "By field",
