@@ -28,6 +28,7 @@ from mmeval.system.wording import printable
 
 _DIGITS = 3
 _LONGEST = 2_000
+_SEEN = "would have been seen"
 
 
 def forest_plots(comparison: Comparison, ranges: Ranges) -> Iterator[Chart]:
@@ -102,7 +103,7 @@ def comparison_tables(comparison: Comparison) -> Iterator[PivotTable]:
     about = (
         "A row is a number, over the pairs of trials that have a score in both runs."
     )
-    notes = [*notes_on_settings(comparison), *notes_on_tests(comparison)]
+    notes = [*notes_on_settings(comparison), *notes_on_tests(comparison, _SEEN)]
     yield PivotTable("Numbers", about, aligned(rows), tuple(notes))
     for table in tables_of_comparison(comparison)[1:]:
         yield _ranking(table)
@@ -121,13 +122,15 @@ def _row(comparison: Comparison, number: ComparedNumber) -> PivotRow:
         (number.run, _text(number.b), ""),
         ("difference", difference, interval),
         ("p", p_text(number.p_adjusted), ""),
-        ("sees", _text(number.smallest_seen), ""),
     )
     cells = [
         PivotCell(label, value, interval=interval) for label, value, interval in values
     ]
     remarks = "; ".join(remarks_on(number, comparison))
     groups = {row.task for row in comparison.rows if row.is_group}
+    verdict = number.verdict_words
+    if number.verdict == "not_seen" and number.smallest_seen is not None:
+        verdict += f"; {_SEEN}: {number_text(number.smallest_seen)}"
     href = ""
     if number.task not in groups:
         href = trials_link(number.task, number.slice)
@@ -135,7 +138,7 @@ def _row(comparison: Comparison, number: ComparedNumber) -> PivotRow:
         name=number.title,
         cells=tuple(cells),
         href=href,
-        detail=number.verdict_words,
+        detail=verdict,
         remark=printable(remarks, limit=_LONGEST),
     )
 

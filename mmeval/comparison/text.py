@@ -208,8 +208,9 @@ def _notes(comparison: Comparison) -> Iterator[str]:
                 yield f"{lead}: {_needed(number)}."
 
 
-def notes_on_tests(comparison: Comparison) -> Iterator[str]:
-    """Yields notes on all tests, and on the numbers that only one run has."""
+def notes_on_tests(comparison: Comparison, sees: str = "sees") -> Iterator[str]:
+    """Yields notes on all tests, and on the numbers that only one run has. ``sees`` is
+    the label of the smallest difference that is detected."""
     names = {"holm": "Holm", "bh": "Benjamini and Hochberg", "none": "not corrected"}
     options = comparison.options
     if any(number.p_adjusted is not None for number in comparison.numbers):
@@ -219,7 +220,7 @@ def notes_on_tests(comparison: Comparison) -> Iterator[str]:
             over += f", of slices: {slices:,}"
         yield (
             f"p: {names[options.correction]}, {over}; "
-            f"sees: the smallest difference detected with {100 * options.power:g} % "
+            f"{sees}: the smallest difference detected with {100 * options.power:g} % "
             "power."
         )
         if options.simultaneous:

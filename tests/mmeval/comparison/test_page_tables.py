@@ -33,6 +33,17 @@ def test_a_number_has_its_title_and_verdict_in_words(tmp_path: Path) -> None:
     assert row.href == "#task=told"
 
 
+def test_an_unseen_difference_has_the_one_that_would_have_been_seen(
+    tmp_path: Path,
+) -> None:
+    half = scored(tmp_path, "half", [0.0, 1.0] * 10)
+    same = scored(tmp_path, "same", [1.0, 0.0] * 10)
+    comparison = compare(half, same)
+    smallest = comparison.numbers[0].smallest_seen
+    detail = first_row(comparison).detail
+    assert detail == f"no difference seen; would have been seen: {smallest:.3f}"
+
+
 def test_the_values_are_below_the_names_of_the_runs(tmp_path: Path) -> None:
     cells = {cell.label: cell.value for cell in first_row(compared(tmp_path)).cells}
     assert (cells["low"], cells["high"]) == ("0.500", "1.000")

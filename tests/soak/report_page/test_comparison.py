@@ -104,8 +104,25 @@ def test_the_table_of_differences_is_on_the_page_without_scripts(
     comparison: Path,
 ) -> None:
     html = comparison.read_text()
-    assert "Compared with a" in html
-    assert "not_seen" in html
+    assert "b against a: too few samples to tell in told, right." in html
+    assert "not_seen" not in html
+
+
+@pytest.mark.parametrize(
+    ("width", "height"), [(1280, 800), (390, 844)], ids=["desk", "phone"]
+)
+def test_the_differences_are_drawn_on_the_first_screen_and_nothing_is_cut_off(
+    width: int, height: int, seen: Watched, comparison: Path
+) -> None:
+    seen.page.set_viewport_size({"width": width, "height": height})
+    page = seen.open(comparison)
+    box = page.locator("svg.chart:visible").first.bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] <= height
+    assert box["x"] >= 0 and box["x"] + box["width"] <= width
+    wide = "all => all.filter(cell => cell.scrollWidth > cell.clientWidth).length"
+    assert page.locator(".pivot :is(th, td)").evaluate_all(wide) == 0
+    assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 @pytest.mark.parametrize(
