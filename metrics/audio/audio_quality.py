@@ -69,6 +69,8 @@ def _power_fault(value: float | None) -> str:
         }
     },
     reference_free=True,
+    caution="It measures the signal, not whether a sound is the requested one. Steady "
+    "tones score low.",
     looks_at="audio",
 )
 def audio_quality(

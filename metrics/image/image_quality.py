@@ -37,6 +37,9 @@ WORST_NIQE = 10.0
     needs=lambda switches: ("cv2:ocr",) if switches["method"] == "released" else (),
     profiles={"official": {"method": "released", "unreadable": "unscored"}},
     reference_free=True,
+    caution="It measures how close pictures are to undamaged photographs, not whether "
+    "they show what was requested. With NIQE, a clean drawing in few colours scores 0, "
+    "so noise can score higher than a right drawing.",
     looks_at="image",
 )
 def image_quality(

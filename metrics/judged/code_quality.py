@@ -77,6 +77,8 @@ RELEASED = GradeScale(
     },
     supposed=as_the_reference,
     reference_free=True,
+    caution="It measures how good code looks, not whether it does what was asked: the "
+    "judge does not see the question.",
     looks_at="code",
 )
 def code_quality(

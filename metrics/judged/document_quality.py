@@ -122,6 +122,8 @@ SCALES: Mapping[Rubric, GradeScale] = {
     },
     supposed=as_the_reference,
     reference_free=True,
+    caution="It measures how good a document's text is, not whether it is right: the "
+    "judge does not see the question.",
     looks_at="document",
 )
 def document_quality(

@@ -60,6 +60,8 @@ dimensions are."""
     profiles={"official": {"rubric": "dimensions"}},
     supposed=as_the_reference,
     reference_free=True,
+    caution="It measures how well a text is written, not whether it is right: the "
+    "judge does not see the question.",
     looks_at="text",
 )
 def text_quality(

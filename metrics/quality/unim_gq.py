@@ -35,6 +35,8 @@ mean; true if items are left out; and the metrics of those items."""
     source="UniM, section 4.1 (GQ)",
     takes_missing=True,
     reference_free=True,
+    caution="It is the mean quality of all items, and does not measure whether they "
+    "are what was requested.",
 )
 def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score:
     """The mean quality of an answer's items: its text, each file, each piece of code.

@@ -109,6 +109,8 @@ class _Quality3DSwitches(NamedTuple):
         }
     },
     reference_free=True,
+    caution="It measures how regular meshes and point clouds are, not whether they "
+    "have the requested shape.",
     looks_at="3d",
 )
 def quality_3d(

@@ -58,6 +58,8 @@ def fused(technical: float, aesthetic: float) -> float:
     profiles={"official": {"unreadable": "unscored"}},
     batch=4,
     reference_free=True,
+    caution="It measures how good videos look, not whether they show what was "
+    "requested.",
     looks_at="video",
 )
 def video_quality(

@@ -78,6 +78,7 @@ class Metric:
     - ``supposed``: returns the answer that a dry run supposes.
     - ``reference_free``: True if the metric reads only the answer. Then an answer to
       another sample may get the same score.
+    - ``caution``: what the metric does not measure, for readers of its numbers.
     - ``looks_at``: the kind of part that the metric reads, if it reads only one kind.
     - ``stand_ins``: values of switches that make the result not comparable with
       published results.
@@ -102,6 +103,7 @@ class Metric:
     supposed: Supposed | None = None
     takes_missing: bool = False
     reference_free: bool = False
+    caution: str = ""
     looks_at: PartKind | None = None
     stand_ins: Mapping[str, Any] = field(default_factory=dict)
 
@@ -220,6 +222,7 @@ def metric(
     supposed: Supposed | None = None,
     takes_missing: bool = False,
     reference_free: bool = False,
+    caution: str = "",
     looks_at: PartKind | None = None,
     stand_ins: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Metric]:
@@ -238,6 +241,7 @@ def metric(
 
     ``reference_free`` metrics read neither the question nor a reference. Therefore
     ``mmeval check`` does not expect lower scores for the references of other samples.
+    The report page shows the ``caution`` below the numbers of the metric.
     ``looks_at`` is the kind of part that the metric reads, if there is only one.
     ``mmeval try metric`` treats FILEs as that kind. See ``Metric`` for the other
     arguments.
@@ -278,6 +282,7 @@ def metric(
             supposed=supposed,
             takes_missing=takes_missing,
             reference_free=reference_free,
+            caution=caution,
             looks_at=looks_at,
             stand_ins=stand_ins or {},
         ).ranged(signature.switches)

@@ -229,6 +229,8 @@ def _metrics(task: Task, outcome: RunOutcome) -> dict[str, Any]:
             "pieces": list(metric.bound.pieces),
             "range": _range(metric.bound.metric.range),
         }
+        if metric.bound.metric.caution:
+            rows[metric.bound.name]["caution"] = metric.bound.metric.caution
     whole = {}
     for result in outcome.results:
         if result.task == task.name and not result.slice:

@@ -63,6 +63,8 @@ class NiqeDistance(NamedTuple):
     version="1",
     source=NIQE_SOURCE,
     reference_free=True,
+    caution="It measures the distance from undamaged photographs, not whether pictures "
+    "show what was requested. Clean drawings are far from photographs too.",
     looks_at="image",
 )
 def niqe(trial: Trial) -> Score:

@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from mmeval.records.score import Key
 from mmeval.report.baseline import BaselineColumn
 from mmeval.report.headline import headline_rows
 from mmeval.report.page.tables import link
 from mmeval.results.notes import from_to
-from mmeval.results.numbers import NumberRow
+from mmeval.results.numbers import NumberRow, ResultsDocument
 
 DIGITS = 3
 MOST_COLUMNS = 12
@@ -77,17 +78,41 @@ def pivot_tables(
     rows: Sequence[NumberRow],
     names: Sequence[str],
     *,
+    cautions: Mapping[str, str] = MappingProxyType({}),
     uncounted: bool = False,
     baseline: BaselineColumn | None = None,
 ) -> list[PivotTable]:
-    """Returns the tables of the rows with a value, or an empty list without any. If the
-    samples include ``uncounted`` trials, the links exclude these trials."""
+    """Returns the tables of the rows with a value, or an empty list without any.
+
+    The ``cautions`` on the metrics of the rows are below the last table. If the samples
+    include ``uncounted`` trials, the links exclude these trials.
+    """
     known = [row for row in rows if row.is_known]
     if not known:
         return []
     if len(names) == 1:
-        return [_of_run(known, uncounted=uncounted, baseline=baseline)]
-    return [_of_models(known, names), *_of_tasks(known, names, uncounted=uncounted)]
+        tables = [_of_run(known, uncounted=uncounted, baseline=baseline)]
+    else:
+        tables = [_of_models(known, names)]
+        tables += _of_tasks(known, names, uncounted=uncounted)
+    notes = []
+    for metric in dict.fromkeys(row.metric for row in known):
+        if metric in cautions:
+            notes.append(f"{metric}: {cautions[metric]}")
+    tables[-1] = replace(tables[-1], notes=tuple(notes))
+    return tables
+
+
+def cautions_of(documents: Iterable[ResultsDocument]) -> dict[str, str]:
+    """Returns what the metrics in results files do not measure, by metric."""
+    cautions = {}
+    for document in documents:
+        for metrics in document.get("mmeval", {}).get("metrics", {}).values():
+            for name, metric in metrics.items():
+                for output in metric.get("outputs", (name,)):
+                    if metric.get("caution"):
+                        cautions[output] = str(metric["caution"])
+    return cautions
 
 
 def _of_run(

@@ -30,7 +30,7 @@ from mmeval.report.page.code import Colours
 from mmeval.report.page.headlines import headline_gauges
 from mmeval.report.page.index import CHUNK, TEXT_CHUNK, Index, labels_of, searched
 from mmeval.report.page.parts import PartWriter
-from mmeval.report.page.pivot import pivot_tables
+from mmeval.report.page.pivot import cautions_of, pivot_tables
 from mmeval.report.page.places import Places
 from mmeval.report.page.previews import Previews
 from mmeval.report.page.shell import chart_rows, run_rows, write_shell
@@ -337,7 +337,11 @@ class PageWriter:
             "missing": len(missing),
             "absent": absent,
             "pivots": pivot_tables(
-                rows, names, uncounted=uncounted, baseline=shown_baseline.column
+                rows,
+                names,
+                cautions=cautions_of(documents),
+                uncounted=uncounted,
+                baseline=shown_baseline.column,
             ),
             "layouts": of_layouts.layouts,
             "plots": [],

@@ -103,3 +103,12 @@ def test_the_released_quality_is_its_score_with_all_terms() -> None:
     score = score_of(image_quality, picture_trial(noise(1, 40)), "official")
     assert score.status == "unscored"
     assert score.evidence["items"][0]["quality"] is None
+
+
+def test_a_clean_drawing_in_two_colours_scores_0_as_it_is_no_photograph() -> None:
+    drawing = np.full((192, 192, 3), 255, np.uint8)
+    drawing[40:150, 30:160] = (200, 30, 30)
+    found = item(drawing)
+    assert found["quality"] == 0
+    assert found["niqe"] > 20
+    assert "drawing" in image_quality.caution

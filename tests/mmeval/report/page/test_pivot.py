@@ -4,7 +4,7 @@ from typing import Any
 
 from mmeval.records.score import Key, Result
 from mmeval.report.baseline import BaselineColumn
-from mmeval.report.page.pivot import MOST_COLUMNS, PivotTable, pivot_tables
+from mmeval.report.page.pivot import MOST_COLUMNS, PivotTable, cautions_of, pivot_tables
 from mmeval.results.numbers import number_rows
 from tests.support.stored_runs import document, result
 
@@ -123,3 +123,10 @@ def test_of_many_tasks_the_overview_has_those_that_no_group_contains() -> None:
     many = document(result("g"), *map(result, tasks), groups={"g": tasks})
     overview = tables(many, many)[0]
     assert [cell.label for cell in overview.rows[0].cells] == ["G, m"]
+
+
+def test_what_a_metric_does_not_measure_is_stated_below_the_table() -> None:
+    metrics = {"a": {"m": {"outputs": ["m"], "caution": "It ignores colours."}}}
+    given = document(result("a", "m"), result("a", "k"), metrics=metrics)
+    (table,) = tables(given, cautions=cautions_of([given]))
+    assert table.notes == ("m: It ignores colours.",)
