@@ -93,8 +93,10 @@ def pivot_tables(
     if len(names) == 1:
         tables = [_of_run(known, uncounted=uncounted, baseline=baseline)]
     else:
-        tables = [_of_models(known, names)]
-        tables += _of_tasks(known, names, uncounted=uncounted)
+        # more of what is not correctness is not better
+        unmarked = frozenset(cautions)
+        tables = [_of_models(known, names, unmarked)]
+        tables += _of_tasks(known, names, unmarked, uncounted=uncounted)
     notes = []
     for metric in dict.fromkeys(row.metric for row in known):
         if metric in cautions:
@@ -143,7 +145,9 @@ def _of_run(
     return PivotTable("Numbers", about, aligned(entries))
 
 
-def _of_models(rows: Sequence[NumberRow], names: Sequence[str]) -> PivotTable:
+def _of_models(
+    rows: Sequence[NumberRow], names: Sequence[str], unmarked: frozenset[str]
+) -> PivotTable:
     """Returns the table of models and tasks, with the headline metric of each task."""
     columns = [row for row in headline_rows(rows) if row.is_known]
     if len(columns) > MOST_COLUMNS:
@@ -158,11 +162,16 @@ def _of_models(rows: Sequence[NumberRow], names: Sequence[str]) -> PivotTable:
         "interval. The best value of each task is marked, even if chance could explain "
         "it: mmeval compare tests the differences."
     )
-    return PivotTable("Models and tasks", about, _model_rows(columns, names, labels))
+    entries = _model_rows(columns, names, labels, unmarked)
+    return PivotTable("Models and tasks", about, entries)
 
 
 def _of_tasks(
-    rows: Sequence[NumberRow], names: Sequence[str], *, uncounted: bool
+    rows: Sequence[NumberRow],
+    names: Sequence[str],
+    unmarked: frozenset[str],
+    *,
+    uncounted: bool,
 ) -> list[PivotTable]:
     """Returns a table of models and metrics for each task that has several metrics or
     slices."""
@@ -175,14 +184,14 @@ def _of_tasks(
         if len(task_rows) == 1 or not whole:
             continue
         labels = [row.metric for row in whole]
-        models = list(_model_rows(whole, names, labels))
+        models = list(_model_rows(whole, names, labels, unmarked))
         folds = []
         for label, slices in _by_label(task_rows).items():
             levels: list[PivotRow] = []
             for level, level_rows in slices.items():
                 labels = [row.metric for row in level_rows]
                 href = link(level_rows[0], uncounted=uncounted)
-                for entry in _model_rows(level_rows, names, labels):
+                for entry in _model_rows(level_rows, names, labels, unmarked):
                     name = f"{level}: {entry.name}"
                     levels.append(replace(entry, name=name, href=href))
             folds.append(PivotFold(_fold_title(label, slices), aligned(levels)))
@@ -243,10 +252,16 @@ def _entry(
 
 
 def _model_rows(
-    columns: Sequence[NumberRow], names: Sequence[str], labels: Sequence[str]
+    columns: Sequence[NumberRow],
+    names: Sequence[str],
+    labels: Sequence[str],
+    unmarked: frozenset[str],
 ) -> tuple[PivotRow, ...]:
-    """Returns a row for each model. ``labels`` are the labels of the columns."""
-    best = [_best(row) for row in columns]
+    """Returns a row for each model. ``labels`` are the labels of the columns. The best
+    value is marked, except for the ``unmarked`` metrics."""
+    best: list[frozenset[int]] = []
+    for row in columns:
+        best.append(frozenset() if row.metric in unmarked else _best(row))
     entries = []
     for run, name in enumerate(names):
         cells = []

@@ -317,13 +317,14 @@ class PageWriter:
         place = RemedyTarget(run=shlex.join(str(run.folder) for run in runs))
         notes = [*shown_baseline.notes, *of_layouts.notes]
         notes += summary.in_words(findings, place)
-        gauges = headline_gauges(
-            headline_rows(rows),
-            names,
-            ranges,
-            uncounted=uncounted,
-            baseline=shown_baseline.column,
-        )
+        gauges = []
+        if len(runs) == 1:
+            gauges = headline_gauges(
+                headline_rows(rows),
+                ranges,
+                uncounted=uncounted,
+                baseline=shown_baseline.column,
+            )
         missing = [row for row in rows if row.metric and not row.is_known]
         folder = shlex.quote(str(runs[0].folder))
         absent = not_computed(rows, documents, uncounted=uncounted, run=folder)

@@ -190,19 +190,13 @@ def _shell(rows: Sequence[Row], runs: Sequence[Json], given: Mapping[str, Any]) 
                 "inner": False,
                 "href": "#task=toy",
                 "beside": None,
-                "gauges": [
-                    {
-                        "name": "",
-                        "series": 0,
-                        "value": "0.512",
-                        "interval": "0.490 to 0.530",
-                        "scored": f"{counts['scored']} of {len(rows)}",
-                        "zero": 0,
-                        "at": 51.2,
-                        "low": 49,
-                        "high": 53,
-                    }
-                ],
+                "value": "0.512",
+                "interval": "0.490 to 0.530",
+                "scored": f"{counts['scored']} of {len(rows)}",
+                "zero": 0,
+                "at": 51.2,
+                "low": 49,
+                "high": 53,
             }
         ],
         "answers": [],

@@ -9,16 +9,12 @@ from mmeval.report.page.headlines import MOST_LINES, headline_gauges
 from mmeval.results.numbers import number_rows
 from tests.support.stored_runs import document, result
 
-NAMES = ["one", "two"]
-
 
 def gauges(
-    *documents: dict[str, Any], spread: tuple[float, float] | None = (0, 1), **more: Any
+    given: dict[str, Any], spread: tuple[float, float] | None = (0, 1), **more: Any
 ) -> list[dict[str, Any]]:
-    names = NAMES[: len(documents)]
-    return headline_gauges(
-        headline_rows(number_rows(documents, names)), names, {"m": spread}, **more
-    )
+    rows = headline_rows(number_rows([given], ["one"]))
+    return headline_gauges(rows, {"m": spread}, **more)
 
 
 @pytest.mark.parametrize(
@@ -33,15 +29,14 @@ def gauges(
 def test_a_gauge_has_value_and_interval_in_percent_of_the_range(
     spread: tuple[float, float] | None, places: tuple[float, ...]
 ) -> None:
-    (row,) = gauges(document(result("a", ci95=[0.25, 0.75])), spread=spread)
-    (gauge,) = row["gauges"]
+    (gauge,) = gauges(document(result("a", ci95=[0.25, 0.75])), spread=spread)
     assert (gauge["value"], gauge["interval"], gauge["scored"]) == (
         "0.500",
         "0.250 to 0.750",
         "4 of 4",
     )
     assert tuple(gauge[name] for name in ("zero", "at", "low", "high")) == places
-    assert (row["name"], row["href"], gauge["name"]) == ("A", "#task=a", "")
+    assert (gauge["name"], gauge["href"]) == ("A", "#task=a")
 
 
 def test_without_a_value_there_is_no_gauge_and_a_baseline_stands_beside() -> None:
@@ -49,19 +44,7 @@ def test_without_a_value_there_is_no_gauge_and_a_baseline_stands_beside() -> Non
     beside = BaselineColumn("other", {Key("a", "m"): Result("a", "m", 0.25, 4, 4)})
     (row,) = gauges(document(result("a"), none), baseline=beside)
     assert row["beside"] == {"name": "other", "value": "0.250", "at": 25.0}
-    assert row["gauges"][0]["interval"] == ""
-
-
-def test_runs_have_a_gauge_each_and_those_without_a_number_none() -> None:
-    first, second = gauges(
-        document(result("a"), result("b")),
-        document(result("a"), result("b", value=None, scored=0)),
-    )
-    assert [(one["name"], one["series"]) for one in first["gauges"]] == [
-        ("one", 0),
-        ("two", 1),
-    ]
-    assert [one["name"] for one in second["gauges"]] == ["one"]
+    assert row["interval"] == ""
 
 
 def test_of_many_tasks_those_that_no_group_holds_are_shown() -> None:

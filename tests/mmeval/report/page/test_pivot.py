@@ -100,6 +100,15 @@ def test_equal_values_are_not_marked() -> None:
     assert not any(row.cells[0].is_best for row in table.rows)
 
 
+def test_the_best_value_of_what_is_not_correctness_is_not_marked() -> None:
+    (table,) = tables(
+        document(result("a", value=0.25)),
+        document(result("a")),
+        cautions={"m": "It ignores colours."},
+    )
+    assert not any(row.cells[0].is_best for row in table.rows)
+
+
 def test_a_run_that_is_not_comparable_is_not_the_best() -> None:
     (table,) = tables(
         document(result("a"), protocols={"a": "single"}),
