@@ -231,7 +231,7 @@ def _entry(
     counts = [row.results[0].n for row in rows if row.results[0] is not None]
     count = max(counts, default=usual)
     if count != usual:
-        details.append(f"{count:,} trials")
+        details.append("1 trial" if count == 1 else f"{count:,} trials")
     # the words that all numbers of the row share are stated once
     words = [_words(row, 0) for row in rows]
     shared = [note for note in words[0] if all(note in notes for notes in words)]
@@ -356,13 +356,13 @@ def _usual_count(rows: Sequence[NumberRow]) -> int:
 
 
 def aligned(rows: Sequence[PivotRow]) -> tuple[PivotRow, ...]:
-    """Marks the rows with the same labels as the row above, if a row fits into one
-    line."""
+    """Marks the rows with the same labels as the row above, if a row has several cells
+    that fit into one line."""
     marked = []
     above: list[str] | None = None
     for row in rows:
         labels = [cell.label for cell in row.cells]
-        is_same = labels == above and len(labels) <= _MOST_SIDE_BY_SIDE
+        is_same = labels == above and 1 < len(labels) <= _MOST_SIDE_BY_SIDE
         marked.append(replace(row, has_labels_above=is_same))
         # what is unfolded below a row separates it from the next row
         above = None if row.folds else labels

@@ -77,8 +77,10 @@ def test_the_baseline_is_beside_its_number() -> None:
 
 
 def test_labels_are_repeated_only_where_they_change() -> None:
-    (table,) = tables(document(result("a"), result("b"), result("c", "k")))
-    assert [row.has_labels_above for row in table.rows] == [False, True, False]
+    both = [result(task, metric) for task in "ab" for metric in "mk"]
+    (table,) = tables(document(*both, result("c"), result("d")))
+    marks = [row.has_labels_above for row in table.rows]
+    assert marks == [False, True, False, False]
 
 
 def test_without_a_value_there_is_no_table() -> None:
