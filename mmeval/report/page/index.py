@@ -37,6 +37,9 @@ STATUSES = (
 """The statuses of trials on the page. A refused trial is ``refused``, scored or not."""
 CHUNK = 100
 TEXT_CHUNK = 2_000
+TILE_CHUNK = 250
+"""The number of tiles in a file. Answers in the order of their scores come from many
+files, so the files are small."""
 MAX_TITLE = 120
 MAX_SEARCHED = 4_000
 MAX_NAME = 500
@@ -231,6 +234,7 @@ class Index:
             "mmeval": version,
             "chunk": CHUNK,
             "text_chunk": TEXT_CHUNK,
+            "tile_chunk": TILE_CHUNK,
             "count": self.count,
             "runs": self._runs,
             "tasks": tasks,

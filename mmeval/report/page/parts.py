@@ -57,6 +57,13 @@ class PartWriter:
             shown["label"] = str(row["label"])[:200]
         return shown
 
+    def waveform(self, row: Mapping[str, Any]) -> str:
+        """Returns the peaks of a part with a sound; see ``Previews.waveform``. The
+        result is empty if its file is missing or has changed."""
+        record = row.get("media")
+        media = None if record is None else self._places.place(record).media
+        return "" if media is None else self._previews.waveform(media)
+
     def _medium(self, kind: str, row: Mapping[str, Any]) -> dict[str, Any]:
         key = (kind, *map(row.get, ("sha256", "path", "mime", "name")))
         shown = self._known.get(key)

@@ -1,4 +1,5 @@
-"""Makes previews: PNGs of SVG drawings, pages of PDFs, and geometries of meshes.
+"""Makes previews: PNGs of SVG drawings, pages of PDFs, peaks of sounds, and geometries
+of meshes.
 
 Previews are in the report's ``media`` folder. Media with the same content share one
 preview, whose file name contains the digest of the content. Previews of the previous
@@ -40,6 +41,10 @@ PAGE_DPI = 90.0
 MAX_SIDE = 1600
 """The length of a drawn picture's longer side, in pixels."""
 MAX_FACES = 200_000
+PEAKS = 48
+"""The number of peaks of a waveform."""
+WAVEFORM_SECONDS = 600.0
+"""The waveform of a longer sound shows its beginning only."""
 MAX_TEXT = 20_000
 NO_TIME = "not drawn within the time limit at the end of the run; run mmeval report"
 
@@ -96,6 +101,27 @@ class Previews:
         ) as error:  # the bytes may be hostile; the trial is shown without them
             note = self._failed[media.sha256] = _note(media, error)
             return {"note": note}
+
+    def waveform(self, media: Media) -> str:
+        """Returns the peaks of a sound from its start to its end, each a digit from 0
+        (silent) to 9 (the loudest of this sound). The result is empty if the sound
+        cannot be decoded, or if no time is left."""
+
+        def draw() -> None:
+            self._write(name, json.dumps({"peaks": _peaks(media)}).encode())
+
+        name = f"{media.sha256}.json"
+        if media.sha256 in self._failed:
+            return ""
+        try:
+            if not self._ensure(name, draw):
+                return ""
+            return str(json.loads((self._into / name).read_bytes())["peaks"])
+        except (
+            Exception
+        ) as error:  # the bytes may be hostile; the tile shows an icon instead
+            self._failed[media.sha256] = _note(media, error)
+            return ""
 
     def _picture(self, media: Media) -> dict[str, Any]:
         def draw() -> None:
@@ -217,6 +243,18 @@ def _geometry(media: Media) -> Mapping[str, Any]:
         "box": [low, high],
         "note": note,
     }
+
+
+def _peaks(media: Media) -> str:
+    import numpy as np
+
+    from mmeval.media.decode import sound_start
+
+    sound = sound_start(media, WAVEFORM_SECONDS, limits=LIMITS)
+    pieces = np.array_split(np.abs(sound.samples), min(PEAKS, len(sound.samples)))
+    peaks = [float(piece.max()) for piece in pieces]
+    loudest = max(peaks) or 1.0
+    return "".join(str(round(9 * peak / loudest)) for peak in peaks)
 
 
 def _text(media: Media) -> dict[str, Any]:

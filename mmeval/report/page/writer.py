@@ -28,13 +28,21 @@ from mmeval.report.page.answers import three_answers
 from mmeval.report.page.chunks import Chunks, script
 from mmeval.report.page.code import Colours
 from mmeval.report.page.headlines import headline_gauges
-from mmeval.report.page.index import CHUNK, TEXT_CHUNK, Index, labels_of, searched
+from mmeval.report.page.index import (
+    CHUNK,
+    TEXT_CHUNK,
+    TILE_CHUNK,
+    Index,
+    labels_of,
+    searched,
+)
 from mmeval.report.page.parts import PartWriter
 from mmeval.report.page.pivot import cautions_of, pivot_tables
 from mmeval.report.page.places import Places
 from mmeval.report.page.previews import Previews
 from mmeval.report.page.shell import chart_rows, run_rows, write_shell
 from mmeval.report.page.tables import layout_tables
+from mmeval.report.page.tiles import tile
 from mmeval.results.compare import metrics_of
 from mmeval.results.numbers import NumberRow, ResultsDocument, number_rows
 from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial
@@ -87,7 +95,8 @@ class WrittenPage:
         not_drawn = Finding(
             "budget",
             count=self.left_over,
-            cause="pictures, documents or meshes are not drawn within the time limit",
+            cause="pictures, documents, sounds or meshes are not drawn within the "
+            "time limit",
             remedy="mmeval report {RUN}",
             severity="note",
         )
@@ -105,12 +114,12 @@ def write_report(
 ) -> WrittenPage:
     """Write the report of runs into ``folder`` and replace a report there.
 
-    ``preview_seconds`` limits the time for drawing SVG, documents and meshes (None: no
-    limit). ``results`` is the results file of a single run, if it is not the newest in
-    its folder. ``baseline`` is shown with the numbers of a single run; the default is
-    the baseline of its settings. Raises MissingDataError if there is no run, UsageError
-    for a damaged run or a folder that contains something else, and StorageError if the
-    report cannot be written.
+    ``preview_seconds`` limits the time for drawing SVG, documents, sounds and meshes
+    (None: no limit). ``results`` is the results file of a single run, if it is not the
+    newest in its folder. ``baseline`` is shown with the numbers of a single run; the
+    default is the baseline of its settings. Raises MissingDataError if there is no run,
+    UsageError for a damaged run or a folder that contains something else, and
+    StorageError if the report cannot be written.
     """
     folder = folder.resolve()
     with ExitStack() as stack:
@@ -196,6 +205,7 @@ class PageWriter:
         self._colours = Colours()
         self._details = Chunks(data, "details", CHUNK, before=self._colours.fill)
         self._texts = Chunks(data, "text", TEXT_CHUNK)
+        self._tiles = Chunks(data, "tiles", TILE_CHUNK)
 
     @property
     def written(self) -> WrittenPage:
@@ -228,6 +238,7 @@ class PageWriter:
         ``rows``."""
         self._details.flush()
         self._texts.flush()
+        self._tiles.flush()
         of_trials = [row for row in rows if self.index.has_scores(row)]
         headlines = {row.task: row.metric for row in headline_rows(of_trials)}
         moment = now.isoformat(timespec="seconds")
@@ -285,9 +296,11 @@ class PageWriter:
             writer=parts,
         )
         text = searched(trial, output, error)
+        small = tile(output, full["output"], full["error"], parts.waveform)
         self.index.add(trial, output, error, labels)
         self._details.add(full)
         self._texts.add(text)
+        self._tiles.add(small)
 
     def _context(
         self,

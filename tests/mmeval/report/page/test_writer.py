@@ -12,7 +12,7 @@ from mmeval.metric.bound import missing_role
 from mmeval.report.page import write_report
 from mmeval.report.page.writer import MOST_CHARTS
 from mmeval.system.json_lines import sealed_document
-from tests.support.readers import Report
+from tests.support.readers import Report, called
 from tests.support.stored_runs import SCORE_SET, Told, rewritten, text, write_run
 
 FAILED = {"kind": "timeout", "message": "no answer in 60 s"}
@@ -64,6 +64,13 @@ def test_every_trial_is_in_the_index_and_in_full(tmp_path: Path) -> None:
     assert rows["scores"] == {"right": [1.0] * 250}
     assert found.trials[249]["output"] == [{"kind": "text", "text": "answer 249"}]
     assert len(list((found.folder / "data").glob("details-*.js"))) == 3
+
+
+def test_every_trial_has_a_tile_in_the_files_of_the_gallery(tmp_path: Path) -> None:
+    found = report(tmp_path, PLAIN, LOST)
+    _, tiles = called(found.folder / "data" / "tiles-0000.js", "tiles")
+    assert found.index["tile_chunk"] >= 2
+    assert tiles == [{"text": "b"}, {"error": "timeout: no answer in 60 s"}]
 
 
 def test_the_findings_of_the_results_file_are_in_the_index(tmp_path: Path) -> None:

@@ -1,0 +1,79 @@
+"""Converts an answer for its tile in the gallery: its first lines and its first medium.
+
+A gallery shows many answers at once, so a tile has at most a few hundred bytes. The
+whole answer is in the details of its trial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mmeval.results.stored_run import TaskRow
+
+MAX_TEXT = 240
+MAX_LINES = 8
+"""The largest number of lines of a text or of code that a tile shows."""
+_WRITTEN = frozenset({"text", "code"})
+
+
+def tile(
+    output: Sequence[TaskRow] | None,
+    parts: Sequence[Mapping[str, Any]] | None,
+    error: Mapping[str, Any] | None,
+    waveform: Callable[[TaskRow], str],
+) -> dict[str, Any]:
+    """Returns the tile of an answer as JSON values, without empty ones.
+
+    ``output`` are the parts of the answer as they are stored, and ``parts`` the same
+    parts as the page shows them. ``waveform`` returns the peaks of a stored sound. The
+    result has ``text`` (with ``is_code`` if it is code), ``medium`` and ``more``, the
+    number of further media. A trial without an answer has ``error``.
+    """
+    shown: dict[str, Any] = {}
+    if error is not None:
+        message = f"{error.get('kind', '')}: {error.get('message', '')}"
+        shown["error"] = first_lines(message)
+    media = 0
+    for row, part in zip(output or (), parts or (), strict=True):
+        kind = part["kind"]
+        if kind == "reasoning":
+            continue
+        text = first_lines(str(part.get("text") or ""))
+        if text and "text" not in shown:
+            shown["text"] = text
+            shown["is_code"] = kind == "code"
+        if kind in _WRITTEN and not part.get("sha256"):
+            continue
+        media += 1
+        if media == 1:
+            peaks = waveform(row) if kind == "audio" else ""
+            shown["medium"] = _medium(part, peaks)
+    shown["more"] = max(0, media - 1)
+    return _without_empty(shown)
+
+
+def first_lines(text: str) -> str:
+    """Returns the beginning of a text. An ellipsis marks that the text continues."""
+    # a long text is cut before its lines are split
+    lines = text[: 4 * MAX_TEXT].strip().splitlines()
+    start = "\n".join(lines[:MAX_LINES])[:MAX_TEXT]
+    return f"{start}…" if len(start) < len(text.strip()) else start
+
+
+def _medium(part: Mapping[str, Any], peaks: str) -> dict[str, Any]:
+    pages = part.get("pages") or [""]
+    medium = {
+        "kind": part["kind"],
+        "name": part.get("label") or part.get("name") or "",
+        "src": part.get("src") or pages[0],
+        "peaks": peaks,
+        "note": part.get("note") or "",
+    }
+    if part.get("dangling"):
+        medium["note"] = "placeholder without its file"
+    return _without_empty(medium)
+
+
+def _without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value}
