@@ -33,30 +33,34 @@ def tile(
     shown: dict[str, Any] = {}
     if error is not None:
         message = f"{error.get('kind', '')}: {error.get('message', '')}"
-        shown["error"] = first_lines(message)
+        shown["error"] = first_lines(message[: 2 * MAX_TEXT])
+    texts: list[str] = []
     media = 0
     for row, part in zip(output or (), parts or (), strict=True):
         kind = part["kind"]
         if kind == "reasoning":
             continue
-        text = first_lines(str(part.get("text") or ""))
-        if text and "text" not in shown:
-            shown["text"] = text
+        text = str(part.get("text") or "").strip()
+        if text and not texts:
             shown["is_code"] = kind == "code"
+        if text:
+            texts.append("\n" if kind == "code" else " ")
+            # longer than what is shown, so that an ellipsis marks the cut
+            texts.append(text[: 2 * MAX_TEXT])
         if kind in _WRITTEN and not part.get("sha256"):
             continue
         media += 1
         if media == 1:
             peaks = waveform(row) if kind == "audio" else ""
             shown["medium"] = _medium(part, peaks)
+    shown["text"] = first_lines("".join(texts))
     shown["more"] = max(0, media - 1)
     return _without_empty(shown)
 
 
 def first_lines(text: str) -> str:
     """Returns the beginning of a text. An ellipsis marks that the text continues."""
-    # a long text is cut before its lines are split
-    lines = text[: 4 * MAX_TEXT].strip().splitlines()
+    lines = text.strip().splitlines()
     start = "\n".join(lines[:MAX_LINES])[:MAX_TEXT]
     return f"{start}…" if len(start) < len(text.strip()) else start
 

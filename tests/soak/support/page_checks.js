@@ -3,7 +3,7 @@
   /* Elements that reach beyond the right edge and do not scroll in a box of their own. */
   tooWide() {
     return [...document.querySelectorAll("body *")]
-      .filter((node) => !node.closest(".scroll, pre, .drawing, .skip, .row, .list"))
+      .filter((node) => !node.closest(".scroll, pre, .drawing, .skip, .row, .list, .gallery"))
       .filter((node) => node.getBoundingClientRect().right > innerWidth + 1)
       .map((node) => node.className || node.tagName);
   },
@@ -48,7 +48,7 @@
   foreign() {
     const suspects = "script, iframe, object, embed, base, form, style, link, template, math, meta, [style], a, img, audio, video, source";
     const own = (node) =>
-      (node.matches("ol.rows, .row") && /^(height|top): \d+px;$/.test(node.getAttribute("style"))) ||
+      (node.matches("ol.rows, .row, .tile-rows, .tile-row") && /^(height|top): \d+px;$/.test(node.getAttribute("style"))) ||
       (node.matches("a") && node.getAttribute("href").startsWith("#")) ||
       (node.matches("img") && node.src.startsWith("file:///") && node.src.includes("/media/")) ||
       (node.matches("head > meta") && node.parentElement.querySelectorAll("meta").length === 5) ||
@@ -68,10 +68,10 @@
     return [];
   },
 
-  /* How well the list keeps up while it is scrolled from end to end: the milliseconds between frames. */
+  /* How well the list or the gallery keeps up while it is scrolled from end to end: the milliseconds between frames. */
   frames() {
     return new Promise((done) => {
-      const box = document.querySelector(".list");
+      const box = document.querySelector(".list:not([hidden]), .gallery:not([hidden])");
       const times = [];
       let last = performance.now();
       const frame = (now) => {

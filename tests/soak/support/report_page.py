@@ -15,6 +15,7 @@ from markupsafe import Markup
 import mmeval.report
 from mmeval.report.page.pivot import PivotCell, PivotRow, PivotTable
 from mmeval.report.page.shell import rendered
+from mmeval.report.page.tiles import tile
 from tests.support.tiny_media import picture, wav
 
 # A report folder without a run: the page as it is shipped, over data that a test
@@ -22,7 +23,7 @@ from tests.support.tiny_media import picture, wav
 
 STATIC = Path(mmeval.report.__file__).parent / "page" / "static"
 STATUSES = ("scored", "unscored", "failed", "unsupported", "unavailable")
-CHUNK, TEXT_CHUNK = 100, 2_000
+CHUNK, TEXT_CHUNK, TILE_CHUNK = 100, 2_000, 250
 CHART = (
     '<svg class="chart" viewBox="0 0 400 80" role="img" aria-label="one bar">'
     '<line class="axis" x1="100" y1="0" x2="100" y2="80"/>'
@@ -76,6 +77,9 @@ def write(
     for number, start in enumerate(range(0, len(rows), TEXT_CHUNK)):
         texts = [row.text or row.title for row in rows[start : start + TEXT_CHUNK]]
         _script(data / f"text-{number:04d}.js", "text", number, texts)
+    for number, start in enumerate(range(0, len(rows), TILE_CHUNK)):
+        tiles = [_tile(row) for row in rows[start : start + TILE_CHUNK]]
+        _script(data / f"tiles-{number:04d}.js", "tiles", number, tiles)
     page = folder / "index.html"
     page.write_text(_shell(rows, runs, shell), encoding="utf-8")
     return page
@@ -120,6 +124,7 @@ def _index(rows: Sequence[Row], tasks: Sequence[Json], runs: Sequence[Json]) -> 
             "mmeval": "0.1.0",
             "chunk": CHUNK,
             "text_chunk": TEXT_CHUNK,
+            "tile_chunk": TILE_CHUNK,
         },
         **{
             "count": len(rows),
@@ -163,6 +168,12 @@ def _details(row: Row) -> Json:
         **{"labels": dict(row.labels), "metadata": {}},
         **row.details,
     }
+
+
+def _tile(row: Row) -> Json:
+    details = _details(row)
+    output = details["output"]
+    return tile(output, output, details["error"], lambda part: part.get("peaks", ""))
 
 
 def _shell(rows: Sequence[Row], runs: Sequence[Json], given: Mapping[str, Any]) -> str:

@@ -3,8 +3,8 @@
 
 mmeval.data = (() => {
   const KEPT = { details: 12, mesh: 4 };
-  const ADDRESS = /^(data\/(details|text)-\d{4,}\.js|media\/[0-9a-f]{64}\.js)$/;
-  const arrived = { details: new Map(), text: new Map(), mesh: new Map() };
+  const ADDRESS = /^(data\/(details|text|tiles)-\d{4,}\.js|media\/[0-9a-f]{64}\.js)$/;
+  const arrived = { details: new Map(), text: new Map(), tiles: new Map(), mesh: new Map() };
   const underWay = new Map();
   const policy = window.trustedTypes
     ? window.trustedTypes.createPolicy("mmeval", { createScriptURL: vetted })
@@ -63,9 +63,19 @@ mmeval.data = (() => {
     return load(`data/text-${padded(chunk)}.js`, "text", chunk);
   }
 
+  /* The tile of a row, or undefined until `tiles` has loaded its file. */
+  function tile(row) {
+    return arrived.tiles.get(Math.floor(row / index.tile_chunk))?.[row % index.tile_chunk];
+  }
+
+  function tiles(row) {
+    const chunk = Math.floor(row / index.tile_chunk);
+    return load(`data/tiles-${padded(chunk)}.js`, "tiles", chunk);
+  }
+
   function mesh(part) {
     return load(part.mesh, "mesh", part.sha256);
   }
 
-  return { trial, texts, mesh, index: () => index };
+  return { trial, texts, tile, tiles, mesh, index: () => index };
 })();

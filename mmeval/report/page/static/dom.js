@@ -41,6 +41,16 @@ mmeval.dom = (() => {
     return el("button", { type: "button", ...attributes, on: { click: listener } }, label);
   }
 
+  /* A drawing of one line with a name, in a box such as "0 0 16 16". */
+  function drawing(name, path, box, kind) {
+    const [svg, title, line] = ["svg", "title", "path"].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
+    for (const [attribute, value] of [["role", "img"], ["viewBox", box], ["class", kind], ["preserveAspectRatio", "none"]]) svg.setAttribute(attribute, value);
+    title.textContent = name;
+    line.setAttribute("d", path);
+    svg.append(title, line);
+    return svg;
+  }
+
   const ON_DISK = /^file:\/\/\/[^/\\]/;
   const RELATIVE = /^(?![\s/]|[a-z][a-z0-9+.-]*:)/i;
 
@@ -65,5 +75,5 @@ mmeval.dom = (() => {
     return address !== "";
   }
 
-  return { el, append, button, show };
+  return { el, append, button, drawing, show };
 })();

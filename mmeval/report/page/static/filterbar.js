@@ -121,7 +121,8 @@ mmeval.filterbar = (() => {
     const [searched, status, range, choices] = [search(change), chips(index, change), scores(index, change), selects(index, change)];
     const outcome = outcomes(index, change);
     const order = button("Failures first", () => change((filters) => mmeval.filters.flipped(index, filters)), { class: "chip", id: "failures-first", "aria-pressed": "false" });
-    const lowest = button("Lowest scores", () => change((filters) => ({ order: filters.order === "lowest" ? "" : "lowest" })), { class: "chip", id: "lowest-scores", "aria-pressed": "false" });
+    const byScore = [["Worst first", "lowest"], ["Best first", "highest"]].map(([title, name]) =>
+      button(title, () => change((filters) => ({ order: filters.order === name ? "" : name })), { class: "chip", id: `${name}-scores`, "data-order": name, "aria-pressed": "false" }));
     const clear = button("Clear filters", () => change(mmeval.filters.none()), { class: "quiet", id: "clear" });
     const amount = el("span", { id: "count", role: "status", "aria-live": "polite" });
     const progress = el("span", { class: "progress" });
@@ -129,7 +130,7 @@ mmeval.filterbar = (() => {
     const all = index.outcomes ? index.rows.outcome.filter((one) => one >= 0).length : index.count;
     const fold = el("details", { class: "more-filters" }, el("summary", {}, "More filters ", set), el("div", { class: "fields" }, choices.map(({ node }) => node), range.node));
     const node = el("div", { class: "filterbar", role: "search", "aria-label": "Filters" },
-      searched.node, el("div", { class: "bar-line" }, outcome.node, status.node, order, lowest), fold, el("div", { class: "bar-line count-line" }, amount, progress, clear));
+      searched.node, el("div", { class: "bar-line" }, outcome.node, status.node, order, byScore), fold, el("div", { class: "bar-line count-line" }, amount, progress, clear));
 
     function show(filters, found) {
       searched.show(filters);
@@ -140,7 +141,7 @@ mmeval.filterbar = (() => {
       const active = ["run", "task", "kinds"].filter((key) => filters[key] !== "").length + Object.keys(filters.labels).length + (filters.score ? 1 : 0);
       set.textContent = active ? `${active} set` : "";
       order.setAttribute("aria-pressed", String(mmeval.filters.order(index, filters) === "failures"));
-      lowest.setAttribute("aria-pressed", String(filters.order === "lowest"));
+      for (const chip of byScore) chip.setAttribute("aria-pressed", String(filters.order === chip.dataset.order));
       clear.hidden = mmeval.filters.isNone(filters);
       amount.textContent = `${grouped(found.rows.length)} of ${grouped(all)} ${all === 1 ? "trial" : "trials"}`;
     }

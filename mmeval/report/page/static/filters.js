@@ -5,14 +5,15 @@ mmeval.filters = (() => {
   const SEVERITY = { failed: 0, unsupported: 1, unscored: 2, unavailable: 3, refused: 4, scored: 4, inapplicable: 5, uncounted: 6 };
 
   /* No filter at all. `statuses` is a list; `score` is {metric, low, high}; `labels` has a value by label. `order` is
-     "failures", "lowest" (what has a score, the lowest first), "difference", "data", or "": of a comparison the largest
-     difference first, else failures first where there are any. `outcome` is one of the index's, which a comparison has. */
+     "failures", "lowest" and "highest" (the worst or the best score first, whatever the direction of its metric; what has none comes
+     last), "difference", "data", or "": of a comparison the largest difference first, else failures first where there
+     are any. `outcome` is one of the index's, which a comparison has. */
   function none() {
     return { run: "", task: "", statuses: [], kinds: "", labels: {}, score: null, text: "", order: "", outcome: "" };
   }
 
   function isNone(filters) {
-    return filters.order !== "lowest" && JSON.stringify({ ...filters, order: "" }) === JSON.stringify(none());
+    return JSON.stringify({ ...filters, order: "" }) === JSON.stringify(none());
   }
 
   /* The order that is meant. */
@@ -24,13 +25,6 @@ mmeval.filters = (() => {
   /* Failures first, or the order of the data where they are first already. */
   function flipped(index, filters) {
     return { order: order(index, filters) === "failures" ? "data" : "failures" };
-  }
-
-  /* The score by which a trial is judged where no other is asked for: its task's headline, else the first that it has. */
-  function headline(index, row) {
-    const has = (name) => typeof index.rows.scores[name]?.[row] === "number";
-    const own = index.tasks[index.rows.task[row]].headline;
-    return has(own) ? own : index.metrics.find((one) => has(one.name))?.name;
   }
 
   /* Tests by column, each of them a function of a row; that of the status stands apart, for its counts. */
@@ -54,7 +48,6 @@ mmeval.filters = (() => {
       found.push((row) => column[row] === number && number >= 0);
     }
     if (filters.score) found.push(scoreTest(rows.scores[filters.score.metric] || [], filters.score));
-    if (filters.order === "lowest") found.push((row) => headline(index, row) !== undefined);
     if (filters.text !== "") found.push(textTest(rows, filters.text.toLowerCase(), texts));
     return found;
   }
@@ -88,7 +81,8 @@ mmeval.filters = (() => {
     const wanted = order(index, filters);
     if (wanted === "failures") worstFirst(index, filters, rows, given);
     else if (wanted === "difference") largestFirst(index, rows, given);
-    else if (wanted === "lowest") lowestFirst(index, filters, rows, given);
+    else if (wanted === "lowest") byScore(index, filters, rows, given, 1);
+    else if (wanted === "highest") byScore(index, filters, rows, given, -1);
     else if (index.runs.length > 1) rows.sort(given);
     return { rows, counts };
   }
@@ -104,14 +98,15 @@ mmeval.filters = (() => {
       runs[task[one]] - runs[task[other]] || one - other;
   }
 
-  /* Failures, then what has no score, then the lowest scores: of the metric that is filtered by, else of the worst one.
-     The trials of one sample in several runs stand together, by the worst of them. */
+  /* How good the score is that the list shows of a row; null where it shows none. */
+  function goodness(index, filters, row) {
+    return mmeval.scores.goodness(index, mmeval.scores.judging(index, filters, row), row);
+  }
+
+  /* Failures, then what has no score, then the lowest of the scores that the list shows. The trials of one sample in several runs stand together, by the worst of them. */
   function worstFirst(index, filters, rows, order) {
     const severity = index.statuses.map((name) => SEVERITY[name] ?? 3);
-    const metrics = filters.score ? index.metrics.filter((one) => one.name === filters.score.metric) : index.metrics;
-    const goodness = metrics.map((metric) => rating(metric, index.rows.scores[metric.name] || []));
-    const key = new Map(rows.map((row) => [
-      row, severity[index.rows.status[row]] + Math.min(1, ...goodness.map((rate) => rate(row))) / 2]));
+    const key = new Map(rows.map((row) => [row, severity[index.rows.status[row]] + (goodness(index, filters, row) ?? 1) / 2]));
     if (index.runs.length > 1) {
       const { task, index: place, repeat } = index.rows;
       const sample = (row) => JSON.stringify([index.tasks[task[row]].name, place[row], repeat[row]]);
@@ -128,29 +123,17 @@ mmeval.filters = (() => {
     rows.sort((one, other) => (size?.[other] ?? 0) - (size?.[one] ?? 0) || order(one, other));
   }
 
-  function lowestFirst(index, filters, rows, order) {
-    const rates = new Map(index.metrics.map((metric) => [metric.name, rating(metric, index.rows.scores[metric.name] || [])]));
-    const key = new Map(rows.map((row) => [row, rates.get(filters.score?.metric ?? headline(index, row))(row)]));
-    rows.sort((one, other) => key.get(one) - key.get(other) || order(one, other));
-  }
-
-  /* How good a score is, from 0 to 1, whatever its range and direction; 1 where there is none. */
-  function rating(metric, column) {
-    let [low, high] = metric.range || [Infinity, -Infinity];
-    if (!metric.range) {
-      for (const value of column) {
-        if (typeof value !== "number") continue;
-        if (value < low) low = value;
-        if (value > high) high = value;
-      }
-    }
-    const width = high - low || 1;
-    return (row) => {
-      if (typeof column[row] !== "number") return 1;
-      const place = Math.min(1, Math.max(0, (column[row] - low) / width));
-      return metric.higher_is_better === false ? 1 - place : place;
+  /* The scores that the list shows, from the worst (`sign` 1) or the best (-1); what has none comes last. */
+  function byScore(index, filters, rows, order, sign) {
+    const scored = index.statuses.indexOf("scored");
+    const place = (row) => {
+      const rate = index.rows.status[row] === scored ? goodness(index, filters, row) : null;
+      return rate === null ? Infinity : sign * rate;
     };
+    const places = new Map(rows.map((row) => [row, place(row)]));
+    const compare = (one, other) => (one === other ? 0 : one - other);
+    rows.sort((one, other) => compare(places.get(one), places.get(other)) || order(one, other));
   }
 
-  return { none, isNone, matching, order, flipped, headline };
+  return { none, isNone, matching, order, flipped };
 })();

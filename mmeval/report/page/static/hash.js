@@ -4,7 +4,7 @@
 mmeval.hash = (() => {
   const encode = (text) => encodeURIComponent(text).replace(/%2F/gi, "/").replace(/%20/g, "+");
 
-  /* {view, filters, trial}: `trial` is {run, task, index, repeat} or null. A run right before a trial belongs to it. */
+  /* {view, filters, trial}: `view` is "results", "samples" or "gallery", whose addresses begin with its name; `trial` is {run, task, index, repeat} or null. A run right before a trial belongs to it. */
   function parse(hash) {
     const pairs = [...new URLSearchParams(hash.replace(/^#/, ""))];
     const state = { view: "results", filters: mmeval.filters.none(), trial: null };
@@ -14,6 +14,7 @@ mmeval.hash = (() => {
       else if (!ofTrial) filter(state.filters, name, value);
     });
     if (hash.includes("=") || hash === "#samples") state.view = "samples";
+    if (pairs[0]?.[0] === "gallery") state.view = "gallery";
     return state;
   }
 
@@ -27,7 +28,7 @@ mmeval.hash = (() => {
   function filter(filters, name, value) {
     if (name === "run" || name === "task" || name === "kinds" || name === "text" || name === "outcome") filters[name] = value;
     else if (name === "status") filters.statuses = value.split(",").filter(Boolean);
-    else if (name === "order") filters.order = ["failures", "lowest", "difference", "data"].includes(value) ? value : "";
+    else if (name === "order") filters.order = ["failures", "lowest", "highest", "difference", "data"].includes(value) ? value : "";
     else if (name === "score") filters.score = scoreRange(value);
     else if (name.startsWith("label.")) filters.labels = { ...filters.labels, [name.slice(6)]: value };
   }
@@ -52,8 +53,9 @@ mmeval.hash = (() => {
     for (const [name, value] of Object.entries(filters.labels)) pairs.push([`label.${name}`, value]);
     if (trial && severalRuns) pairs.push(["run", String(trial.run)]);
     if (trial) pairs.push(["trial", `${trial.task}/${trial.index}/${trial.repeat}`]);
-    if (pairs.length === 0) return "#samples";
-    return `#${pairs.map(([name, value]) => `${encode(name)}=${encode(value)}`).join("&")}`;
+    const words = pairs.map(([name, value]) => `${encode(name)}=${encode(value)}`);
+    if (state.view === "gallery") words.unshift("gallery");
+    return `#${words.join("&") || "samples"}`;
   }
 
   return { parse, format };

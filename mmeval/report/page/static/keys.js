@@ -10,6 +10,9 @@ mmeval.keys = (() => {
     [["f"], "f", "failures first, or not", "failures"],
     [["r"], "r", "results and summary", "results"],
     [["s"], "s", "samples", "samples"],
+    [["g"], "g", "gallery", "gallery"],
+    [[], "←  ↑  ↓  →", "in the gallery: the next answer in that direction", ""],
+    [[], "Enter", "in the gallery: open the answer", ""],
     [["Escape"], "Esc", "back: leave the search, the trial, the filters", "back"],
     [["?"], "?", "this help", "help"],
   ];
@@ -34,14 +37,14 @@ mmeval.keys = (() => {
     dialog.showModal();
   }
 
-  /* Listens; `actions` has a function by the name of each action but help. */
+  /* Listens; `actions` has a function of the key by the name of each action but help. */
   function listen(actions) {
     document.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTaken(event)) return;
       const found = LIST.find(([keys]) => keys.includes(event.key));
       if (!found) return;
       event.preventDefault();
-      ({ ...actions, help })[found[3]]();
+      ({ ...actions, help })[found[3]](event.key);
     });
   }
 

@@ -9,7 +9,7 @@
   const tools = document.getElementById("tools");
   const index = mmeval.data.index();
   let state = mmeval.hash.parse(location.hash);
-  let gallery = null;
+  let samplesView = null;
   let timer = 0;
 
   const address = (next) => mmeval.hash.format(next, Boolean(index) && index.runs.length > 1);
@@ -26,16 +26,16 @@
 
   function show(next) {
     state = next;
-    const inSamples = state.view === "samples";
+    const inSamples = state.view !== "results";
     results.hidden = inSamples;
     samples.hidden = !inSamples;
     document.body.classList.toggle("in-samples", inSamples);
-    for (const [id, here] of [["to-results", !inSamples], ["to-samples", inSamples]]) {
-      const link = document.getElementById(id);
-      if (here) link.setAttribute("aria-current", "page");
+    for (const view of ["results", "samples", "gallery"]) {
+      const link = document.getElementById(`to-${view}`);
+      if (view === state.view) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
-    if (inSamples && gallery) gallery.show(state);
+    if (inSamples) samplesView?.show(state);
   }
 
   function follow() {
@@ -54,20 +54,23 @@
   tools.append(mmeval.theme.make(), button("?", mmeval.keys.help, { class: "quiet", id: "help", "aria-label": "Keys" }));
   tools.hidden = false;
   if (complaint()) samples.append(el("p", { class: "failure" }, complaint()));
-  else gallery = mmeval.samples.make(samples, index, go, address);
+  else samplesView = mmeval.samples.make(samples, index, go, address);
   mmeval.keys.listen({
-    next: () => gallery?.step(1),
-    previous: () => gallery?.step(-1),
-    failures: () => gallery?.flip(),
+    next: (key) => samplesView?.step(1, key),
+    previous: (key) => samplesView?.step(-1, key),
+    failures: () => samplesView?.flip(),
     results: () => go({ ...state, view: "results" }),
     samples: () => go({ ...state, view: "samples" }),
+    gallery: () => go({ ...state, view: "gallery", trial: null }),
     search: () => {
-      if (state.view !== "samples" || state.trial) go({ ...state, view: "samples", trial: document.body.classList.contains("has-trial") && window.innerWidth <= 820 ? null : state.trial });
+      /* an open trial covers the filters in the gallery, and on a phone */
+      const isCovered = state.view === "gallery" || window.innerWidth <= 820;
+      go({ ...state, view: state.view === "results" ? "samples" : state.view, trial: isCovered ? null : state.trial });
       document.getElementById("search")?.focus();
     },
     back: () => {
       if (document.activeElement?.id === "search") document.activeElement.blur();
-      else if (state.view === "samples") gallery?.back();
+      else if (state.view !== "results") samplesView?.back();
     },
   });
   results.addEventListener("click", (event) => {

@@ -22,7 +22,7 @@ mmeval.pane = (() => {
       bar.hidden = message === "";
       place.textContent = "";
       hint.hidden = false;
-      hint.textContent = message || "Choose a trial from the list. The keys j and k go through it, ? shows the others.";
+      hint.textContent = message || "No trial is open.";
       content.replaceChildren();
       mmeval.viewer.tidy();
     }

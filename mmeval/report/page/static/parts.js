@@ -4,7 +4,6 @@
 mmeval.parts = (() => {
   const { el, button, show } = mmeval.dom;
   const { nodes, plain } = mmeval.controls;
-  const KINDS = { text: "text", code: "code", reasoning: "reasoning", image: "picture", audio: "sound", video: "video", document: "document", "3d": "3D" };
 
   function size(bytes) {
     if (typeof bytes !== "number") return "";
@@ -20,7 +19,7 @@ mmeval.parts = (() => {
   function caption(part) {
     const facts = [part.mime, size(part.size), part.name].filter(Boolean);
     return el("figcaption", {},
-      el("span", { class: "label" }, nodes(part.label || KINDS[part.kind] || String(part.kind))), " ",
+      el("span", { class: "label" }, nodes(part.label || mmeval.kinds.name(part.kind))), " ",
       facts.map((fact, at) => [at ? " · " : "", nodes(fact)]));
   }
 
@@ -72,7 +71,7 @@ mmeval.parts = (() => {
   }
 
   function player(part, figure) {
-    const element = el(part.kind, { controls: true, preload: part.kind === "audio" ? "none" : "metadata", "aria-label": plain(part.label || KINDS[part.kind]) });
+    const element = el(part.kind, { controls: true, preload: part.kind === "audio" ? "none" : "metadata", "aria-label": plain(part.label || mmeval.kinds.name(part.kind)) });
     failing(element, figure);
     return show(element, part.src) ? element : null;
   }

@@ -1,4 +1,4 @@
-/* The samples: filters, list and the chosen trial, each drawn from the state that the address holds. */
+/* The samples: filters, list or gallery, and the chosen trial, each drawn from the state that the address holds. */
 "use strict";
 
 mmeval.samples = (() => {
@@ -36,18 +36,21 @@ mmeval.samples = (() => {
     return -1;
   }
 
-  /* What the list shows of a row. */
+  /* What the list and the gallery show of a row. */
   function describer(index, filters, href) {
     return (row) => {
       const rows = index.rows;
       const task = index.tasks[rows.task[row]];
-      const metric = filters().score?.metric ?? mmeval.filters.headline(index, row);
-      const value = metric === undefined ? null : rows.scores[metric]?.[row];
+      const metric = mmeval.scores.judging(index, filters(), row);
+      const isScored = typeof rows.scores[metric]?.[row] === "number";
       const status = index.statuses[rows.status[row]];
       const outcome = outcomeOf(index, row);
-      const facts = [outcome,index.runs.length > 1 ? called(index, task.run) : "", rows.sample[row], index.tasks.length > 1 ? task.alias || task.name : "", rows.kinds[row]];
+      const facts = [outcome, index.runs.length > 1 ? called(index, task.run) : "", rows.sample[row], index.tasks.length > 1 ? task.alias || task.name : ""];
       if (rows.repeat[row] > 0) facts.push(`repeat ${rows.repeat[row] + 1}`);
-      return { href: href(row), title: rows.title[row], facts: facts.filter(Boolean), status, score: status === "scored" && typeof value === "number" ? mmeval.trial.number(value) : null };
+      return {
+        href: href(row), title: rows.title[row], sample: rows.sample[row], facts: facts.filter(Boolean), status, metric, kinds: rows.kinds[row],
+        score: status === "scored" && isScored ? mmeval.scores.chip(index, metric, row) : null,
+      };
     };
   }
 
@@ -56,7 +59,7 @@ mmeval.samples = (() => {
     const name = index.outcomes?.[index.rows.outcome[row]];
     const difference = index.rows.difference?.[row];
     if (name === undefined) return "";
-    return typeof difference === "number" && difference !== 0 ? `${name} ${difference > 0 ? "+" : "−"}${mmeval.trial.number(Math.abs(difference))}` : name;
+    return typeof difference === "number" && difference !== 0 ? `${name} ${difference > 0 ? "+" : "−"}${mmeval.scores.number(Math.abs(difference))}` : name;
   }
 
   /* What tells a run apart: its model, where that is enough. */
@@ -65,8 +68,16 @@ mmeval.samples = (() => {
     return index.runs.filter((other) => other.model === model).length > 1 ? `${model} / ${name}` : model;
   }
 
+  /* The scores of a trial, the one by which it is judged first. */
+  function scoresOf(index, filters, row) {
+    const judging = mmeval.scores.judging(index, filters, row);
+    const names = index.metrics.map((metric) => metric.name).filter((name) => typeof index.rows.scores[name][row] === "number");
+    names.sort((one, other) => (other === judging) - (one === judging));
+    return names.map((name) => ({ name, chip: mmeval.scores.chip(index, name, row) }));
+  }
+
   /* All that the head of the pane says, from the columns alone. */
-  function about(index, row, href) {
+  function about(index, filters, row, href) {
     const rows = index.rows;
     const task = index.tasks[rows.task[row]];
     const others = [];
@@ -81,7 +92,7 @@ mmeval.samples = (() => {
       if (of.run !== task.run && rows.repeat[other] === rows.repeat[row] && across.length < BESIDE) across.push({ row: other, name: called(index, of.run) });
     }
     return {
-      title: rows.title[row], outcome: outcomeOf(index, row), task: task.alias || task.name, sample: rows.sample[row], repeat: rows.repeat[row], repeats, others, across,
+      title: rows.title[row], outcome: outcomeOf(index, row), scores: scoresOf(index, filters, row), task: task.alias || task.name, sample: rows.sample[row], repeat: rows.repeat[row], repeats, others, across,
       name: index.runs.length > 1 ? called(index, task.run) : "",
       run: index.runs.length > 1 ? `${index.runs[task.run].model} / ${index.runs[task.run].name}` : "", status: index.statuses[rows.status[row]],
     };
@@ -100,41 +111,59 @@ mmeval.samples = (() => {
     let turns = 0; /* a trial that is left and opened again while its file arrives is shown once */
     let refreshed = 0;
     const bar = mmeval.filterbar.make(index, (change, typing) => {
-      const difference = typeof change === "function" ? change(state.filters) : change;
-      go({ ...state, view: "samples", filters: { ...state.filters, ...difference } }, Boolean(typing));
+      const difference = typeof change === "function" ? change(meant()) : change;
+      go({ ...state, filters: { ...state.filters, ...difference } }, Boolean(typing));
     });
     const read = reader(index, (done, all) => {
       bar.reading(done, all);
       if (done < all && performance.now() - refreshed < 300) return;
       refreshed = performance.now();
-      if (state.filters.text !== "") refresh();
+      if (state.filters.text === "") return;
+      refresh();
+      update();
     });
-    const href = (row) => hrefOf({ ...state, view: "samples", trial: trialOf(index, row) });
+    const href = (row) => hrefOf({ ...state, trial: trialOf(index, row) });
+    const isNarrow = window.matchMedia("(max-width: 820px)");
     const box = el("div", { class: "list", tabindex: "0", role: "region", "aria-label": "Trials that match" });
-    const list = mmeval.list.make(box, describer(index, () => state.filters, href));
+    const describe = describer(index, () => state.filters, href);
+    const list = mmeval.list.make(box, describe);
+    const wall = el("div", { class: "gallery", tabindex: "0", role: "region", "aria-label": "Answers that match", hidden: true });
+    const gallery = mmeval.gallery.make(wall, index, describe, index.runs.map((_, run) => called(index, run)));
     const none = el("p", { class: "nothing", hidden: true }, "No trial matches.");
     const pane = mmeval.pane.make({ close: () => back(), step: (by) => step(by) });
-    mmeval.dom.append(root, [el("aside", { class: "side", "aria-label": "List of trials" }, bar.node, none, box), pane.node]);
+    mmeval.dom.append(root, [el("aside", { class: "side", "aria-label": "List of trials" }, bar.node, none, box, wall), pane.node]);
+
+    const inGallery = () => state.view === "gallery";
+
+    /* The filters with the order that is meant: the gallery begins with the worst answers. */
+    function meant() {
+      const order = state.filters.order || (inGallery() && !index.outcomes ? "lowest" : "");
+      return { ...state.filters, order };
+    }
 
     function refresh() {
-      found = mmeval.filters.matching(index, state.filters, read.texts);
+      found = mmeval.filters.matching(index, meant(), read.texts);
       none.hidden = found.rows.length > 0;
-      list.set(found.rows);
-      bar.show(state.filters, found);
+      if (inGallery()) gallery.set(found.rows, index.runs.length > 1 && state.filters.run === "");
+      else list.set(found.rows);
+      bar.show(meant(), found);
       pane.place(found.rows.indexOf(opened), found.rows.length);
+    }
+
+    /* The trial that is shown: the chosen one, else beside the list its first. */
+    function shownRow() {
+      if (state.trial) return rowOf(index, state.trial);
+      return inGallery() || isNarrow.matches || !found.rows.length ? -1 : found.rows[0];
     }
 
     async function open(row) {
       const turn = turns += 1;
       opened = row;
-      document.body.classList.toggle("has-trial", row !== -1);
-      list.choose(row);
       if (row === -1) {
         pane.clear(state.trial ? "There is no such trial in this report." : "");
-        document.body.classList.toggle("has-trial", Boolean(state.trial));
         return;
       }
-      const head = about(index, row, href);
+      const head = about(index, state.filters, row, href);
       pane.head(mmeval.trial.heading(head));
       pane.place(found.rows.indexOf(row), found.rows.length);
       try {
@@ -148,35 +177,49 @@ mmeval.samples = (() => {
 
     function show(next) {
       state = next;
-      const key = JSON.stringify(state.filters);
+      document.body.classList.toggle("in-gallery", inGallery());
+      document.body.classList.toggle("has-trial", Boolean(state.trial));
+      box.hidden = inGallery();
+      wall.hidden = !inGallery();
+      const key = JSON.stringify([state.view, state.filters]);
       if (key !== filtered) {
         filtered = key;
-        box.scrollTop = 0;
+        box.scrollTop = wall.scrollTop = 0;
         refresh();
         if (state.filters.text !== "") read.begin().catch((error) => bar.complain(plain(error.message)));
       }
-      const row = state.trial ? rowOf(index, state.trial) : -1;
-      if (row !== opened || (state.trial && row === -1)) open(row);
+      update();
     }
 
-    function step(by) {
+    /* Shows the trial of the state, and marks it in the list. */
+    function update() {
+      const row = shownRow();
+      if (row !== opened || row === -1) open(row);
+      if (state.trial) list.choose(row);
+      else list.mark(row);
+    }
+
+    function step(by, key) {
+      if (inGallery() && !state.trial) {
+        gallery.move(key);
+        return;
+      }
       const at = found.rows.indexOf(opened);
       const position = at < 0 ? (by > 0 ? 0 : found.rows.length - 1) : at + by;
       if (position < 0 || position >= found.rows.length) return;
-      go({ ...state, view: "samples", trial: trialOf(index, found.rows[position]) }, opened !== -1);
+      go({ ...state, view: inGallery() ? "gallery" : "samples", trial: trialOf(index, found.rows[position]) }, state.trial !== null);
     }
 
     function back() {
       const last = opened;
       if (state.trial) {
         go({ ...state, trial: null });
-        list.choose(last);
-        list.focus(last);
-        list.choose(-1);
+        (inGallery() ? gallery : list).focus(last);
       } else if (!mmeval.filters.isNone(state.filters)) go({ ...state, filters: mmeval.filters.none() });
     }
 
-    const flip = () => go({ ...state, view: "samples", filters: { ...state.filters, ...mmeval.filters.flipped(index, state.filters) } });
+    const flip = () => go({ ...state, filters: { ...state.filters, ...mmeval.filters.flipped(index, meant()) } });
+    isNarrow.addEventListener("change", () => { if (state.view !== "results") update(); });
     return { show, step, back, flip };
   }
 

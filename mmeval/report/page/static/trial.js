@@ -4,11 +4,10 @@
 mmeval.trial = (() => {
   const { el, button } = mmeval.dom;
   const { nodes, plain } = mmeval.controls;
-
-  function number(value) {
-    if (typeof value !== "number") return "none";
-    return String(Math.abs(value) >= 1e6 ? value : Number(value.toFixed(4)));
-  }
+  const { number } = mmeval.scores;
+  /* The height to which an input is folded, as in the style. */
+  const FOLDED = 240;
+  const MOST_SCORES = 4;
 
   function status(name) {
     const known = /^(scored|unscored|failed|unsupported|unavailable|inapplicable|refused|uncounted)$/.test(name);
@@ -44,6 +43,21 @@ mmeval.trial = (() => {
         el("div", { class: "message" }, el("p", { class: "role" }, nodes(message.role)), mmeval.parts.all(message.parts))));
       box.firstChild.querySelector("button")?.remove();
     }
+    return folded(box);
+  }
+
+  /* Folds a box that is tall, so that the answer below it is in sight. Media arrive later, and may make it so. */
+  function folded(box) {
+    const [heading, ...content] = box.childNodes;
+    const whole = el("div", { class: "whole" }, content);
+    const fold = el("div", { class: "cut" }, whole);
+    const more = button("Show all", () => {
+      const isOpen = fold.classList.toggle("open");
+      more.textContent = isOpen ? "Show less" : "Show all";
+      more.setAttribute("aria-expanded", String(isOpen));
+    }, { class: "quiet unfold", "aria-expanded": "false", hidden: true });
+    new ResizeObserver(() => { more.hidden = whole.offsetHeight <= FOLDED; }).observe(whole);
+    box.replaceChildren(heading, fold, more);
     return box;
   }
 
@@ -121,8 +135,17 @@ mmeval.trial = (() => {
     const facts = [about.outcome, about.task, about.sample, about.repeats > 1 ? `repeat ${about.repeat + 1}` : "", about.run].filter((fact) => fact !== "");
     return el("div", { class: "trial-head" },
       el("h2", { id: "trial-title", tabindex: "-1", dir: "auto" }, about.title ? nodes(about.title) : "(no text)"),
+      judged(about.scores),
       el("p", { class: "facts" }, status(about.status), " ", facts.map((fact, at) => [at ? " · " : "", el("bdi", {}, nodes(fact))])),
       about.others.length ? el("p", { class: "others" }, "The same sample: ", about.others.map((other, at) => [at ? " · " : "", el("a", { href: other.href }, nodes(other.name))])) : null);
+  }
+
+  function judged(scores) {
+    if (!scores.length) return null;
+    const more = scores.length - MOST_SCORES;
+    return el("p", { class: "head-scores" },
+      scores.slice(0, MOST_SCORES).map(({ name, chip }) => el("span", {}, el("bdi", {}, nodes(name)), " ", chip)),
+      more > 0 ? el("span", {}, `${more} more below`) : null);
   }
 
   /* What another run answered to the same sample: its trial, or the reason why that cannot be read. */
@@ -150,7 +173,7 @@ mmeval.trial = (() => {
     return [
       warnings(trial),
       input(trial.input || []),
-      el("div", { class: others.length ? "answers several" : "answers" }, several(trial.references || [], "Reference", "reference"), own, others.map(across)),
+      el("div", { class: others.length ? "answers several" : "answers" }, own, others.map(across), several(trial.references || [], "Reference", "reference")),
       trial.candidates && trial.candidates.length ? el("div", { class: "answers several" }, several(trial.candidates, "Candidate", "candidate")) : null,
       others.length
         ? el("div", { class: "answers several" }, scores(trial, run), others.map((other) => scores(other.trial, other.name)))
@@ -161,5 +184,5 @@ mmeval.trial = (() => {
     ];
   }
 
-  return { heading, body, status, number };
+  return { heading, body, status };
 })();

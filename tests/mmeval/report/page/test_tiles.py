@@ -32,9 +32,9 @@ def of(*parts: dict[str, Any], error: dict[str, str] | None = None) -> dict[str,
             {"text": "x = 1", "is_code": True},
         ),
         (
-            [TEXT, PICTURE, PICTURE],
+            [TEXT, PICTURE, PICTURE, {"kind": "text", "text": " And a dog."}],
             {
-                "text": "A cat on a mat.",
+                "text": "A cat on a mat. And a dog.",
                 "medium": {"kind": "image", "name": "image1", "src": "../a.png"},
                 "more": 1,
             },
