@@ -40,5 +40,5 @@ def phone(browser: Browser) -> Iterator[Watched]:
 
 @pytest.fixture
 def samples(seen: Watched, report: Path) -> Page:
-    """The gallery, with nothing chosen."""
+    """The list of samples, with its first trial beside it."""
     return seen.open(report, "#samples")

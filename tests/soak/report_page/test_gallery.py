@@ -1,180 +1,316 @@
-"""The gallery: filters, the order, the count, next and previous, deep links and the
-back button, and many trials."""
+"""The gallery: what a tile shows, its order and filters, several runs beside each other,
+the keyboard, and ten thousand answers."""
 
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
+from mmeval.comparison.compare import compare
+from mmeval.comparison.page import write_comparison
+from tests.soak.report_page.test_runs import RUNS, TASKS
 from tests.soak.support.chromium import Watched, settled
-from tests.soak.support.report_page import ROWS, Row, demo, write
+from tests.soak.support.report_page import ROWS, Row, cube, medium, text, write
+from tests.support import stored_runs
+from tests.support.tiny_media import clip, picture, wav
 
 pytestmark = pytest.mark.timeout(1800)
 
-MANY = 20_000
+MANY = 10_000
+SIZES = [(1280, 800), (390, 844)]
 
 
-def titles(page: Page) -> list[str]:
-    return page.locator(".row-title").all_inner_texts()
+def tiles(page: Page) -> Locator:
+    return page.locator("a.tile")
 
 
-def expect_count(page: Page, count: int) -> None:
-    expect(page.locator("#count")).to_have_text(f"{count} of {ROWS} trials")
+def scores(page: Page) -> list[str]:
+    return page.locator(".tile-head > :first-child").all_inner_texts()
+
+
+@pytest.fixture
+def gallery(seen: Watched, report: Path) -> Page:
+    return settled(seen.open(report, "#gallery"))
+
+
+# what a tile shows
+
+
+@pytest.fixture
+def kinds(seen: Watched, tmp_path: Path) -> Page:
+    """A gallery with an answer of each kind."""
+    folder = tmp_path / "report"
+    image = medium(folder, "image", "a.png", picture(size=(64, 32)), "image/png")
+    page = {**image, "kind": "document", "src": "", "pages": [image["src"]]}
+    answers = {
+        "text": text("words\nand words"),
+        "code": {"kind": "code", "text": "def f(): 1"},
+        "image": image,
+        "audio": {
+            **medium(folder, "audio", "a.wav", wav(), "audio/wav"),
+            "peaks": "0909",
+        },
+        "video": medium(folder, "video", "a.mp4", clip(), "video/mp4"),
+        "document": page,
+        "3d": cube(folder),
+    }
+    rows = []
+    for kind, part in answers.items():
+        rows.append(Row(kind, kind, kinds=kind, details={"output": [part]}))
+    return settled(seen.open(write(folder, rows), "#gallery"))
 
 
 @pytest.mark.parametrize(
-    ("hash_", "count", "first"),
+    ("kind", "place"),
     [
-        ("#status=failed", 12, "Question 2"),
-        ("#status=failed,unscored", 24, "Question 2"),
-        ("#task=toy_hard", 30, "Question 7"),
-        ("#label.field=law&order=data", 20, "Question 1"),
-        ("#kinds=image", 14, "Question 12"),
-        ("#score=accuracy:0.3:0.4", 3, "Question 30"),
-        ("#score=accuracy::0.1", 2, "Question 5"),
-        ("#text=word17X", 1, "Question 17"),
-        ("#task=toy&status=failed&label.field=music", 2, "Question 2"),
-        ("#status=failed&text=nowhere", 0, ""),
-    ],
-    ids=[
-        "one",
-        "two",
-        "task",
-        "label",
-        "kinds",
-        "from and to",
-        "up to",
-        "text",
-        "three filters",
-        "none left",
+        ("text", ".tile-text"),
+        ("code", ".tile-code"),
+        ("image", "img"),
+        ("audio", ".waveform"),
+        ("video", "video"),
+        ("document", "img"),
+        ("3d", ".tile-mark .icon"),
     ],
 )
-def test_filters_of_a_link_leave_what_matches(
-    seen: Watched, report: Path, hash_: str, count: int, first: str
+def test_a_tile_shows_its_answer_by_its_kind(
+    kind: str, place: str, kinds: Page
 ) -> None:
-    page = seen.open(report, hash_)
-    expect_count(page, count)
-    assert titles(page)[:1] == ([first] if first else [])
+    tile = tiles(kinds).filter(has=kinds.locator(f'.tile-title[title="{kind}"]'))
+    expect(tile.locator(place)).to_be_visible()
+    expect(tile.locator(".icons").get_by_role("img")).to_have_count(1)
 
 
-def test_failures_come_first_until_another_order_is_wanted(samples: Page) -> None:
-    scores = samples.locator(".row-score")
-    assert scores.all_inner_texts()[:12] == ["failed"] * 12
-    samples.get_by_role("button", name="Failures first").click()
-    assert titles(samples)[:2] == ["Show everything", "Question 1"]
-    samples.get_by_role("button", name="Lowest scores").click()
-    assert scores.all_inner_texts() == [
-        str(at / 100) for at in sorted([*range(5, 60, 5), 50])
-    ]
-    expect_count(samples, 12)
-    samples.get_by_role("button", name="Clear filters").click()
-    expect_count(samples, ROWS)
-    assert scores.first.inner_text() == "failed"
+def test_a_film_stands_still_at_its_first_frame_and_has_no_controls(
+    kinds: Page,
+) -> None:
+    film = kinds.locator(".tile video")
+    kinds.wait_for_function("film => film.readyState > 0", arg=film.element_handle())
+    facts = "film => [film.muted, film.paused, film.currentTime, film.controls]"
+    assert film.evaluate(facts) == [True, True, 0, False]
 
 
-def test_without_failures_the_order_is_that_of_the_data(
+def test_a_film_that_left_the_screen_is_released(kinds: Page) -> None:
+    film = kinds.locator(".tile video").element_handle()
+    kinds.get_by_label("Search in texts").fill("3d")
+    expect(tiles(kinds)).to_have_count(1)
+    assert film.evaluate("film => film.getAttribute('src')") is None
+
+
+def test_an_answer_without_its_file_has_an_icon_and_its_name(
     seen: Watched, tmp_path: Path
 ) -> None:
+    lost = {"kind": "image", "label": "image1", "sha256": "ab", "src": "../gone.png"}
+    index = write(tmp_path / "report", [Row("a", details={"output": [lost]})])
+    page = seen.open(index, "#gallery")
+    expect(page.locator(".tile-mark")).to_have_text("pictureimage1")
+    assert "ERR_FILE_NOT_FOUND" in seen.complaints.pop()
+
+
+def test_a_file_of_tiles_that_is_gone_is_named(seen: Watched, tmp_path: Path) -> None:
+    index = write(tmp_path / "report", [Row("a")])
+    (index.parent / "data" / "tiles-0000.js").unlink()
+    page = seen.open(index, "#gallery")
+    expect(page.locator(".tile-error")).to_contain_text("data/tiles-0000.js")
+    assert "ERR_FILE_NOT_FOUND" in seen.complaints.pop()
+
+
+# order and filters
+
+
+def test_the_worst_answers_come_first_and_those_without_a_score_last(
+    gallery: Page,
+) -> None:
+    assert scores(gallery)[:3] == ["0.05", "0.1", "0.15"]
+    gallery.locator(".gallery").evaluate("box => { box.scrollTop = 1e6; }")
+    assert "0.05" not in scores(settled(gallery))
+
+
+def test_the_best_answers_come_first_on_demand_and_the_address_has_it(
+    gallery: Page,
+) -> None:
+    gallery.get_by_role("button", name="Best first").click()
+    assert scores(gallery)[0] == "0.55"
+    gallery.wait_for_url("**#gallery&order=highest")
+
+
+def test_filters_and_search_are_those_of_the_list(seen: Watched, report: Path) -> None:
+    page = seen.open(report, "#gallery&status=failed&label.field=music")
+    expect(page.locator("#count")).to_have_text(f"4 of {ROWS} trials")
+    expect(tiles(page)).to_have_count(4)
+    page.keyboard.press("s")
+    expect(page.locator(".row")).to_have_count(4)
+    assert page.url.endswith("#status=failed&label.field=music")
+    page.keyboard.press("g")
+    page.get_by_label("Search in texts").fill("word2x")
+    expect(tiles(page)).to_have_count(1)
+
+
+# several runs
+
+
+def several(folder: Path) -> Path:
+    """Three runs, of which the last one lacks the second sample."""
     rows = [
-        Row(f"s{at}", f"Question {at}", scores={"accuracy": 1 - at / 4})
+        Row(
+            f"s{at}",
+            f"Question {at}",
+            scores={"right": (run + at) / 10},
+            details={"output": [text(f"answer {run}.{at}")]},
+            task=run,
+            index=at,
+        )
+        for run in range(3)
         for at in range(3)
+        if (run, at) != (2, 1)
     ]
-    assert titles(seen.open(write(tmp_path / "report", rows), "#samples")) == [
-        f"Question {at}" for at in range(3)
-    ]
+    return write(folder / "report", rows, runs=RUNS, tasks=TASKS)
 
 
-def test_selects_and_ranges_filter_and_the_address_has_them(samples: Page) -> None:
-    samples.get_by_text("More filters").click()
-    samples.get_by_label("field").select_option(label="music")
-    samples.get_by_label("Score", exact=True).select_option(label="accuracy")
-    samples.get_by_label("lowest score").fill("0.3")
-    samples.get_by_label("lowest score").press("Enter")
-    expect_count(samples, 2)
-    assert (
-        "label.field=music" in samples.url
-        and "score=accuracy:0.3:" in samples.url.replace("%3A", ":")
+def test_of_several_runs_each_sample_is_a_row_and_each_run_a_column(
+    seen: Watched, tmp_path: Path
+) -> None:
+    page = settled(seen.open(several(tmp_path), "#gallery"))
+    expect(page.get_by_role("columnheader")).to_have_text(
+        ["model_0", "model_1", "model_2"]
     )
-    samples.get_by_role("button", name="Clear filters").click()
-    expect_count(samples, ROWS)
+    expect(page.get_by_role("rowheader")).to_have_text(
+        ["Question 0", "Question 1", "Question 2"]
+    )
+    second = page.locator('[aria-rowindex="2"] .tile-cell')
+    expect(second).to_have_text(
+        [
+            "0.1 right" + "textanswer 0.1",
+            "0.2 right" + "textanswer 1.1",
+            "No answer of this run.",
+        ]
+    )
 
 
-def test_next_and_previous_go_through_what_matches(seen: Watched, report: Path) -> None:
-    page = seen.open(report, "#status=failed&trial=toy/2/0")
-    for button, title in (
-        ("Next", "Question 7"),
-        ("Next", "Question 12"),
-        ("Previous", "Question 7"),
+def test_one_run_of_several_is_a_grid(seen: Watched, tmp_path: Path) -> None:
+    page = settled(seen.open(several(tmp_path), "#gallery&run=1"))
+    expect(tiles(page)).to_have_count(3)
+    expect(page.get_by_role("columnheader")).to_have_count(0)
+
+
+def test_a_comparison_has_the_answers_of_its_runs_in_columns(
+    seen: Watched, tmp_path: Path
+) -> None:
+    runs = []
+    for name, value in (("a", 0.0), ("b", 1.0)):
+        told = stored_runs.Told(
+            [stored_runs.text("Question")],
+            [stored_runs.text(f"answer of {name}")],
+            {"right": {"value": value, "status": "scored"}},
+        )
+        folder = tmp_path / name
+        runs.append(stored_runs.write_run(folder, [told], results={}, model=name))
+    index = write_comparison(compare(*runs), tmp_path / "page").page
+    page = settled(seen.open(index, "#gallery"))
+    expect(page.get_by_role("columnheader")).to_have_text(["a", "b"])
+    expect(page.locator(".tile-text")).to_have_text(["answer of a", "answer of b"])
+
+
+# opening, and the keyboard
+
+
+def test_a_click_opens_the_trial_and_escape_leads_back_to_its_tile(
+    gallery: Page,
+) -> None:
+    tiles(gallery).nth(1).click()
+    expect(gallery.locator("#trial-title")).to_have_text("Question 10")
+    expect(gallery.locator(".gallery")).to_be_hidden()
+    gallery.keyboard.press("Escape")
+    expect(gallery.locator(".gallery")).to_be_visible()
+    expect(tiles(gallery).nth(1)).to_be_focused()
+
+
+def test_arrows_go_through_the_tiles_and_enter_opens_one(gallery: Page) -> None:
+    columns = gallery.locator('[aria-rowindex="1"] a.tile').count()
+    press = gallery.keyboard.press
+    for key, place in (
+        ("ArrowRight", 0),
+        ("ArrowRight", 1),
+        ("ArrowDown", columns + 1),
+        ("ArrowLeft", columns),
+        ("ArrowUp", 0),
+        ("j", 1),
+        ("k", 0),
     ):
-        page.get_by_role("button", name=button).click()
-        expect(page.locator("#trial-title")).to_have_text(title)
-    expect(page.locator('.row a[aria-current="true"] .row-title')).to_have_text(
-        "Question 7"
-    )
+        press(key)
+        expect(tiles(gallery).nth(place)).to_be_focused()
+    outline = "getComputedStyle(document.activeElement).outlineStyle"
+    assert gallery.evaluate(outline) != "none"
+    press("Enter")
+    expect(gallery.locator("#trial-title")).to_have_text("Question 5")
+    press("j")
+    expect(gallery.locator("#trial-title")).to_have_text("Question 10")
 
 
-def test_a_deep_link_opens_its_trial(seen: Watched, report: Path) -> None:
-    page = seen.open(report, "#trial=toy_hard/33/0")
-    expect(page.locator("#trial-title")).to_have_text("Question 33")
-    expect(page.locator(".block-output")).to_contain_text("area/33")
-    expect(page.locator('.row a[aria-current="true"]')).to_be_in_viewport()
+def test_arrows_go_through_columns_and_pass_what_is_not_there(
+    seen: Watched, tmp_path: Path
+) -> None:
+    page = settled(seen.open(several(tmp_path), "#gallery"))
+    for key, words in (
+        ("ArrowDown", "answer 0.0"),
+        ("ArrowDown", "answer 0.1"),
+        ("ArrowRight", "answer 1.1"),
+        ("ArrowRight", "answer 0.2"),
+        ("ArrowUp", "answer 0.1"),
+    ):
+        page.keyboard.press(key)
+        expect(page.locator("a.tile:focus")).to_contain_text(words)
 
 
-def test_a_file_that_is_gone_is_named(seen: Watched, tmp_path: Path) -> None:
-    index = demo(tmp_path)
-    (index.parent / "data" / "details-0000.js").unlink()
-    page = seen.open(index, "#trial=toy/2/0")
-    expect(page.locator(".failure")).to_contain_text("data/details-0000.js")
-    assert any("ERR_FILE_NOT_FOUND" in text for text in seen.complaints)
-    seen.complaints.clear()
+def test_the_help_lists_the_keys_of_the_gallery(gallery: Page) -> None:
+    gallery.keyboard.press("?")
+    expect(gallery.get_by_role("dialog")).to_contain_text("in the gallery")
+
+
+# ten thousand answers
 
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Answers with a picture each, of a few different ones."""
+    folder = tmp_path_factory.mktemp("many") / "report"
+    pictures = []
+    for number in range(40):
+        drawn = picture(size=(512, 384), colour=(6 * number, 90, 200 - 4 * number))
+        pictures.append(medium(folder, "image", f"{number}.png", drawn, "image/png"))
     rows = [
-        Row(f"s{n}", f"Question {n}", scores={"accuracy": n / MANY}, text=f"text {n}.")
-        for n in range(MANY)
+        Row(
+            f"s{number}",
+            f"Question {number}",
+            scores={"accuracy": (number * 7919 % MANY) / MANY},
+            details={"output": [text(f"answer {number}"), pictures[number % 40]]},
+            kinds="text+image",
+        )
+        for number in range(MANY)
     ]
-    return write(tmp_path_factory.mktemp("many") / "report", rows)
+    return write(folder, rows)
 
 
-def test_of_many_trials_none_is_read_before_one_is_opened(
-    seen: Watched, many: Path
+@pytest.mark.parametrize(("width", "height"), SIZES, ids=["desk", "phone"])
+def test_few_of_many_tiles_are_in_the_document_wherever_the_gallery_stands(
+    width: int, height: int, seen: Watched, many: Path
 ) -> None:
+    seen.page.set_viewport_size({"width": width, "height": height})
+    page = settled(seen.open(many, "#gallery"))
+    for share in (0, 0.3, 1):
+        page.locator(".gallery").evaluate(
+            "(box, share) => { box.scrollTop = share * box.scrollHeight; }", share
+        )
+        assert 5 < tiles(settled(page)).count() < 60
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    expect(tiles(page).last).to_contain_text(str((MANY - 1) / MANY))
+
+
+def test_of_many_tiles_only_those_in_sight_are_read(seen: Watched, many: Path) -> None:
     read: list[str] = []
     seen.page.on(
         "request", lambda request: read.append(request.url.rpartition("/data/")[2])
     )
-    page = seen.open(many)
-    expect(page.locator(".figure")).to_be_visible()
-    page.locator("#to-samples").click()
-    expect(page.locator(".row").first).to_be_visible()
-    assert [name for name in read if name.endswith(".js") and "/" not in name] == [
-        "index.js"
-    ]
-    page.keyboard.press("j")
-    expect(page.locator(".block-output")).to_be_visible()
-    assert read[-1] == "details-0000.js"
-
-
-def test_few_of_many_rows_are_in_the_document_wherever_the_list_stands(
-    seen: Watched, many: Path
-) -> None:
-    page = seen.open(many, "#samples")
-    for share in (0, 0.25, 0.5, 1):
-        page.locator(".list").evaluate(
-            "(box, share) => { box.scrollTop = share * box.scrollHeight; }", share
-        )
-        assert 5 < settled(page).locator(".row").count() < 60
-    expect(page.locator(".row").last).to_contain_text(f"Question {MANY - 1}")
-
-
-def test_a_search_through_many_texts_ends_and_a_deep_link_into_many_brings_its_row_into_sight(
-    seen: Watched, many: Path
-) -> None:
-    page = seen.open(many, "#trial=toy/15000/0")
-    expect(page.locator('.row a[aria-current="true"]')).to_be_in_viewport()
-    expect(page.locator(".place")).to_have_text("15,001 of 20,000")
-    page.get_by_label("Search in texts").fill("text 1234.")
-    expect(page.locator("#count")).to_have_text("1 of 20,000 trials")
-    expect(page.locator("progress")).to_have_count(0)
+    page = settled(seen.open(many, "#gallery&order=data"))
+    expect(page.locator(".tile img").first).to_be_visible()
+    scripts = [name for name in read if name.startswith(("tiles", "details", "text"))]
+    assert scripts == ["tiles-0000.js"]

@@ -49,7 +49,8 @@ def test_every_trial_of_the_demo_opens_and_shows_its_answer(
 ) -> None:
     page = seen.open(demo_run, "#samples")
     for number in range(1, 33):
-        page.keyboard.press("j")
+        if number > 1:
+            page.keyboard.press("j")
         expect(page.locator(".place")).to_have_text(f"{number} of 32")
         expect(page.locator(".block-output .parts")).to_be_visible()
     assert page.locator(".gone").count() == 0

@@ -5,7 +5,7 @@ import base64
 import hashlib
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,17 +60,18 @@ def write(
     runs: Sequence[Json] = (
         {"name": "default", "model": "tiny", "folder": "runs/tiny/default"},
     ),
+    lower: Container[str] = (),
     **shell: Any,
 ) -> Path:
-    """The report in ``folder``; what comes back is its index.html. ``shell`` goes to
-    the template."""
+    """The report in ``folder``; what comes back is its index.html. Of the metrics in
+    ``lower`` a lower score is better. ``shell`` goes to the template."""
     data = folder / "data"
     for made in (data, folder / "assets"):
         made.mkdir(parents=True)
     for file in STATIC.iterdir():
         if file.suffix != ".jinja":
             (folder / "assets" / file.name).write_bytes(file.read_bytes())
-    _script(data / "index.js", "index", _index(rows, tasks, runs))
+    _script(data / "index.js", "index", _index(rows, tasks, runs, lower))
     for number, start in enumerate(range(0, len(rows), CHUNK)):
         details = [_details(row) for row in rows[start : start + CHUNK]]
         _script(data / f"details-{number:04d}.js", "details", number, details)
@@ -92,7 +93,12 @@ def _script(path: Path, call: str, *values: Any) -> None:
     path.write_text(f"mmeval.{call}({text});\n", encoding="ascii")
 
 
-def _index(rows: Sequence[Row], tasks: Sequence[Json], runs: Sequence[Json]) -> Json:
+def _index(
+    rows: Sequence[Row],
+    tasks: Sequence[Json],
+    runs: Sequence[Json],
+    lower: Container[str],
+) -> Json:
     metrics = sorted({name for row in rows for name in row.scores})
     labels = sorted({name for row in rows for name in row.labels})
     values = {
@@ -134,7 +140,7 @@ def _index(rows: Sequence[Row], tasks: Sequence[Json], runs: Sequence[Json]) -> 
             "rows": columns,
         },
         "metrics": [
-            {"name": name, "higher_is_better": True, "range": [0, 1]}
+            {"name": name, "higher_is_better": name not in lower, "range": [0, 1]}
             for name in metrics
         ],
         "labels": [{"name": name, "values": values[name]} for name in labels],

@@ -41,7 +41,7 @@ mmeval.gallery = (() => {
     let waiting = 0;
 
     function item(position) {
-      const cells = lines[position].map((row) => el("div", { class: "tile-cell", role: "gridcell" }, row < 0 ? el("p", { class: "tile-note" }, "No answer here.") : tile(row)));
+      const cells = lines[position].map((row) => el("div", { class: "tile-cell", role: "gridcell" }, row < 0 ? el("p", { class: "tile-note" }, "No answer of this run.") : tile(row)));
       if (!isSideBySide) {
         while (cells.length < columns) cells.push(el("div", { class: "tile-cell", "aria-hidden": "true" }));
       }
