@@ -41,6 +41,7 @@ def kinds(seen: Watched, tmp_path: Path) -> Page:
     """A gallery with an answer of each kind."""
     folder = tmp_path / "report"
     image = medium(folder, "image", "a.png", picture(size=(64, 32)), "image/png")
+    film = medium(folder, "video", "a.webm", clip("webm", "libvpx"), "video/webm")
     page = {**image, "kind": "document", "src": "", "pages": [image["src"]]}
     answers = {
         "text": text("words\nand words"),
@@ -50,7 +51,7 @@ def kinds(seen: Watched, tmp_path: Path) -> Page:
             **medium(folder, "audio", "a.wav", wav(), "audio/wav"),
             "peaks": "0909",
         },
-        "video": medium(folder, "video", "a.mp4", clip(), "video/mp4"),
+        "video": film,
         "document": page,
         "3d": cube(folder),
     }
