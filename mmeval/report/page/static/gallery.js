@@ -37,7 +37,7 @@ mmeval.gallery = (() => {
     let rows = [];
     let lines = [];
     let columns = 0;
-    let cursor = -1;
+    let cursor = null;
     let waiting = 0;
 
     function item(position) {
