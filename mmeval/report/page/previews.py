@@ -91,6 +91,18 @@ class Previews:
             make = _text
         else:
             return {"note": f"files of type {media.mime} are not shown"}
+        return self._made(media, make)
+
+    def waveform(self, media: Media) -> str:
+        """Returns the peaks of a sound from its start to its end, each a digit from 0
+        (silent) to 9 (the loudest of this sound). The result is empty if the sound
+        cannot be decoded, or if no time is left."""
+        return str(self._made(media, self._sound).get("peaks", ""))
+
+    def _made(
+        self, media: Media, make: Callable[[Media], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Returns a preview, or the reason why it cannot be made."""
         known = self._failed.get(media.sha256)
         if known is not None:
             return {"note": known}
@@ -101,27 +113,6 @@ class Previews:
         ) as error:  # the bytes may be hostile; the trial is shown without them
             note = self._failed[media.sha256] = _note(media, error)
             return {"note": note}
-
-    def waveform(self, media: Media) -> str:
-        """Returns the peaks of a sound from its start to its end, each a digit from 0
-        (silent) to 9 (the loudest of this sound). The result is empty if the sound
-        cannot be decoded, or if no time is left."""
-
-        def draw() -> None:
-            self._write(name, json.dumps({"peaks": _peaks(media)}).encode())
-
-        name = f"{media.sha256}.json"
-        if media.sha256 in self._failed:
-            return ""
-        try:
-            if not self._ensure(name, draw):
-                return ""
-            return str(json.loads((self._into / name).read_bytes())["peaks"])
-        except (
-            Exception
-        ) as error:  # the bytes may be hostile; the tile shows an icon instead
-            self._failed[media.sha256] = _note(media, error)
-            return ""
 
     def _picture(self, media: Media) -> dict[str, Any]:
         def draw() -> None:
@@ -154,6 +145,15 @@ class Previews:
             if self._reused(name):
                 shown.append(f"{MEDIA}/{name}")
         return {"pages": shown, "page_count": count}
+
+    def _sound(self, media: Media) -> dict[str, Any]:
+        def draw() -> None:
+            self._write(name, json.dumps({"peaks": _peaks(media)}).encode())
+
+        name = f"{media.sha256}.json"
+        if not self._ensure(name, draw):
+            return {"note": NO_TIME}
+        return {"peaks": json.loads((self._into / name).read_bytes())["peaks"]}
 
     def _mesh(self, media: Media) -> dict[str, Any]:
         def draw() -> None:
