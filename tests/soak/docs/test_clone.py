@@ -38,12 +38,14 @@ STANDS_IN = "test_a_stand_in_server_answers"
 
 
 def printed(test: str) -> list[str]:
-    """The commands that the pages leave to one test of this file, in their order."""
-    return [
+    """The commands that the pages leave to one test of this file, in their order; each
+    once, as several pages begin with the demo."""
+    found = [
         command.text
         for block in blocks_run_by(f"{HERE}::{test}")
         for command in commands(block.text)
     ]
+    return list(dict.fromkeys(found))
 
 
 def clone(folder: Path, extra: str = "all") -> FreshEnvironment:

@@ -15,8 +15,22 @@ from tests.soak.support.fresh_environment import reader_environment
 from tests.support.judges import judge_server
 from tests.support.mock_openai_server import MockServer
 
-FOLLOWED_ELSEWHERE = {"publish-a-benchmark.md"}
-"""``tests/soak/packages/test_publish_a_benchmark.py`` follows it, where nothing is but
+REPLIES = {"rank.md": "My drawing ({letter}), by {model}."}
+"""What the models of a page reply; those of all others reply ``REPLY``."""
+REPLY = "Here you are."
+SUMS = {
+    f"What is {a} times {b}?": str(a * b) if b != 7 else "about fifty"
+    for a in range(2, 11)
+    for b in range(2, 11)
+}
+"""The sums of ``gate.md``, with the answers of a model that is poor at sevens."""
+REFUSED = dict.fromkeys(
+    ("(A), by small", "(B), by small", "(C), by small", "(D), by large"),
+    {"met": "no"},
+)
+"""Drawings of ``rank.md`` that do not meet a criterion."""
+FOLLOWED_ELSEWHERE = {"publish.md"}
+"""``tests/soak/packages/test_publish.py`` follows it, where nothing is but
 what the page has named."""
 FOLLOWED_HERE = {
     page.relative_to(ROOT).as_posix(): page
@@ -34,8 +48,11 @@ def test_the_examples_of_a_page_do_what_they_show(
         if installs(page)
         else Path(sys.executable)
     )
+    reply = REPLIES.get(page.name, REPLY)
     with (
-        judge_server(tmp_path_factory.mktemp("judge"), reply="Here you are.") as server,
+        judge_server(
+            tmp_path_factory.mktemp("judge"), SUMS | REFUSED, reply=reply
+        ) as server,
         MockServer(hold_after=0) as slow,
     ):
         reader = Reader(tmp_path, server, slow, python)

@@ -26,7 +26,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mmeval.errors import TaskFileError
@@ -204,6 +204,8 @@ class Reader:
         if block.run_by:
             return
         if block.file:
+            # a file may name a server too; a command's words are replaced when it runs
+            block = replace(block, text=self._here(block.text))
             self._write(block)
         if block.language == "yaml":
             check_yaml(block, self._folder)

@@ -15,7 +15,7 @@ from tests.soak.support.fresh_environment import (
 )
 from tests.support.judges import judge_server
 
-PAGE = Path(__file__).parents[3] / "docs" / "publish-a-benchmark.md"
+PAGE = Path(__file__).parents[3] / "docs" / "tutorials" / "publish.md"
 TOOLS = ("pip", "setuptools", "build", "pytest")
 
 
