@@ -24,10 +24,10 @@ SUMS = {
     for b in range(2, 11)
 }
 """The sums of ``gate.md``, with the answers of a model that is poor at sevens."""
-REFUSED = dict.fromkeys(
-    ("(A), by small", "(B), by small", "(C), by small", "(D), by large"),
-    {"met": "no"},
-)
+REFUSED = {
+    drawing: {"met": "no"}
+    for drawing in ("(A), by small", "(B), by small", "(C), by small", "(D), by large")
+}
 """Drawings of ``rank.md`` that do not meet a criterion."""
 FOLLOWED_ELSEWHERE = {"publish.md"}
 """``tests/soak/packages/test_publish.py`` follows it, where nothing is but
