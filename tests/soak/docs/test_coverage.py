@@ -66,6 +66,8 @@ NOT_OURS = {
     "dependency",
     "parsable",
     "wrap",
+    "max_tokens",
+    "power-analysis",
 }
 """Flags on these pages that mmeval does not have: of other programs, and a mistake that
 is shown."""
