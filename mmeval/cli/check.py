@@ -47,6 +47,7 @@ from mmeval.report.terminal import columns, print_text
 from mmeval.settings import values
 from mmeval.settings.flags import FLAGS, Flag
 from mmeval.settings.resolve import Setting, config_file, exclude_each_other, resolve
+from mmeval.system.wording import printable
 
 if TYPE_CHECKING:  # imported only when the verb runs, so that --help is fast
     from mmeval.authoring.task_checks import CheckTally
@@ -117,6 +118,7 @@ OWN_FLAGS = (
 )
 """The flags that only ``check`` has."""
 _LABEL = 10
+_MAX_LINE = 2000
 _LISTED_TASKS = 10
 """Maximum number of tasks that are named if nothing is wrong. More are counted."""
 _ALL_FINDINGS = 1_000_000
@@ -404,6 +406,7 @@ class _Report:
                 "mmeval": __version__,
                 "tasks": self.tally.tasks,
                 "can_run": self._able(),
+                "without_score": sorted(self.tally.unscorable),
                 "facts": [list(fact) for fact in self.facts],
                 "handshakes": {
                     role: [probe.to_json() for probe in probes]
@@ -444,7 +447,7 @@ class _Report:
         lines: list[str] = []
         for label, text in facts:
             lines += textwrap.wrap(
-                f"{label:{column}}{text}",
+                printable(f"{label:{column}}{text}", limit=_MAX_LINE),
                 width,
                 subsequent_indent=" " * column,
                 break_long_words=False,

@@ -76,8 +76,10 @@ def brief_lines(
     lines: list[str] = []
     is_whole = True
     for row in rows:
-        text = f"{row.thing:{thing_column}}{row.text}" if row.thing else row.text
-        line = f"{row.label:{column}}{text}"
+        line = f"{row.label:{column}}"
+        if row.thing:
+            line += f"{row.thing:{thing_column}}"
+        line += row.text
         with_remedy = f"{line}{_GAP}{one_line(row.remedy)}".rstrip()
         is_cut = row.is_note and not row.remedy and len(line) > width
         is_whole = is_whole and row.is_whole and not is_cut
@@ -105,12 +107,14 @@ def brief_lines(
 
 def label_column(findings: Iterable[Finding]) -> int:
     """Returns the width of the first column of ``brief_lines``."""
-    labels = [_label(finding.kind) for finding in findings]
+    labels = {_label(finding.kind) for finding in findings}
     return max(map(len, labels), default=0) + len(_GAP)
 
 
 def _label(kind: Kind) -> str:
-    return _MISSING if kind.startswith(f"{_MISSING}_") else LABELS[kind]
+    if kind.startswith(_MISSING):
+        return _MISSING
+    return LABELS[kind]
 
 
 def _thing(group: FindingGroup) -> str:
@@ -118,8 +122,9 @@ def _thing(group: FindingGroup) -> str:
     kinds of findings."""
     if group.kind == "missing_role":
         return ", ".join(group.names("role"))
-    label = LABELS[group.kind]
-    return label.removeprefix(_MISSING).strip() if label.startswith(_MISSING) else ""
+    if not group.kind.startswith(_MISSING):
+        return ""
+    return LABELS[group.kind].removeprefix(_MISSING).strip()
 
 
 def _rows(groups: Sequence[FindingGroup], place: RemedyTarget) -> list[_Row]:
@@ -131,7 +136,7 @@ def _rows(groups: Sequence[FindingGroup], place: RemedyTarget) -> list[_Row]:
             remedy = _WEIGHTS_BY_HAND
         row = _Row(
             _label(group.kind),
-            _thing(group),
+            printable(_thing(group), limit=MAX_CHARS),
             printable(_text(group), limit=MAX_CHARS),
             remedy,
             is_note=group.severity == "note",
@@ -227,7 +232,7 @@ def _is_whole(group: FindingGroup) -> bool:
 def _subject(group: FindingGroup) -> str:
     """Returns the most specific names of the subjects, and their tasks. Many names are
     counted."""
-    tasks = _counted(group.names("task"), "tasks")
+    tasks = _named_or_numbered(group.names("task"), "tasks")
     # the files of mmeval itself are known by their path inside it
     places = [place.removeprefix(f"{ROOT}/") for place in group.places]
     names = listed(places or group.names("sample"), SHOWN)
@@ -235,11 +240,13 @@ def _subject(group: FindingGroup) -> str:
         # data are named by their task, which is what the user asked for
         is_redundant = group.kind == "missing_data" and field == "name" and tasks
         if not names and not is_redundant:
-            names = _counted(group.names(field), noun)
+            names = _named_or_numbered(group.names(field), noun)
     if names and tasks:
         return f"{names} in {tasks}"
     return names or tasks
 
 
-def _counted(names: Sequence[str], noun: str) -> str:
-    return ", ".join(names) if len(names) <= _NAMED else f"{len(names):,} {noun}"
+def _named_or_numbered(names: Sequence[str], noun: str) -> str:
+    if len(names) <= _NAMED:
+        return ", ".join(names)
+    return f"{len(names):,} {noun}"

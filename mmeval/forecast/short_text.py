@@ -60,11 +60,11 @@ def _verdict(benchmarks: Sequence[BenchmarkForecast]) -> str:
     """Returns ``9 calls of 5 benchmarks; 73 tasks cannot be asked``."""
     total = summed(benchmarks, "all")
     noun = "benchmark" if any(row.is_group for row in benchmarks) else "task"
-    text = f"{_calls(total.load)} of {_counted(len(benchmarks), noun)}"
+    text = f"{_calls(total.load, 'call')} of {_amount(len(benchmarks), noun)}"
     if total.load.kept:
         text += f"; {total.load.kept:,.0f} more are answered already"
     if total.unaskable:
-        text += f"; {_counted(total.unaskable, 'task')} cannot be asked"
+        text += f"; {_amount(total.unaskable, 'task')} cannot be asked"
     return f"{text} (dry run: nothing was sent)"
 
 
@@ -82,59 +82,60 @@ def _table(
         shown.append(summed(rest, f"{len(rest):,} others"))
     if len(benchmarks) > 1:
         shown.append(summed(benchmarks, "all"))
-    columns = {
-        "tasks asked": [_tasks(row) for row in shown],
-        "samples": [_samples(row) for row in shown],
-        "calls": [_number(row.load) for row in shown],
-        "media": [size(row.load.media_bytes) for row in shown],
-        "tokens": [_tokens(row.load) for row in shown],
-        "dollars": [_dollar_words(row.dollars(forecast)) for row in shown],
-    }
+    rows = [_cells(row, forecast) for row in shown]
+    widths = {}
+    for header in rows[0]:
+        widths[header] = max(len(header), *(len(row[header]) for row in rows))
     if not any(row.is_group for row in shown):
-        del columns["tasks asked"]
+        del widths["tasks asked"]
     for optional in ("media", "tasks asked", "samples"):
-        if _table_width(columns) > width - _MIN_NAME:
-            columns.pop(optional, None)
-    room = max(_MIN_NAME, width - _table_width(columns))
+        if _room(widths, width) < _MIN_NAME:
+            widths.pop(optional, None)
+    room = max(_MIN_NAME, _room(widths, width))
     names = [printable(row.name, limit=room) for row in shown]
     name_width = max(map(len, names))
+    heading = {header: header for header in widths}
     lines = []
-    for position in range(-1, len(shown)):
-        line = ("" if position < 0 else names[position]).ljust(name_width)
-        for header, cells in columns.items():
-            cell = header if position < 0 else cells[position]
-            line += _GAP + cell.rjust(_column_width(header, cells))
+    for name, row in zip(["", *names], [heading, *rows], strict=True):
+        line = f"{name:{name_width}}"
+        for header, cell_width in widths.items():
+            line += f"{_GAP}{row[header]:>{cell_width}}"
         lines.append(line)
     return lines
 
 
-def _table_width(columns: Mapping[str, Sequence[str]]) -> int:
-    total = 0
-    for header, cells in columns.items():
-        total += len(_GAP) + _column_width(header, cells)
-    return total
+def _cells(row: BenchmarkForecast, forecast: Forecast) -> dict[str, str]:
+    """Returns the cells of a row by their headings."""
+    return {
+        "tasks asked": f"{row.tasks - row.unaskable:,} of {row.tasks:,}",
+        "samples": _samples(row),
+        "calls": _calls(row.load),
+        "media": size(row.load.media_bytes),
+        "tokens": _tokens(row.load),
+        "dollars": _dollar_words(row.dollars(forecast)),
+    }
 
 
-def _column_width(header: str, cells: Sequence[str]) -> int:
-    return max(map(len, (header, *cells)))
-
-
-def _tasks(row: BenchmarkForecast) -> str:
-    return f"{row.tasks - row.unaskable:,} of {row.tasks:,}"
+def _room(widths: Mapping[str, int], width: int) -> int:
+    """Returns the width that these columns leave for the names."""
+    return width - sum(widths.values()) - len(_GAP) * len(widths)
 
 
 def _samples(row: BenchmarkForecast) -> str:
     """Returns the number of samples. The tasks of a group may share their rows."""
-    is_part = row.tasks == 1 and row.samples < row.rows
-    return f"{row.samples:,} of {row.rows:,}" if is_part else f"{row.samples:,}"
+    if row.tasks == 1 and row.samples < row.rows:
+        return f"{row.samples:,} of {row.rows:,}"
+    return f"{row.samples:,}"
 
 
-def _number(load: RoleLoad) -> str:
-    return f"about {load.calls:,.0f}" if load.estimated else f"{load.calls:,.0f}"
-
-
-def _calls(load: RoleLoad) -> str:
-    return f"{_number(load)} call" + ("" if round(load.calls) == 1 else "s")
+def _calls(load: RoleLoad, noun: str = "") -> str:
+    """Returns the number of calls, which may be an estimate."""
+    text = f"{load.calls:,.0f}"
+    if noun:
+        text = _amount(round(load.calls), noun)
+    if load.estimated:
+        return f"about {text}"
+    return text
 
 
 def _tokens(load: RoleLoad) -> str:
@@ -165,7 +166,7 @@ def _facts(forecast: Forecast) -> Iterator[Fact]:
         place = f"on {THIS_MACHINE}"
         if host.host != THIS_MACHINE:
             place = f"data go to {shortened_name(host.host)}"
-        text = f"{shortened_name(host.model)}, {place}: {_calls(load)}"
+        text = f"{shortened_name(host.model)}, {place}: {_calls(load, 'call')}"
         cost = forecast.dollars(role, load)
         if len(forecast.hosts) > 1 and cost is not None:
             text += f", {_dollar_words(cost)} dollars"
@@ -200,8 +201,9 @@ def _first_lines(first: FirstRequest, column: int, width: int) -> list[str]:
     return [printable(line, limit=width) for line in lines]
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+def _amount(number: int, noun: str) -> str:
+    plural = "" if number == 1 else "s"
+    return f"{number:,} {noun}{plural}"
 
 
 def _wrapped(text: str, width: int, indent: str = "") -> list[str]:

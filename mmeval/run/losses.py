@@ -56,11 +56,8 @@ def data_faults(faults: Mapping[str, DataFault]) -> Iterator[Finding]:
         finding = finding_of(fault.error, Subject(task))
         is_of_data = finding.kind in ("bad_sample", "setting")
         kind: Kind = "task_file" if is_of_data else finding.kind
-        noun = "trial" if fault.made == 1 else "trials"
-        cause = (
-            f"after {fault.made:,} {noun} the data cannot be read further: "
-            f"{finding.cause}"
-        )
+        progress = f"trials made: {fault.made:,}"
+        cause = f"the data cannot be read further ({progress}): {finding.cause}"
         yield replace(finding, kind=kind, cause=cause)
 
 

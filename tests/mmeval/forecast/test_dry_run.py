@@ -416,7 +416,7 @@ def test_data_that_cannot_be_read_to_their_end_end_the_dry_run_as_they_would_end
     assert [one.samples for one in found.tasks] == [2, 2]
     (fault,) = found.findings
     assert (fault.kind, fault.subject) == ("task_file", Subject("toy"))
-    assert fault.cause.startswith("after 2 trials the data cannot be read further: ")
+    assert fault.cause.startswith("the data cannot be read further (trials made: 2): ")
     assert found.exit_code == EXIT_USAGE
 
 

@@ -346,7 +346,7 @@ def test_data_that_cannot_be_read_on_end_their_task(tmp_path: Path) -> None:
     assert outcome.exit_code == UsageError.exit_code
     (end,) = outcome.findings
     assert end.kind == "task_file"
-    assert end.cause.startswith("after 1 trial the data cannot be read further: ")
+    assert end.cause.startswith("the data cannot be read further (trials made: 1): ")
     assert "toy: sample 1 " in end.cause
 
 
