@@ -88,7 +88,7 @@ def _next(
         yield "next:"
         yield f"  mmeval try backend process --model_args {place}/model.yaml"
         yield (
-            "  mmeval --tasks rubric_example --model process --model_args "
+            f"  mmeval --tasks {place}/example.yaml --model process --model_args "
             f"{place}/model.yaml"
         )
         return
@@ -106,5 +106,6 @@ def _next(
     elif kind == "agent":
         yield f'  mmeval try agent {module} --prompt "Tell of a hare."'
     else:
-        yield f"  mmeval --tasks rubric_example --model {module}"
+        yield f"  mmeval try backend {module} --skip seeds"
+        yield f"  mmeval --tasks {place}/tests/example.yaml --model {module}"
     yield f"  mmeval check --dist {place}"
