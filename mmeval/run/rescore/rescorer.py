@@ -37,7 +37,7 @@ from mmeval.run.rescore.selection import (
 )
 from mmeval.run.runner import Runner
 from mmeval.run.source import Conclusion, OpenRun, TrialSource
-from mmeval.run.suspension import Suspension, score_command
+from mmeval.run.suspension import Suspension, role_words, score_command
 from mmeval.run.task_run import TaskRun, task_run
 from mmeval.store.journal import Journal
 from mmeval.store.paths import every_trial
@@ -93,11 +93,24 @@ class RecordedTrials(TrialSource):
         self.data = record["data"]
         self.backends = role_backends(selection, options)
         self.roles = self.backends.besides_model
+        self._report_roles_of_run()
         self.backends.check_engine(options.engine)
         findings = check_backends(self.backends, selection.tasks)
         log_findings(
             BEFORE, findings, RemedyTarget(run=shlex.quote(str(options.folder)))
         )
+
+    def _report_roles_of_run(self) -> None:
+        """Logs the roles that this command does not name, such as the run's judge."""
+        words: list[str] = []
+        for role, spec in self.roles.items():
+            if role not in self._options.roles:
+                words.append(role_words(role, spec))
+        if words:
+            log.info(
+                "roles as in the run: %s; --role NAME=BACKEND chooses another",
+                " ".join(words),
+            )
 
     def claim(self) -> RunFolder:
         return RunFolder(self._options.folder)

@@ -4,12 +4,20 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from tests.support.words import RUN, Case, shown
+from tests.support.words import RUN, TASK, Case, shown
 
 SCORE = "score runs/reference/default --score_workers 0"
 SCORE_B = "score runs/reference/b --score_workers 0"
 BESIDE = (RUN, f"{RUN} --run_id b --baseline runs/reference/default")
 UNSCORED = (f"{RUN} --predict_only",)
+JUDGE = {"reply": '{{"reason": "a hare", "met": "yes"}}'}
+JUDGED = f"{RUN} --judge openai,model=j --judge_base_url URL"
+OTHER_JUDGE = f"{SCORE} --judge openai,model=k --judge_base_url URL"
+RUBRIC = {
+    "t.yaml": TASK.replace("exact_match", "rubric_judge"),
+    "rows/test.jsonl": '{"id": "hare", "input": "Draw.", "reference": "a hare", '
+    '"rubric": ["it names a hare"]}\n',
+}
 CASES = {
     **{
         flags: Case(f"{SCORE} {flags}", before=UNSCORED)
@@ -19,6 +27,11 @@ CASES = {
             "--skip_metric exact_match",
         )
     },
+    "the judge of the run": Case(SCORE, RUBRIC, before=(JUDGED,), server=JUDGE),
+    "the judge of the run, after another one": Case(
+        SCORE, RUBRIC, before=(JUDGED, OTHER_JUDGE), server=JUDGE
+    ),
+    "another judge": Case(OTHER_JUDGE, RUBRIC, before=(JUDGED,), server=JUDGE),
     "a damaged record": Case(
         SCORE,
         before=UNSCORED,
