@@ -138,7 +138,7 @@ def test_filters_and_search_are_those_of_the_list(seen: Watched, report: Path) -
     page = seen.open(report, "#gallery&status=failed&label.field=music")
     expect(page.locator("#count")).to_have_text(f"4 of {ROWS} trials")
     expect(tiles(page)).to_have_count(4)
-    page.keyboard.press("s")
+    page.locator("#to-samples").click()
     expect(page.locator(".row")).to_have_count(4)
     assert page.url.endswith("#status=failed&label.field=music")
     page.keyboard.press("g")
@@ -223,6 +223,15 @@ def test_a_click_opens_the_trial_and_escape_leads_back_to_its_tile(
     gallery.keyboard.press("Escape")
     expect(gallery.locator(".gallery")).to_be_visible()
     expect(tiles(gallery).nth(1)).to_be_focused()
+
+
+def test_escape_from_a_link_to_a_trial_leads_to_its_tile(
+    seen: Watched, report: Path
+) -> None:
+    page = seen.open(report, "#gallery&trial=toy_hard/35/0")
+    expect(page.locator("#trial-title")).to_have_text("Question 35")
+    page.keyboard.press("Escape")
+    expect(page.locator("a.tile:focus")).to_contain_text("Question 35")
 
 
 def test_arrows_go_through_the_tiles_and_enter_opens_one(gallery: Page) -> None:

@@ -96,11 +96,20 @@ mmeval.gallery = (() => {
     }
 
     function arrange() {
-      columns = isSideBySide ? names.length : Math.max(FEWEST, Math.floor(box.clientWidth / NARROWEST));
+      columns = isSideBySide ? names.length : fitting();
       lines = isSideBySide ? samples() : pieces();
       grid.setAttribute("aria-rowcount", String(lines.length));
       empty.clear();
       scroller.set(lines.length, isSideBySide ? LINE + CAPTION : LINE);
+    }
+
+    function fitting() {
+      return Math.max(FEWEST, Math.floor(box.clientWidth / NARROWEST));
+    }
+
+    /* Arranges the grid anew where the width has room for more or fewer columns. */
+    function fit() {
+      if (box.clientWidth && !isSideBySide && fitting() !== columns) arrange();
     }
 
     function pieces() {
@@ -134,6 +143,7 @@ mmeval.gallery = (() => {
 
     function focus(row) {
       cursor = row;
+      fit();
       const line = lines.findIndex((cells) => cells.includes(row));
       if (line < 0) return;
       scroller.reach(line);
@@ -143,10 +153,7 @@ mmeval.gallery = (() => {
       chosen?.scrollIntoView({ block: "nearest", inline: "nearest" });
     }
 
-    new ResizeObserver(() => {
-      const fitting = Math.max(FEWEST, Math.floor(box.clientWidth / NARROWEST));
-      if (box.clientWidth && !isSideBySide && fitting !== columns) arrange();
-    }).observe(box);
+    new ResizeObserver(fit).observe(box);
     return { set, move, focus };
   }
 

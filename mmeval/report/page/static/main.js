@@ -32,6 +32,8 @@
     document.body.classList.toggle("in-samples", inSamples);
     for (const view of ["results", "samples", "gallery"]) {
       const link = document.getElementById(`to-${view}`);
+      /* list and gallery show the same trials */
+      link.href = address({ ...state, view, trial: null });
       if (view === state.view) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }

@@ -25,6 +25,7 @@ mmeval.scroller = (() => {
 
     function draw() {
       waiting = 0;
+      if (box.clientHeight === 0) return; /* it is hidden, and drawn when it comes back */
       const { tall, view, top, from } = place();
       holder.style.height = `${tall}px`;
       const first = Math.max(0, Math.floor((from - BESIDE) / height));
@@ -67,6 +68,7 @@ mmeval.scroller = (() => {
 
     /* Brings a line into sight when it is not. */
     function reach(position) {
+      if (drawn.size === 0) draw();
       const { whole, tall, view, top, from } = place();
       if (view === 0) return;
       const low = position * height;
