@@ -32,11 +32,7 @@ def headline_gauges(
     known = [row for row in rows if row.is_known]
     shown = known
     if len(known) > MOST_LINES:
-        # only rows that are not inside another row
-        shown = []
-        for row in known:
-            if not shown or row.depth <= shown[-1].depth:
-                shown.append(row)
+        shown = outermost(known)
     lines = []
     for row in shown[:MOST_LINES]:
         result = row.results[0]
@@ -46,6 +42,15 @@ def headline_gauges(
         line["href"] = link(row, uncounted=uncounted)
         lines.append(line)
     return lines
+
+
+def outermost(rows: Sequence[NumberRow]) -> list[NumberRow]:
+    """Returns the rows that are not inside another row."""
+    outer: list[NumberRow] = []
+    for row in rows:
+        if not outer or row.depth <= outer[-1].depth:
+            outer.append(row)
+    return outer
 
 
 def _gauge(

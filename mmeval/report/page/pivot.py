@@ -11,6 +11,7 @@ from types import MappingProxyType
 from mmeval.records.score import Key
 from mmeval.report.baseline import BaselineColumn
 from mmeval.report.headline import headline_rows
+from mmeval.report.page.headlines import outermost
 from mmeval.report.page.tables import link
 from mmeval.results.notes import from_to
 from mmeval.results.numbers import NumberRow, ResultsDocument
@@ -151,11 +152,7 @@ def _of_models(
     """Returns the table of models and tasks, with the headline metric of each task."""
     columns = [row for row in headline_rows(rows) if row.is_known]
     if len(columns) > MOST_COLUMNS:
-        outermost = []
-        for row in columns:
-            if not outermost or row.depth <= outermost[-1].depth:
-                outermost.append(row)
-        columns = outermost
+        columns = outermost(columns)
     labels = [f"{row.alias}, {row.metric}" for row in columns]
     about = (
         "A row is a model and a cell the main metric of a task, with its 95 % "
