@@ -14,7 +14,7 @@ def scored(folder: Path, name: str, values: list[float], metric: str = "right") 
     for value in values:
         scores = {metric: {"status": "scored", "value": value}}
         trials.append(Told([text("?")], [text("!")], scores))
-    return write_run(folder / name, trials, results={}, model=name)
+    return write_run(folder / name, trials, task="vqa", results={}, model=name)
 
 
 def compared(tmp_path: Path, **options: Any) -> Comparison:
@@ -29,8 +29,8 @@ def first_row(comparison: Comparison) -> PivotRow:
 
 def test_a_number_has_its_title_and_verdict_in_words(tmp_path: Path) -> None:
     row = first_row(compared(tmp_path))
-    assert (row.name, row.detail) == ("told, right", "better")
-    assert row.href == "#task=told"
+    assert (row.name, row.detail) == ("vqa, right", "better")
+    assert row.href == "#task=vqa"
 
 
 def test_an_unseen_difference_has_the_one_that_would_have_been_seen(

@@ -88,14 +88,14 @@ def compared_lines(*folders: Path, **options: Any) -> list[str]:
 
 def scored(folder: Path, values: list[float], model: str) -> Path:
     trials = [told("scored", value) for value in values]
-    return write_run(folder / model, trials, results={}, model=model)
+    return write_run(folder / model, trials, task="vqa", results={}, model=model)
 
 
 def test_the_first_line_states_the_verdict_in_words(tmp_path: Path) -> None:
     low = scored(tmp_path, [0.0] * 20, "low")
     high = scored(tmp_path, [1.0] * 20, "high")
     first = compared_lines(low, high)[0]
-    assert first == "verdict   high against low: better in told, right."
+    assert first == "verdict   high against low: better in vqa, right."
 
 
 def test_a_difference_that_no_sample_could_show_is_not_called_unseen(
@@ -104,7 +104,7 @@ def test_a_difference_that_no_sample_could_show_is_not_called_unseen(
     low = scored(tmp_path, [0.0] * 3, "low")
     high = scored(tmp_path, [1.0] * 3, "high")
     words = " ".join(compared_lines(low, high)[:2])
-    assert "too few samples to tell in told, right" in words
+    assert "too few samples to tell in vqa, right" in words
 
 
 def test_a_missing_pair_names_the_run_that_lacks_it(tmp_path: Path) -> None:

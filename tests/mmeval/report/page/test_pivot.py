@@ -9,7 +9,7 @@ from mmeval.results.numbers import number_rows
 from tests.support.stored_runs import document, result
 
 NAMES = ["one", "two"]
-INTERVAL = {"ci95": [0.25, 0.75]}
+INTERVAL: dict[str, Any] = {"ci95": [0.25, 0.75]}
 
 
 def tables(*documents: dict[str, Any], **more: Any) -> list[PivotTable]:
