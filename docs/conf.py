@@ -118,7 +118,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("source-read", _add_navigation)
     app.connect("source-read", _add_metrics)
     app.connect("source-read", _add_reference)
-    app.connect("autodoc-skip-member", reference.without_fields)
-    app.connect("autodoc-process-signature", reference.without_protocol_signature)
+    app.connect("autodoc-process-signature", reference.class_signature)
     app.add_lexer("jsonl", JsonLexer)
     return {"parallel_read_safe": True}

@@ -11,6 +11,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Iterator
+from dataclasses import is_dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -129,21 +130,29 @@ def _written(value: Any) -> str:
     return written
 
 
-def without_fields(
-    _app: Any, _what: str, _name: str, member: object, skip: bool, _options: Any
-) -> bool | None:
-    """Returns True for an undocumented field, which the signature of its class shows.
+class _Left:
+    """Stands for a default that a signature leaves out."""
 
-    None keeps the decision of autodoc.
-    """
-    has_signature = inspect.isroutine(member) or isinstance(member, property)
-    if has_signature or skip:
-        return None
-    return None if inspect.getdoc(member) else True
+    def __repr__(self) -> str:
+        return "..."
 
 
-def without_protocol_signature(
-    _app: Any, _what: str, _name: str, value: object, _options: Any, *_written: Any
+def class_signature(
+    _app: Any, _what: str, _name: str, value: object, *_others: Any
 ) -> tuple[str, None] | None:
-    """Returns an empty signature for a protocol, since nobody creates one."""
-    return ("", None) if getattr(value, "_is_protocol", False) else None
+    """Returns the signature of a protocol or a data class; None keeps that of others.
+
+    There are no objects of a protocol, so its signature is empty. That of a data class
+    has no types, because its fields are listed below with theirs.
+    """
+    if getattr(value, "_is_protocol", False):
+        return "", None
+    if not (inspect.isclass(value) and is_dataclass(value)):
+        return None
+    shown: list[inspect.Parameter] = []
+    for parameter in inspect.signature(value).parameters.values():
+        default = parameter.default
+        if repr(default).startswith("<") and default is not parameter.empty:
+            default = _Left()
+        shown.append(parameter.replace(annotation=parameter.empty, default=default))
+    return str(inspect.Signature(shown)), None
