@@ -446,3 +446,14 @@ def test_notes_are_folded_long_names_may_break_and_a_missing_layout_costs_its_ta
     assert page.count("<table") == 1
     assert '<span class="count">10 notes<' in page
     assert '<span class="label">a_<wbr>long/<wbr>name' in page
+
+
+def test_several_runs_begin_with_the_table_of_models_and_tasks(tmp_path: Path) -> None:
+    runs = []
+    for model in ("small", "large"):
+        folder = tmp_path / model
+        runs.append(write_run(folder, [PLAIN], results={}, model=model))
+    page = write_report(runs, tmp_path / "report").page.read_text()
+    assert page.count("Models and tasks</h2>") == 1
+    assert page.index("Models and tasks</h2>") < page.index('class="title"')
+    assert 'class="gauge"' not in page
