@@ -19,6 +19,9 @@ from tests.soak.support.fresh_environment import (
     copy_of_tree,
 )
 
+# the first test builds the site, which takes a minute of an idle processor
+pytestmark = pytest.mark.timeout(1800)
+
 NO_NETWORK = {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
 """Whatever asks for an address outside fails at once."""
 
