@@ -52,6 +52,7 @@ html_title = "mmeval"
 html_copy_source = False
 html_show_sphinx = False
 html_use_index = False
+html_domain_indices = False
 html_additional_pages = {"index": "forward.html"}
 templates_path = ["templates"]
 
