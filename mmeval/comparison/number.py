@@ -83,12 +83,15 @@ class ComparedNumber:
         return f"{title}, {self.slice}" if self.slice else title
 
     @property
+    def has_too_few(self) -> bool:
+        """True if no difference could have been seen, however large."""
+        is_testable = self.test is not None and self.test.evidence is not None
+        return self.verdict == "not_seen" and is_testable and self.smallest_seen is None
+
+    @property
     def verdict_words(self) -> str:
         """The verdict for readers."""
-        is_testable = self.test is not None and self.test.evidence is not None
-        if self.verdict == "not_seen" and is_testable and self.smallest_seen is None:
-            return TOO_FEW
-        return VERDICT_WORDS[self.verdict]
+        return TOO_FEW if self.has_too_few else VERDICT_WORDS[self.verdict]
 
     def to_json(self, *, needed: bool, equal: bool = False) -> dict[str, Any]:
         """Returns the public fields. With ``needed`` they include the samples needed to

@@ -65,7 +65,7 @@ def _plot(
     reference = comparison.names[0]
     title = f"Difference from {reference}, with its 95 % interval"
     caption = (
-        f"Points at the right of the line are higher than in {reference}. An interval "
+        f"Points to the right of the line are higher than in {reference}. An interval "
         "that contains 0 does not show in which direction the runs differ."
     )
     gate = comparison.gate
@@ -121,7 +121,7 @@ def _row(comparison: Comparison, number: ComparedNumber) -> PivotRow:
         (reference, _text(number.a), ""),
         (number.run, _text(number.b), ""),
         ("difference", difference, interval),
-        ("p", p_text(number.p_adjusted), ""),
+        ("p", "–" if number.has_too_few else p_text(number.p_adjusted), ""),
     )
     cells = [
         PivotCell(label, value, interval=interval) for label, value, interval in values

@@ -103,7 +103,7 @@ def _table(comparison: Comparison, short: Mapping[str, str]) -> list[str]:
     if not numbers:
         return []
     heads = ["run", "pairs", "value"] if several else ["pairs", *comparison.names]
-    rows = [[*heads, "difference, 95 %", "p", "sees", ""]]
+    rows = [[*heads, "difference, 95 %", "p", "detects", "verdict"]]
     for number in numbers:
         difference = "-" if number.difference is None else signed(number.difference)
         interval = ""
@@ -116,9 +116,9 @@ def _table(comparison: Comparison, short: Mapping[str, str]) -> list[str]:
             *first,
             number_text(number.b),
             difference + interval.ljust(18),
-            p_text(number.p_adjusted),
+            "-" if number.has_too_few else p_text(number.p_adjusted),
             number_text(number.smallest_seen),
-            number.verdict.replace("_", " "),
+            "too few" if number.has_too_few else number.verdict.replace("_", " "),
         ]
         rows.append(row)
     shown = []
@@ -186,7 +186,7 @@ def p_text(value: float | None) -> str:
 
 def _notes(comparison: Comparison) -> Iterator[str]:
     """Yields one line for each note about tests, missing numbers and remarks."""
-    yield from notes_on_tests(comparison)
+    yield from notes_on_tests(comparison, "detects")
     alike: dict[str, list[str]] = {}
     for number in comparison.numbers:
         note = "; ".join(remarks_on(number, comparison))
@@ -220,7 +220,7 @@ def notes_on_tests(comparison: Comparison, sees: str = "sees") -> Iterator[str]:
             over += f", of slices: {slices:,}"
         yield (
             f"p: {names[options.correction]}, {over}; "
-            f"{sees}: the smallest difference detected with {100 * options.power:g} % "
+            f"{sees}: the smallest difference found with {100 * options.power:g} % "
             "power."
         )
         if options.simultaneous:

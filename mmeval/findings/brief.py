@@ -29,6 +29,8 @@ _GAP = "  "
 _MISSING = "missing"
 _NAMED = 2
 """Maximum number of names in a line. More names are counted."""
+_NAMED_BY_HAND = 4
+"""The same for metrics whose weights the user has to get, one by one."""
 _NOUNS = {"metric": "metrics", "role": "roles", "name": "names"}
 _CAUSES_SHOWN: Mapping[Kind, int] = {"unsupported": 2, "partial": 1}
 """Maximum number of causes without a remedy that have a line each. If there are more,
@@ -240,13 +242,14 @@ def _subject(group: FindingGroup) -> str:
         # data are named by their task, which is what the user asked for
         is_redundant = group.kind == "missing_data" and field == "name" and tasks
         if not names and not is_redundant:
-            names = _named_or_numbered(group.names(field), noun)
+            most = _NAMED_BY_HAND if _is_weight_by_hand(group) else _NAMED
+            names = _named_or_numbered(group.names(field), noun, most)
     if names and tasks:
         return f"{names} in {tasks}"
     return names or tasks
 
 
-def _named_or_numbered(names: Sequence[str], noun: str) -> str:
-    if len(names) <= _NAMED:
+def _named_or_numbered(names: Sequence[str], noun: str, most: int = _NAMED) -> str:
+    if len(names) <= most:
         return ", ".join(names)
     return f"{len(names):,} {noun}"

@@ -180,7 +180,7 @@ def _facts(forecast: Forecast) -> Iterator[Fact]:
     if unpriced:
         entries = ", ".join(line_to_add(model) for model in unpriced)
         content = shortened_name(f"models: {{{entries}}}")
-        yield "price", f"unknown: --model_cost_config FILE with {content}"
+        yield "no price", f"--model_cost_config FILE with {content}"
     total = forecast.total()
     if total is not None and total.low < total.high:
         words = f"{dollar_words(total)} dollars"

@@ -104,12 +104,11 @@ class ProgressLines(_CountedProgress):
         super().__init__()
         self._interval = interval
         self._clock = clock
-        self._began = self._last_line = 0.0
+        self._began = self._last_line = self._clock()
         self._total = self._kept = self._done = 0
         self._is_running = self._has_line = False
 
     def start(self, total: int, kept: int) -> None:
-        self._last_line = self._clock()
         self._begin(total, kept)
 
     def judging(self, total: int) -> None:

@@ -58,8 +58,9 @@ def short_table(
     command = place.command("mmeval report {RUN}")
     words = [*_not_listed(chosen), *_about_all(headlines, shown, outcome)]
     verdicts = sorted({line.verdict for line in lines if line.verdict})
-    if verdicts:
-        words.insert(0, f"{', '.join(verdicts)}: beyond chance (95 %).")
+    if verdicts and baseline is not None:
+        against = f"{outcome.model_name} against {baseline.header}"
+        words.insert(0, f"{', '.join(verdicts)}: {against}, beyond chance (95 %).")
     table = "There is no number.\n"
     if lines:
         table = _table(lines, outcome.model_name, baseline, command, width)

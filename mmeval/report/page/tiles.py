@@ -36,12 +36,14 @@ def tile(
         shown["error"] = first_lines(message[: 2 * MAX_TEXT])
     texts: list[str] = []
     media = 0
+    has_text = False
     for row, part in zip(output or (), parts or (), strict=True):
         kind = part["kind"]
         if kind == "reasoning":
             continue
         text = str(part.get("text") or "").strip()
-        if text and not texts:
+        if text and not has_text:
+            has_text = True
             shown["is_code"] = kind == "code"
         if text:
             texts.append("\n" if kind == "code" else " ")
@@ -50,10 +52,12 @@ def tile(
         if kind in _WRITTEN and not part.get("sha256"):
             continue
         media += 1
+        texts.append(f" [{kind}]")
         if media == 1:
             peaks = waveform(row) if kind == "audio" else ""
             shown["medium"] = _medium(part, peaks)
-    shown["text"] = first_lines("".join(texts))
+    if has_text:  # without a text, the names of media would only repeat their icons
+        shown["text"] = first_lines("".join(texts))
     shown["more"] = max(0, media - 1)
     return _without_empty(shown)
 

@@ -66,7 +66,7 @@ def test_the_host_that_gets_the_data_is_shown(tmp_path: Path) -> None:
 
 def test_the_file_for_unknown_prices_is_whole(tmp_path: Path) -> None:
     (line,) = (
-        line for line in screen(tmp_path, "ueval_art") if line.startswith("price")
+        line for line in screen(tmp_path, "ueval_art") if line.startswith("no price")
     )
     content = line.partition(" with ")[2]
     assert yaml.safe_load(content) == {"models": {"m": {"input": 0, "output": 0}}}

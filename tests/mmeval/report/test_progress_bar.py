@@ -133,3 +133,13 @@ def test_without_a_terminal_judging_after_the_model_is_counted_by_itself(
         ["judged", "1/4"],
         ["judged", "1/4"],
     ]
+
+
+def test_scoring_for_less_than_the_interval_has_no_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    progress = ProgressLines(60, lambda: 5000.0)
+    progress.judging(1)
+    progress.judged()
+    progress.close()
+    assert capsys.readouterr().err == ""

@@ -34,7 +34,7 @@ def of(*parts: dict[str, Any], error: dict[str, str] | None = None) -> dict[str,
         (
             [TEXT, PICTURE, PICTURE, {"kind": "text", "text": " And a dog."}],
             {
-                "text": "A cat on a mat. And a dog.",
+                "text": "A cat on a mat. [image] [image] And a dog.",
                 "medium": {"kind": "image", "name": "image1", "src": "../a.png"},
                 "more": 1,
             },
