@@ -257,14 +257,12 @@ def _metric_row(
     metric: Metric,
 ) -> list[str]:
     """Returns the row of a metric, with its needs in brief."""
-    spread = "of its pieces"
-    if metric.range_of is None or not metric.derived:
-        low, high = metric.range
-        spread = f"{low:g}..{high:g}".replace("inf", "∞")
+    from mmeval.metric.facts import range_text
+
     return [
         cell(name),
         cell(metric.version),
-        spread,
+        range_text(metric),
         "↑" if metric.higher_is_better else "↓",
         cell(", ".join(_needs_in_brief(metric)), limit=200),
         cell(owner),
