@@ -11,6 +11,7 @@ from mmeval.report.headline import headline_rows
 from mmeval.results.compare import metric_of, range_of
 from mmeval.results.numbers import NumberRow, number_rows
 from mmeval.results.stored_run import (
+    NEVER_ASKED,
     StoredRun,
     StoredTask,
     StoredTrial,
@@ -21,8 +22,6 @@ MOST = 10
 """Maximum number of answers in the list of the worst scores."""
 MOST_LOST = 5
 """Maximum number of answers in the list of those without a score."""
-NEVER_ASKED = frozenset({"unsupported", "bad_sample"})
-"""The errors of trials that end before their first call. They are not listed."""
 _REASON_KEYS = ("reason", "Reason", "explanation")
 _MAX_DEPTH = 10
 

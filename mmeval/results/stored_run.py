@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 
 TaskRow = Mapping[str, Any]
 """The JSON values of a line. Any version of a plugin may have written them."""
+NEVER_ASKED = frozenset({"unsupported", "bad_sample"})
+"""The errors of trials that end before their first call."""
 
 
 @dataclass(frozen=True)

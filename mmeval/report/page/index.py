@@ -16,6 +16,7 @@ from mmeval.results.compare import metrics_of
 from mmeval.results.notes import is_unavailable
 from mmeval.results.numbers import NumberRow
 from mmeval.results.stored_run import (
+    NEVER_ASKED,
     StoredRun,
     StoredTask,
     StoredTrial,
@@ -48,10 +49,6 @@ FORMAT = 1
 _WORST = ("unscored", "unavailable", "scored", "inapplicable")
 """A trial gets the first of these statuses that any of its scores has. ``inapplicable``
 comes last, so a trial gets it only if no metric applies."""
-
-
-_NEVER_ASKED = frozenset({"unsupported", "bad_sample"})
-"""The errors of trials that end before their first call."""
 
 
 class SampleCounts(NamedTuple):
@@ -159,7 +156,7 @@ class Index:
         levels: dict[str, str | None] = {}
         for name, label in labels.items():
             levels[str(name)[:MAX_NAME]] = None if label is None else level(label)
-        was_asked = error is None or error.get("kind") not in _NEVER_ASKED
+        was_asked = error is None or error.get("kind") not in NEVER_ASKED
 
         self._was_asked.append(was_asked)
         self._numbers["task"].append(len(self._tasks) - 1)
