@@ -26,7 +26,6 @@ import argparse
 import json
 import logging
 import os
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -47,7 +46,7 @@ from mmeval.report.terminal import columns, print_text
 from mmeval.settings import values
 from mmeval.settings.flags import FLAGS, Flag
 from mmeval.settings.resolve import Setting, config_file, exclude_each_other, resolve
-from mmeval.system.wording import printable
+from mmeval.system.wording import printable, wrapped
 
 if TYPE_CHECKING:  # imported only when the verb runs, so that --help is fast
     from mmeval.authoring.task_checks import CheckTally
@@ -446,13 +445,8 @@ class _Report:
             )
         lines: list[str] = []
         for label, text in facts:
-            lines += textwrap.wrap(
-                printable(f"{label:{column}}{text}", limit=_MAX_LINE),
-                width,
-                subsequent_indent=" " * column,
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
+            line = printable(f"{label:{column}}{text}", limit=_MAX_LINE)
+            lines += wrapped(line, width, " " * column)
         return lines + details
 
     def _able(self) -> list[str]:

@@ -32,7 +32,7 @@ from mmeval.report.markdown import cell
 from mmeval.report.terminal import columns, print_text
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import resolve
-from mmeval.system.wording import listed
+from mmeval.system.wording import listed, wrapped
 
 if TYPE_CHECKING:
     from mmeval.backend.tool import Tool
@@ -328,7 +328,7 @@ def _print_description(name: str) -> None:
     needs = _needs_in_full(metric)
     if needs:
         words = f"Needs: {cell(', '.join(needs), limit=_MAX_PROBLEM)}"
-        lines += ["", *_wrapped(words)]
+        lines += ["", *wrapped(words, columns(), "  ")]
     docstring = inspect.getdoc(metric.function) or ""
     for paragraph in docstring.replace("``", "`").split("\n\n"):
         lines.append("")
@@ -342,27 +342,15 @@ def _print_description(name: str) -> None:
                 subsequent_indent=" " * len(bullet[0]) if bullet else "",
             )
     for title, fact in facts_of(metric).items():
-        words = f"{title}: {fact}"
-        lines += ["", *textwrap.wrap(words, columns(), subsequent_indent="  ")]
+        lines += ["", *wrapped(f"{title}: {fact}", columns(), "  ")]
     values = {"Defaults": metric.switches}
     for profile, switches in metric.profiles.items():
         values[f"Profile {profile}"] = switches
     for title, switches in values.items():
         if switches:
             written = json.dumps(dict(switches), ensure_ascii=False, default=str)
-            lines += ["", *_wrapped(f"{title}: {written}")]
+            lines += ["", *wrapped(f"{title}: {written}", columns(), "  ")]
     print_text("\n".join(lines) + "\n")
-
-
-def _wrapped(words: str) -> list[str]:
-    # names of models and switches stay whole, so that they can be copied
-    return textwrap.wrap(
-        words,
-        columns(),
-        subsequent_indent="  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def _tool_row(

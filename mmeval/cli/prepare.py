@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from shlex import quote
 
@@ -48,7 +47,7 @@ from mmeval.settings import values
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import resolve
 from mmeval.system.folders import free_bytes
-from mmeval.system.wording import listed, printable, size
+from mmeval.system.wording import listed, printable, size, wrapped
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
 from mmeval.task.task import TaskOverrides
@@ -230,12 +229,5 @@ def _print(lines: Iterable[str]) -> None:
     for line in lines:
         text = printable(line, limit=_MAX_LINE)
         indent = " " * (len(text) - len(text.lstrip()))
-        wrapped = textwrap.wrap(
-            text,
-            columns(),
-            subsequent_indent=f"{indent}  ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        for part in wrapped:
+        for part in wrapped(text, columns(), f"{indent}  "):
             print_text(f"{part}\n")

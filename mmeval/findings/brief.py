@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from mmeval.findings.render import (
 )
 from mmeval.findings.words import LABELS
 from mmeval.installation import ROOT
-from mmeval.system.wording import listed, printable
+from mmeval.system.wording import listed, printable, wrapped
 
 _GAP = "  "
 _MISSING = "missing"
@@ -90,13 +89,7 @@ def brief_lines(
         elif len(with_remedy) <= width:
             lines.append(with_remedy)
         else:
-            lines += textwrap.wrap(
-                line,
-                width,
-                subsequent_indent=indent,
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
+            lines += wrapped(line, width, indent)
             last = f"{lines[-1]}{_GAP}{one_line(row.remedy)}"
             if row.remedy.startswith("--") and len(last) <= width:
                 lines[-1] = last  # a flag is typed, a command is pasted

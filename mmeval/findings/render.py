@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from mmeval.findings.finding import Finding, Kind
 from mmeval.findings.group import SHOWN, FindingGroup, grouped
 from mmeval.findings.words import LABELS
-from mmeval.system.wording import listed, printable, shortened
+from mmeval.system.wording import listed, printable, shortened, wrapped
 
 WIDTH = 80
 MOST = 10
@@ -56,13 +55,7 @@ def terminal_lines(
     indent = " " * column
     lines: list[str] = []
     for label, text, remedy in _rows(groups, place, most):
-        lines += textwrap.wrap(
-            f"{label:{column}}{text}",
-            width,
-            subsequent_indent=indent,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        lines += wrapped(f"{label:{column}}{text}", width, indent)
         lines += command_lines(remedy, indent, width)
     return lines
 

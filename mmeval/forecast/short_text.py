@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 from mmeval.findings.brief import brief_lines, label_column
@@ -26,7 +25,7 @@ from mmeval.forecast.text import (
     unpriced_models,
 )
 from mmeval.run.costs.prices import line_to_add
-from mmeval.system.wording import printable, size
+from mmeval.system.wording import printable, size, wrapped
 
 _LABEL = 10
 _MOST_ROWS = 12
@@ -44,10 +43,10 @@ def short_forecast_text(forecast: Forecast, width: int = WIDTH) -> str:
     facts = list(_facts(forecast))
     labels = [len(label) + len(_GAP) for label, _ in facts]
     column = max(_LABEL, label_column(forecast.findings), *labels)
-    lines = _wrapped(_verdict(benchmarks), width)
+    lines = wrapped(_verdict(benchmarks), width)
     lines += ["", *_table(forecast, benchmarks, width), ""]
     for label, text in facts:
-        lines += _wrapped(f"{label:{column}}{text}", width, " " * column)
+        lines += wrapped(f"{label:{column}}{text}", width, " " * column)
     place = RemedyTarget(forecast.words)
     lines += brief_lines(forecast.findings, place, width, column=column)
     if forecast.first is not None:
@@ -204,13 +203,3 @@ def _first_lines(first: FirstRequest, column: int, width: int) -> list[str]:
 def _amount(number: int, noun: str) -> str:
     plural = "" if number == 1 else "s"
     return f"{number:,} {noun}{plural}"
-
-
-def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
-    return textwrap.wrap(
-        text,
-        width,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

@@ -24,10 +24,9 @@ from mmeval.report.listed_rows import (
     listed_rows,
     with_number,
 )
-from mmeval.report.terminal import wrapped
 from mmeval.results.numbers import NumberRow, ResultsDocument, number_rows
 from mmeval.run.options import RunOutcome
-from mmeval.system.wording import listed, printable
+from mmeval.system.wording import listed, printable, wrapped
 
 Verdict = Literal["better", "worse", ""]
 

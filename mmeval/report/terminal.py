@@ -7,10 +7,9 @@ import io
 import os
 import shutil
 import sys
-import textwrap
 from typing import TextIO
 
-from mmeval.system.wording import escaped
+from mmeval.system.wording import escaped, wrapped
 
 WIDEST, NARROWEST = 80, 40
 
@@ -75,23 +74,6 @@ def write_line(line: str) -> None:
         sys.stderr.flush()
     except OSError as error:
         _silence_if_gone(sys.stderr, error)
-
-
-def wrapped(
-    text: str,
-    width: int,
-    indent: str = "",
-) -> list[str]:
-    """Returns the lines of a text that is wrapped at words. ``indent`` precedes all
-    lines but the first. A word that is too long is not broken, so that paths and
-    addresses can be copied."""
-    return textwrap.wrap(
-        text,
-        width,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def _for_terminal(text: str, width: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -45,6 +46,23 @@ def listed(names: Sequence[str], most: int) -> str:
 def shortened(text: str, limit: int) -> str:
     """Returns the first ``limit`` characters, with ``...`` if the text is longer."""
     return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+def wrapped(
+    text: str,
+    width: int,
+    indent: str = "",
+) -> list[str]:
+    """Returns the lines of a text that is wrapped at words. ``indent`` precedes all
+    lines but the first. A word that is too long is not broken, so that paths and
+    addresses can be copied."""
+    return textwrap.wrap(
+        text,
+        width,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def size(count: float) -> str:
