@@ -26,14 +26,6 @@ class BenchmarkForecast:
     rows: int = 0
     loads: dict[str, RoleLoad] = field(default_factory=dict)
 
-    def add(self, task: TaskForecast) -> None:
-        self.tasks += 1
-        self.unaskable += task.is_unaskable
-        self.samples += task.samples
-        self.rows += task.rows
-        for role, load in task.loads.items():
-            self.loads.setdefault(role, RoleLoad()).merge(load)
-
     def merge(self, other: BenchmarkForecast) -> None:
         self.tasks += other.tasks
         self.unaskable += other.unaskable
@@ -69,8 +61,19 @@ def by_benchmark(forecast: Forecast) -> list[BenchmarkForecast]:
         task_name = task.task.name
         name = group_of.get(task_name, task_name)
         row = BenchmarkForecast(name, is_group=task_name in group_of)
-        benchmarks.setdefault(name, row).add(task)
+        benchmarks.setdefault(name, row).merge(_of_task(task))
     return list(benchmarks.values())
+
+
+def _of_task(task: TaskForecast) -> BenchmarkForecast:
+    return BenchmarkForecast(
+        task.task.name,
+        tasks=1,
+        unaskable=int(task.is_unaskable),
+        samples=task.samples,
+        rows=task.rows,
+        loads=task.loads,
+    )
 
 
 def summed(benchmarks: Sequence[BenchmarkForecast], name: str) -> BenchmarkForecast:
