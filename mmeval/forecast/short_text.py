@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from mmeval.findings.brief import brief_lines, label_column
 from mmeval.findings.render import WIDTH, RemedyTarget
 from mmeval.forecast.benchmarks import BenchmarkForecast, by_benchmark, summed
-from mmeval.forecast.estimate import RoleLoad, TokenRange
+from mmeval.forecast.estimate import RoleLoad
 from mmeval.forecast.records import (
     THIS_MACHINE,
     FirstRequest,
@@ -17,6 +17,7 @@ from mmeval.forecast.records import (
 from mmeval.forecast.text import (
     Fact,
     content_text,
+    cost_words,
     folder_words,
     price_facts,
     short,
@@ -111,7 +112,7 @@ def _cells(row: BenchmarkForecast, forecast: Forecast) -> dict[str, str]:
         "calls": _calls(row.load),
         "media": size(row.load.media_bytes),
         "tokens": _tokens(row.load),
-        "dollars": _dollar_words(row.dollars(forecast)),
+        "dollars": cost_words(row.dollars(forecast)),
     }
 
 
@@ -151,12 +152,6 @@ def _rounded(count: float) -> str:
     return short(count)
 
 
-def _dollar_words(cost: TokenRange | None) -> str:
-    if cost is None:
-        return "unknown"
-    return dollar_words(cost) if cost.high else "0"
-
-
 def _facts(forecast: Forecast) -> Iterator[Fact]:
     """Yields where data go, what they cost, and what the run needs."""
     loads = forecast.by_role()
@@ -168,7 +163,7 @@ def _facts(forecast: Forecast) -> Iterator[Fact]:
         text = f"{shortened_name(host.model)}, {place}: {_calls(load, 'call')}"
         cost = forecast.dollars(role, load)
         if len(forecast.hosts) > 1 and cost is not None:
-            text += f", {_dollar_words(cost)} dollars"
+            text += f", {cost_words(cost)} dollars"
         if load.equal:
             text += f"; {load.equal:,.0f} more reuse an equal answer"
         yield role, text

@@ -100,18 +100,21 @@ def _numbers(
     load: RoleLoad,
 ) -> list[str]:
     about = "about " if load.estimated else ""
-    cost = forecast.dollars(role, load)
-    dollars = "unknown"
-    if cost is not None:
-        dollars = dollar_words(cost) if cost.high else "0"
     return [
         f"{about}{load.calls:,.0f}",
         f"{load.kept:,.0f}",
         size(load.media_bytes),
         _range(load.tokens_in),
         _range(load.tokens_out),
-        dollars,
+        cost_words(forecast.dollars(role, load)),
     ]
+
+
+def cost_words(cost: TokenRange | None) -> str:
+    """Returns a cost for a table; None is an unknown price."""
+    if cost is None:
+        return "unknown"
+    return dollar_words(cost) if cost.high else "0"
 
 
 def _range(tokens: TokenRange) -> str:
