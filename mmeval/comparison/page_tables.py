@@ -58,8 +58,10 @@ def _plot(
         if several:
             words = f"{number.run}: {words}"
         tone: Tone = "unsure"
-        if number.verdict in ("better", "worse"):
-            tone = "better" if number.verdict == "better" else "worse"
+        if number.verdict == "better":
+            tone = "better"
+        elif number.verdict == "worse":
+            tone = "worse"
         row = ForestRow(words, tone, number.difference, number.ci95)
         groups.setdefault(title, []).append(row)
     reference = comparison.names[0]
@@ -96,10 +98,13 @@ def _limits(gate: str, margin: float, numbers: Sequence[ComparedNumber]) -> list
 
 def comparison_tables(comparison: Comparison) -> Iterator[PivotTable]:
     """Yields the table of the differences, then those of the rankings."""
+    groups = {row.task for row in comparison.rows if row.is_group}
     rows = []
     for number in comparison.numbers:
         if number.why != ONE_SIDED:
-            rows.append(_row(comparison, number))
+            is_group = number.task in groups
+            href = "" if is_group else trials_link(number.task, number.slice)
+            rows.append(_row(comparison, number, href))
     about = (
         "A row is a number, over the pairs of trials that have a score in both runs."
     )
@@ -109,7 +114,7 @@ def comparison_tables(comparison: Comparison) -> Iterator[PivotTable]:
         yield _ranking(table)
 
 
-def _row(comparison: Comparison, number: ComparedNumber) -> PivotRow:
+def _row(comparison: Comparison, number: ComparedNumber, href: str) -> PivotRow:
     reference = comparison.names[0]
     difference, interval = "–", ""
     if number.difference is not None:
@@ -127,13 +132,9 @@ def _row(comparison: Comparison, number: ComparedNumber) -> PivotRow:
         PivotCell(label, value, interval=interval) for label, value, interval in values
     ]
     remarks = "; ".join(remarks_on(number, comparison))
-    groups = {row.task for row in comparison.rows if row.is_group}
     verdict = number.verdict_words
     if number.verdict == "not_seen" and number.smallest_seen is not None:
         verdict += f"; {_SEEN}: {number_text(number.smallest_seen)}"
-    href = ""
-    if number.task not in groups:
-        href = trials_link(number.task, number.slice)
     return PivotRow(
         name=number.title,
         cells=tuple(cells),
