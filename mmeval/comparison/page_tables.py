@@ -18,6 +18,7 @@ from mmeval.comparison.text import (
 )
 from mmeval.report.charts.chosen import MOST_BARS, Chart, Ranges
 from mmeval.report.charts.forest import ForestRow, Tone, forest
+from mmeval.report.page.headlines import DIGITS
 from mmeval.report.page.pivot import PivotCell, PivotRow, PivotTable, aligned
 from mmeval.report.page.tables import trials_link
 from mmeval.report.short_table import number_text
@@ -26,7 +27,6 @@ from mmeval.results.layout import Table
 from mmeval.results.notes import from_to
 from mmeval.system.wording import printable
 
-_DIGITS = 3
 _LONGEST = 2_000
 _SEEN = "would have been seen"
 
@@ -120,7 +120,7 @@ def _row(comparison: Comparison, number: ComparedNumber, href: str) -> PivotRow:
     if number.difference is not None:
         difference = signed(number.difference)
     if number.ci95 is not None:
-        interval = from_to(number.ci95, _DIGITS)
+        interval = from_to(number.ci95, DIGITS)
     values = (
         ("pairs", f"{number.pairs:,}", ""),
         (reference, _text(number.a), ""),
@@ -154,7 +154,7 @@ def _ranking(table: Table) -> PivotTable:
     for name, *values in table.rows:
         cells = []
         for label, value in zip(table.headers[1:], values, strict=True):
-            cells.append(PivotCell(label, shown(value, _DIGITS) or "–"))
+            cells.append(PivotCell(label, shown(value, DIGITS) or "–"))
         rows.append(PivotRow(str(name), tuple(cells)))
     about = "A row is a run."
     return PivotTable(table.title, about, aligned(rows), table.notes)

@@ -16,6 +16,7 @@ from mmeval.results.numbers import NumberRow
 MOST_LINES = 6
 """The largest number of gauges on the first screen. The table below has all numbers."""
 DIGITS = 3
+"""The number of decimals of the numbers of tasks on a page."""
 
 Ranges = Mapping[str, Sequence[float] | None]
 

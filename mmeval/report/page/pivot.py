@@ -11,12 +11,11 @@ from types import MappingProxyType
 from mmeval.records.score import Key
 from mmeval.report.baseline import BaselineColumn
 from mmeval.report.headline import headline_rows
-from mmeval.report.page.headlines import outermost
+from mmeval.report.page.headlines import DIGITS, outermost
 from mmeval.report.page.tables import link
 from mmeval.results.notes import from_to
 from mmeval.results.numbers import NumberRow, ResultsDocument
 
-DIGITS = 3
 MOST_COLUMNS = 12
 """The largest number of columns of models and tasks. With more tasks, only those that
 no group contains are shown."""
