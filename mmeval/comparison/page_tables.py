@@ -67,8 +67,9 @@ def _plot(
     reference = comparison.names[0]
     title = f"Difference from {reference}, with its 95 % interval"
     caption = (
-        f"Points to the right of the line are higher than in {reference}. An interval "
-        "that contains 0 does not show in which direction the runs differ."
+        "A point to the right of the line means a higher value than in "
+        f"{reference}. An interval that contains 0 does not show in which direction "
+        "the runs differ."
     )
     gate = comparison.gate
     limits = [] if gate is None else _limits(gate.name, gate.margin, numbers)

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 def link(row: NumberRow, *, uncounted: bool) -> str:
-    """Returns the link to the row's trials in the gallery, or an empty string for a
+    """Returns the link to the list of the row's trials, or an empty string for a
     group. If there are ``uncounted`` trials, the link excludes them."""
     if row.is_group:
         return ""

@@ -33,7 +33,7 @@ mmeval.data = (() => {
       underWay.set(address, fetched(address).finally(() => underWay.delete(address)));
     }
     return underWay.get(address).then(() => {
-      if (!arrived[kind].has(key)) throw new Error(`${address} is damaged. mmeval report RUN makes the page anew.`);
+      if (!arrived[kind].has(key)) throw new Error(`${address} is damaged. mmeval report RUN writes the page again.`);
       return arrived[kind].get(key);
     });
   }
@@ -45,7 +45,7 @@ mmeval.data = (() => {
       script.addEventListener("load", () => { script.remove(); resolve(); });
       script.addEventListener("error", () => {
         script.remove();
-        reject(new Error(`${address} cannot be read. mmeval report RUN makes the page anew.`));
+        reject(new Error(`${address} cannot be read. mmeval report RUN writes the page again.`));
       });
       document.head.append(script);
     });

@@ -5,9 +5,9 @@ mmeval.filters = (() => {
   const SEVERITY = { failed: 0, unsupported: 1, unscored: 2, unavailable: 3, refused: 4, scored: 4, inapplicable: 5, uncounted: 6 };
 
   /* No filter at all. `statuses` is a list; `score` is {metric, low, high}; `labels` has a value by label. `order` is
-     "failures", "lowest" and "highest" (the worst or the best score first, whatever the direction of its metric; what has none comes
-     last), "difference", "data", or "": of a comparison the largest difference first, else failures first where there
-     are any. `outcome` is one of the index's, which a comparison has. */
+     "failures", "lowest" or "highest" (the worst or the best score first, whatever the direction of its metric; a trial
+     without a score comes last), "difference", "data", or "": of a comparison the largest difference first, else
+     failures first where there are any. `outcome` is one of the index's, which a comparison has. */
   function none() {
     return { run: "", task: "", statuses: [], kinds: "", labels: {}, score: null, text: "", order: "", outcome: "" };
   }

@@ -46,7 +46,7 @@
   }
 
   function complaint() {
-    if (!index) return "data/index.js is missing or damaged. mmeval report RUN makes the page anew.";
+    if (!index) return "data/index.js is missing or damaged. mmeval report RUN writes the page again.";
     if (index.format !== 1) return "This report was written by a newer mmeval than its page.";
     return "";
   }
