@@ -14,8 +14,6 @@ from mmeval.settings.values import SWITCH_WORDS, arguments
 
 _UNSET = argparse.SUPPRESS
 _WIDEST_HELP = 100
-
-
 _WRITTEN: Mapping[int | str | None, str] = MappingProxyType(
     {None: "{0}", "?": "[{0}]", "*": "[{0} ...]", "+": "{0} [{0} ...]"}
 )
@@ -40,9 +38,6 @@ class Parser(argparse.ArgumentParser):
     Messages show the reason instead of similar flags.
     """
 
-    ending: Callable[[], str] = staticmethod(str)
-    """Returns the end of the help. It is called only when the help is printed."""
-
     def __init__(self, prog: str, description: str) -> None:
         super().__init__(
             prog=prog,
@@ -50,6 +45,8 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
             formatter_class=_HelpFormatter,
         )
+        self.ending: Callable[[], str] = lambda: ""
+        """Returns the end of the help. It is called only when the help is printed."""
 
     def format_help(self) -> str:
         """Returns the help. Its first line does not list the flags, which follow."""
