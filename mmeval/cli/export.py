@@ -34,7 +34,6 @@ from mmeval.system.wording import file_name, printable, split_names
 
 log = logging.getLogger(__name__)
 
-
 _WIDEST_LIST = 100
 _MAX_ABOUT = 400
 

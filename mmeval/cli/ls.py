@@ -65,8 +65,6 @@ _WIDEST_TABLE = 100
 _IF_FILLED = ("Asks", "Note")
 """Columns that are left out if all their cells are empty."""
 _NOT_HERE = "not here"
-
-
 _BENCHMARK_HEADERS = ("Benchmark", "Tasks", "Version", "Licence", "From")
 _ENTRY_HEADERS: dict[str, tuple[str, ...]] = {
     "tasks": ("Version", "Licence", "Tags"),

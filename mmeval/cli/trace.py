@@ -42,10 +42,8 @@ if TYPE_CHECKING:
     from mmeval.results.stored_run import StoredRun
     from mmeval.run.rescore.trace import TracedStep
 
-MOST = 300
-"""Maximum number of characters of a text that are shown in brief."""
-
-
+_MAX_BRIEF = 300
+"""Maximum number of characters of a text that is shown in brief."""
 _MAX_NAME = 60
 _MOST_NAMED = 5
 
@@ -138,7 +136,7 @@ def _list_lines(stored: StoredRun, trials: WorstTrials) -> Iterator[str]:
 
 def _heading(words: str) -> list[str]:
     return textwrap.wrap(
-        printable(words, limit=MOST), columns(), subsequent_indent="  "
+        printable(words, limit=_MAX_BRIEF), columns(), subsequent_indent="  "
     )
 
 
@@ -180,7 +178,7 @@ def _table_lines(trials: Sequence[RankedTrial]) -> Iterator[str]:
 
 
 def _one_line(text: str, width: int) -> str:
-    return textwrap.shorten(printable(text, limit=MOST), width, placeholder=" …")
+    return textwrap.shorten(printable(text, limit=_MAX_BRIEF), width, placeholder=" …")
 
 
 def _show(stored: StoredRun, args: argparse.Namespace) -> int:
@@ -324,7 +322,7 @@ def _block(
 ) -> Iterator[str]:
     """Yields a text below its head. A short or ``brief`` text is on the same line."""
     if brief:
-        short = shortened(" ".join(text.split()), MOST)
+        short = shortened(" ".join(text.split()), _MAX_BRIEF)
         yield from textwrap.wrap(
             f"{head} {short}",
             columns(),

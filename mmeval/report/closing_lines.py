@@ -20,7 +20,7 @@ from mmeval.system.secrets import hidden_names, without_secrets
 
 _LABEL = 9
 """The width of the labels."""
-_OF_THE_NUMBERS = (
+_REPEATED_FLAGS = (
     "data",
     "data_dir",
     "limit",
@@ -105,7 +105,7 @@ def _missing_roles(outcome: RunOutcome) -> list[str]:
 
 def _again(outcome: RunOutcome, context: ReportContext) -> Iterator[str]:
     """Yields the flags for another model with the same samples, prompts and scoring."""
-    for flag in _OF_THE_NUMBERS:
+    for flag in _REPEATED_FLAGS:
         value = context.settings.get(flag)
         if not value:
             continue

@@ -130,8 +130,8 @@ def _written(value: Any) -> str:
     return written
 
 
-class _Left:
-    """Stands for a default that a signature leaves out."""
+class _HiddenDefault:
+    """Stands for a default that a signature does not show, as it is an object."""
 
     def __repr__(self) -> str:
         return "..."
@@ -153,6 +153,6 @@ def class_signature(
     for parameter in inspect.signature(value).parameters.values():
         default = parameter.default
         if repr(default).startswith("<") and default is not parameter.empty:
-            default = _Left()
+            default = _HiddenDefault()
         shown.append(parameter.replace(annotation=parameter.empty, default=default))
     return str(inspect.Signature(shown)), None
