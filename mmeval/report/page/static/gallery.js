@@ -31,7 +31,8 @@ mmeval.gallery = (() => {
     const grid = el("div", { class: "tiles", role: "grid", "aria-label": "Answers" }, heads, holder);
     box.append(grid);
     const scroller = mmeval.scroller.make(box, holder, { item, gone: mmeval.tile.release, inset: () => heads.offsetHeight });
-    const empty = new Map();
+    /* By row, the tiles on the screen whose answers have not arrived. */
+    const unfilled = new Map();
     let answers = null;
     let isSideBySide = false;
     let rows = [];
@@ -53,7 +54,7 @@ mmeval.gallery = (() => {
     function tile(row) {
       const node = mmeval.tile.empty(describe(row), row, !isSideBySide);
       if (row === cursor) node.tabIndex = 0;
-      empty.set(row, node);
+      unfilled.set(row, node);
       soon();
       return node;
     }
@@ -65,13 +66,13 @@ mmeval.gallery = (() => {
     function fill() {
       waiting = 0;
       let filled = 0;
-      for (const [row, node] of empty) {
+      for (const [row, node] of unfilled) {
         const small = mmeval.data.tile(row);
-        if (!node.isConnected) empty.delete(row);
+        if (!node.isConnected) unfilled.delete(row);
         else if (small === undefined) load(row);
         else {
           mmeval.tile.fill(node, small);
-          empty.delete(row);
+          unfilled.delete(row);
           filled += 1;
           if (filled === PER_FRAME) return soon();
         }
@@ -80,8 +81,8 @@ mmeval.gallery = (() => {
 
     function load(row) {
       mmeval.data.tiles(row).then(soon, (error) => {
-        const node = empty.get(row);
-        empty.delete(row);
+        const node = unfilled.get(row);
+        unfilled.delete(row);
         if (node) mmeval.tile.fill(node, { error: error.message });
       });
     }
@@ -97,9 +98,9 @@ mmeval.gallery = (() => {
 
     function arrange() {
       columns = isSideBySide ? names.length : fitting();
-      lines = isSideBySide ? samples() : pieces();
+      lines = isSideBySide ? samples() : gridLines();
       grid.setAttribute("aria-rowcount", String(lines.length));
-      empty.clear();
+      unfilled.clear();
       scroller.set(lines.length, isSideBySide ? LINE + CAPTION : LINE);
     }
 
@@ -112,7 +113,7 @@ mmeval.gallery = (() => {
       if (box.clientWidth && !isSideBySide && fitting() !== columns) arrange();
     }
 
-    function pieces() {
+    function gridLines() {
       const all = [];
       for (let at = 0; at < rows.length; at += columns) all.push(rows.slice(at, at + columns));
       return all;

@@ -124,14 +124,14 @@ mmeval.samples = (() => {
     });
     const href = (row) => hrefOf({ ...state, trial: trialOf(index, row) });
     const isNarrow = window.matchMedia("(max-width: 820px)");
-    const box = el("div", { class: "list", tabindex: "0", role: "region", "aria-label": "Trials that match" });
+    const listBox = el("div", { class: "list", tabindex: "0", role: "region", "aria-label": "Trials that match" });
     const describe = describer(index, () => state.filters, href);
-    const list = mmeval.list.make(box, describe);
-    const wall = el("div", { class: "gallery", tabindex: "0", role: "region", "aria-label": "Answers that match", hidden: true });
-    const gallery = mmeval.gallery.make(wall, index, describe, index.runs.map((_, run) => called(index, run)));
+    const list = mmeval.list.make(listBox, describe);
+    const galleryBox = el("div", { class: "gallery", tabindex: "0", role: "region", "aria-label": "Answers that match", hidden: true });
+    const gallery = mmeval.gallery.make(galleryBox, index, describe, index.runs.map((_, run) => called(index, run)));
     const none = el("p", { class: "nothing", hidden: true }, "No trial matches.");
     const pane = mmeval.pane.make({ close: () => back(), step: (by) => step(by) });
-    mmeval.dom.append(root, [el("aside", { class: "side", "aria-label": "List of trials" }, bar.node, none, box, wall), pane.node]);
+    mmeval.dom.append(root, [el("aside", { class: "side", "aria-label": "List of trials" }, bar.node, none, listBox, galleryBox), pane.node]);
 
     const inGallery = () => state.view === "gallery";
 
@@ -179,12 +179,12 @@ mmeval.samples = (() => {
       state = next;
       document.body.classList.toggle("in-gallery", inGallery());
       document.body.classList.toggle("has-trial", Boolean(state.trial));
-      box.hidden = inGallery();
-      wall.hidden = !inGallery();
+      listBox.hidden = inGallery();
+      galleryBox.hidden = !inGallery();
       const key = JSON.stringify([state.view, state.filters]);
       if (key !== filtered) {
         filtered = key;
-        box.scrollTop = wall.scrollTop = 0;
+        listBox.scrollTop = galleryBox.scrollTop = 0;
         refresh();
         if (state.filters.text !== "") read.begin().catch((error) => bar.complain(plain(error.message)));
       }
