@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 from mmeval.backend.agent.limits import MAX_CALLS, AnswerLimits
 from mmeval.cli.parser import Parser
 from mmeval.errors import EXIT_OK, MissingDataError, UnknownNameError, UsageError
+from mmeval.findings.render import command_lines
 from mmeval.media.placeholders import render
 from mmeval.report.terminal import columns, print_text
 from mmeval.system.wording import escaped, listed, printable, shortened
@@ -131,7 +132,7 @@ def _list_lines(stored: StoredRun, trials: WorstTrials) -> Iterator[str]:
     words += ["--task", shown[0].task, "--sample", shown[0].sample]
     if shown[0].repeat:
         words += ["--repeat", str(shown[0].repeat)]
-    yield f"  {shlex.join(words)}"
+    yield from command_lines(shlex.join(words), "  ", columns())
 
 
 def _heading(words: str) -> list[str]:

@@ -34,7 +34,24 @@ def test_a_reason_takes_one_line(
     answer = Told([text("draw")], [text("done")], {"right": score})
     folder = write_run(tmp_path / "run", [answer], results={})
     main(["trace", str(folder)])
-    assert capsys.readouterr().out.count("\n") == 6
+    listed = capsys.readouterr().out.partition("\n\n")[0]
+    assert len(listed.splitlines()) == 3
+
+
+def test_the_command_for_the_steps_fits_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.chdir(tmp_path)
+    score = {"value": 0.0, "status": "scored"}
+    name = "general_area/sports/1"
+    answer = Told([text("draw")], [text("done")], {"right": score}, sample=name)
+    write_run(Path("run"), [answer], results={})
+    main(["trace", "run"])
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "  mmeval trace run --task told --sample \\",
+        "    general_area/sports/1",
+    ]
 
 
 def test_a_sample_of_an_earlier_command_has_steps_without_scores(
