@@ -96,7 +96,7 @@ def brief_lines(
             else:
                 lines += command_lines(row.remedy, indent, width)
     if whole and not is_whole:
-        lines.append(f"{'more':{column}}{whole}")
+        lines += wrapped(f"{'more':{column}}{whole}", width, indent)
     return lines
 
 

@@ -52,7 +52,8 @@ def short_forecast_text(forecast: Forecast, width: int = WIDTH) -> str:
     lines += brief_lines(forecast.findings, place, width, column=column)
     if forecast.first is not None:
         lines += _first_lines(forecast.first, column, width)
-    lines.append(f"{'more':{column}}--table full, or --format json")
+    more = f"{'more':{column}}--table full, or --format json"
+    lines += wrapped(more, width, " " * column)
     return "\n".join(lines) + "\n"
 
 

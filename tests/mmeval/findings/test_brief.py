@@ -92,6 +92,12 @@ def test_the_last_line_says_how_to_see_what_is_left_out() -> None:
     assert lines[-1] == "more     all findings: --json"
 
 
+def test_the_last_line_fits_a_narrow_terminal() -> None:
+    findings = [missing_model("m", "a/x"), missing_model("n", "b/y")]
+    lines = brief_lines(findings, PLACE, width=22, whole=ALL)
+    assert lines[-2:] == ["more     all findings:", "         --json"]
+
+
 def test_nothing_is_left_out_of_a_single_missing_role() -> None:
     lines = brief_lines([missing_judge("t", "m")], whole=ALL)
     assert lines == ["missing  judge  m in t  --judge openai,model=NAME"]
