@@ -241,7 +241,8 @@ def metric(
 
     ``reference_free`` metrics read neither the question nor a reference. Therefore
     ``mmeval check`` does not expect lower scores for the references of other samples.
-    The report page shows the ``caution`` below the numbers of the metric.
+    The report page shows the ``caution`` below the numbers of the metric, and
+    ``mmeval ls metrics NAME`` with its facts.
     ``looks_at`` is the kind of part that the metric reads, if there is only one.
     ``mmeval try metric`` treats FILEs as that kind. See ``Metric`` for the other
     arguments.

@@ -30,10 +30,9 @@ def facts_of(metric: Metric) -> Mapping[str, str]:
         facts["Reads"] = "scores of other metrics"
     elif metric.reference_free:
         kind = f"{metric.looks_at} parts" if metric.looks_at else "parts"
-        facts["Reads"] = (
-            f"only the {kind} of the answer, so it does not measure whether the answer "
-            "is right"
-        )
+        facts["Reads"] = f"only the {kind} of the answer"
+    if metric.caution:
+        facts["Caution"] = metric.caution
     if metric.outputs != (metric.name,):
         facts["Outputs"] = ", ".join(metric.outputs)
     if f"{IN_A_TASK}:" not in (inspect.getdoc(metric.function) or ""):

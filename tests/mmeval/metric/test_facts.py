@@ -12,12 +12,14 @@ def test_a_range_is_written_with_its_ends(name: str, written: str) -> None:
     assert range_text(load_metric(name)) == written
 
 
-def test_a_metric_without_a_reference_says_what_it_does_not_measure() -> None:
+def test_a_metric_without_a_reference_says_what_it_reads() -> None:
     facts = facts_of(load_metric("image_quality"))
-    assert facts["Reads"] == (
-        "only the image parts of the answer, so it does not measure whether the answer "
-        "is right"
-    )
+    assert facts["Reads"] == "only the image parts of the answer"
+
+
+def test_a_quality_metric_says_what_it_does_not_measure() -> None:
+    metric: Metric = load_metric("unim_gq")
+    assert facts_of(metric)["Caution"] == metric.caution
 
 
 def test_a_metric_that_combines_scores_says_what_it_reads() -> None:
