@@ -344,6 +344,9 @@ class _Report:
         from mmeval.task.task import Selection
 
         sound_tasks = tuple(entry.task for entry in self.tally.sound_tasks)
+        for task in sound_tasks:
+            if self._has_only_unable_judges(task):
+                self.tally.unscorable.add(task.name)
         if sound_tasks:
             estimate = self._forecast(Selection(sound_tasks))
             if estimate is not None:
@@ -361,6 +364,25 @@ class _Report:
                 overrides=TaskOverrides(data="bundled"),
             )
             self._forecast(selection)
+
+    def _has_only_unable_judges(self, task: Task) -> bool:
+        """Returns whether no metric can score the task's answers, as the handshakes of
+        the judges deny the media of the answers."""
+        from mmeval.backend.handshake.inputs import TAKES
+
+        kinds = task.config.get("output_modalities")
+        media = {TAKES[kind] for kind in kinds if kind in TAKES} if kinds else set()
+        unable: set[str] = set()
+        for role, probes in self.handshakes.items():
+            denied = {probe.capability for probe in probes if probe.verdict == "no"}
+            if role != MODEL and denied & media:
+                unable.add(role)
+        roles = [
+            metric.bound.called_roles(self.handshakes)
+            for metric in task.metrics
+            if not metric.lacks
+        ]
+        return bool(roles) and all(unable.intersection(called) for called in roles)
 
     def _forecast(self, selection: Selection) -> Forecast | None:
         from mmeval.forecast.dry_run import forecast

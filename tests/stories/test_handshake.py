@@ -43,6 +43,15 @@ metric_list:
   - metric: exact_match
 metadata: {version: 1}
 """
+DRAWN = """\
+task: drawn
+dataset_path: data
+output_modalities: [text, image]
+metric_list:
+  - metric: rubric_judge
+    criteria: rubric
+metadata: {version: 1}
+"""
 
 
 @dataclass
@@ -603,6 +612,23 @@ def test_bundled_pictures_are_not_for_a_model_that_is_blind(place: Place) -> Non
     with AbleServer(Abilities(sees=False, drops_media=True)) as server:
         done = place.mmeval("check", "isg_howto", "ueval_art", *model(server))
     assert "with --data bundled 1 of 2" in done.out
+
+
+def test_answers_with_pictures_have_no_score_from_a_judge_that_is_blind(
+    place: Place,
+) -> None:
+    task = place.folder / "drawn.yaml"
+    task.write_text(DRAWN)
+    write_rows(
+        place.folder / "data",
+        {"id": "1", "input": "Draw.", "reference": "It.", "rubric": ["It is drawn."]},
+    )
+    with AbleServer() as server, AbleServer(BLIND) as judging:
+        painter = model(server, "outputs=text+image")
+        able = place.check(task, *painter, *judge(server))
+        blind = place.check(task, *painter, *judge(judging))
+    assert able["without_score"] == []
+    assert blind["without_score"] == ["drawn"]
 
 
 def test_a_check_says_what_the_model_can_do_in_one_sentence(place: Place) -> None:
