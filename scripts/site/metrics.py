@@ -15,6 +15,7 @@ from typing import Any
 from mmeval import plugins
 from mmeval.metric.contract import Metric, load_metric
 from mmeval.metric.facts import IN_A_TASK, facts_of, range_text
+from mmeval.system.wording import shortened
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 FAMILIES = {
@@ -145,9 +146,7 @@ def _row(cells: list[str]) -> str:
 
 def _value(value: Any) -> str:
     written = json.dumps(value, ensure_ascii=False, default=_listed)
-    if len(written) > _MAX_DEFAULT:
-        written = f"{written[:_MAX_DEFAULT]}..."
-    return "`" + written.replace("|", "\\|") + "`"
+    return "`" + shortened(written, _MAX_DEFAULT).replace("|", "\\|") + "`"
 
 
 def _listed(value: Any) -> Any:
