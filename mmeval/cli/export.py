@@ -28,13 +28,12 @@ from mmeval.errors import (
     UsageError,
     did_you_mean,
 )
-from mmeval.report.terminal import columns, print_text
+from mmeval.report.terminal import WIDEST_LIST, columns, print_text
 from mmeval.settings import values
 from mmeval.system.wording import file_name, printable, split_names
 
 log = logging.getLogger(__name__)
 
-_WIDEST_LIST = 100
 _MAX_ABOUT = 400
 
 
@@ -149,7 +148,7 @@ def _list_of_formats() -> str:
     lines = ["formats, for mmeval export RUN --format NAME:"]
     for name, text in about.items():
         head = f"  {name.ljust(widest_name)}  "
-        width = columns(widest=_WIDEST_LIST) - len(head)
+        width = columns(widest=WIDEST_LIST) - len(head)
         one_line = printable(text, limit=_MAX_ABOUT)
         lines.append(head + textwrap.shorten(one_line, width, placeholder=" …"))
     return "\n".join(lines)

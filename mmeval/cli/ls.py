@@ -29,7 +29,7 @@ from mmeval.cli.parser import add_flags
 from mmeval.errors import MmevalError, UnknownNameError, UsageError
 from mmeval.report.log import begin_log
 from mmeval.report.markdown import cell
-from mmeval.report.terminal import columns, print_text
+from mmeval.report.terminal import WIDEST_LIST, columns, print_text
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import resolve
 from mmeval.system.wording import listed, wrapped
@@ -61,7 +61,6 @@ _MAX_ROLES = 400
 _MAX_LICENCE = 24
 _MOST_NAMED = 3
 _ALL = 1_000
-_WIDEST_TABLE = 100
 _IF_FILLED = ("Asks", "Note")
 """Columns that are left out if all their cells are empty."""
 _NOT_HERE = "not here"
@@ -482,7 +481,7 @@ def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     for row in rows:
         table.add_row(*(Text(row[index]) for index in shown))
     file = io.StringIO()
-    width = columns(widest=_WIDEST_TABLE)
+    width = columns(widest=WIDEST_LIST)
     console = Console(file=file, width=width, color_system=None, legacy_windows=False)
     console.print(table)
     # the first and the last line are the empty borders of the table

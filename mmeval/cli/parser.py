@@ -8,12 +8,11 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from mmeval.errors import UsageError, did_you_mean
-from mmeval.report.terminal import columns
+from mmeval.report.terminal import WIDEST_LIST, columns
 from mmeval.settings.flags import BY_NAME, REFUSED, REFUSED_SHORT, Flag
 from mmeval.settings.values import SWITCH_WORDS, arguments
 
 _UNSET = argparse.SUPPRESS
-_WIDEST_HELP = 100
 _WRITTEN: Mapping[int | str | None, str] = MappingProxyType(
     {None: "{0}", "?": "[{0}]", "*": "[{0} ...]", "+": "{0} [{0} ...]"}
 )
@@ -24,7 +23,7 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Keeps the lines of a verb's description. Fits the flags to the terminal."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=columns(widest=_WIDEST_HELP))
+        super().__init__(prog, width=columns(widest=WIDEST_LIST))
 
 
 class Parser(argparse.ArgumentParser):

@@ -12,6 +12,8 @@ from typing import TextIO
 from mmeval.system.wording import escaped, wrapped
 
 WIDEST, NARROWEST = 80, 40
+WIDEST_LIST = 100
+"""The width of lists and help texts on a terminal that is wide enough."""
 
 
 def columns(*, widest: int = WIDEST) -> int:
