@@ -237,7 +237,9 @@ def _subject(group: FindingGroup) -> str:
         if not names and not is_redundant:
             most = _NAMED_BY_HAND if _is_weight_by_hand(group) else _NAMED
             names = _named_or_numbered(group.names(field), noun, most)
-    if names and tasks:
+    # their command takes a metric, so the tasks would only fill a second line
+    are_joined = _is_weight_by_hand(group) and len(_causes(group)) > 1
+    if names and tasks and not are_joined:
         return f"{names} in {tasks}"
     return names or tasks
 

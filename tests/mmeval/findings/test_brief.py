@@ -47,9 +47,7 @@ def test_all_weights_with_one_remedy_share_a_line() -> None:
 
 def test_weights_that_are_fetched_by_hand_share_a_line() -> None:
     findings = [missing_model("m", "a/x", ""), missing_model("n", "b/y", "")]
-    assert brief_lines(findings) == [
-        "missing  weights  m, n in t  mmeval ls metrics NAME"
-    ]
+    assert brief_lines(findings) == ["missing  weights  m, n  mmeval ls metrics NAME"]
 
 
 def test_the_cause_of_a_single_model_is_shown() -> None:

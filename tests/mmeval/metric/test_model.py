@@ -524,4 +524,4 @@ def test_a_model_that_is_missing_is_found_with_the_command_that_gets_it(
     assert (lacks.kind, lacks.remedy) == ("missing_weights", PREPARE_WEIGHTS)
     assert lacks.subject.name == "me/scorer at cccccccccccc"
     assert found("mine") == []
-    assert "model me/scorer (not here)" in ls._metric_row("weighed", "us", weighed)[4]
+    assert "a model (not here)" in ls._metric_row("weighed", "us", weighed)[4]
