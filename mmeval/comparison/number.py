@@ -18,7 +18,7 @@ VERDICT_WORDS: Mapping[Verdict, str] = {
     "no_pairs": "no pairs",
 }
 """Each verdict in words."""
-TOO_FEW = "too few samples to tell"
+TOO_FEW = "too few samples"
 """The words for ``not_seen`` if no difference could have been seen."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mmeval.comparison.compare import Comparison
-from mmeval.comparison.number import TOO_FEW, VERDICT_WORDS
+from mmeval.comparison.number import VERDICT_WORDS
 from mmeval.comparison.run_pair import ONE_SIDED
 
 _MOST_NAMED = 2
@@ -31,8 +31,7 @@ def verdict_sentences(comparison: Comparison) -> Iterator[str]:
         clauses = []
         for words, titles in by_words.items():
             if titles:
-                joint = "from" if words == TOO_FEW else "in"
-                clauses.append(f"{words} {joint} {_named(words, titles)}")
+                clauses.append(f"{words} in {_named(words, titles)}")
         if in_one_run:
             clauses.append(f"numbers in one run only: {in_one_run:,}")
         yield f"{run} against {reference}: {'; '.join(clauses) or 'no number'}"

@@ -57,9 +57,8 @@ def short_table(
     command = place.command("mmeval report {RUN}")
     words = [*_not_listed(chosen), *_about_all(headlines, shown, outcome)]
     verdicts = sorted({line.verdict for line in lines if line.verdict})
-    if verdicts and baseline is not None:
-        against = f"{outcome.model_name} against {baseline.header}"
-        words.insert(0, f"{', '.join(verdicts)}: {against}, beyond chance (95 %).")
+    if verdicts:
+        words.insert(0, f"{', '.join(verdicts)}: beyond chance (95 %).")
     table = "There is no number.\n"
     if lines:
         table = _table(lines, outcome.model_name, baseline, command, width)
@@ -185,11 +184,11 @@ def _table(
         table.add_column(text, justify="right", overflow="fold")
     if any(line.note for line in lines):
         table.add_column("", overflow="fold")
-    verdicts = max(len(line.verdict) for line in lines)
     for line in lines:
         numbers = [printable(cell, limit=200) for cell in line.numbers]
-        if verdicts and numbers:  # one width, so that the numbers before them align
-            numbers[-1] += f" {line.verdict:{verdicts}}".replace(" ", _HARD_SPACE)
+        if line.verdict:
+            words = f"{line.verdict} than {numbers[-1]}"
+            numbers[-1] = words.replace(" ", _HARD_SPACE)
         name = Padding(Text(line.name), (0, 0, 0, 2 * line.depth))
         notes = [Text(line.note)] if line.note else []
         table.add_row(name, *map(Text, numbers), *notes)

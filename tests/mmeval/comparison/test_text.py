@@ -104,7 +104,7 @@ def test_a_difference_that_no_sample_could_show_is_not_called_unseen(
     low = scored(tmp_path, [0.0] * 3, "low")
     high = scored(tmp_path, [1.0] * 3, "high")
     words = " ".join(compared_lines(low, high)[:2])
-    assert "too few samples to tell from vqa, right" in words
+    assert "too few samples in vqa, right" in words
 
 
 def test_a_missing_pair_names_the_run_that_lacks_it(tmp_path: Path) -> None:

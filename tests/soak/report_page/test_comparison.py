@@ -104,7 +104,7 @@ def test_the_table_of_differences_is_on_the_page_without_scripts(
     comparison: Path,
 ) -> None:
     html = comparison.read_text()
-    assert "b against a: too few samples to tell in told, right." in html
+    assert "b against a: too few samples in told, right." in html
     assert "not_seen" not in html
 
 
