@@ -214,7 +214,11 @@ def test_a_baseline_is_a_column_with_a_verdict_beyond_chance() -> None:
     found = result("a", 0.5, ci95=(0.4, 0.6)), result("b")
     *lines, _, legend = shown(*found, baseline=other)
     assert legend.startswith("better:")
-    assert [cells(line)[-1] for line in lines] == ["org/other", "better than 0.100", "-"]
+    assert [cells(line)[-1] for line in lines] == [
+        "org/other",
+        "better than 0.100",
+        "-",
+    ]
 
 
 @pytest.mark.parametrize(
