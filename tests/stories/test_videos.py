@@ -9,6 +9,7 @@ from tests.support.cli import (
     openai,
     results,
 )
+from tests.support.engine import HOUR, hour_passes_in_pause
 from tests.support.mock_openai_server import MockServer
 from tests.support.questions import where, write_task
 
@@ -57,10 +58,11 @@ def test_a_run_of_another_name_makes_a_video_of_its_own(tmp_path: Path) -> None:
 def test_a_video_that_takes_too_long_is_fetched_by_the_next_command(
     tmp_path: Path,
 ) -> None:
-    with MockServer(video_polls=12) as server:
-        words = command(tmp_path, server, timeout="0.3", poll_seconds="0.1")
-        late = mmeval(*words, "--retry_on_error", "0")
-        done = mmeval(*words, "--retry_on_error", "9")
+    with MockServer(video_polls=2) as server:
+        words = command(tmp_path, server, poll_seconds=f"{HOUR}")
+        with hour_passes_in_pause():
+            late = mmeval(*words, "--retry_on_error", "0")
+        done = mmeval(*command(tmp_path, server))
         assert (late.code, done.code, posted(server)) == (3, 0, (1, 0))
 
 

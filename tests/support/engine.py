@@ -7,7 +7,9 @@ import os
 import resource
 import selectors
 import subprocess
-from collections.abc import AsyncIterator, Coroutine, Iterator
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -55,6 +57,47 @@ def run_in_loop(test: Coroutine[Any, Any, None]) -> None:
     """Below tests/mmeval every test that is a coroutine is run like this."""
     with asyncio.Runner(loop_factory=_loop) as runner:
         runner.run(test)
+
+
+HOUR = 3600.0
+
+
+@contextmanager
+def hour_passes_once(condition: Callable[[], bool]) -> Iterator[None]:
+    """The clock of this thread's event loops is an hour ahead once a condition holds: a
+    time limit is reached after an event, however slow the machine is."""
+    thread = threading.get_ident()
+
+    def seconds(_: asyncio.BaseEventLoop) -> float:
+        # servers of the test run in threads of their own, by the usual clock
+        has_passed = threading.get_ident() == thread and condition()
+        return time.monotonic() + (HOUR if has_passed else 0.0)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(asyncio.BaseEventLoop, "time", seconds)
+        yield
+
+
+@contextmanager
+def hour_passes_in_pause() -> Iterator[None]:
+    """The first pause of an hour takes no time: a time limit is reached in the pause,
+    while nothing else is under way."""
+    sleep = asyncio.sleep
+    pauses: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        if seconds < HOUR:
+            await sleep(seconds)
+        else:
+            pauses.append(seconds)
+            await sleep(0.001)  # later than the limits that the hour has reached
+
+    with (
+        hour_passes_once(lambda: bool(pauses)),
+        pytest.MonkeyPatch.context() as patched,
+    ):
+        patched.setattr(asyncio, "sleep", pause)
+        yield
 
 
 # Journals and brokers over a folder; the same folder again continues.

@@ -11,6 +11,7 @@ import pytest
 
 from mmeval.system.processes import CopyContext, FreshContext, ending, settle_signals
 from mmeval.system.signals import ENDING
+from tests.support.cli import DEADLINE
 
 SCRIPT = """
 import sys
@@ -33,7 +34,7 @@ def test_a_fresh_process_does_not_run_the_script_again(tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=DEADLINE,
     )
     assert (done.stdout, done.stderr) == ("the script runs\n3 True\n", "")
 

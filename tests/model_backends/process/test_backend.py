@@ -17,6 +17,7 @@ from mmeval.media import Media, text_part
 from mmeval.model_backends.process import ProcessBackend
 from mmeval.records import GenerationParams, Request, Response, message
 from tests.support.backend_runs import BAD, bad_command, bad_worker, noted, own_worker
+from tests.support.cli import DEADLINE
 from tests.support.tiny_media import picture
 
 
@@ -129,7 +130,7 @@ def test_the_worker_that_init_writes_ends_where_its_last_line_is_cut(
         [sys.executable, own_worker(tmp_path)],
         input=b'{"type": "lo',
         capture_output=True,
-        timeout=20,
+        timeout=DEADLINE,
     )
     assert ended.returncode == 0
     assert json.loads(ended.stdout)["type"] == "hello"

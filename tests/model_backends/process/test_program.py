@@ -157,7 +157,7 @@ def test_a_worker_that_cannot_be_trusted_any_more_is_ended_and_no_row_is_answere
 @pytest.mark.parametrize(
     ("much", "timeout", "words"),
     [
-        ("much", 20, "more than 128 MiB"),
+        ("much", 10 * DEADLINE, "more than 128 MiB"),
         ("little", 0.01, r"for 0.01 seconds \(timeout\)"),
     ],
 )

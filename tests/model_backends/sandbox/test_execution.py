@@ -94,6 +94,7 @@ def test_a_thread_whose_first_one_has_ended_is_ended_at_the_limit_of_memory() ->
         "def grow():\n"
         "    held = [b'x' * (1 << 24) for _ in range(20) if not time.sleep(0.02)]\n"
         "    print('ESCAPED', len(held), flush=True)\n"
+        "    time.sleep(1000)\n"
         "threading.Thread(target=grow).start()\n"
         "end = 60 if os.uname().machine == 'x86_64' else 93\n"
         "ctypes.CDLL(None).syscall(end, 0)\n"
@@ -161,12 +162,16 @@ def test_processor_time_of_children_that_nobody_waits_for_is_kept() -> None:
 def test_a_program_that_is_ended_at_a_bound_has_no_status_and_keeps_what_it_made() -> (
     None
 ):
-    response = run_code(
-        "print('first')\nopen('output/a.txt', 'w').write('x')\nwhile True: pass",
-        seconds=1.5,
+    code = (
+        "import time\n"
+        "open('output/a.txt', 'w').write('x')\n"
+        "print('first')\n"
+        "print('x' * 2000, flush=True)\n"
+        "time.sleep(1000)"
     )
+    response = run_code(code, output_kb=1)
     assert response.text.startswith("first\n")
-    assert "limit of time: 1.5 seconds" in response.text
+    assert "limit of output: 1 KiB" in response.text
     assert not any(warning.startswith("exit") for warning in response.warnings)
     assert response.output is not None and len(response.output.media()) == 1
 

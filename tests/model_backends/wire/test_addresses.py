@@ -1,7 +1,6 @@
 import asyncio
-import contextlib
 import logging
-from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,17 +9,12 @@ from mmeval.errors import MissingError, UsageError
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.wire.addresses import Addresses
 from mmeval.records import Response
+from tests.support.cli import wait_for
 from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import request
 
 A, B, C = (f"http://{host}:8000/v1" for host in ("a", "b", "c"))
 WARNINGS = "mmeval.model_backends.wire.addresses"
-
-
-@contextlib.contextmanager
-def two_servers(**first: float) -> Iterator[tuple[MockServer, MockServer]]:
-    with MockServer(**first) as one, MockServer() as other:
-        yield one, other
 
 
 async def ask(backend: OpenAIBackend, count: int) -> list[Response]:
@@ -41,11 +35,17 @@ def answers(one: MockServer, other: str, count: int) -> list[Response]:
 
 
 def test_calls_go_to_the_least_busy_address() -> None:
-    with two_servers(latency=0.3) as (slow, quick):
-        found = answers(slow, quick.url, 8)
-        assert [response.error for response in found] == [None] * 8
-        assert slow.stats()["answered"] == 4
-        assert quick.stats()["answered"] == 4
+    with (
+        ThreadPoolExecutor(1) as thread,
+        MockServer(hold_after=0) as one,
+        MockServer(hold_after=0) as other,
+    ):
+        asked = thread.submit(answers, one, other.url, 8)
+        wait_for(lambda: len(one.state.held) == 4, "half of the calls")
+        wait_for(lambda: len(other.state.held) == 4, "the other half")
+        one.let_go()
+        other.let_go()
+        assert [response.error for response in asked.result()] == [None] * 8
     addresses = Addresses((A, B, C))
     assert [addresses.next().base_url for _ in range(4)] == [A, B, C, A]
     busy = addresses.next()
@@ -92,7 +92,7 @@ def test_an_address_that_only_answers_errors_is_left_out() -> None:
         finally:
             await backend.close()
 
-    with two_servers(rate_500=1.0) as (broken, there):
+    with MockServer(rate_500=1.0) as broken, MockServer() as there:
         found = asyncio.run(
             run(OpenAIBackend(model="m", base_url=broken.url, replicas=there.url))
         )

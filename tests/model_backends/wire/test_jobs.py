@@ -8,8 +8,8 @@ import pytest
 
 from mmeval.errors import StorageError
 from mmeval.model_backends.openai import OpenAIBackend
-from mmeval.model_backends.openai.videos import VideosEndpoint
 from mmeval.records import Request, Response
+from tests.support.engine import HOUR, hour_passes_in_pause, hour_passes_once
 from tests.support.mock_openai_server import MP4
 from tests.support.openai_calls import kind_of, request
 from tests.support.servers import (
@@ -223,15 +223,17 @@ def test_the_time_of_a_call_is_that_of_its_job() -> None:
 
 def test_a_job_that_outlasts_its_call_is_polled_by_the_next_try() -> None:
     with server_of([UNDER_WAY, DONE]) as server:
-        first, *others = answers(server, *[asked("k")] * 4, timeout=2, poll_seconds=60)
+        with hour_passes_in_pause():
+            first, second = answers(server, *[asked("k")] * 2, poll_seconds=HOUR)
     assert kind_of(first) == "timeout"
-    assert kind_of(others[-1]) == ""
+    assert kind_of(second) == ""
     assert posts(server) == 1
 
 
 def test_without_a_job_no_next_try_is_promised_one() -> None:
-    with ScriptedServer(Scripted(b"{}", cut=1, linger=30.0)) as server:
-        response = answer(server, timeout=0.2)
+    with ScriptedServer(Scripted(b"{}", cut=1, linger=HOUR)) as server:
+        with hour_passes_once(lambda: bool(server.seen)):
+            response = answer(server)
     assert response.error is not None
     assert response.error.kind == "timeout"
     assert "goes on with it" not in response.error.message
@@ -367,32 +369,36 @@ def test_a_note_holds_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_closed_backend_polls_no_more() -> None:
+    closed: list[OpenAIBackend] = []
+
     async def close_early(server: WireServer) -> Response:
-        backend = backend_of(server, poll_seconds=1)
+        backend = backend_of(server, poll_seconds=HOUR, timeout=2 * HOUR)
         call = asyncio.ensure_future(backend.generate(asked("k")))
         while server.count < 2:
             await asyncio.sleep(0.01)
-        await asyncio.sleep(0.3)  # between two polls
+        await asyncio.sleep(0.1)  # between two polls
         await backend.close()
+        closed.append(backend)
         return await call
 
     with server_of([UNDER_WAY]) as server:
-        response = asyncio.run(close_early(server))
+        with hour_passes_once(lambda: bool(closed)):
+            response = asyncio.run(close_early(server))
     assert kind_of(response) == "connection"
     assert server.count == 2
 
 
-def test_a_poll_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(VideosEndpoint, "poll_timeout", 0.1)
+def test_a_poll_without_an_end_is_given_up() -> None:
     ended = {"id": "v1", "status": "completed"}
     script = (
         Scripted(QUEUED),
-        Scripted(ended, cut=5, linger=60),
+        Scripted(ended, cut=5, linger=HOUR),
         Scripted(ended),
         Scripted(MP4),
     )
     with ScriptedServer(*script) as server:
-        assert answer(server).error is None
+        with hour_passes_once(lambda: len(server.seen) >= 2):
+            assert answer(server, timeout=2 * HOUR).error is None
 
 
 def test_a_lost_connection_to_a_server_of_ones_own_ends_the_call_and_not_the_job(

@@ -8,6 +8,7 @@ from mmeval.media import media_part
 from mmeval.model_backends.openai.messages import encode_messages
 from mmeval.model_backends.wire.media_cache import MediaCache
 from mmeval.records import Message, message
+from tests.support.cli import DEADLINE
 from tests.support.toy import picture
 
 
@@ -20,15 +21,15 @@ def test_threads_that_want_the_same_wait_for_the_first_which_encodes_it() -> Non
     def encode() -> bytes:
         calls.append(1)
         started.set()
-        assert go.wait(10)
+        assert go.wait(DEADLINE)
         return b"encoded"
 
     with ThreadPoolExecutor(4) as threads:
         first = threads.submit(recent.get, "a", encode)
-        assert started.wait(10)
+        assert started.wait(DEADLINE)
         others = [threads.submit(recent.get, "a", encode) for _ in range(3)]
         go.set()
-        assert [one.result(10) for one in (first, *others)] == [b"encoded"] * 4
+        assert [one.result(DEADLINE) for one in (first, *others)] == [b"encoded"] * 4
     assert len(calls) == 1
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.records import Response
+from tests.support.engine import HOUR, hour_passes_in_pause
 from tests.support.openai_calls import (
     RESPONSES,
     events_of,
@@ -155,7 +156,8 @@ def test_an_answer_that_nobody_wanted_in_the_background_is_not_asked_again() -> 
 
 def test_a_resumed_run_goes_on_with_the_answer(tmp_path: Path) -> None:
     with server_of([GOING] * 5 + [READY]) as server:
-        begun = answers(server, tmp_path, "k", timeout=2, poll_seconds=60)
+        with hour_passes_in_pause():
+            begun = answers(server, tmp_path, "k", poll_seconds=HOUR)
         # the failure was journalled, which changes the key
         ended = answers(server, tmp_path, "another")
     assert begun == ["timeout"]
