@@ -15,7 +15,15 @@ from mmeval.backend.handshake.media import picture
 from mmeval.backend.handshake.outputs import JSON, SEED, STOP, SYSTEM
 from mmeval.backend.probe import Verdict
 from tests.support.able_server import Abilities, AbleServer
-from tests.support.cli import QUIET, Ended, environment, mmeval, results, run_folder
+from tests.support.cli import (
+    QUIET,
+    Ended,
+    environment,
+    mmeval,
+    results,
+    run_folder,
+    share_scans,
+)
 from tests.support.task_folder import write_rows
 
 ALL_MEDIA = "inputs=text+image+audio+document+video"
@@ -111,6 +119,7 @@ def judge(server: AbleServer) -> tuple[str, str]:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
+    share_scans(tmp_path / "cache")
     return Place(tmp_path)
 
 

@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -135,6 +136,15 @@ def _written(stream: io.TextIOWrapper) -> str:
     written = stream.buffer
     assert isinstance(written, io.BytesIO)
     return written.getvalue().decode("utf-8", "replace")
+
+
+def share_scans(cache: Path) -> None:
+    """Let commands with a cache of their own start with the scans of our own task
+    files, which no test changes. To read them anew takes longer than most commands."""
+    scans = Path(os.environ["MMEVAL_CACHE_DIR"]) / "tasks"
+    if not scans.exists():
+        mmeval("ls", "tasks")
+    shutil.copytree(scans, cache / "tasks")
 
 
 def mmeval_process(

@@ -6,10 +6,8 @@ next (places, times, versions, ports, digests, free space) is replaced by a word
 capitals.
 """
 
-import os
 import re
 import shlex
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from mmeval import __version__
-from tests.support.cli import ROOT, environment, mmeval
+from tests.support.cli import ROOT, environment, mmeval, share_scans
 from tests.support.mock_openai_server import MockServer
 
 DATA = "".join(
@@ -76,7 +74,7 @@ def _shown(case: Case, folder: Path, url: str) -> str:
         for name, value in environment(**{**home, **case.env}).items()
         if value
     }
-    _share_scans(folder / "cache")
+    share_scans(folder / "cache")
     # the library reads it once, when it is imported
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(
@@ -92,15 +90,6 @@ def _shown(case: Case, folder: Path, url: str) -> str:
     return (
         f"{_joined(written) if '--help' in case.command else written}[exit {done.code}]"
     )
-
-
-def _share_scans(cache: Path) -> None:
-    """Let a case start with the scans of our own task files, which no case changes. To
-    read them anew takes longer than all else that most cases do."""
-    scans = Path(os.environ["MMEVAL_CACHE_DIR"]) / "tasks"
-    if not scans.exists():
-        mmeval("ls", "tasks")
-    shutil.copytree(scans, cache / "tasks")
 
 
 def _plain(written: str, folder: Path, url: str) -> str:

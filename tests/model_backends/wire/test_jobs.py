@@ -222,18 +222,19 @@ def test_the_time_of_a_call_is_that_of_its_job() -> None:
 
 
 def test_a_job_that_outlasts_its_call_is_polled_by_the_next_try() -> None:
-    with server_of([UNDER_WAY, DONE]) as server:
-        with hour_passes_in_pause():
-            first, second = answers(server, *[asked("k")] * 2, poll_seconds=HOUR)
+    with server_of([UNDER_WAY, DONE]) as server, hour_passes_in_pause():
+        first, second = answers(server, *[asked("k")] * 2, poll_seconds=HOUR)
     assert kind_of(first) == "timeout"
     assert kind_of(second) == ""
     assert posts(server) == 1
 
 
 def test_without_a_job_no_next_try_is_promised_one() -> None:
-    with ScriptedServer(Scripted(b"{}", cut=1, linger=HOUR)) as server:
-        with hour_passes_once(lambda: bool(server.seen)):
-            response = answer(server)
+    with (
+        ScriptedServer(Scripted(b"{}", cut=1, linger=HOUR)) as server,
+        hour_passes_once(lambda: bool(server.seen)),
+    ):
+        response = answer(server)
     assert response.error is not None
     assert response.error.kind == "timeout"
     assert "goes on with it" not in response.error.message
@@ -381,9 +382,8 @@ def test_a_closed_backend_polls_no_more() -> None:
         closed.append(backend)
         return await call
 
-    with server_of([UNDER_WAY]) as server:
-        with hour_passes_once(lambda: bool(closed)):
-            response = asyncio.run(close_early(server))
+    with server_of([UNDER_WAY]) as server, hour_passes_once(lambda: bool(closed)):
+        response = asyncio.run(close_early(server))
     assert kind_of(response) == "connection"
     assert server.count == 2
 
@@ -396,9 +396,11 @@ def test_a_poll_without_an_end_is_given_up() -> None:
         Scripted(ended),
         Scripted(MP4),
     )
-    with ScriptedServer(*script) as server:
-        with hour_passes_once(lambda: len(server.seen) >= 2):
-            assert answer(server, timeout=2 * HOUR).error is None
+    with (
+        ScriptedServer(*script) as server,
+        hour_passes_once(lambda: len(server.seen) >= 2),
+    ):
+        assert answer(server, timeout=2 * HOUR).error is None
 
 
 def test_a_lost_connection_to_a_server_of_ones_own_ends_the_call_and_not_the_job(
