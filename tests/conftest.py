@@ -5,6 +5,7 @@ import os
 import signal
 import tempfile
 from collections.abc import Generator, Iterator
+from functools import partial
 from pathlib import Path
 
 import hypothesis
@@ -150,6 +151,17 @@ def toys() -> Iterator[None]:
 
     with registered():
         yield
+
+
+@pytest.fixture
+def bounds_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bounds of numbers are scored in this process: others take a second to
+    start."""
+    from mmeval.run.options import RunOptions
+
+    monkeypatch.setattr(
+        "mmeval.authoring.bounds.RunOptions", partial(RunOptions, score_workers=0)
+    )
 
 
 class _ByFile(LoadScopeScheduling):  # type: ignore[misc]  # the package has no types

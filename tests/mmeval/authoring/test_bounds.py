@@ -1,6 +1,5 @@
 import math
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from mmeval.dataset.bad_sample import rows_of
 from mmeval.findings.finding import Finding
 from mmeval.metric.contract import load_metric
 from mmeval.records.score import Result
-from mmeval.run.options import RunOptions
 from mmeval.task.selection import select
 from mmeval.task.task import Task
 from tests.support.task_folder import built, write_rows
@@ -27,11 +25,7 @@ from tests.support.toy import task as toy_task
 WHICH: tuple[Which, ...] = ("reference", "shuffled", "empty")
 
 
-@pytest.fixture(autouse=True)
-def _in_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "mmeval.authoring.bounds.RunOptions", partial(RunOptions, score_workers=0)
-    )
+pytestmark = pytest.mark.usefixtures("bounds_in_process")
 
 
 def task_with(folder: Path, *references: str | None, more: str = "") -> Task:

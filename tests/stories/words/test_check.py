@@ -363,6 +363,7 @@ CASES = {
 }
 
 
+@pytest.mark.usefixtures("bounds_in_process")
 @pytest.mark.parametrize("name", CASES)
 def test_check(name: str, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     assert shown(CASES[name], tmp_path) == snapshot
