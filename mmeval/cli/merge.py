@@ -16,7 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mmeval.cli.parser import add_flags
 from mmeval.report.terminal import print_text, write_line
+from mmeval.settings.flags import BY_NAME
 from mmeval.system.secrets import text_without_secrets
 
 
@@ -32,6 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
             "is missing (exit code 3)"
         ),
     )
+    add_flags(parser, [BY_NAME["report"]])
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,6 +66,8 @@ def run(args: argparse.Namespace) -> int:
         return exit_code
     recorded: dict[str, Any] = dict(division.shards[-1].record["settings"])
     recorded.pop("shard", None)
+    if "report" in args:
+        recorded["report"] = args.report
     plan = make_plan(
         resolve(FLAGS, recorded, {}),
         command=text_without_secrets(shlex.join(("mmeval", *args.argv))),

@@ -158,6 +158,19 @@ def test_a_missing_shard_is_named_and_partial_results_say_so_until_it_is_merged_
     assert results(shards.run)["mmeval"]["unfinished"] == {}
 
 
+@pytest.mark.parametrize(
+    ("of_shards", "of_merge", "has_page"),
+    [("true", "false", False), ("false", "true", True)],
+)
+def test_a_merge_writes_the_page_as_its_own_flag_says(
+    shards: Shards, of_shards: str, of_merge: str, has_page: bool
+) -> None:
+    shards.ask("1/2", "2/2", more=("--report", of_shards))
+    merged = shards.merge("--report", of_merge)
+    assert merged.code == 0, merged.err
+    assert (shards.run / "report" / "index.html").exists() == has_page
+
+
 def test_merging_notes_the_warnings_of_the_answers(shards: Shards) -> None:
     assert shards.ask("1/2", "2/2", more=shards.drawing()) == [0, 0]
     merged = shards.merge()
