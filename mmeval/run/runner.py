@@ -25,6 +25,7 @@ from mmeval.run.availability import report_unavailable, task_words, with_data
 from mmeval.run.costs.bill import known_dollars
 from mmeval.run.costs.budget import Budget
 from mmeval.run.costs.prices import Bill, bills
+from mmeval.run.data_size import most_trials
 from mmeval.run.handshakes import handshake_findings, handshakes_of
 from mmeval.run.interrupt import interruptible
 from mmeval.run.losses import (
@@ -122,7 +123,8 @@ class Runner:
                     cluster,
                 )
                 stack.callback(scorer.close)
-                scorer.start()  # its processes start while backends are created
+                # its processes start while backends are created
+                scorer.start(most_trials(self.selection.tasks, options))
             source = prepare(media)
             limits, prices = limits_and_prices(options, source.backends)
 

@@ -19,6 +19,7 @@ from mmeval.broker.cluster.ray_cluster import RayCluster
 from mmeval.errors import MmevalError
 from mmeval.metric.device import AUTO, require_device, use_device, used_device
 from mmeval.metric.scoring import worker
+from mmeval.metric.scoring.few_trials import FEW_TRIALS, FewTrialsScorer, is_cheap
 from mmeval.metric.scoring.pool import ScorePool, ThreadScorer
 from mmeval.metric.scoring.scoring_queue import ScoringQueue
 from mmeval.metric.scoring.trial_rows import ScoringPlan
@@ -57,6 +58,7 @@ class Scorer:
         if cluster is not None and cluster.engine.score_workers:
             self._cluster = cluster
         self._here = ThreadScorer(plans)
+        self._few: FewTrialsScorer | None = None
         self._pool: ScorePool | None = None
         self._model_pool: ScorePool | None = None
         self._actors: ScorePool | None = None
@@ -65,10 +67,12 @@ class Scorer:
         self._failure: BaseException | None = None
         self._has_asked_models = False
 
-    def start(self) -> None:
+    def start(self, most_trials: int | None = None) -> None:
         """Starts the processes, before the event loop, its threads and the folder lock.
 
-        Raises MissingError if a metric needs a device that this machine does not have.
+        ``most_trials`` is an upper limit of the number of trials, or None if it is not
+        known yet. A few trials with cheap metrics need no process. Raises MissingError
+        if a metric needs a device that this machine does not have.
         """
         # A forked process must not inherit the event loop, threads or lock. Plugins
         # that a script registers exist only in forked processes. If forking is not
@@ -77,6 +81,7 @@ class Scorer:
         forkable = sys.platform == "linux" and threading.active_count() == 1
         with_models = any(plan.batch for plan in self._plans)
         of_script = plugins.any_of_script()
+        is_few = most_trials is not None and most_trials <= FEW_TRIALS
         if self._cluster is not None and not of_script:
             count = self._cluster.engine.score_workers
             self._actors = ScorePool(
@@ -86,6 +91,9 @@ class Scorer:
             if with_models:
                 self._model_pool = ScorePool(self._setup(threads=True), 1)
                 self._models = self._queue(self._model_pool, MESSAGES_FOR_MODELS)
+        elif self._workers and is_few and all(map(is_cheap, self._plans)):
+            self._few = FewTrialsScorer(self._setup(threads=False))
+            self._ordinary = self._queue(self._few, LEAST_MESSAGES)
         elif self._workers and (forkable or not of_script):
             together = with_models and of_script
             count = 1 if together else self._workers
@@ -112,7 +120,7 @@ class Scorer:
         return ScoringSetup(self._plans, worker.METRIC_SECONDS, self._device, threads)
 
     def _queue(
-        self, processes: ScorePool | ThreadScorer, messages: int
+        self, processes: ScorePool | ThreadScorer | FewTrialsScorer, messages: int
     ) -> ScoringQueue:
         return ScoringQueue(
             self._plans, processes.rows, self._deliver, self._fail, messages=messages
@@ -176,7 +184,7 @@ class Scorer:
         self._ordinary.close()
         self._models.close()
         self._here.close()
-        for pool in (self._model_pool, self._pool, self._actors):
+        for pool in (self._few, self._model_pool, self._pool, self._actors):
             if pool is not None:
                 pool.close()
 
