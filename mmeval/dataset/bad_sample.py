@@ -132,12 +132,12 @@ def tags_without_medium(task: str, sample: Sample) -> Iterator[Finding]:
     The tag is sent to the model as text.
     """
     bundled = sample.metadata.get(BUNDLED_TAGS, ())
-    subject = Subject(task, sample=sample.id)
     for message in sample.input:
         for part in message.content.parts:
             if not part.dangling or part.label in bundled:
                 continue
             if not part.raw.endswith(":"):  # a caption follows such a tag
+                subject = Subject(task, sample=sample.id)
                 cause = f"the tag {part.raw} in the input has no medium"
                 yield Finding("bad_sample", subject, cause=cause)
 

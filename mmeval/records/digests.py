@@ -73,19 +73,14 @@ def content_digest(head: bytes, contents: Sequence[tuple[str, Interleaved]]) -> 
     The length of each field is written before the field, so different contents never
     have the same bytes.
     """
-    fields: list[str] = []
+    sized: list[str] = []
     for word, content in contents:
-        fields += (word, str(len(content.parts)))
+        count = str(len(content.parts))
+        sized.append(f"{len(word)}:{word}{len(count)}:{count}")
         for part in content.parts:
-            fields += (
-                part.kind,
-                part.raw,
-                part.text or "",
-                "" if part.media is None else part.media.sha256,
-            )
-    sized = "".join([f"{len(item)}:{item}" for item in fields]).encode(
-        "utf-8", "surrogatepass"
-    )
-    return hashlib.sha256(b"%d:%b%b" % (len(head), head, sized)).hexdigest()[
-        :DIGEST_CHARS
-    ]
+            kind, raw, text = part.kind, part.raw, part.text or ""
+            media = "" if part.media is None else part.media.sha256
+            sized.append(f"{len(kind)}:{kind}{len(raw)}:{raw}")
+            sized.append(f"{len(text)}:{text}{len(media)}:{media}")
+    fields = "".join(sized).encode("utf-8", "surrogatepass")
+    return line_digest(b"%d:%b%b" % (len(head), head, fields))

@@ -212,9 +212,10 @@ class Request:
 
     def _changed(self, **changes: Any) -> Request:
         """Returns a copy with some other fields, under the digest of this request."""
-        digest = self.digest
-        request = replace(self, **changes)
-        object.__setattr__(request, "_digest", digest)
+        fields = {**vars(self), **changes, "_digest": self.digest}
+        request = object.__new__(type(self))
+        # every call makes such a copy, and ``replace`` would inspect each field
+        vars(request).update(fields)
         return request
 
     def kinds(self) -> set[PartKind]:

@@ -43,36 +43,31 @@ class Trial:
     @property
     def digest(self) -> str:
         """The digest of sample, requests and answers, on which scores depend."""
-        answers = [
-            ("answer", e.response.output)
-            for e in self.exchanges
-            if e.response.output is not None
-        ]
-        if self.output is not None and not any(
-            self.output is answer for _, answer in answers
-        ):
-            answers.append(("output", self.output))
-        requests = [
+        names = [self.sample.digest, str(self.repeat)]
+        answers: list[tuple[str, Interleaved]] = []
+        is_answer = False
+        for exchange in self.exchanges:
+            response = exchange.response
             # A failed request has no answer, so the mark distinguishes it.
-            e.request_digest if e.response.error is None else f"{e.request_digest}!"
-            for e in self.exchanges
-        ]
-        kinds = [f"-{kind}" for kind in self.left_out]
-        return content_digest(
-            "/".join(
-                (self.sample.digest, str(self.repeat), *requests, *kinds)
-            ).encode(),
-            answers,
-        )
+            mark = "" if response.error is None else "!"
+            names.append(f"{exchange.request_digest}{mark}")
+            if response.output is not None:
+                answers.append(("answer", response.output))
+                is_answer = is_answer or response.output is self.output
+        if self.output is not None and not is_answer:
+            answers.append(("output", self.output))
+        for kind in self.left_out:
+            names.append(f"-{kind}")
+        return content_digest("/".join(names).encode(), answers)
 
 
 def warnings_of(exchanges: Sequence[Exchange]) -> list[str]:
     """Returns the warnings of all exchanges of a trial, without duplicates."""
-    return list(
-        dict.fromkeys(
-            text for exchange in exchanges for text in exchange.response.warnings
-        )
-    )
+    warnings: dict[str, None] = {}
+    for exchange in exchanges:
+        for text in exchange.response.warnings:
+            warnings[text] = None
+    return list(warnings)
 
 
 def finish_reason(trial: Trial) -> str | None:

@@ -53,10 +53,11 @@ class AnswerNotes:
         self.answered += 1
         is_cut_off = is_only_reasoning = is_refused = False
         kept: list[Exchange] = []
-        unread: set[PartKind] = set()
+        unread: dict[PartKind, None] = {}
         for exchange in exchanges:
             response = exchange.response
-            unread.update(response.unread)
+            for kind in response.unread:
+                unread[kind] = None
             if not response.is_refused:
                 # warnings of a refusal would count it twice
                 kept.append(exchange)
@@ -67,7 +68,8 @@ class AnswerNotes:
             is_refused = is_refused or response.is_refused
         self.cut_off += is_cut_off
         self.only_reasoning += is_only_reasoning
-        self.unread.update(unread)
+        for kind in unread:
+            self.unread[kind] += 1
         self.refused += is_refused
         warnings = warnings_of(kept)
         if warnings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,8 @@ class TaskRun:
 
     def left_out(self, sample: Sample) -> tuple[PartKind, ...]:
         """Returns the kinds of the task that are not requested from the model."""
+        if not self.task.partial_output:
+            return ()
         requested = self.wanted(sample)
         task_kinds = self.task.output_kinds(sample)
         return tuple(kind for kind in task_kinds if kind not in requested)
@@ -80,11 +83,14 @@ class TaskRun:
         """Returns the program that requests the model's answer to a sample."""
         task = self.task
         protocol = single if self.whole else task.protocol
-        model = Role(MODEL, convert=self.convert)
         prompt, wants = task.prompt(sample), self.wanted(sample)
         return _empty_if_refused(
-            protocol(Ask(sample, prompt, wants, task.params, model))
+            protocol(Ask(sample, prompt, wants, task.params, self._model))
         )
+
+    @cached_property
+    def _model(self) -> Role:
+        return Role(MODEL, convert=self.convert)
 
     def recorded(self, result: object) -> Interleaved:
         """Converts the result of a protocol to the form that the task records.

@@ -193,6 +193,8 @@ def portable(response: Response, store: Path) -> dict[str, Any]:
 def drop_stored_paths(parts: Iterable[Mapping[str, Any]], store: Path) -> None:
     """Removes the paths of stored media from the JSON of parts. Other paths remain."""
     for part in parts:
-        path = part["media"].get("path", "") if "media" in part else ""
+        if "media" not in part:
+            continue
+        path = part["media"].get("path", "")
         if path.startswith(f"{store}{os.sep}"):
             del part["media"]["path"]

@@ -6,7 +6,6 @@ A damaged line is an error for the whole file.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
@@ -184,7 +183,7 @@ class _BoundedLines:
     def _piece(self) -> bytes:
         return self._stream.readline(self._most + 1)
 
-    def decoded(self, line: str | bytes) -> Any:
+    def decoded(self, line: str) -> Any:
         """Returns the value of a line.
 
         Raises LineFault if it is too long, is too deeply nested or contains too long a
@@ -193,14 +192,10 @@ class _BoundedLines:
         if self._long:
             raise LineFault(f"the line is longer than {self._most >> 20} MiB")
         try:  # orjson would convert large integers to floats
-            row = json.loads(
-                line.rstrip(), parse_constant=_refuse_constant, parse_int=_integer
-            )
+            row = _DECODER.decode(line.rstrip())
         except RecursionError:
             raise _too_deep() from None
-        brackets = (
-            line.count("[") + line.count("{") if isinstance(line, str) else math.inf
-        )
+        brackets = line.count("[") + line.count("{")
         if (brackets > MAX_DEPTH or len(line) > MAX_DIGITS) and (
             fault := _fault_of(row)
         ):
@@ -214,6 +209,14 @@ def _integer(text: str) -> int | LineFault:
         if len(text) <= MAX_DIGITS
         else LineFault(f"a number has more than {MAX_DIGITS:,} digits")
     )
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number; write null")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_integer)
+"""The decoder of all lines. ``json.loads`` would make one for each line."""
 
 
 def _fault_of(row: Any) -> LineFault | None:
@@ -237,10 +240,6 @@ def _fault_of(row: Any) -> LineFault | None:
 
 def _too_deep() -> LineFault:
     return LineFault(f"it is nested more than {MAX_DEPTH} levels deep")
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number; write null")
 
 
 def _reason(error: BaseException | None) -> str:

@@ -25,10 +25,13 @@ class NumberSet(MutableSet[int]):
         return self._count
 
     def add(self, value: int) -> None:
-        if value not in self:
-            self._count += 1
-            self._bits.extend(bytes(max(0, (value >> 3) + 1 - len(self._bits))))
-            self._bits[value >> 3] |= 1 << (value & 7)
+        if value in self:
+            return
+        self._count += 1
+        missing = (value >> 3) + 1 - len(self._bits)
+        if missing > 0:
+            self._bits.extend(bytes(missing))
+        self._bits[value >> 3] |= 1 << (value & 7)
 
     def discard(self, value: int) -> None:
         if value in self:

@@ -61,6 +61,8 @@ class RoleHandshake:
         """
         kinds = call.request.kinds() & TAKES.keys() & self._declared.inputs.keys()
         wants_format = call.schema is not None and bool(self._declared.reply_formats)
+        if not kinds and not wants_format and not self._full:
+            return
         needed = Extent(frozenset(kinds), wants_format)
         if self._full:
             needed = Extent.whole(self._declared)

@@ -58,6 +58,7 @@ class ScoringQueue:
         self._plans = plans
         self._waiting: dict[int, list[bytes]] = {}
         self._bytes: Counter[int] = Counter()
+        self._all_bytes = 0
         self._due: dict[int, None] = {}
         """The positions of tasks with a message that is due, in sending order."""
         self.unfinished = 0
@@ -69,14 +70,15 @@ class ScoringQueue:
 
     async def add(self, position: int, line: bytes) -> None:
         """Queues a trial. Waits only if too much is queued."""
-        while self._bytes.total() > MOST_WAITING_BYTES:
+        while self._all_bytes > MOST_WAITING_BYTES:
             self._taken.clear()
             await self._taken.wait()
-        if self._bytes.total() > LARGEST_MESSAGE_BYTES:
+        if self._all_bytes > LARGEST_MESSAGE_BYTES:
             # Otherwise a model that answers without waiting would block all messages.
             await asyncio.sleep(0)
         self._waiting.setdefault(position, []).append(line)
         self._bytes[position] += len(line)
+        self._all_bytes += len(line)
         self.unfinished += 1
         self._consider(position)
         self._send_due()
@@ -123,7 +125,9 @@ class ScoringQueue:
             waiting = self._waiting.pop(position)
             lines = waiting[: self._sizes[position]]
             rest = waiting[self._sizes[position] :]
-            self._bytes[position] -= sum(map(len, lines))
+            size = sum(map(len, lines))
+            self._bytes[position] -= size
+            self._all_bytes -= size
             self._taken.set()
             if rest:
                 self._waiting[position] = rest
@@ -150,6 +154,7 @@ class ScoringQueue:
             self.unfinished -= sum(map(len, self._waiting.values()))
             self._waiting.clear()
             self._bytes.clear()
+            self._all_bytes = 0
             self._due.clear()
             self._taken.set()
         self.unfinished -= len(lines)
