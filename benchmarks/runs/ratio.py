@@ -6,8 +6,10 @@ ratio is the median of the paired runs. The rate is that of the requests as the 
 sees them, from the first request to the last answer; CPU and the time of the first
 samples are those of whole processes, start, imports and tables included. mmeval
 journals every answer and scores it with two metrics meanwhile. The ratio of whole
-processes stands beside the rate: it is the stricter reading of the same goal. Memory is
-the proportional set size (shared pages counted once) of all its processes together.
+processes stands beside the rate: it is the stricter reading of the same goal. A server
+that takes 1 s is what users wait for: then the start and the end of a run count, and
+the work of a call does not. Memory is the proportional set size (shared pages counted
+once) of all its processes together.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ from benchmarks.measuring import Figure, Measured, measure
 from benchmarks.server import serving
 
 BARE = Path(__file__).with_name("bare.py")
-LATENCY = 0.05
+LATENCY, SLOW_LATENCY = 0.05, 1.0
+START_AND_END = 1.0
+"""The seconds that a whole run may take besides its share of the bare loop's time."""
 
 TASK = """\
 task: bench
@@ -43,6 +47,9 @@ def figures(quick: bool) -> Iterator[Figure]:
     count, pairs = (1_000, 1) if quick else (10_000, 5)
     with tempfile.TemporaryDirectory() as folder, serving(LATENCY) as url:
         yield from Bench(Path(folder), url, count=count, pairs=pairs).figures()
+    with tempfile.TemporaryDirectory() as folder, serving(SLOW_LATENCY) as url:
+        slow_pairs = min(3, pairs)
+        yield Bench(Path(folder), url, count=count, pairs=slow_pairs).slow_figure()
 
 
 class Bench:
@@ -162,9 +169,20 @@ class Bench:
             "times the CPU"
         )
         yield Figure(
-            "first 10 samples against the bare loop", first, 2.5, "x", note=note
+            "first 10 samples against the bare loop", first, 1.8, "x", note=note
         )
-        yield Figure("--help against python -c pass (CPU)", self.help_ratio(), 5, "x")
+        yield Figure("--help against python -c pass (CPU)", self.help_ratio(), 3, "x")
+
+    def slow_figure(self) -> Figure:
+        pairs = self.paired(256, self.count)
+        whole = [(ours.wall - START_AND_END) / bare.wall for bare, ours in pairs]
+        return Figure(
+            f"whole processes, less {START_AND_END:g} s, to the bare loop's, a server "
+            f"of {SLOW_LATENCY:g} s, 256 connections",
+            statistics.median(whole),
+            1.05,
+            "x",
+        )
 
     def help_ratio(self) -> float:
         def cpu(*arguments: str) -> float:
