@@ -183,7 +183,7 @@ class _BoundedLines:
     def _piece(self) -> bytes:
         return self._stream.readline(self._most + 1)
 
-    def decoded(self, line: str) -> Any:
+    def decoded(self, line: str | bytes) -> Any:
         """Returns the value of a line.
 
         Raises LineFault if it is too long, is too deeply nested or contains too long a
@@ -191,12 +191,13 @@ class _BoundedLines:
         """
         if self._long:
             raise LineFault(f"the line is longer than {self._most >> 20} MiB")
+        text = line if isinstance(line, str) else line.decode()
         try:  # orjson would convert large integers to floats
-            row = _DECODER.decode(line.rstrip())
+            row = _DECODER.decode(text.rstrip())
         except RecursionError:
             raise _too_deep() from None
-        brackets = line.count("[") + line.count("{")
-        if (brackets > MAX_DEPTH or len(line) > MAX_DIGITS) and (
+        brackets = text.count("[") + text.count("{")
+        if (brackets > MAX_DEPTH or len(text) > MAX_DIGITS) and (
             fault := _fault_of(row)
         ):
             raise fault
