@@ -45,7 +45,6 @@ MmevalError                   1   any other error; its message says what to do
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -319,7 +318,7 @@ def message_of(error: BaseException) -> str:
 def written_instead(name: str, written: Iterable[str]) -> str:
     """Returns a hint such as ``; it has "rubrik": did you mean "rubric"?``, or an empty
     string."""
-    near = difflib.get_close_matches(name, list(written), n=1, cutoff=0.6)
+    near = _similar(name, list(written), most=1)
     return f'; it has "{near[0]}": did you mean "{name}"?' if near else ""
 
 
@@ -327,13 +326,17 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Returns a hint such as ``; did you mean "x"?`` with similar names, or an empty
     string."""
     by_short_name = {_short_name(item): item for item in known}
-    near = difflib.get_close_matches(
-        _short_name(name), list(by_short_name), n=3, cutoff=0.6
-    )
+    near = _similar(_short_name(name), list(by_short_name), most=3)
     if not near:
         return ""
     quoted = " or ".join(f'"{by_short_name[item]}"' for item in near)
     return f"; did you mean {quoted}?"
+
+
+def _similar(name: str, known: list[str], *, most: int) -> list[str]:
+    import difflib  # a slow import that --help does not need
+
+    return difflib.get_close_matches(name, known, n=most, cutoff=0.6)
 
 
 def _short_name(name: str) -> str:

@@ -7,10 +7,8 @@ import os
 from collections.abc import Sequence
 from types import ModuleType
 
-from mmeval.cli.parser import Parser, add_flags
 from mmeval.errors import PluginError, UsageError, did_you_mean
 from mmeval.report.terminal import print_text
-from mmeval.settings.flags import BY_NAME
 
 VERBS: dict[str, str] = {
     "run": "run a model on tasks and score its answers (the default)",
@@ -67,6 +65,10 @@ def dispatch(argv: Sequence[str]) -> int:
     if argv and argv[0] in ("-h", "--help"):
         print_text(overview())
         return 0
+    # slow imports that --help and --version do not need
+    from mmeval.cli.parser import Parser, add_flags
+    from mmeval.settings.flags import BY_NAME
+
     verb, rest = _split(argv)
     module = module_of(verb)
     parser = Parser(f"mmeval {verb}", module.__doc__ or VERBS[verb])

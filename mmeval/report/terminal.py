@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import io
 import os
-import shutil
 import sys
 from typing import TextIO
 
@@ -19,6 +18,8 @@ WIDEST_LIST = 100
 def columns(*, widest: int = WIDEST) -> int:
     """Returns the width to which texts for people are wrapped: the width of the
     terminal, within limits. Without a terminal it is ``widest``."""
+    import shutil  # a slow import that --help does not need
+
     width = shutil.get_terminal_size((widest, 24)).columns
     return max(NARROWEST, min(widest, width))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -56,6 +55,8 @@ def wrapped(
     """Returns the lines of a text that is wrapped at words. ``indent`` precedes all
     lines but the first. A word that is too long is not broken, so that paths and
     addresses can be copied."""
+    import textwrap  # a slow import that --help does not need
+
     return textwrap.wrap(
         text,
         width,
