@@ -11,17 +11,18 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mmeval.aggregate.statistics import FEWEST_DRAWS
 from mmeval.backend.batch_size import BatchSize
 from mmeval.backend.probe import PROBINGS, Probing
-from mmeval.broker.cluster.engine import LOCAL, RAY, RayEngine
 from mmeval.errors import MissingDataError, UsageError, did_you_mean
 from mmeval.metric.device import device_fault
-from mmeval.settings.job import shard_at, shard_of_job
-from mmeval.store.shard import Shard
 from mmeval.system.wording import shortened, split_names
+
+if TYPE_CHECKING:
+    from mmeval.broker.cluster.engine import RayEngine
+    from mmeval.store.shard import Shard
 
 Reader = Callable[[Any], Any]
 """Parses the value of one flag. A configuration file may contain any YAML value."""
@@ -369,6 +370,8 @@ def samples(value: Any) -> dict[str, tuple[int, ...]]:
 
 def shard(value: Any) -> Shard:
     """Parses ``I/N`` with I from 1 to N, or ``auto`` for the part of a cluster job."""
+    from mmeval.settings.job import shard_at, shard_of_job
+
     if value == "auto":
         return shard_of_job(os.environ)
     number, _, of = str(value).partition("/")
@@ -475,6 +478,8 @@ def device(value: Any) -> str:
 
 def engine(value: Any) -> RayEngine | None:
     """Parses ``local`` (returns None), or ``ray`` with its arguments."""
+    from mmeval.broker.cluster.engine import LOCAL, RAY, RayEngine
+
     name, args = _backend("", value)
     if name == LOCAL and not args:
         return None

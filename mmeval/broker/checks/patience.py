@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
+from typing import TYPE_CHECKING
 
 from mmeval.errors import UnreadableJudgeError
-from mmeval.records.response import ErrorInfo
+
+if TYPE_CHECKING:
+    from mmeval.records.response import ErrorInfo
 
 PATIENCE = 8
 """If this number of verdicts is unreadable before any can be read, the metric is
@@ -26,6 +28,8 @@ class JudgePatience:
     """
 
     def __init__(self, metric: str, first: int) -> None:
+        import asyncio  # a slow import that a list of flags does not need
+
         self._metric = metric
         self._first = first
         self._has_read = False

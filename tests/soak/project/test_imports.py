@@ -139,6 +139,21 @@ def test_a_light_command_imports_only_what_is_allowed(
     assert (of_ours(itself, "mmeval.metrics"), workers) == (set(), set())
 
 
+UNNEEDED = {
+    "--help": {"argparse", "asyncio", "dataclasses", "difflib", "shutil", "textwrap"},
+    "run --help": {"asyncio", "ssl", "mmeval.broker.cluster", "mmeval.store"},
+}
+"""Helps, and slow imports that each can do without."""
+
+
+@pytest.mark.parametrize(("words", "unneeded"), UNNEEDED.items(), ids=UNNEEDED)
+def test_a_help_imports_nothing_slow_that_it_does_not_need(
+    words: str, unneeded: set[str], tmp_path: Path
+) -> None:
+    itself, _ = imported(["-m", "mmeval", *words.split()], tmp_path)
+    assert itself & unneeded == set()
+
+
 def test_a_run_of_the_reference_imports_what_it_names_and_of_heavy_packages_pillow_alone(
     tmp_path: Path,
 ) -> None:
