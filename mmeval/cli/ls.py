@@ -28,7 +28,7 @@ from mmeval import plugins
 from mmeval.cli.parser import add_flags
 from mmeval.errors import MmevalError, UnknownNameError, UsageError
 from mmeval.report.log import begin_log
-from mmeval.report.markdown import cell
+from mmeval.report.markdown import cell, cell_width, table_lines
 from mmeval.report.terminal import WIDEST_LIST, columns, print_text
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import resolve
@@ -466,23 +466,36 @@ def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     Long cells continue below. Optional columns without a text are left out.
     """
+    shown: list[int] = []
+    for index, header in enumerate(headers):
+        is_empty = not any(row[index] for row in rows)
+        if not (is_empty and header in _IF_FILLED):
+            shown.append(index)
+    shown_headers = [headers[index] for index in shown]
+    shown_rows = [[row[index] for index in shown] for row in rows]
+    width = columns(widest=WIDEST_LIST)
+    lines = table_lines(shown_headers, shown_rows)
+    if cell_width(lines[0]) > width:
+        lines = _folded(shown_headers, shown_rows, width)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _folded(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], width: int
+) -> list[str]:
+    """Returns the lines of a Markdown table whose long cells continue below."""
     from rich.box import MARKDOWN
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=MARKDOWN, padding=0, header_style="")
-    shown: list[int] = []
     for index, header in enumerate(headers):
-        is_empty = not any(row[index] for row in rows)
-        if not (is_empty and header in _IF_FILLED):
-            table.add_column(Text(header), overflow="fold", no_wrap=not shown)
-            shown.append(index)
+        table.add_column(Text(header), overflow="fold", no_wrap=index == 0)
     for row in rows:
-        table.add_row(*(Text(row[index]) for index in shown))
+        table.add_row(*map(Text, row))
     file = io.StringIO()
-    width = columns(widest=WIDEST_LIST)
     console = Console(file=file, width=width, color_system=None, legacy_windows=False)
     console.print(table)
     # the first and the last line are the empty borders of the table
-    return "".join(f"{line}\n" for line in file.getvalue().splitlines()[1:-1])
+    return file.getvalue().splitlines()[1:-1]
