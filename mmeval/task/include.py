@@ -5,12 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mmeval.system.yaml_document import Document, KeyPath, read_document
 
 MAX_DEPTH = 50
 """Maximum depth of files that include each other."""
+
+
+class _Target(NamedTuple):
+    """An included file. Several links may lead to its folder, so ``place`` has the real
+    folder, and the name in it. ``resolved`` is the file without any links."""
+
+    file: Path
+    place: Path
+    resolved: Path
 
 
 class TaskFiles:
@@ -24,7 +33,10 @@ class TaskFiles:
         self._roots = tuple(root.resolve() for root in roots)
         self._read: dict[Path, Document] = {}
         self._whole: dict[Path, Document] = {}
-        """Files with their includes resolved."""
+        """Files with their includes resolved, by their place."""
+        self._targets: dict[tuple[Path, str], _Target] = {}
+        """Included files by the including folder and the written name. A hundred files
+        of a folder usually include the same file, and resolving links is slow."""
 
     def document(self, file: Path) -> Document:
         """Reads a file with its includes.
@@ -52,31 +64,35 @@ class TaskFiles:
         base: Document | None = None
         for path, name in _listed(document, included):
             target = self._target(document, path, name)
-            if target.resolve() in trail:
-                chain = " -> ".join(file.name for file in (*trail, target))
+            if target.resolved in trail:
+                chain = " -> ".join(file.name for file in (*trail, target.file))
                 raise document.error(path, f"the include is circular: {chain}")
-            # several links may lead to the same folder
-            real_path = target.parent.resolve() / target.name
-            if real_path not in self._whole:
+            if target.place not in self._whole:
                 if len(trail) > MAX_DEPTH:
                     raise document.error(
                         path,
                         f"the includes are more than {MAX_DEPTH} levels deep; include "
                         "fewer files",
                     )
-                longer = (*trail, target.resolve())
-                self._whole[real_path] = self._resolved(self.own(target), longer)
-            below = self._whole[real_path]
+                longer = (*trail, target.resolved)
+                included_document = self.own(target.file)
+                self._whole[target.place] = self._resolved(included_document, longer)
+            below = self._whole[target.place]
             base = below if base is None else below.over(base)
         rest = document.without("include")
         return rest if base is None else rest.over(base)
 
-    def _target(
-        self,
-        document: Document,
-        path: KeyPath,
-        name: str,
-    ) -> Path:
+    def _target(self, document: Document, path: KeyPath, name: str) -> _Target:
+        folder = document.place(path).file.parent
+        target = self._targets.get((folder, name))
+        if target is None:
+            file = self._included(document, path, name)
+            place = file.parent.resolve() / file.name
+            target = _Target(file, place, file.resolve())
+            self._targets[folder, name] = target
+        return target
+
+    def _included(self, document: Document, path: KeyPath, name: str) -> Path:
         source = document.place(path).file
         target = source.parent / name
         try:
