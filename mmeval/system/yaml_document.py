@@ -27,6 +27,7 @@ except ImportError:  # PyYAML without libyaml: the same result, slower
     from yaml import SafeLoader as _BaseLoader  # type: ignore[assignment]
 
 MAX_FILE_BYTES = 1_000_000
+_USUAL_FILE_BYTES = 16_384
 MAX_NODES = 50_000
 """The largest number of values in a file, including repeated aliases. This limit
 prevents a small file from expanding to a huge document."""
@@ -226,7 +227,10 @@ def parse_document(
 def _text(file: Path) -> str:
     try:
         with open_plain(file) as stream:
-            raw = stream.read(MAX_FILE_BYTES + 1)
+            raw = stream.read(_USUAL_FILE_BYTES)
+            # memory for the largest file takes longer than reading a usual one
+            if len(raw) == _USUAL_FILE_BYTES:
+                raw += stream.read(MAX_FILE_BYTES + 1 - _USUAL_FILE_BYTES)
     except OSError as error:
         raise TaskFileError(f"cannot be read ({error.strerror})", file=file) from None
     if len(raw) > MAX_FILE_BYTES:
