@@ -219,7 +219,7 @@ class _MeanOfNumbers(NamedTuple):
             return Uncertainty(no_interval=ONE_CLUSTER)
         if not self.iterations:
             return Uncertainty(no_interval=NOT_DRAWN)
-        # Imported late: it imports numpy and scipy.stats, which few numbers need.
+        # Imported late: it imports numpy, which few numbers need.
         from mmeval.aggregate.resampling import resample_together
 
         numbers = []

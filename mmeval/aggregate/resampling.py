@@ -7,7 +7,6 @@ called once for each draw. This is slow, so fewer draws are used if there are ma
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -33,6 +32,8 @@ they are scored later."""
 DRAWN_AT_ONCE = 1 << 20
 """The number of clusters that are drawn in one batch. A batch needs a few arrays of 8
 MiB each."""
+_TAIL = (1 - 0.95) / 2
+"""The share of draws below a 95 % interval, which is also the share above it."""
 
 
 def resample(
@@ -191,9 +192,11 @@ def bootstrap(
     Like all bootstrap intervals, the interval is too narrow with fewer than about 20
     clusters.
     """
-    result = _resampled(statistic, clusters, iterations)
-    low, high = map(float, result.confidence_interval)
-    stderr = float(result.standard_error)
+    values = distribution(statistic, clusters, iterations)
+    stderr = float(np.std(values, ddof=1))
+    ordered = np.sort(values)
+    low = _quantile(ordered, _TAIL)
+    high = _quantile(ordered, 1 - _TAIL)
     if not math.isfinite(low + high + stderr):
         return Uncertainty()
     return Uncertainty(stderr, (low, high), iterations)
@@ -206,29 +209,24 @@ def distribution(
 ) -> Values:
     """Returns the value of each draw.
 
-    ``bootstrap`` computes its interval from these values.
+    ``bootstrap`` computes its interval from these values. They are the same as those of
+    ``scipy.stats.bootstrap``, whose import takes a second.
     """
-    values: Values = _resampled(statistic, clusters, iterations).bootstrap_distribution
-    return values
+    random = np.random.default_rng(BOOTSTRAP_SEED)
+    at_once = max(1, DRAWN_AT_ONCE // clusters)
+    batches: list[Values] = []
+    for first in range(0, iterations, at_once):
+        count = min(at_once, iterations - first)
+        draws = random.integers(0, clusters, (count, clusters))
+        batches.append(statistic(draws))
+    return np.concatenate(batches)
 
 
-def _resampled(
-    statistic: Statistic, clusters: int, iterations: int
-) -> Any:  # scipy brings no types
-    def of_draws(draws: Draws, axis: int) -> Values:  # noqa: ARG001  scipy's contract
-        return statistic(draws)
-
-    # The import takes a second, and a comparison of means does not need it.
-    from scipy import stats
-
-    with warnings.catch_warnings():
-        # draws without a value are expected
-        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
-        return stats.bootstrap(
-            (np.arange(clusters),),
-            of_draws,
-            n_resamples=iterations,
-            batch=max(1, DRAWN_AT_ONCE // clusters),
-            method="percentile",
-            rng=np.random.default_rng(BOOTSTRAP_SEED),
-        )
+def _quantile(ordered: Values, share: float) -> float:
+    """Interpolates between sorted values: definition 7 of Hyndman and Fan, as in
+    ``scipy.stats.quantile``. ``numpy.quantile`` rounds differently."""
+    place = share * len(ordered) + (1 - share)
+    below = int(place) - 1
+    above = min(below + 1, len(ordered) - 1)
+    part = place % 1
+    return float((1 - part) * ordered[below] + part * ordered[above])

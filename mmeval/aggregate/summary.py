@@ -164,7 +164,7 @@ def _resampled(
         return Uncertainty(0.0)
     if not aggregation.bootstrap_iters:
         return Uncertainty(no_interval=NOT_DRAWN)
-    # Imported late: it imports numpy and scipy.stats, which few numbers need.
+    # Imported late: it imports numpy, which few numbers need.
     from mmeval.aggregate.resampling import resample
 
     drawn = resample(scores, *aggregation)

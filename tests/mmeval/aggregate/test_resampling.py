@@ -1,8 +1,11 @@
 import math
 import random
+import subprocess
+import sys
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mmeval.aggregate import resampling
@@ -140,3 +143,44 @@ def test_a_bootstrapped_interval_leaves_out_two_and_a_half_percent_of_the_draws_
     found: Any = bootstrap(lambda drawn: drawn[:, 0].astype(float), 1000, 20_000)
     assert found.ci95 == pytest.approx((25, 975), abs=3)
     assert found.stderr == pytest.approx(1000 / math.sqrt(12), rel=0.01)
+
+
+@pytest.mark.parametrize("clusters", [2, 7, 1000, 20_000])
+@pytest.mark.parametrize("iterations", [100, 137])
+def test_a_bootstrap_is_to_the_last_digit_that_of_scipy(
+    clusters: int, iterations: int
+) -> None:
+    from scipy import stats
+
+    values = np.random.default_rng(clusters).normal(size=clusters)
+
+    def mean_of(draws: resampling.Draws, axis: int = -1) -> resampling.Values:
+        means: resampling.Values = values[draws].mean(axis=axis)
+        return means
+
+    theirs = stats.bootstrap(
+        (np.arange(clusters),),
+        mean_of,
+        n_resamples=iterations,
+        batch=max(1, resampling.DRAWN_AT_ONCE // clusters),
+        method="percentile",
+        rng=np.random.default_rng(resampling.BOOTSTRAP_SEED),
+    )
+    low, high = theirs.confidence_interval
+    stderr = float(theirs.standard_error)
+    ours = bootstrap(mean_of, clusters, iterations)
+    assert ours == Uncertainty(stderr, (float(low), float(high)), iterations)
+
+
+def test_resampling_does_not_import_scipy() -> None:
+    # its import takes longer than the scores of a small run
+    program = (
+        "import sys, numpy\n"
+        "from mmeval.aggregate.resampling import bootstrap\n"
+        "bootstrap(lambda draws: draws[:, 0] * 1.0, 20, 100)\n"
+        "print('scipy' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"
