@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 from collections.abc import Mapping, Sequence
@@ -9,9 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mmeval.errors import StorageError
 from mmeval.report.charts import Chart
 from mmeval.results.stored_run import StoredRun
 from mmeval.run.costs.bill import dollars
+from mmeval.system.folders import own_cache
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -45,13 +48,21 @@ def _template() -> Template:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
+    from mmeval.report.page.compiled import CompiledTemplates
+
     def breakable(text: str) -> Markup:
         """Returns a name with optional line breaks after the characters that join its
         words."""
         return Markup("<wbr>").join(_JOINTS.split(text))
 
+    compiled = None
+    with contextlib.suppress(StorageError):  # the user has no home folder
+        compiled = CompiledTemplates(own_cache() / "templates")
     environment = Environment(
-        loader=FileSystemLoader(STATIC), autoescape=True, undefined=StrictUndefined
+        loader=FileSystemLoader(STATIC),
+        autoescape=True,
+        undefined=StrictUndefined,
+        bytecode_cache=compiled,
     )
     environment.filters["breakable"] = breakable
     return environment.get_template(TEMPLATE)
