@@ -24,6 +24,8 @@ little higher."""
 MAX_DIGITS = 4300
 """The largest number of digits of an integer. This number is Python's limit, because
 parsing time grows with the square of the digits."""
+_INITIAL_MARKS = ("\ufeff", "\x1e")
+"""A byte order mark, and the record separator of RFC 7464."""
 
 
 class ForeignLine(NamedTuple):
@@ -57,8 +59,6 @@ def lines_of(
     file that cannot be read. With ``faults``, a line that is too long, is too
     deeply nested or contains too long a number yields a LineFault instead of a value.
     """
-    import jsonlines  # most commands do not need it
-
     _require_regular(file)
     try:
         with file.open("rb") as raw:
@@ -66,28 +66,27 @@ def lines_of(
             stream = BufferedReader(raw)
             stream.seek(offset)
             lines = _BoundedLines(file, stream, offset, most or MAX_LINE_BYTES)
-            reader = jsonlines.Reader(lines, loads=lines.decoded)
-            while True:
+            for line in lines:
+                if not line.rstrip():
+                    continue
                 row: Any
                 try:
-                    row = reader.read(allow_none=True, skip_empty=True)
-                except EOFError:
-                    return
+                    row = lines.decoded(line)
                 except LineFault as fault:
                     if not faults:
                         raise UsageError(f"{lines.place}: {fault}") from None
                     row = fault
+                except ValueError as error:
+                    raise UsageError(
+                        f"{lines.place}: the line is not JSON{lines.cut}: "
+                        f"{_reason(error)}"
+                    ) from None
                 if kind is not None and not isinstance(row, (kind, LineFault)):
                     raise UsageError(
                         f"{lines.place}: the line is a {type(row).__name__}, not an "
                         "object"
                     )
                 yield ForeignLine(lines.place, lines.number, lines.offset, row)
-    except jsonlines.InvalidLineError as error:
-        reason = _reason(error.__cause__)
-        raise UsageError(
-            f"{lines.place}: the line is not JSON{lines.cut}: {reason}"
-        ) from None
     except OSError as error:
         raise MissingDataError(f"{file}: cannot be read ({error.strerror})") from None
 
@@ -183,24 +182,26 @@ class _BoundedLines:
     def _piece(self) -> bytes:
         return self._stream.readline(self._most + 1)
 
-    def decoded(self, line: str | bytes) -> Any:
+    def decoded(self, line: bytes) -> Any:
         """Returns the value of a line.
 
         Raises LineFault if it is too long, is too deeply nested or contains too long a
-        number, and ValueError if it is not JSON.
+        number, and ValueError if it is not JSON in UTF-8.
         """
         if self._long:
             raise LineFault(f"the line is longer than {self._most >> 20} MiB")
-        text = line if isinstance(line, str) else line.decode()
+        text = line.decode("utf-8")
+        if text.startswith(_INITIAL_MARKS):
+            text = text[1:]
         try:  # orjson would convert large integers to floats
             row = _DECODER.decode(text.rstrip())
         except RecursionError:
             raise _too_deep() from None
         brackets = text.count("[") + text.count("{")
-        if (brackets > MAX_DEPTH or len(text) > MAX_DIGITS) and (
-            fault := _fault_of(row)
-        ):
-            raise fault
+        if brackets > MAX_DEPTH or len(text) > MAX_DIGITS:
+            fault = _fault_of(row)
+            if fault:
+                raise fault
         return row
 
 
@@ -243,7 +244,7 @@ def _too_deep() -> LineFault:
     return LineFault(f"it is nested more than {MAX_DEPTH} levels deep")
 
 
-def _reason(error: BaseException | None) -> str:
+def _reason(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg.removesuffix(' at')} at column {error.colno}"
     return str(error)

@@ -109,3 +109,30 @@ def test_a_damaged_line_is_refused(
     assert ("cut off" in str(caught.value)) == (words == "cut off")
     with pytest.raises(MissingDataError):  # the file has changed
         line_at(file, 13)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"a": 1', "Expecting ',' delimiter at column 8"),
+        (b'{"a": NaN}', "NaN is not a JSON number; write null"),
+        ('{"a": 1}'.encode("utf-16-le"), "Expecting property name"),
+        (b'{"a": "\xff"}', "'utf-8' codec can't decode byte 0xff"),
+    ],
+    ids=["cut", "NaN", "UTF-16", "Latin-1"],
+)
+def test_a_line_that_is_not_json_in_utf_8_is_refused_with_its_place(
+    line: bytes, reason: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_bytes(b'{"a": 0}\n' + line + b"\n")
+    with pytest.raises(UsageError, match=r"x\.jsonl:2: the line is not JSON") as caught:
+        list(lines_of(file))
+    assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize("mark", ["\ufeff", "\x1e"], ids=["BOM", "RFC 7464"])
+def test_a_mark_before_a_line_is_left_out(mark: str, tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_text(f'{mark}{{"a": 1}}\n', encoding="utf-8")
+    assert [line.row for line in lines_of(file)] == [{"a": 1}]
