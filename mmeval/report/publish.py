@@ -25,7 +25,8 @@ from mmeval.report.table_formats.layouts import layouts_at_end
 from mmeval.report.terminal import columns, write_line
 from mmeval.run.availability import log_findings
 from mmeval.run.costs.bill import spent_words
-from mmeval.run.options import RunOutcome
+from mmeval.run.kept.outcome import is_settled, keep_outcome
+from mmeval.run.options import PublishedFiles, RunOutcome
 from mmeval.run.outcome import last_line
 from mmeval.settings.report_options import ReportContext
 from mmeval.store.paths import every_trial
@@ -97,8 +98,9 @@ class Publication:
             if form == "full" and any(layouts):
                 show(layouts_at_end(outcome.folder, published.file))
         log_results(self.loggers, outcome, published)
-        page = None
-        if self.page:
+        earlier = outcome.published
+        page = None if earlier is None else earlier.page
+        if self.page and page is None:
             page = write_at_end(outcome.folder, published.file, baseline=self.baseline)
         if page is not None and not ends_with_places:
             log.info("report: %s", page)
@@ -111,7 +113,17 @@ class Publication:
             line = last_line(outcome)
             if line:
                 write_line(line)
+        if earlier is None and self._is_repeatable(outcome, context):
+            keep_outcome(outcome, PublishedFiles(published.file, page))
         return published
+
+    def _is_repeatable(self, outcome: RunOutcome, context: ReportContext) -> bool:
+        """Returns True if the same command would publish the same files again.
+
+        A baseline may have changed, and samples files are written by each session.
+        """
+        has_other_files = self.log_samples or self.baseline or context.folder
+        return bool(outcome.key) and not has_other_files and is_settled(outcome)
 
 
 def publish(
@@ -133,6 +145,7 @@ def publish(
     folder = context.folder or outcome.folder
     hashes: dict[str, str] = {}
     samples: dict[str, Path] = {}
+    earlier = outcome.published
     for task in outcome.selection if log_samples else ():
         chosen = outcome.chosen.get(task.name, every_trial)
         score_set = outcome.score_sets.get(task.name)
@@ -140,7 +153,10 @@ def publish(
         name = f"samples_{file_name(task.name)}_{file_time(moment)}.jsonl"
         samples[task.name] = folder / name
         hashes[task.name] = write_samples(folder / name, rows)
-    written = write_results(outcome, context, moment=moment, task_hashes=hashes)
+    if earlier is None:
+        written = write_results(outcome, context, moment=moment, task_hashes=hashes)
+    else:
+        written = earlier.results
     document = json.loads(written.read_bytes())
     other = ShownBaseline() if baseline is None else baseline.shown_with(document)
     findings = [finding for finding in outcome.findings if finding not in shown]

@@ -16,8 +16,10 @@ from mmeval.findings.render import RemedyTarget
 from mmeval.metric.scoring.trial_rows import ScoringPlan
 from mmeval.program.calls import MODEL
 from mmeval.run.availability import log_findings
+from mmeval.run.costs.prices import Prices
 from mmeval.run.generation import Generation
 from mmeval.run.jobs import JobQueue
+from mmeval.run.kept.key import outcome_key
 from mmeval.run.losses import data_faults, lost_answers, unasked_findings
 from mmeval.run.options import RunOptions
 from mmeval.run.outcome import score_folders
@@ -86,6 +88,20 @@ class NewTrials(TrialSource):
         self.has_few_trials = self._jobs.total() < FEWEST_TRIALS
         self.others = other_folders(options)
         self.batch_size = options.batch_size
+
+    def key(self, prices: Prices) -> str:
+        options = self._options
+        is_repeatable = options.shard is None and not options.fresh
+        if not is_repeatable or not options.settings or plugins.any_of_script():
+            return ""
+        return outcome_key(
+            options=options.settings,
+            identity=self._identity,
+            selection=self._selection,
+            data=self.data,
+            backends=self.backends,
+            prices=prices,
+        )
 
     def claim(self) -> RunFolder:
         check_others(self.others, self._identity)

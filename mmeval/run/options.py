@@ -177,6 +177,14 @@ class UnfinishedTask:
 
 
 @dataclass(frozen=True)
+class PublishedFiles:
+    """The results file and the page of an outcome; ``page`` is None without a page."""
+
+    results: Path
+    page: Path | None
+
+
+@dataclass(frozen=True)
 class RunOutcome:
     """The outcome of a run: its folder, numbers, findings and exit code."""
 
@@ -220,6 +228,11 @@ class RunOutcome:
     """The results of the handshake of each role, by role."""
     findings: tuple[Finding, ...] = ()
     """The findings of the run."""
+    key: str = ""
+    """The key under which the outcome may be kept (:mod:`mmeval.run.kept`); empty if
+    the same command must read the run again."""
+    published: PublishedFiles | None = None
+    """The files of the earlier session whose kept outcome this is."""
 
     @property
     def table_findings(self) -> tuple[Finding, ...]:

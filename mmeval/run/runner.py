@@ -28,6 +28,7 @@ from mmeval.run.costs.prices import Bill, bills
 from mmeval.run.data_size import most_trials
 from mmeval.run.handshakes import handshake_findings, handshakes_of
 from mmeval.run.interrupt import interruptible
+from mmeval.run.kept.outcome import kept_outcome
 from mmeval.run.losses import (
     comparability_findings,
     nothing_to_score,
@@ -45,7 +46,7 @@ from mmeval.run.outcome import (
     worst_unscored,
 )
 from mmeval.run.preparation import limits_and_prices, model_name, run_path
-from mmeval.run.progress import Progress
+from mmeval.run.progress import Progress, opening
 from mmeval.run.source import OpenRun, TrialSource, TrialsRun
 from mmeval.run.task_run import TaskRun, scoring_plan
 from mmeval.store.journal import Journal
@@ -123,10 +124,16 @@ class Runner:
                     cluster,
                 )
                 stack.callback(scorer.close)
-                # its processes start while backends are created
-                scorer.start(most_trials(self.selection.tasks, options))
             source = prepare(media)
             limits, prices = limits_and_prices(options, source.backends)
+            key = source.key(prices)
+            if key:
+                kept = kept_outcome(self.path, key, self.model, self.selection)
+                if kept is not None:
+                    self.progress.note(opening(kept=kept.counts.kept, new=0))
+                    return kept
+            if scorer is not None:
+                scorer.start(most_trials(self.selection.tasks, options))
 
             folder = source.claim()
             stack.callback(folder.close)
@@ -173,7 +180,7 @@ class Runner:
                 started=started,
             )
             folder.check_present()
-            return outcome
+            return replace(outcome, key=key)
 
     def _outcome(
         self,

@@ -18,6 +18,7 @@ from mmeval.findings.finding import Finding
 from mmeval.metric.scoring.scorer import Scorer
 from mmeval.metric.scoring.trial_rows import ScoringPlan
 from mmeval.run.backends import Backends
+from mmeval.run.costs.prices import Prices
 from mmeval.run.interrupt import Stoppable
 from mmeval.run.options import BackendSpec, UnfinishedTask
 from mmeval.run.progress import Progress, RunTally
@@ -104,6 +105,12 @@ class TrialSource(Protocol):
     has_few_trials: bool
     """True if the run makes too few trials to justify a handshake."""
     batch_size: BatchSize
+
+    def key(self, prices: Prices) -> str:
+        """Returns the key of the outcome (:mod:`mmeval.run.kept`).
+
+        The key is empty if the outcome cannot be kept.
+        """
 
     def claim(self) -> RunFolder:
         """Opens and locks the run folder.

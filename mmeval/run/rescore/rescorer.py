@@ -6,9 +6,10 @@ import logging
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
+from mmeval import plugins
 from mmeval.backend.agent.casting import with_called_roles
 from mmeval.backend.batch_size import AUTO
 from mmeval.broker.broker import Broker
@@ -24,8 +25,10 @@ from mmeval.records.trial import Trial
 from mmeval.results.stored_run import run_record
 from mmeval.run.availability import log_findings, report_unavailable, task_words
 from mmeval.run.backends import Backends, roles_of
+from mmeval.run.costs.prices import Prices
 from mmeval.run.interrupt import Stoppable
 from mmeval.run.judging import Judging
+from mmeval.run.kept.key import outcome_key
 from mmeval.run.losses import lost_answers, unasked_findings
 from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, UnfinishedTask
 from mmeval.run.preparation import BEFORE, check_backends
@@ -111,6 +114,23 @@ class RecordedTrials(TrialSource):
                 "roles as in the run: %s; --role NAME=BACKEND chooses another",
                 " ".join(words),
             )
+
+    def key(self, prices: Prices) -> str:
+        if plugins.any_of_script():
+            return ""
+        options = {
+            field.name: getattr(self._options, field.name)
+            for field in fields(self._options)
+            if field.name not in ("roles", "roles_of_run", "folder")
+        }
+        return outcome_key(
+            options=options,
+            identity=self._record["identity"],
+            selection=self._selection,
+            data=self.data,
+            backends=self.backends,
+            prices=prices,
+        )
 
     def claim(self) -> RunFolder:
         return RunFolder(self._options.folder)
