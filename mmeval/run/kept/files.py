@@ -35,7 +35,7 @@ def files_in(folder: Path, *, ending: str = "") -> Iterator[Path]:
 
 def _state(path: str | Path) -> FileState | None:
     try:
-        status = os.stat(path)
+        status = Path(path).stat()
     except OSError:
         return None
     return status.st_size, status.st_mtime_ns

@@ -33,8 +33,8 @@ def outcome_key(
 ) -> str:
     """Returns the key of a run's outcome.
 
-    ``options`` are the settings of the command, without secrets. ``identity`` is that of the run,
-    and ``data`` are the records of the tasks' data.
+    ``options`` are the settings of the command, without secrets. ``identity`` is that
+    of the run, and ``data`` are the records of the tasks' data.
     """
     tasks = [_task_facts(task, data[task.name], backends) for task in selection]
     key = {
