@@ -25,7 +25,7 @@ from mmeval.report.table_formats.layouts import layouts_at_end
 from mmeval.report.terminal import columns, write_line
 from mmeval.run.availability import log_findings
 from mmeval.run.costs.bill import spent_words
-from mmeval.run.kept.outcome import is_settled, keep_outcome
+from mmeval.run.kept.outcome import keep_outcome
 from mmeval.run.options import PublishedFiles, RunOutcome
 from mmeval.run.outcome import last_line
 from mmeval.settings.report_options import ReportContext
@@ -120,10 +120,12 @@ class Publication:
     def _is_repeatable(self, outcome: RunOutcome, context: ReportContext) -> bool:
         """Returns True if the same command would publish the same files again.
 
-        A baseline may have changed, and samples files are written by each session.
+        A baseline may have changed, samples files are written by each session, and a
+        logger may read the trials.
         """
-        has_other_files = self.log_samples or self.baseline or context.folder
-        return bool(outcome.key) and not has_other_files and is_settled(outcome)
+        writes_more = self.log_samples or context.folder is not None
+        reads_more = self.baseline is not None or bool(self.loggers)
+        return outcome.seal is not None and not writes_more and not reads_more
 
 
 def publish(

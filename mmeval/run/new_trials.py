@@ -19,9 +19,9 @@ from mmeval.run.availability import log_findings
 from mmeval.run.costs.prices import Prices
 from mmeval.run.generation import Generation
 from mmeval.run.jobs import JobQueue
-from mmeval.run.kept.key import outcome_key
+from mmeval.run.kept.key import media_folders, outcome_key
 from mmeval.run.losses import data_faults, lost_answers, unasked_findings
-from mmeval.run.options import RunOptions
+from mmeval.run.options import RunCounts, RunOptions
 from mmeval.run.outcome import score_folders
 from mmeval.run.preparation import (
     BEFORE,
@@ -49,7 +49,7 @@ from mmeval.store.run_folder import (
     provenance,
     set_aside,
 )
-from mmeval.store.shard import as_progressions
+from mmeval.store.shard import as_progressions, shards_of
 from mmeval.store.task_records import recorded_trials, tally
 from mmeval.task.task import Selection, Task
 
@@ -91,17 +91,25 @@ class NewTrials(TrialSource):
 
     def key(self, prices: Prices) -> str:
         options = self._options
-        is_repeatable = options.shard is None and not options.fresh
-        if not is_repeatable or not options.settings or plugins.any_of_script():
+        is_whole_run = options.shard is None and not shards_of(self._path)
+        if not is_whole_run or options.fresh or not options.settings:
             return ""
+        data = {}
+        for task in self._selection:
+            folders = media_folders(self._jobs.first(task))
+            data[task.name] = {**self.data[task.name], "media": folders}
         return outcome_key(
             options=options.settings,
             identity=self._identity,
             selection=self._selection,
-            data=self.data,
+            data=data,
             backends=self.backends,
             prices=prices,
         )
+
+    def reuse(self, counts: RunCounts) -> None:
+        log_findings(BEFORE, self._data_findings, self._place)
+        self._progress.note(opening(kept=counts.kept, new=0, since=counts.since))
 
     def claim(self) -> RunFolder:
         check_others(self.others, self._identity)

@@ -19,6 +19,7 @@ from mmeval.metric.device import AUTO as AUTO_DEVICE
 from mmeval.metric.scoring.verdict_log import JudgeVersion
 from mmeval.records.score import Result
 from mmeval.run.costs.prices import Bill
+from mmeval.run.kept.seal import Seal
 from mmeval.store.paths import TrialFilter
 from mmeval.store.shard import Shard
 from mmeval.task.task import Selection, TaskOverrides
@@ -228,9 +229,9 @@ class RunOutcome:
     """The results of the handshake of each role, by role."""
     findings: tuple[Finding, ...] = ()
     """The findings of the run."""
-    key: str = ""
-    """The key under which the outcome may be kept (:mod:`mmeval.run.kept`); empty if
-    the same command must read the run again."""
+    seal: Seal | None = None
+    """The seal with which the outcome may be kept (:mod:`mmeval.run.kept`); None if the
+    same command must read the run again."""
     published: PublishedFiles | None = None
     """The files of the earlier session whose kept outcome this is."""
 

@@ -19,6 +19,7 @@ from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding
 from mmeval.findings.render import RemedyTarget
 from mmeval.metric.scoring.scorer import Scorer
+from mmeval.metric.scoring.trial_rows import ScoringPlan
 from mmeval.metric.scoring.verdict_log import version_findings
 from mmeval.results.task_results import group_results
 from mmeval.run.availability import report_unavailable, task_words, with_data
@@ -28,7 +29,7 @@ from mmeval.run.costs.prices import Bill, bills
 from mmeval.run.data_size import most_trials
 from mmeval.run.handshakes import handshake_findings, handshakes_of
 from mmeval.run.interrupt import interruptible
-from mmeval.run.kept.outcome import kept_outcome
+from mmeval.run.kept.outcome import has_kept, kept_outcome, with_seal
 from mmeval.run.losses import (
     comparability_findings,
     nothing_to_score,
@@ -46,7 +47,7 @@ from mmeval.run.outcome import (
     worst_unscored,
 )
 from mmeval.run.preparation import limits_and_prices, model_name, run_path
-from mmeval.run.progress import Progress, opening
+from mmeval.run.progress import Progress
 from mmeval.run.source import OpenRun, TrialSource, TrialsRun
 from mmeval.run.task_run import TaskRun, scoring_plan
 from mmeval.store.journal import Journal
@@ -114,26 +115,20 @@ class Runner:
                 stack.callback(cluster.close)
 
             tasks: list[TaskRun] = []
-            scorer: Scorer | None = None
-            if self.scoring:
-                scorer = Scorer(
-                    plans,
-                    options.score_workers,
-                    lambda position, rows: tasks[position].deliver(rows),
-                    options.metric_device,
-                    cluster,
-                )
-                stack.callback(scorer.close)
+            scorer = self._scorer(plans, tasks, cluster, stack)
+            most = most_trials(self.selection.tasks, options)
+            may_be_kept = has_kept(self.path)
+            if scorer is not None and not may_be_kept:
+                # its processes start while backends are created
+                scorer.start(most)
             source = prepare(media)
             limits, prices = limits_and_prices(options, source.backends)
             key = source.key(prices)
-            if key:
-                kept = kept_outcome(self.path, key, self.model, self.selection)
-                if kept is not None:
-                    self.progress.note(opening(kept=kept.counts.kept, new=0))
-                    return kept
-            if scorer is not None:
-                scorer.start(most_trials(self.selection.tasks, options))
+            kept = self._kept(source, key)
+            if kept is not None:
+                return kept
+            if scorer is not None and may_be_kept:
+                scorer.start(most)
 
             folder = source.claim()
             stack.callback(folder.close)
@@ -179,8 +174,42 @@ class Runner:
                 handshakes=handshakes,
                 started=started,
             )
+            outcome = with_seal(outcome, key)
             folder.check_present()
-            return replace(outcome, key=key)
+            return outcome
+
+    def _scorer(
+        self,
+        plans: Sequence[ScoringPlan],
+        tasks: Sequence[TaskRun],
+        cluster: RayCluster | None,
+        stack: ExitStack,
+    ) -> Scorer | None:
+        """Returns the scorer, which ``stack`` closes; None if nothing is scored.
+
+        ``tasks`` is filled before the first rows are scored.
+        """
+        if not self.scoring:
+            return None
+        scorer = Scorer(
+            plans,
+            self.options.score_workers,
+            lambda position, rows: tasks[position].deliver(rows),
+            self.options.metric_device,
+            cluster,
+        )
+        stack.callback(scorer.close)
+        return scorer
+
+    def _kept(self, source: TrialSource, key: str) -> RunOutcome | None:
+        """Returns the kept outcome of the same command, or None if anything changed."""
+        if not key:
+            return None
+        kept = kept_outcome(self.path, key, self.model, self.selection)
+        if kept is None:
+            return None
+        source.reuse(kept.counts)
+        return replace(kept, roles=source.roles)
 
     def _outcome(
         self,

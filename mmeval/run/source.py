@@ -20,7 +20,7 @@ from mmeval.metric.scoring.trial_rows import ScoringPlan
 from mmeval.run.backends import Backends
 from mmeval.run.costs.prices import Prices
 from mmeval.run.interrupt import Stoppable
-from mmeval.run.options import BackendSpec, UnfinishedTask
+from mmeval.run.options import BackendSpec, RunCounts, UnfinishedTask
 from mmeval.run.progress import Progress, RunTally
 from mmeval.run.suspension import Suspension
 from mmeval.run.task_run import TaskRun
@@ -110,6 +110,12 @@ class TrialSource(Protocol):
         """Returns the key of the outcome (:mod:`mmeval.run.kept`).
 
         The key is empty if the outcome cannot be kept.
+        """
+
+    def reuse(self, counts: RunCounts) -> None:
+        """Reports that the kept outcome of an earlier session is used.
+
+        No other method is called after it.
         """
 
     def claim(self) -> RunFolder:

@@ -1,25 +1,30 @@
-"""The key of a kept outcome: a digest of everything that a run's outcome depends on,
-except the files of its folder and its media."""
+"""The key of an outcome: a digest of everything that a run's outcome depends on, except
+the files of its folder and the media of its data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib.util
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from mmeval import plugins
 from mmeval._version import __version__
+from mmeval.backend.agent.casting import identity_of
 from mmeval.installation import ROOT
 from mmeval.records.digests import digest
+from mmeval.records.sample import Sample
 from mmeval.run.backends import Backends
 from mmeval.run.costs.prices import Prices
-from mmeval.run.kept.files import file_states, files_in
+from mmeval.run.kept.seal import file_states, files_in
 from mmeval.run.task_run import score_definition
 from mmeval.task.task import Selection, Task
 
-_CODE = ("mmeval", "tasks", "metrics", "model_backends")
-"""The folders of mmeval's own code in a checkout; in an installation, all of them are
-in the first one."""
+_OWN = "mmeval"
+_OWN_FOLDERS = ("mmeval", "tasks", "metrics", "model_backends")
+"""The folders of mmeval in a checkout; in an installation, all are in the first one."""
 
 
 def outcome_key(
@@ -31,23 +36,46 @@ def outcome_key(
     backends: Backends,
     prices: Prices,
 ) -> str:
-    """Returns the key of a run's outcome.
+    """Returns the key of a run's outcome, or an empty string if it cannot be known.
 
     ``options`` are the settings of the command, without secrets. ``identity`` is that
-    of the run, and ``data`` are the records of the tasks' data.
+    of the run. ``data`` are the records of the tasks' data. The behaviour of a backend
+    or a plugin that a script has created is unknown.
     """
-    tasks = [_task_facts(task, data[task.name], backends) for task in selection]
+    objects = [spec for spec in backends.specs.values() if spec.instance is not None]
+    if objects or plugins.any_of_script():
+        return ""
+    named = backends.named
     key = {
         "mmeval": __version__,
         "code": _code_digest(),
         "options": options,
         "identity": identity,
-        "tasks": tasks,
+        "roles": {role: identity_of(role, named) for role in sorted(named)},
+        "role_params": {
+            role: params.to_json() for role, params in backends.params.items()
+        },
+        "tasks": [_task_facts(task, data[task.name], backends) for task in selection],
         "groups": [asdict(group) for group in selection.groups],
         "left_out": [task.finding.to_json() for task in selection.left_out],
         "prices": repr(prices),
     }
     return digest(_as_json(key))
+
+
+def media_folders(samples: Sequence[Sample]) -> list[str]:
+    """Returns the folders of the samples' media.
+
+    They change with the folder of the data, and with an archive that is unpacked again,
+    whose rows may be the same.
+    """
+    folders: set[str] = set()
+    for sample in samples:
+        for content in sample.contents:
+            for medium in content.media():
+                if medium.path is not None:
+                    folders.add(str(medium.path.absolute().parent))
+    return sorted(folders)
 
 
 def _task_facts(
@@ -68,13 +96,37 @@ def _task_facts(
     }
 
 
+@cache
 def _code_digest() -> str:
-    """Returns a digest of the states of mmeval's own modules, which a checkout may
-    change without a new version."""
-    modules: list[Path] = []
-    for name in _CODE:
-        modules += files_in(ROOT / name, ending=".py")
-    return digest(file_states(sorted(modules)))
+    """Returns a digest of the states of mmeval's files and of the code of its plugins.
+
+    A checkout may change without a new version. The states are read once, because the
+    code of a process does not change while it is running.
+    """
+    files: list[Path] = []
+    for name in _OWN_FOLDERS:
+        files += files_in(ROOT / name)
+    files += _files_of_plugins()
+    return digest(_as_json(file_states(sorted(files))))
+
+
+def _files_of_plugins() -> Iterator[Path]:
+    """Yields the files of the packages in which other distributions have plugins."""
+    packages: set[str] = set()
+    for group in plugins.GROUPS:
+        for entry in plugins.entries(group):
+            packages.add(entry.module.partition(".")[0])
+    for package in packages - {_OWN}:
+        try:
+            spec = importlib.util.find_spec(package)
+        except (ImportError, ValueError):  # it cannot be loaded, so it is not used
+            continue
+        if spec is None:
+            continue
+        if spec.origin is not None:
+            yield Path(spec.origin)
+        for folder in spec.submodule_search_locations or ():
+            yield from files_in(Path(folder))
 
 
 def _as_json(value: Any) -> Any:

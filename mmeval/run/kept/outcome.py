@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,31 +19,53 @@ from mmeval.errors import StorageError
 from mmeval.findings.finding import Finding
 from mmeval.records.score import Result
 from mmeval.run.costs.prices import Bill
-from mmeval.run.kept.files import FileState, are_unchanged, file_states, files_in
+from mmeval.run.kept.seal import (
+    Seal,
+    file_states,
+    files_in,
+    seal_of,
+    states_of_json,
+)
 from mmeval.run.options import PublishedFiles, RunCounts, RunOutcome
 from mmeval.store.spending import CallTotals, ModelEndpoint
 from mmeval.system.folders import write_atomic
-from mmeval.system.json_lines import (
-    from_line,
-    read_rows,
-    sealed_document,
-    unsealed_document,
-)
+from mmeval.system.json_lines import sealed, to_line, unsealed
 from mmeval.system.wording import file_name
 from mmeval.task.task import Selection
 
 FOLDER = "kept"
-_COVERED = ("journal", "samples", "trials", "scores", "media")
-"""The folders of a run whose files the outcome depends on."""
+MOST_KEPT = 8
+"""Maximum number of commands whose outcomes a run folder keeps."""
 
 log = logging.getLogger(__name__)
 
 
-def is_settled(outcome: RunOutcome) -> bool:
-    """Returns True if the same command would ask and score nothing again.
+def has_kept(folder: Path) -> bool:
+    """Returns True if the outcome of any command is kept."""
+    return (folder / FOLDER).is_dir()
 
-    Failed answers and lost verdicts are asked again, and a denial of a handshake may
-    have been repaired.
+
+def with_seal(outcome: RunOutcome, key: str) -> RunOutcome:
+    """Returns the outcome of a run with its seal if it may be kept.
+
+    The run's files are written, and its lock is held. ``key`` is empty if the outcome
+    must not be kept.
+    """
+    if not key or not _is_settled(outcome):
+        return outcome
+    try:
+        seal = seal_of(outcome.folder, key, outcome.score_sets.values())
+    except (OSError, ValueError) as error:  # it only costs time later
+        log.debug("the outcome is not kept (%s)", error)
+        return outcome
+    return replace(outcome, seal=seal)
+
+
+def _is_settled(outcome: RunOutcome) -> bool:
+    """Returns True if the same command would ask, score and report nothing new.
+
+    Failed answers and lost verdicts are asked again, a denial of a handshake may have
+    been repaired, and damage is reported once.
     """
     counts = outcome.counts
     denied = any(
@@ -52,33 +73,34 @@ def is_settled(outcome: RunOutcome) -> bool:
         for probes in outcome.handshakes.values()
         for probe in probes
     )
+    damaged = any(finding.kind == "damaged" for finding in outcome.findings)
     is_complete = not counts.failed and not counts.unscored and not outcome.unfinished
-    return is_complete and not denied
+    return is_complete and not denied and not damaged
 
 
 def keep_outcome(outcome: RunOutcome, published: PublishedFiles) -> None:
-    """Keeps the outcome of a settled run for the same command.
+    """Keeps an outcome that has a seal, with its files, for the same command.
 
     A full disk only costs time later, so it is logged and not raised.
     """
-    folder, key = outcome.folder, outcome.key
-    covered = [folder / "run.json", published.results, *_files_of_run(folder)]
-    page = None
+    folder, seal = outcome.folder, outcome.seal
+    assert seal is not None
+    files, page = [published.results], None
     if published.page is not None:
-        covered.append(published.page)
+        files += files_in(published.page.parent)
         page = str(published.page.relative_to(folder))
     document = {
-        "key": key,
-        "files": _relative(folder, covered),
+        "seal": seal.to_json(),
         "results": published.results.name,
         "page": page,
-        "media": file_states(_media_of_data(folder)),
+        "published": file_states(files, inside=folder),
         "outcome": _to_json(outcome),
     }
-    file = _file(folder, key)
+    file = _file(folder, seal.key)
     try:
-        write_atomic(file, sealed_document(document))
-    except StorageError as error:
+        write_atomic(file, sealed(to_line(document)))
+        _remove_oldest(file.parent)
+    except (StorageError, OSError) as error:
         log.debug("the outcome is not kept (%s)", error)
 
 
@@ -87,21 +109,22 @@ def kept_outcome(
 ) -> RunOutcome | None:
     """Returns the kept outcome of the same command, or None if anything changed."""
     try:
-        document = unsealed_document(from_line(_file(folder, key).read_bytes()))
-        states = {str(folder / name): row for name, row in document["files"].items()}
-        present = {str(path) for path in _files_of_run(folder)}
-        has_new_files = not present <= states.keys()
-        if document["key"] != key or has_new_files:
+        document = unsealed(_file(folder, key).read_bytes())
+        seal = Seal.from_json(document["seal"])
+        published = states_of_json(document["published"])
+        files = [folder / name for name in published]
+        if seal.key != key or file_states(files, inside=folder) != published:
             return None
-        if not are_unchanged(states) or not are_unchanged(document["media"]):
+        if not seal.holds(folder):
             return None
+        outcome = _from_json(document["outcome"], folder, model, selection)
         page = document["page"]
-        published = PublishedFiles(
+        earlier = PublishedFiles(
             folder / document["results"], None if page is None else folder / page
         )
-        outcome = _from_json(document["outcome"], folder, model, selection)
-        return replace(outcome, key=key, published=published)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return replace(outcome, seal=seal, published=earlier)
+    # the file may be missing, damaged, or of an earlier version
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         log.debug("no outcome is kept (%s)", error)
         return None
 
@@ -110,35 +133,17 @@ def _file(folder: Path, key: str) -> Path:
     return folder / FOLDER / f"{key}.json"
 
 
-def _files_of_run(folder: Path) -> Iterator[Path]:
-    for name in _COVERED:
-        yield from files_in(folder / name)
-
-
-def _relative(folder: Path, paths: Iterable[Path]) -> dict[str, FileState]:
-    """Returns the states of files by their paths in the run folder, which may move."""
-    states = file_states(paths)
-    return {str(Path(path).relative_to(folder)): states[path] for path in states}
-
-
-def _media_of_data(folder: Path) -> Iterator[Path]:
-    """Yields the media of the samples that are files of a data set."""
-    for samples in files_in(folder / "samples"):
-        for _, row in read_rows(samples):
-            sample = row["sample"]
-            contents = [message["content"] for message in sample["input"]]
-            contents += [*sample["references"], *sample.get("candidates", ())]
-            for part in chain.from_iterable(contents):
-                path = part.get("media", {}).get("path")
-                if path is not None:
-                    yield Path(path)
+def _remove_oldest(folder: Path) -> None:
+    kept = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+    for path in kept[:-MOST_KEPT]:
+        path.unlink(missing_ok=True)
 
 
 def _to_json(outcome: RunOutcome) -> dict[str, Any]:
     return {
         "results": [result.to_json() for result in outcome.results],
         "group_results": [result.to_json() for result in outcome.group_results],
-        "counts": asdict(outcome.counts),
+        "counts": asdict(_counts_of_next(outcome)),
         "bills": [_bill_to_json(bill) for bill in outcome.bills],
         "findings": [finding.to_json() for finding in outcome.findings],
         "score_sets": {name: path.name for name, path in outcome.score_sets.items()},
@@ -148,11 +153,17 @@ def _to_json(outcome: RunOutcome) -> dict[str, Any]:
     }
 
 
+def _counts_of_next(outcome: RunOutcome) -> RunCounts:
+    """Returns the counts that the same command has next: all answers are kept."""
+    counts = outcome.counts
+    date, _, clock = outcome.started.partition("T")
+    since = counts.since or f"{date} {clock.replace('-', ':')}"
+    return replace(counts, kept=counts.kept + counts.new, new=0, since=since)
+
+
 def _from_json(
     row: Mapping[str, Any], folder: Path, model: str, selection: Selection
 ) -> RunOutcome:
-    """Returns an outcome whose answers were all kept."""
-    counts = RunCounts(**row["counts"])
     score_sets: dict[str, Path] = {}
     for task, name in row["score_sets"].items():
         score_sets[task] = folder / "scores" / file_name(task) / name
@@ -162,7 +173,7 @@ def _from_json(
         selection=selection,
         results=tuple(map(Result.from_json, row["results"])),
         group_results=tuple(map(Result.from_json, row["group_results"])),
-        counts=replace(counts, kept=counts.kept + counts.new, new=0),
+        counts=RunCounts(**row["counts"]),
         started=time.strftime("%Y-%m-%dT%H-%M-%S"),
         seconds=0.0,
         exit_code=row["exit_code"],

@@ -24,10 +24,11 @@ from mmeval.metric.scoring.trial_rows import ScoringPlan
 from mmeval.records.response import ErrorInfo
 from mmeval.results.stored_run import newest_results
 from mmeval.run.backends import Backends
+from mmeval.run.costs.prices import Prices
 from mmeval.run.interrupt import Stoppable
 from mmeval.run.jobs import ChosenTrials
 from mmeval.run.losses import lost_answers, unasked_findings
-from mmeval.run.options import RunOptions, RunOutcome, UnfinishedTask
+from mmeval.run.options import RunCounts, RunOptions, RunOutcome, UnfinishedTask
 from mmeval.run.progress import Progress, RunTally
 from mmeval.run.rescore.division import (
     Division,
@@ -207,6 +208,11 @@ class ShardTrials(TrialSource):
     def is_scored(self) -> bool:
         has_scores = bool(self._run_notes.get("score_sets"))
         return has_scores or not self._options.predict_only
+
+    def key(self, prices: Prices) -> str:  # noqa: ARG002
+        return ""  # a merge joins the files of the shards first
+
+    def reuse(self, counts: RunCounts) -> None: ...
 
     def claim(self) -> RunFolder:
         return RunFolder(self._path)

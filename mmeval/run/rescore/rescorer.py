@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from mmeval import plugins
 from mmeval.backend.agent.casting import with_called_roles
 from mmeval.backend.batch_size import AUTO
 from mmeval.broker.broker import Broker
@@ -30,7 +29,13 @@ from mmeval.run.interrupt import Stoppable
 from mmeval.run.judging import Judging
 from mmeval.run.kept.key import outcome_key
 from mmeval.run.losses import lost_answers, unasked_findings
-from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, UnfinishedTask
+from mmeval.run.options import (
+    BackendSpec,
+    RescoreOptions,
+    RunCounts,
+    RunOutcome,
+    UnfinishedTask,
+)
 from mmeval.run.preparation import BEFORE, check_backends
 from mmeval.run.progress import Progress, RunTally
 from mmeval.run.rescore.selection import (
@@ -116,8 +121,6 @@ class RecordedTrials(TrialSource):
             )
 
     def key(self, prices: Prices) -> str:
-        if plugins.any_of_script():
-            return ""
         options = {
             field.name: getattr(self._options, field.name)
             for field in fields(self._options)
@@ -131,6 +134,9 @@ class RecordedTrials(TrialSource):
             backends=self.backends,
             prices=prices,
         )
+
+    def reuse(self, counts: RunCounts) -> None:
+        """Reports nothing, as the command does if all trials are scored."""
 
     def claim(self) -> RunFolder:
         return RunFolder(self._options.folder)
