@@ -48,7 +48,7 @@ def outcome_key(
     named = backends.named
     key = {
         "mmeval": __version__,
-        "code": _code_digest(),
+        "code": code_digest(),
         "options": options,
         "identity": identity,
         "roles": {role: identity_of(role, named) for role in sorted(named)},
@@ -97,7 +97,7 @@ def _task_facts(
 
 
 @cache
-def _code_digest() -> str:
+def code_digest() -> str:
     """Returns a digest of the states of mmeval's files and of the code of its plugins.
 
     A checkout may change without a new version. The states are read once, because the

@@ -18,6 +18,7 @@ from typing import Any
 from mmeval.errors import StorageError
 from mmeval.findings.finding import Finding
 from mmeval.records.score import Result
+from mmeval.results.stored_run import newest_results
 from mmeval.run.costs.prices import Bill
 from mmeval.run.kept.seal import (
     Seal,
@@ -115,7 +116,10 @@ def kept_outcome(
         files = [folder / name for name in published]
         if seal.key != key or file_states(files, inside=folder) != published:
             return None
-        if not seal.holds(folder):
+        newest = newest_results(folder, {})
+        is_newest = newest is not None and newest.name == document["results"]
+        # reports and comparisons read the newest results
+        if not is_newest or not seal.holds(folder):
             return None
         outcome = _from_json(document["outcome"], folder, model, selection)
         page = document["page"]
