@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from mmeval.backend.sendable import missing
+from mmeval.broker.acceptance import fault_of
 from mmeval.broker.broker import Broker
 from mmeval.broker.scope import Scope, Transcript
 from mmeval.program.calls import (
@@ -13,7 +14,6 @@ from mmeval.program.calls import (
     Program,
     Reply,
     next_calls,
-    reply_to,
     with_paths,
 )
 from mmeval.records.response import Response
@@ -26,24 +26,37 @@ the backend does not support a request of the program.
 """
 
 
-def replay_state(
+class Replay(NamedTuple):
+    """The state that a program reaches, and its result if all answers are kept.
+
+    ``is_final`` is True if the run uses exactly these answers: it does not check or
+    request any of them again.
+    """
+
+    state: ReplayState
+    result: object = None
+    is_final: bool = False
+
+
+def replay(
     program: Program[Any],
     scope: Scope,
     broker: Broker,
-) -> ReplayState:
-    """Returns the state that a program reaches with only the journalled answers.
+    transcript: Transcript,
+) -> Replay:
+    """Runs a program with only the journalled answers, which ``transcript`` receives.
 
     No call is sent. Raises the exceptions of the program, except CallFailed.
     """
-    transcript = Transcript()
+    is_final = True
     step = 0
     sent: Reply | list[Reply] | None = None
     try:
         while True:
             try:
                 yielded = next_calls(program, sent)
-            except StopIteration:
-                return "kept"
+            except StopIteration as stop:
+                return Replay("kept", stop.value, is_final)
             shared = step == 0
             replies: list[Reply] = []
             for path, call in with_paths(yielded, step):
@@ -51,12 +64,14 @@ def replay_state(
                     call, scope, path, broker, transcript, shared=shared
                 )
                 if answer.reply is None:
-                    return "open"
+                    return Replay("open")
                 replies.append(answer.reply)
+                is_final = is_final and answer.is_final
             sent = replies[0] if isinstance(yielded, Call) else replies
             step += 1
     except CallFailed as failed:
-        return "unaskable" if failed.error.kind == "unsupported" else "open"
+        is_unaskable = failed.error.kind == "unsupported"
+        return Replay("unaskable" if is_unaskable else "open")
     finally:
         program.close()
 
@@ -64,11 +79,13 @@ def replay_state(
 class KnownReply(NamedTuple):
     """A reply that is known without a call (or None), with its key in the journal.
 
-    The key is empty if the call is unsupported or the journal is empty.
+    The key is empty if the call is unsupported or the journal is empty. ``is_final`` is
+    True for a journalled reply that the run neither checks nor requests again.
     """
 
     reply: Reply | None
     key: str = ""
+    is_final: bool = False
 
 
 def known_reply(
@@ -80,7 +97,10 @@ def known_reply(
     *,
     shared: bool,
 ) -> KnownReply:
-    """Returns the journalled reply to a call, or an error for an unsupported call."""
+    """Returns the journalled reply to a call, or an error for an unsupported call.
+
+    ``transcript`` receives a journalled reply.
+    """
     key = ""
     # the key needs the digest of the request, for which media are read
     if len(broker.journal):
@@ -88,7 +108,8 @@ def known_reply(
         key = keyed_call.key
         entry = broker.journal.get(key)
         if entry is not None and entry.request_digest == keyed_call.digest:
-            return KnownReply(reply_to(call, entry.response, path, key), key)
+            is_final = not entry.raw and not fault_of(call, entry.response)
+            return KnownReply(transcript.note(keyed_call, entry), key, is_final)
 
     runtime = broker.roles.get(call.role)
     reasons = ["has no backend"]

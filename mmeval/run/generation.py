@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from mmeval.broker.broker import Broker
 from mmeval.broker.checks.patience import PATIENCE
-from mmeval.broker.replay import ReplayState, replay_state
+from mmeval.broker.replay import Replay, ReplayState, replay
 from mmeval.broker.scope import Scope, Transcript
 from mmeval.dataset.bad_sample import error_of
 from mmeval.errors import (
@@ -34,6 +34,7 @@ from mmeval.run.judging import Judging
 from mmeval.run.progress import Progress, RunTally, left_to_judge
 from mmeval.run.suspension import Suspension
 from mmeval.run.task_run import TaskRun
+from mmeval.system.number_set import NumberSet
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +81,8 @@ class Generation:
         self._failure: Exception | None = None
         self._grace = asyncio.Timeout(None)
         self._leaving: asyncio.Task[None] | None = None
+        self._settled = [NumberSet() for _ in runs]
+        """The numbers of the trials that ``kept_before`` has tallied, by task."""
         self._judging = Judging(broker, runs, progress.judged, patience=judge_patience)
         broker.roles[MODEL].observer.room = self._add_slots
 
@@ -146,6 +149,8 @@ class Generation:
         """Counts trials by their state in the journal.
 
         The states are: the trial has an answer, needs one, or cannot be requested.
+        Trials that are already recorded and scored with their kept answer are tallied
+        here, and :meth:`run` leaves them out.
         """
         counts: Counter[ReplayState] = Counter()
         for job in jobs:
@@ -153,14 +158,40 @@ class Generation:
                 counts["unaskable"] += 1
                 continue
             scope = Scope(job.task.name, job.sample, job.repeat)
+            transcript = Transcript()
             try:
                 program = self._runs[job.position].program(job.sample)
-                counts[replay_state(program, scope, self._broker)] += 1
+                kept = replay(program, scope, self._broker, transcript)
             # a plugin's prompt or protocol may raise anything and call sys.exit; the
             # trial raises it again and records it
             except (Exception, SystemExit):
                 counts["open"] += 1
+                continue
+            counts[kept.state] += 1
+            if kept.is_final:
+                self._settle(job, kept, transcript)
         return counts
+
+    def _settle(self, job: TrialJob, kept: Replay, transcript: Transcript) -> None:
+        """Tallies a trial with its kept answer if nothing is left to do for it."""
+        run = self._runs[job.position]
+        recorded_digest = run.records.recorded_digest(job.index, job.repeat)
+        if recorded_digest is None or not isinstance(kept.result, Interleaved):
+            return
+        if not run.records.has_sample(job.index, job.sample):
+            return
+        scores = None if self._scorer is None else run.scores
+        if scores and not scores.covers(job.index, job.repeat, recorded_digest):
+            return
+        trial = _trial(job, run, transcript, run.recorded(kept.result))
+        if trial.digest == recorded_digest:
+            self._settled[job.position].add(job.number)
+            self._tally(job, trial, transcript)
+
+    @property
+    def settled(self) -> int:
+        """Number of trials that ``kept_before`` has tallied."""
+        return sum(map(len, self._settled))
 
     def _add_slot(self) -> None:
         self._active_slots += 1
@@ -239,6 +270,8 @@ class Generation:
             return None
 
     async def _trial(self, job: TrialJob) -> None:
+        if job.number in self._settled[job.position]:
+            return
         run = self._runs[job.position]
         transcript = Transcript()
         trial: Trial | None
@@ -249,13 +282,7 @@ class Generation:
         if trial is None:
             return
         digest = trial.digest
-        self._count(job, transcript, trial.error)
-        if job.repeat == 0:
-            self.tally.bad.inspect(job.task.name, job.sample)
-        if trial.error is None:
-            self.tally.answer_notes.add(transcript.exchanges)
-        if trial.left_out and trial.error is None:
-            self.tally.partial[", ".join(trial.left_out)] += 1
+        self._tally(job, trial, transcript)
         run.records.keep_sample(job.index, job.sample, job.sample_line)
         row = trial_row(trial, transcript.keys, [run.plan.media_root])
         run.records.keep_trial(job.index, job.repeat, digest, row)
@@ -302,12 +329,17 @@ class Generation:
         except (Exception, SystemExit) as raised:
             log.debug("%s failed", scope.name, exc_info=raised)
             error = ErrorInfo("internal", f"{type(raised).__name__}: {raised}")
-        exchanges = tuple(transcript.exchanges)
-        left_out = list(run.left_out(job.sample))
-        for exchange in exchanges:
-            left_out.extend(exchange.response.left_out)
-        distinct = tuple(dict.fromkeys(left_out))
-        return Trial(job.sample, job.repeat, exchanges, output, error, distinct)
+        return _trial(job, run, transcript, output, error)
+
+    def _tally(self, job: TrialJob, trial: Trial, transcript: Transcript) -> None:
+        tally = self.tally
+        self._count(job, transcript, trial.error)
+        if job.repeat == 0:
+            tally.bad.inspect(job.task.name, job.sample)
+        if trial.error is None:
+            tally.answer_notes.add(transcript.exchanges)
+        if trial.left_out and trial.error is None:
+            tally.partial[", ".join(trial.left_out)] += 1
 
     def _count(
         self,
@@ -328,3 +360,18 @@ class Generation:
                 faulty = replace(job.sample, fault=error.message)
                 self.tally.bad.add(job.task.name, faulty, job.task.repeats)
         self._progress.advance(ok=error is None or error.kind == "unsupported")
+
+
+def _trial(
+    job: TrialJob,
+    run: TaskRun,
+    transcript: Transcript,
+    output: Interleaved | None,
+    error: ErrorInfo | None = None,
+) -> Trial:
+    exchanges = tuple(transcript.exchanges)
+    left_out = list(run.left_out(job.sample))
+    for exchange in exchanges:
+        left_out.extend(exchange.response.left_out)
+    distinct = tuple(dict.fromkeys(left_out))
+    return Trial(job.sample, job.repeat, exchanges, output, error, distinct)

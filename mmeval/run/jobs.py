@@ -47,6 +47,11 @@ class TrialJob:
     sample_line: bytes
     repeat: int
 
+    @property
+    def number(self) -> int:
+        """The number of the trial among those of its task, in data set order."""
+        return self.index * self.task.repeats + self.repeat
+
 
 @dataclass(frozen=True, slots=True)
 class ChosenTrials:

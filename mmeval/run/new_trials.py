@@ -265,7 +265,10 @@ class NewTrialsRun:
         return self.work.suspension
 
     async def run(self) -> None:
-        await self.work.run(self._jobs.readable())
+        is_settled = self.work.settled == self._before.total()
+        # without trials to make or score, the data need not be read again
+        has_work = not is_settled or bool(self._jobs.faults)
+        await self.work.run(self._jobs.readable() if has_work else iter(()))
 
     def so_far(self) -> str:
         kept = self._before["kept"]

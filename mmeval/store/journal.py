@@ -89,6 +89,8 @@ class Journal:
         self._refused: Counter[bytes] = Counter()
         self._failed: Counter[bytes] = Counter()
         self._segments: list[Path] = []
+        self._is_own: list[bool] = []
+        """Whether a segment is in this journal's folder, by its number."""
         self._numbers: dict[Path, int] = {}
         self._adopted: dict[bytes, JournalEntry] = {}
         """Entries that workers wrote and that were not passed to ``append`` yet."""
@@ -115,7 +117,7 @@ class Journal:
     @property
     def of_others(self) -> int:
         """Number of answers that come from other folders."""
-        is_own = [segment.parent == self.folder for segment in self._segments]
+        is_own = self._is_own
         if all(is_own):
             return 0
         return sum(not is_own[place >> _OFFSET_BITS] for place in self._index.values())
@@ -136,9 +138,7 @@ class Journal:
         if row is None:
             return None
         number = self._index[key_hash(key)] >> _OFFSET_BITS
-        response = Response.from_json(
-            row["r"], self._media_of(self._segments[number], row["r"])
-        )
+        response = Response.from_json(row["r"], self._media_of(number, row["r"]))
         earlier = number < self._first_own
         line, is_raw = to_line(row["r"]), row.get("w") is not None
         return JournalEntry(row["d"], response, line, row["t"], earlier, is_raw)
@@ -341,6 +341,7 @@ class Journal:
         if number is None:
             number = self._numbers[segment] = len(self._segments)
             self._segments.append(segment)
+            self._is_own.append(segment.parent == self.folder)
         return number << _OFFSET_BITS | offset
 
     # --- reading ----------------------------------------------------------------------
@@ -382,14 +383,16 @@ class Journal:
                     self._index[key] = self._place(path, offset)
                     self._oldest = min(self._oldest, at) if earlier else self._oldest
 
-    def _media_of(self, segment: Path, response: Mapping[str, Any]) -> Path:
-        """Returns the media folder of a response.
+    def _media_of(self, number: int, response: Mapping[str, Any]) -> Path:
+        """Returns the media folder of a response in the segment with this number.
 
         Media of another run folder are copied into this one first.
         """
-        other_root = segment.parent.parent / self.media.root.name
-        if segment.parent == self.folder or not self._writable:
-            return self.media.root if segment.parent == self.folder else other_root
+        if self._is_own[number]:
+            return self.media.root
+        other_root = self._segments[number].parent.parent / self.media.root.name
+        if not self._writable:
+            return other_root
         for part in response.get("output", ()):
             medium = part.get("media")
             if medium is not None and "path" not in medium:

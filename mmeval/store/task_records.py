@@ -89,6 +89,14 @@ class TaskRecords:
                 sealed(to_line({"i": index, "n": repeat, "d": trial_digest, **row}))
             )
 
+    def recorded_digest(self, index: int, repeat: int) -> str | None:
+        """Returns the digest of a trial that an earlier process recorded, or None."""
+        return self._known_trials.get(trial_key(index, repeat))
+
+    def has_sample(self, index: int, sample: Sample) -> bool:
+        """Returns True if an earlier process recorded exactly this sample."""
+        return self._known_samples.get(index) == sample.digest
+
     def flush(self) -> None:
         for file in (self._samples, self._trials):
             if file is not None:

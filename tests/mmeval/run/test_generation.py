@@ -23,6 +23,7 @@ from mmeval.run.interrupt import interruptible
 from mmeval.run.jobs import JobQueue, TrialJob
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.run.task_run import scoring_plan, task_run
+from mmeval.store.journal import Journal, JournalEntry
 from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import from_line
 from mmeval.task.task import Task
@@ -124,6 +125,44 @@ async def test_what_was_kept_open_and_cannot_be_asked_is_known_before(
             "open": 1,
             "unaskable": 2,
         }
+
+
+async def test_kept_trials_are_tallied_before_the_run(tmp_path: Path) -> None:
+    await generated(tmp_path, task(rows=2), Toy())
+    async with bench(tmp_path, task(rows=3), Toy()) as at:
+        at.generation.kept_before(iter(at.jobs))
+        assert at.generation.settled == 2
+        assert at.tally.kept == 2
+
+
+async def test_an_answer_is_read_once_for_each_kept_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await generated(tmp_path, task(rows=2), Toy())
+    keys = list[str]()
+    get = Journal.get
+
+    def counted(journal: Journal, key: str) -> JournalEntry | None:
+        keys.append(key)
+        return get(journal, key)
+
+    monkeypatch.setattr(Journal, "get", counted)
+    async with bench(tmp_path, task(rows=2), Toy()) as at:
+        at.generation.kept_before(iter(at.jobs))
+        await at.generate()
+        assert at.tally.kept == 2
+    assert len(keys) == 2
+
+
+async def test_a_kept_trial_of_a_changed_sample_is_recorded_again(
+    tmp_path: Path,
+) -> None:
+    rows = samples(2)
+    await generated(tmp_path, task(rows=rows), Toy())
+    changed = replace(rows[0], metadata={"level": "new"})
+    async with bench(tmp_path, task(rows=[changed, rows[1]]), Toy()) as at:
+        at.generation.kept_before(iter(at.jobs))
+        assert at.generation.settled == 1
 
 
 @pytest.mark.parametrize(("failures", "most"), [(0, 3), (8, 9)])
