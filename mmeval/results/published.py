@@ -1,0 +1,171 @@
+"""Reads published numbers from CSV: the rows of a paper's tables, or of an export.
+
+The columns are ``model,group,task,metric,slice,kind,value,state``. Only ``model``,
+``task``, ``metric`` and ``value`` are required. Other columns are ignored, so that an
+exported frame of numbers can be read.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeVar, get_args
+
+from mmeval.errors import TaskFileError, UsageError, did_you_mean
+
+NumberKind = Literal["absolute", "relative", "tau", "half_width"]
+"""The kind of a number. ``absolute``: the mean itself. ``tau``: the share of supported
+samples. ``relative``: the product of both. ``half_width``: half of an interval."""
+PublishedState = Literal["", "cannot", "lost"]
+"""Why a number has no value. ``cannot``: the model cannot take the input or give the
+output. ``lost``: the value is not known."""
+
+KINDS: tuple[NumberKind, ...] = get_args(NumberKind)
+STATES: tuple[PublishedState, ...] = get_args(PublishedState)
+REQUIRED = ("model", "task", "metric", "value")
+MAX_FILE_BYTES = 50_000_000
+
+Choice = TypeVar("Choice", bound=str)
+
+
+class NumberKey(NamedTuple):
+    """The key of a number in a table: a task or group, a metric, a slice, a kind."""
+
+    task: str
+    metric: str
+    slice: str = ""
+    kind: NumberKind = "absolute"
+
+
+@dataclass(frozen=True)
+class PublishedNumber:
+    """A published number. ``value`` is None if ``state`` is not empty."""
+
+    key: NumberKey
+    value: float | None
+    state: PublishedState = ""
+
+
+@dataclass(frozen=True)
+class PublishedModel:
+    """A model with its published numbers by key. ``group`` is a heading, or empty."""
+
+    name: str
+    group: str
+    numbers: Mapping[NumberKey, PublishedNumber]
+
+
+def read_published(file: Path) -> tuple[PublishedModel, ...]:
+    """Returns the models of a CSV file, in the order of their first lines.
+
+    A line without a value and without a state is ``lost``. Raises UsageError with the
+    file and line of a fault.
+    """
+    reader = csv.DictReader(io.StringIO(_text(file), newline=""), strict=True)
+    numbers: dict[tuple[str, str], dict[NumberKey, PublishedNumber]] = {}
+    try:
+        _check_columns(reader.fieldnames or (), file)
+        for row in reader:
+            model = _field(row, "model")
+            if not model:
+                raise TaskFileError("model is missing", file=file, line=reader.line_num)
+            number = _number(row, file, reader.line_num)
+            of_model = numbers.setdefault((model, _field(row, "group")), {})
+            if number.key in of_model:
+                raise TaskFileError(
+                    f"{model}: the number {number.key.task}, {number.key.metric} "
+                    "occurs twice; remove one",
+                    file=file,
+                    line=reader.line_num,
+                )
+            of_model[number.key] = number
+    except csv.Error as error:
+        raise TaskFileError(
+            f"not valid CSV: {error}", file=file, line=reader.line_num
+        ) from None
+    models = []
+    for (name, group), of_model in numbers.items():
+        models.append(PublishedModel(name, group, of_model))
+    return tuple(models)
+
+
+def _text(file: Path) -> str:
+    try:
+        raw = file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read ({error.strerror})") from None
+    if len(raw) > MAX_FILE_BYTES:
+        raise TaskFileError(f"is larger than {MAX_FILE_BYTES} bytes", file=file)
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise TaskFileError(
+            "is not UTF-8 text; save it as UTF-8", file=file, line=line
+        ) from None
+
+
+def _check_columns(columns: Sequence[str], file: Path) -> None:
+    missing = [name for name in REQUIRED if name not in columns]
+    if missing:
+        raise TaskFileError(
+            f"the column {missing[0]} is missing; the first line must name at least "
+            f"{', '.join(REQUIRED)}",
+            file=file,
+            line=1,
+        )
+
+
+def _field(row: Mapping[str, str | None], column: str) -> str:
+    return (row.get(column) or "").strip()
+
+
+def _number(
+    row: Mapping[str, str | None],
+    file: Path,
+    line: int,
+) -> PublishedNumber:
+    for column in ("task", "metric"):
+        if not _field(row, column):
+            raise TaskFileError(f"{column} is missing", file=file, line=line)
+    kind = _choice("kind", _field(row, "kind") or "absolute", KINDS, file, line)
+    state = _choice("state", _field(row, "state"), STATES, file, line)
+    key = NumberKey(
+        _field(row, "task"), _field(row, "metric"), _field(row, "slice"), kind
+    )
+    text = _field(row, "value")
+    if not text:
+        return PublishedNumber(key, None, state or "lost")
+    if state:
+        raise TaskFileError(
+            f"state {state!r} is for a number without a value, not {text!r}",
+            file=file,
+            line=line,
+        )
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise TaskFileError(
+            f"value: must be a number, not {text!r}", file=file, line=line
+        )
+    return PublishedNumber(key, value)
+
+
+def _choice(
+    column: str, text: str, choices: Sequence[Choice], file: Path, line: int
+) -> Choice:
+    for choice in choices:
+        if choice == text:
+            return choice
+    named = ", ".join(filter(None, choices))
+    raise TaskFileError(
+        f"{column}: must be one of {named}, not {text!r}{did_you_mean(text, choices)}",
+        file=file,
+        line=line,
+    )
