@@ -20,14 +20,15 @@ from mmeval.errors import TaskFileError, UsageError, did_you_mean
 NumberKind = Literal["absolute", "relative", "tau", "half_width"]
 """The kind of a number. ``absolute``: the mean itself. ``tau``: the share of supported
 samples. ``relative``: the product of both. ``half_width``: half of an interval."""
-PublishedState = Literal["", "cannot", "lost"]
+NumberState = Literal["", "cannot", "lost"]
 """Why a number has no value. ``cannot``: the model cannot take the input or give the
 output. ``lost``: the value is not known."""
 
 KINDS: tuple[NumberKind, ...] = get_args(NumberKind)
-STATES: tuple[PublishedState, ...] = get_args(PublishedState)
+STATES: tuple[NumberState, ...] = get_args(NumberState)
 REQUIRED = ("model", "task", "metric", "value")
 MAX_FILE_BYTES = 50_000_000
+LOST_THERE = "lost where it was published"
 
 Choice = TypeVar("Choice", bound=str)
 
@@ -42,12 +43,15 @@ class NumberKey(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PublishedNumber:
-    """A published number. ``value`` is None if ``state`` is not empty."""
+class TableNumber:
+    """A number for the tables of a paper. ``value`` is None if ``state`` is not empty;
+    ``reason`` then explains why."""
 
     key: NumberKey
     value: float | None
-    state: PublishedState = ""
+    state: NumberState = ""
+    reason: str = ""
+    higher_is_better: bool = True
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class PublishedModel:
 
     name: str
     group: str
-    numbers: Mapping[NumberKey, PublishedNumber]
+    numbers: Mapping[NumberKey, TableNumber]
 
 
 def read_published(file: Path) -> tuple[PublishedModel, ...]:
@@ -66,7 +70,7 @@ def read_published(file: Path) -> tuple[PublishedModel, ...]:
     file and line of a fault.
     """
     reader = csv.DictReader(io.StringIO(_text(file), newline=""), strict=True)
-    numbers: dict[tuple[str, str], dict[NumberKey, PublishedNumber]] = {}
+    numbers: dict[tuple[str, str], dict[NumberKey, TableNumber]] = {}
     try:
         _check_columns(reader.fieldnames or (), file)
         for row in reader:
@@ -128,18 +132,21 @@ def _number(
     row: Mapping[str, str | None],
     file: Path,
     line: int,
-) -> PublishedNumber:
+) -> TableNumber:
     for column in ("task", "metric"):
         if not _field(row, column):
             raise TaskFileError(f"{column} is missing", file=file, line=line)
     kind = _choice("kind", _field(row, "kind") or "absolute", KINDS, file, line)
     state = _choice("state", _field(row, "state"), STATES, file, line)
+    is_lower_better = _field(row, "higher_is_better").lower() == "false"
     key = NumberKey(
         _field(row, "task"), _field(row, "metric"), _field(row, "slice"), kind
     )
     text = _field(row, "value")
     if not text:
-        return PublishedNumber(key, None, state or "lost")
+        if state == "cannot":
+            return TableNumber(key, None, state)
+        return TableNumber(key, None, "lost", LOST_THERE)
     if state:
         raise TaskFileError(
             f"state {state!r} is for a number without a value, not {text!r}",
@@ -154,7 +161,7 @@ def _number(
         raise TaskFileError(
             f"value: must be a number, not {text!r}", file=file, line=line
         )
-    return PublishedNumber(key, value)
+    return TableNumber(key, value, higher_is_better=not is_lower_better)
 
 
 def _choice(

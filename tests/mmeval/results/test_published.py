@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from mmeval.errors import TaskFileError, UsageError
-from mmeval.results.published import NumberKey, PublishedNumber, read_published
+from mmeval.results.published import LOST_THERE, NumberKey, TableNumber, read_published
 
 
 def written(tmp_path: Path, *lines: str) -> Path:
@@ -24,9 +24,9 @@ def test_models_and_numbers_keep_their_order(tmp_path: Path) -> None:
     u = NumberKey("u", "m")
     assert (first.name, first.group) == ("B", "Open")
     assert list(first.numbers) == [NumberKey("t", "m"), u]
-    assert first.numbers[u] == PublishedNumber(u, None, "lost")
+    assert first.numbers[u] == TableNumber(u, None, "lost", LOST_THERE)
     sliced = NumberKey("t", "m", "level=1", "relative")
-    assert second.numbers == {sliced: PublishedNumber(sliced, None, "cannot")}
+    assert second.numbers == {sliced: TableNumber(sliced, None, "cannot")}
 
 
 def test_optional_columns_may_be_absent(tmp_path: Path) -> None:
