@@ -28,7 +28,7 @@ from mmeval import plugins
 from mmeval.cli.parser import add_flags
 from mmeval.errors import MmevalError, UnknownNameError, UsageError
 from mmeval.report.log import begin_log
-from mmeval.report.markdown import cell, cell_width, table_lines
+from mmeval.report.markdown import cell, text_width, table_lines
 from mmeval.report.terminal import WIDEST_LIST, columns, print_text
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import resolve
@@ -475,7 +475,7 @@ def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     shown_rows = [[row[index] for index in shown] for row in rows]
     width = columns(widest=WIDEST_LIST)
     lines = table_lines(shown_headers, shown_rows)
-    if cell_width(lines[0]) > width:
+    if text_width(lines[0]) > width:
         lines = _folded(shown_headers, shown_rows, width)
     return "".join(f"{line}\n" for line in lines)
 

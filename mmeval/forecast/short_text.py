@@ -99,8 +99,8 @@ def _table(
     lines = []
     for name, row in zip(["", *names], [heading, *rows], strict=True):
         line = f"{name:{name_width}}"
-        for header, cell_width in widths.items():
-            line += f"{_GAP}{row[header]:>{cell_width}}"
+        for header, text_width in widths.items():
+            line += f"{_GAP}{row[header]:>{text_width}}"
         lines.append(line)
     return lines
 

@@ -30,7 +30,7 @@ def table_lines(
         if header == if_filled and not any(cells):
             continue
         texts = [header, *cells]
-        widths = [cell_width(text) for text in texts]
+        widths = [text_width(text) for text in texts]
         widest = max(widths)
         is_right = header in right_aligned
         column = []
@@ -43,7 +43,7 @@ def table_lines(
     return [f"|{'|'.join(line)}|" for line in zip(*columns, strict=True)]
 
 
-def cell_width(text: str) -> int:
+def text_width(text: str) -> int:
     """Returns the number of terminal columns: two for wide East Asian characters, none
     for combining marks."""
     if text.isascii():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -35,6 +36,10 @@ OF_A_RUN = "run.json#"
 """The prefix of the path of a task that comes from a run's record, not from a file."""
 
 Keys = TypeVar("Keys", bound=BaseModel)
+
+SchemaPath: TypeAlias = tuple[str | int, ...]
+"""The path of a value in an error of the schema, which also names alternatives of a
+union."""
 
 _INNER: dict[str, type[BaseModel]] = {
     "aggregate_metric_list": GroupMetricKeys,
@@ -181,7 +186,8 @@ def _validated(
         keys = model.model_validate(data)
     except ValidationError as error:
         for fault in error.errors(include_url=False):
-            path, message = _problem(model, document, dict(fault))
+            unknown_key = partial(_unknown_key, model, document)
+            path, message = problem_of(document, dict(fault), unknown_key)
             # the document already reports an unusable value: do not report its type too
             if path not in refused:
                 problems.append((path, message))
@@ -213,18 +219,23 @@ def generation_problems(params: Any, path: KeyPath) -> Iterator[Problem]:
             yield (*path, key), str(error)
 
 
-def _problem(
-    model: type[BaseModel], document: Document, fault: Mapping[str, Any]
+def problem_of(
+    document: Document,
+    fault: Mapping[str, Any],
+    unknown_key: Callable[[SchemaPath], str],
 ) -> Problem:
-    """Converts an error of the schema to the path of a key and a message."""
-    loc: tuple[str | int, ...] = fault["loc"]
+    """Returns the path of a key and a message for an error of the schema.
+
+    ``unknown_key`` returns the message for a key that the schema lacks.
+    """
+    loc: SchemaPath = fault["loc"]
     path: KeyPath = ()
     for step in loc:  # the schema's path also contains the alternatives of a union
         if (*path, step) in document.places:
             path = (*path, step)
     kind = fault["type"]
     if kind == "extra_forbidden":
-        return path, _unknown_key(model, document, loc)
+        return path, unknown_key(loc)
     if kind == "missing":
         return path, f"{loc[-1]} is missing"
     if kind == "mmeval":
@@ -250,9 +261,7 @@ def _problem(
     return path, f"{expected}, not {shown}"
 
 
-def _unknown_key(
-    model: type[BaseModel], document: Document, loc: tuple[str | int, ...]
-) -> str:
+def _unknown_key(model: type[BaseModel], document: Document, loc: SchemaPath) -> str:
     key = str(loc[-1])
     if key in REFUSED:
         advice = REFUSED[key]

@@ -1,0 +1,1 @@
+"""Makes the tables of papers, with models as rows, from layout files."""

@@ -1,0 +1,171 @@
+"""Looks up the numbers of a model for the cells of a table: from a run, or from
+published numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, Protocol
+
+from mmeval.aggregate.summary import is_unsupported
+from mmeval.records.score import Key, Result
+from mmeval.results.groups import tasks_inside
+from mmeval.results.numbers import groups_of, results_of
+from mmeval.results.published import NumberKey, TableNumber
+from mmeval.results.stored_run import StoredRun
+
+CellState = Literal["known", "cannot", "lost", "absent"]
+"""``known``: there is a value. ``cannot``: the model cannot take the input or give the
+output, or the data contain nothing for the metric. ``lost``: the value is lost,
+suspended or unavailable. ``absent``: the number was not asked."""
+
+NOT_ASKED = "not asked"
+
+
+@dataclass(frozen=True)
+class CellValue:
+    """The content of a cell. ``value`` is None unless the state is ``known``.
+
+    ``reason`` explains a lost or absent value. ``trials`` counts its trials without a
+    score.
+    """
+
+    state: CellState
+    value: float | None = None
+    reason: str = ""
+    trials: int = 0
+    higher_is_better: bool = True
+
+
+ABSENT = CellValue("absent", reason=NOT_ASKED)
+CANNOT = CellValue("cannot")
+
+
+class Numbers(Protocol):
+    """The numbers of a model."""
+
+    def of(self, key: NumberKey) -> CellValue:
+        """Returns the content of the cell with this key."""
+
+
+class StatedNumbers:
+    """Numbers that are given by key, from a CSV file or from a hook."""
+
+    def __init__(self, numbers: Mapping[NumberKey, TableNumber]) -> None:
+        self._numbers = numbers
+
+    def of(self, key: NumberKey) -> CellValue:
+        number = self._numbers.get(key)
+        if number is None:
+            return ABSENT
+        if number.state == "cannot":
+            return CANNOT
+        if number.value is None:
+            return CellValue("lost", reason=number.reason or "lost")
+        return CellValue(
+            "known", number.value, higher_is_better=number.higher_is_better
+        )
+
+
+class RunNumbers:
+    """The numbers of a run's results file. A number that the file lacks is looked up in
+    ``more``, the numbers of the layout's hook."""
+
+    def __init__(self, run: StoredRun, more: Iterable[TableNumber] = ()) -> None:
+        self._run = run
+        self._more = StatedNumbers({number.key: number for number in more})
+
+    @cached_property
+    def _results(self) -> Mapping[Key, Result]:
+        return results_of(self._run.results)
+
+    @cached_property
+    def members(self) -> Mapping[str, Sequence[str]]:
+        """The direct members of each group."""
+        return groups_of([self._run.results])
+
+    @cached_property
+    def _causes(self) -> Mapping[tuple[str, str], str]:
+        """Why a metric cannot be computed, by task and metric."""
+        causes: dict[tuple[str, str], str] = {}
+        for finding in self._run.findings:
+            subject = finding.subject
+            causes.setdefault((subject.task, subject.metric), finding.cause)
+        return causes
+
+    def of(self, key: NumberKey) -> CellValue:
+        result = self.result(key)
+        cell = self._absent(key)
+        if result is not None and key.kind != "half_width":
+            cell = self._of_result(key, result)
+        if cell.state == "absent":
+            from_hook = self._more.of(key)
+            return cell if from_hook is ABSENT else from_hook
+        return cell
+
+    def result(self, key: NumberKey) -> Result | None:
+        """Returns the result behind a cell, or None if the run has none."""
+        return self._results.get(Key(key.task, key.metric, key.slice))
+
+    def _absent(self, key: NumberKey) -> CellValue:
+        if key.task in self._run.ours.get("left_out", ()):
+            return CellValue("lost", reason="its data are missing")
+        if key.task in self._run.results.get("group_subtasks", {}):
+            return replace(ABSENT, reason="not computed")
+        return ABSENT
+
+    def _of_result(self, key: NumberKey, result: Result) -> CellValue:
+        if key.kind == "tau":
+            return self._known(tau_of(result), result)
+        if is_unsupported(result) or result.has_nothing_to_score:
+            # the relative mean of an unsupported task is 0, not unknown
+            if key.kind == "relative" and is_unsupported(result):
+                return self._known(0.0, result)
+            return CANNOT
+        if key.kind == "relative":
+            return self._known(self._relative(key, result), result)
+        return self._known(result.value, result)
+
+    def _known(self, value: float | None, result: Result) -> CellValue:
+        if value is not None and not result.suspended:
+            return CellValue("known", value, higher_is_better=result.higher_is_better)
+        trials = result.failed + result.unscored + result.unavailable
+        return CellValue("lost", reason=self._reason(result), trials=trials)
+
+    def _relative(self, key: NumberKey, result: Result) -> float | None:
+        """Returns tau times the value; for a group the mean of its members' relative
+        values, which is not the product."""
+        members = self.members.get(key.task, ())
+        if not members:
+            tau = tau_of(result)
+            if tau is None or result.value is None:
+                return None
+            return tau * result.value
+        values = []
+        for member in members:
+            cell = self.of(key._replace(task=member))
+            if cell.state in ("lost", "absent"):
+                return None
+            if cell.value is not None:
+                values.append(cell.value)
+        return math.fsum(values) / len(values) if values else None
+
+    def _reason(self, result: Result) -> str:
+        if result.suspended:
+            return "scoring was suspended"
+        if result.failed or result.unscored:
+            return "answers or verdicts are lost"
+        for task in sorted(tasks_inside(result.task, self.members)):
+            cause = self._causes.get((task, result.metric))
+            if cause:
+                return cause
+        return "unavailable" if result.unavailable else "not scored"
+
+
+def tau_of(result: Result) -> float | None:
+    """Returns the share of samples whose input the model supports. Faulty samples are
+    left out; None if all are faulty."""
+    asked = result.n - result.faulty
+    return (asked - result.unsupported) / asked if asked else None
