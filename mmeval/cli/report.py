@@ -2,11 +2,12 @@
 
     mmeval report runs/my-model/default
     mmeval report runs/my-model/default --format markdown
+    mmeval report A=runs/a/default B=runs/b/default --layout isg --format latex
 
 RUN is the folder of a run, <output_path>/<model>/<run_id>. The page shows the numbers
 with their uncertainty and counts, and every sample with its answers, scores and judge
 replies. It opens from disk, without a server. Several runs make one page with their
-numbers side by side.
+numbers side by side. With --layout, they are the rows of a paper's tables.
 
 The exit code is 3 if something could not be shown: a page has damaged records, or a run
 has no numbers for a table or a chart.
@@ -18,16 +19,16 @@ import argparse
 import logging
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError, did_you_mean
 from mmeval.findings.render import RemedyTarget, markdown_lines, terminal_lines
+from mmeval.report.layouts.command import LayoutCommand, rows_of, write_layouts
+from mmeval.report.layouts.engine import GIVEN
+from mmeval.report.layouts.formats import FORMATS as LAYOUT_FORMATS
 from mmeval.report.markdown import cell
 from mmeval.report.table_formats import TABLES
-from mmeval.report.table_formats.layouts import ENDINGS, RENDERED
 from mmeval.report.terminal import print_text
-from mmeval.results.layout import Table, load_layout, tables_of
 from mmeval.results.numbers import number_rows
 from mmeval.results.provenance import skipped_metrics_note
 from mmeval.results.stored_run import StoredRun, run_folder
@@ -37,15 +38,17 @@ from mmeval.system.folders import write_atomic
 from mmeval.system.wording import file_name
 
 FORMATS: tuple[str, ...] = ("html", "markdown", "latex", "csv", "svg", "png")
-OF_LAYOUTS: tuple[str, ...] = ("markdown", "latex", "csv")
-"""The formats in which a layout's tables can be written."""
 
 log = logging.getLogger(__name__)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "folders", nargs="+", metavar="RUN", type=Path, help="the folder of a run"
+        "folders",
+        nargs="*",
+        metavar="[NAME=]RUN",
+        help="the folder of a run; with --layout also a results file, and NAME is the "
+        "name of its row",
     )
     parser.add_argument(
         "-o",
@@ -67,8 +70,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--layout",
         metavar="NAME",
         default="",
-        help="print the tables of a paper instead, as markdown, latex or csv; "
-        "separate several by commas ('mmeval ls layouts' lists them)",
+        help="print the tables of a paper instead, as markdown, text, latex, csv or "
+        "html; separate several by commas ('mmeval ls layouts' lists them)",
+    )
+    parser.add_argument(
+        "--published",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="with --layout: add rows of published numbers from a CSV file; may be "
+        "repeated",
+    )
+    parser.add_argument(
+        "--board",
+        metavar="FILE",
+        default="",
+        help="with --layout: the rows of a board file (YAML), before those of the "
+        "command",
+    )
+    parser.add_argument(
+        "--sort",
+        metavar="COLUMN",
+        default=None,
+        help="with --layout: order the rows by a column, the best first (given: the "
+        "order of the command)",
     )
     parser.add_argument(
         "--copy_media",
@@ -86,18 +111,23 @@ def run(args: argparse.Namespace) -> int:
     Returns EXIT_INCOMPLETE if something in the runs could not be shown.
     """
     formats = _formats(args)
-    folders = [run_folder(folder) for folder in args.folders]
     into = Path(args.output_path).expanduser() if args.output_path else None
+    if args.layout:
+        command = LayoutCommand(
+            values.words(args.layout), formats, into, args.sort or GIVEN
+        )
+        rows = rows_of(args.folders, args.published, args.board)
+        return EXIT_OK if write_layouts(command, rows) else EXIT_INCOMPLETE
+    for flag in ("published", "board", "sort"):
+        if getattr(args, flag):
+            raise UsageError(f"--{flag} needs --layout", name=flag)
+    if not args.folders:
+        raise UsageError("name the folder of a run")
+    folders = [run_folder(Path(folder)) for folder in args.folders]
     for folder in folders:
         for note in skipped_metrics_note(StoredRun(folder)):
             log.warning("%s", note)
     whole = True
-    if args.layout:
-        for number, name in enumerate(values.words(args.layout)):
-            if number and into is None:
-                print_text("\n")
-            whole &= write_layout(folders, name, formats, into)
-        return EXIT_OK if whole else EXIT_INCOMPLETE
     report = into
     if report is None:
         is_single = len(folders) == 1
@@ -125,8 +155,8 @@ def _formats(args: argparse.Namespace) -> tuple[str, ...]:
     known = FORMATS
     choices = f"--format must be one of {', '.join(FORMATS)}"
     if args.layout:
-        known = OF_LAYOUTS
-        choices = f"with --layout, --format must be one of {', '.join(OF_LAYOUTS)}"
+        known = tuple(LAYOUT_FORMATS)
+        choices = f"with --layout, --format must be one of {', '.join(known)}"
     if args.format is None:
         return known[:1]
     formats = values.words(args.format)
@@ -237,46 +267,3 @@ def _write_charts(
             charts.png(drawing) if is_bitmap else charts.standalone(drawing).encode(),
         )
         yield file
-
-
-def write_layout(
-    folders: Sequence[Path], name: str, formats: Sequence[str], into: Path | None
-) -> bool:
-    """Prints or writes the tables of a layout. Returns True if every run has a table.
-
-    ``formats`` is a subset of ``OF_LAYOUTS``. Raises UnknownNameError for a layout that
-    is not registered. Raises UsageError if no run has a table.
-    """
-    from mmeval.report.page.writer import TABLES as FOLDER
-    from mmeval.report.page.writer import check_replaceable
-
-    load_layout(name)
-    has_several = len(folders) > 1
-    shown: list[Table] = []
-    every_run_has_tables = True
-    for folder in folders:
-        run = StoredRun(folder)
-        tables = tables_of(run, name)
-        if not tables:
-            every_run_has_tables = False
-            log.warning(
-                "%s: the layout %s has no table for the tasks of this run",
-                run.folder,
-                name,
-            )
-        for table in tables:
-            title = f"{run.name}: {table.title}" if has_several else table.title
-            shown.append(replace(table, title=title))
-    if not shown:
-        raise UsageError(
-            f"--layout {name}: the layout has no table for the tasks of {folders[0]}; "
-            "use another layout"
-        )
-    if into is not None:
-        check_replaceable(into)
-    for format_name in formats:
-        file = None
-        if into is not None:
-            file = into / FOLDER / f"{file_name(name)}.{ENDINGS[format_name]}"
-        _print_or_write(RENDERED[format_name](shown), file)
-    return every_run_has_tables

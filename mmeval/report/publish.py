@@ -16,12 +16,12 @@ from mmeval.findings.finding import Finding
 from mmeval.findings.render import RemedyTarget
 from mmeval.report.baseline import Baseline, ShownBaseline, read_baseline
 from mmeval.report.closing_lines import last_lines
+from mmeval.report.layouts.made import layouts_at_end
 from mmeval.report.loggers.contract import Logger, create_loggers, log_results
 from mmeval.report.results_file import PublishedResults, file_time, write_results
 from mmeval.report.samples_file import sample_rows, write_samples
 from mmeval.report.short_table import short_table
 from mmeval.report.table import render
-from mmeval.report.table_formats.layouts import layouts_at_end
 from mmeval.report.terminal import columns, write_line
 from mmeval.run.availability import log_findings
 from mmeval.run.costs.bill import spent_words

@@ -62,16 +62,18 @@ def filled(
     column by which models are ordered within their group, the best first."""
     tables: list[PaperTable] = []
     incomplete: dict[str, None] = {}
+    keys: dict[NumberKey, None] = {}
     for layout_table in layout.tables:
         filler = _TableFiller(layout_table, models, sort)
         incomplete |= dict.fromkeys(models[model].name for model in filler.without)
         table = filler.table(layout.title)
+        keys |= dict.fromkeys(filler.keys())
         if table.blocks:
             tables.append(table)
     if tables and layout.note:
         notes = (layout.note, *tables[0].notes)
         tables[0] = replace(tables[0], notes=notes)
-    return FilledLayout(tuple(tables), tuple(incomplete))
+    return FilledLayout(tuple(tables), tuple(incomplete), tuple(keys))
 
 
 def sort_names(layout: LayoutFile) -> list[str]:
@@ -257,7 +259,7 @@ class _TableFiller:
                         lost.append(LostCell(self._models[model].name, cell.content))
         models = [self._models[model] for model in shown_anywhere]
         notes = [self._table.note] if self._table.note else []
-        notes += notes_of(models, lost, self._keys())
+        notes += notes_of(models, lost, self.keys())
         name = self._table.name
         title_words = f"{benchmark}, table {name}" if name[:1].isdigit() else benchmark
         if self._table.title:
@@ -273,7 +275,7 @@ class _TableFiller:
             wrap=self._table.wrap,
         )
 
-    def _keys(self) -> list[NumberKey]:
+    def keys(self) -> list[NumberKey]:
         """Returns the keys of all cells that are not means."""
         keys: dict[NumberKey, None] = {}
         for cell in self._cells.values():

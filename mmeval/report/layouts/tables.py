@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from mmeval.report.layouts.cells import Numbers
+from mmeval.results.published import NumberKey
 from mmeval.results.stored_run import StoredRun
 
 PUBLISHED = "†"
@@ -119,7 +120,8 @@ class PaperTable:
 @dataclass(frozen=True)
 class FilledLayout:
     """The tables of a layout. ``incomplete`` names the runs that have no number for a
-    table in which another run has one."""
+    table in which another run has one. ``keys`` are the numbers of the tables."""
 
     tables: Sequence[PaperTable] = ()
-    incomplete: Sequence[str] = field(default=())
+    incomplete: Sequence[str] = ()
+    keys: Sequence[NumberKey] = ()

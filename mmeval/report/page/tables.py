@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from mmeval.report.layouts.formats.lines import Heading, PrintedBand, bands_of
+from mmeval.report.layouts.made import made
+from mmeval.report.layouts.rows import OpenRun
+from mmeval.report.layouts.tables import PaperTable
 from mmeval.report.page.index import STATUSES
-from mmeval.report.table_formats.layouts import UNKNOWN, number_columns, shown
 from mmeval.report.table_formats.markdown import MAX_NOTE
-from mmeval.results.layout import Table, layouts_of, tables_of
+from mmeval.results.layout import layouts_of
 from mmeval.results.numbers import NumberRow
 from mmeval.results.stored_run import StoredRun
 from mmeval.system.wording import printable
@@ -55,42 +58,45 @@ def layout_tables(runs: Sequence[tuple[StoredRun, str]]) -> LayoutTables:
     fails or is not installed becomes a note, and the page is still written."""
     layouts: list[dict[str, Any]] = []
     notes: list[str] = []
+    runs_of: dict[str, list[OpenRun]] = {}
     for run, label in runs:
-        for layout in layouts_of(run) if run.results else ():
-            of_run = f" of {label}" if label else ""
-            tables = []
-            try:
-                tables = [layout_table(table) for table in tables_of(run, layout)]
-            # the cells of a plugin's layout may have any type
-            except (Exception, SystemExit) as error:
-                log.debug("a layout failed", exc_info=error)
-                reason = _text(str(error))
-                notes.append(f"The tables {layout}{of_run} are not shown: {reason}")
-            if tables:
-                title = f"Tables of the layout {layout}"
-                if label:
-                    title += f": {label}"
-                layouts.append({"title": title, "tables": tables})
+        for name in layouts_of(run) if run.results else ():
+            runs_of.setdefault(name, []).append(OpenRun(run, label))
+    for name, of_layout in runs_of.items():
+        tables = []
+        try:
+            for table in made(name, of_layout).tables:
+                tables += [_layout_table(table, band) for band in bands_of(table)]
+        # a plugin's layout may raise anything
+        except (Exception, SystemExit) as error:
+            log.debug("a layout failed", exc_info=error)
+            notes.append(f"The tables {name} are not shown: {_text(str(error))}")
+        if tables:
+            title = f"Tables of the layout {name}"
+            layouts.append({"title": title, "tables": tables})
     return LayoutTables(tuple(layouts), tuple(notes))
 
 
-def layout_table(table: Table) -> dict[str, Any]:
-    headers = []
-    for header, is_number in zip(table.headers, number_columns(table), strict=True):
-        headers.append({"text": _text(header), "is_number": is_number})
+def _layout_table(table: PaperTable, band: PrintedBand) -> dict[str, Any]:
+    headers = [{"text": _text(band.corner), "is_number": False}]
+    for column, is_number in zip(band.columns, band.are_numbers, strict=True):
+        text = _text(f"{column.text}{column.mark}")
+        headers.append({"text": text, "is_number": is_number})
     rows = []
-    for row in table.rows:
-        cells = []
-        for value in row:
-            # unknown cells are empty on the page
-            text = "" if value is None else _text(shown(value, table.digits))
-            cells.append({"text": text, "is_number": not isinstance(value, str)})
+    for line in band.lines:
+        cells = [{"text": _text(line.title.marked), "is_number": False}]
+        if isinstance(line, Heading):
+            cells += [{"text": "", "is_number": False} for _ in band.columns]
+        else:
+            for cell in line.cells:
+                is_number = not cell.is_text
+                cells.append({"text": _text(cell.shown), "is_number": is_number})
         rows.append(cells)
     return {
         "title": _text(table.title),
         "headers": headers,
         "rows": rows,
-        "notes": [_text(note.replace(UNKNOWN, "Empty")) for note in table.notes],
+        "notes": [_text(note) for note in table.notes],
     }
 
 

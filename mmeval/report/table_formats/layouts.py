@@ -1,49 +1,20 @@
-"""Formats the tables of layouts as text: for a terminal or page, a paper, or a
+"""Formats tables of words and numbers as text: for a terminal or page, a paper, or a
 script."""
 
 from __future__ import annotations
 
 import csv
 import io
-import logging
-import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping
 
 from mmeval.report.markdown import cell, table_lines
 from mmeval.report.table_formats.csv import csv_text
 from mmeval.report.table_formats.latex import booktabs, latex_text
 from mmeval.report.table_formats.markdown import MAX_NOTE
-from mmeval.results.layout import Cell, Table, layouts_of, tables_of
-from mmeval.results.stored_run import StoredRun
+from mmeval.results.layout import Cell, Table
 from mmeval.system.wording import printable
 
-log = logging.getLogger(__name__)
-
 UNKNOWN = "N/A"
-
-
-def layouts_at_end(folder: Path, results: Path) -> str:
-    """Returns the tables of the layouts that a run names, or an empty string if it
-    names none. If a layout fails, the run does not fail. The failure is logged as one
-    warning with the command that prints the tables later."""
-    texts = []
-    names: Sequence[str] = ()
-    try:
-        run = StoredRun(folder, results)
-        names = layouts_of(run)
-        texts = [markdown_tables(tables_of(run, name)) for name in names]
-    # a plugin's layout may raise anything; the results are written already
-    except (Exception, SystemExit) as error:
-        log.debug("a layout failed", exc_info=error)
-        log.warning(
-            "the tables of the paper are not printed (%s); mmeval report %s --layout "
-            "%s prints them",
-            error,
-            shlex.quote(str(folder)),
-            " or ".join(names) or "NAME",
-        )
-    return "".join(f"\n{text}" for text in texts if text)
 
 
 def markdown_tables(tables: Iterable[Table]) -> str:
@@ -130,5 +101,3 @@ RENDERED: Mapping[str, Callable[[Iterable[Table]], str]] = {
     "latex": latex_tables,
     "csv": csv_tables,
 }
-ENDINGS: Mapping[str, str] = {"markdown": "md", "latex": "tex", "csv": "csv"}
-"""The file extension of a layout's tables, by format."""

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from mmeval.report.layouts.formats.lines import Heading, PrintedBand, bands_of
+from mmeval.report.layouts.formats.lines import (
+    Heading,
+    PrintedBand,
+    bands_of,
+    header_rows,
+)
 from mmeval.report.layouts.tables import PaperTable
 from mmeval.report.markdown import text_width
 from mmeval.report.table_formats.markdown import MAX_NOTE
 from mmeval.system.wording import printable, wrapped
 
 WIDTH = 80
-MAX_TITLE = 30
-"""Longest title of a row; the rest is cut."""
+MAX_TEXT = 30
+"""The longest text of a cell; the rest is cut."""
+GAP = "  "
 BEST = "*"
 BEST_NOTE = f"{BEST} the best of its block"
 
@@ -31,7 +37,7 @@ def text_tables(tables: Iterable[PaperTable]) -> str:
         if notes:
             lines.append("")
         for note in notes:
-            lines += wrapped(printable(note, limit=MAX_NOTE), WIDTH, "  ")
+            lines += wrapped(printable(note, limit=MAX_NOTE), WIDTH, GAP)
         texts.append("".join(f"{line}\n" for line in lines))
     return "\n".join(texts)
 
@@ -46,42 +52,84 @@ def _has_best(table: PaperTable) -> bool:
 
 def _columns_that_fit(table: PaperTable) -> int:
     """Returns how many columns of the largest width fit beside the titles."""
-    grid = [_texts(band) for band in bands_of(table)]
-    titles = max(text_width(row[0]) for texts in grid for row in texts)
-    widest = max(
-        (text_width(text) for texts in grid for row in texts for text in row[1:]),
-        default=1,
-    )
-    return max(1, (WIDTH - titles) // (widest + 2))
+    widths = [1]
+    titles = 0
+    for band in bands_of(table):
+        title_width, *own = _widths(band)
+        titles = max(titles, title_width)
+        widths += own
+    return max(1, (WIDTH - titles) // (max(widths) + len(GAP)))
 
 
-def _texts(band: PrintedBand) -> list[list[str]]:
-    """Returns the texts of all lines; those of a heading are its title alone."""
-    headers = [f"{column.text}{column.mark}" for column in band.columns]
-    rows = [[band.corner, *headers]]
+def _body(band: PrintedBand) -> list[list[str]]:
+    """Returns the texts of the lines below the headers.
+
+    A heading has only the text of its title.
+    """
+    has_headings = any(isinstance(line, Heading) for line in band.lines)
+    indent = GAP if has_headings else ""
+    rows = []
     for line in band.lines:
         if isinstance(line, Heading):
-            rows.append([line.title.marked])
+            rows.append([_cut(line.title.marked)])
             continue
         cells = []
         for cell in line.cells:
-            cells.append(f"{cell.shown}{BEST}" if cell.is_bold else f"{cell.shown} ")
-        rows.append([f"  {line.title.marked}", *cells])
-    return [[printable(text, limit=MAX_TITLE) for text in row] for row in rows]
+            # numbers stay aligned whether they have a star or not
+            cells.append(_cut(f"{cell.shown}{BEST if cell.is_bold else ' '}"))
+        rows.append([f"{indent}{_cut(line.title.marked)}", *cells])
+    return rows
 
 
-def _band_lines(band: PrintedBand) -> list[str]:
-    rows = _texts(band)
+def _cut(text: str) -> str:
+    return printable(text, limit=MAX_TEXT)
+
+
+def _widths(band: PrintedBand) -> list[int]:
+    """Returns the width of the titles and of each column."""
+    *outer, inner = header_rows(band.columns)
+    rows = [[band.corner, *(_cut(text) for text, _ in inner)], *_body(band)]
     widths = [0] * (len(band.columns) + 1)
     for row in rows:
         for place, text in enumerate(row):
-            if len(row) > 1:
-                widths[place] = max(widths[place], text_width(text))
+            widths[place] = max(widths[place], text_width(text))
+    # an outer header that is wider than its columns makes the last of them wider
+    for spans in outer:
+        last = 0
+        for text, count in spans:
+            last += count
+            own = widths[last - count + 1 : last + 1]
+            missing = text_width(_cut(text)) - sum(own) - len(GAP) * (count - 1)
+            widths[last] += max(0, missing)
+    return widths
+
+
+def _band_lines(band: PrintedBand) -> list[str]:
+    widths = _widths(band)
+    *outer, inner = header_rows(band.columns)
     lines = []
-    for row in rows:
-        title = row[0] + " " * (widths[0] - text_width(row[0]))
-        cells = []
-        for text, width in zip(row[1:], widths[1:], strict=False):
-            cells.append(" " * (width - text_width(text)) + text)
-        lines.append("  ".join([title, *cells]).rstrip())
+    for spans in outer:
+        texts = [" " * widths[0]]
+        last = 0
+        for text, count in spans:
+            last += count
+            width = sum(widths[last - count + 1 : last + 1]) + len(GAP) * (count - 1)
+            texts.append(_centred(_cut(text), width))
+        lines.append(GAP.join(texts).rstrip())
+    header = [band.corner, *(_cut(text) for text, _ in inner)]
+    for row in [header, *_body(band)]:
+        lines.append(_aligned(row, widths))
     return lines
+
+
+def _centred(text: str, width: int) -> str:
+    space = width - text_width(text)
+    return f"{' ' * (space // 2)}{text}{' ' * (space - space // 2)}"
+
+
+def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
+    title, *cells = row
+    texts = [title + " " * (widths[0] - text_width(title))]
+    for text, width in zip(cells, widths[1:], strict=False):
+        texts.append(" " * (width - text_width(text)) + text)
+    return GAP.join(texts).rstrip()
