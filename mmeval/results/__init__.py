@@ -1,5 +1,5 @@
-"""Reads the numbers of stored runs, and loads layouts that arrange them in a paper's
-tables."""
+"""Reads the numbers of stored runs and published ones, and loads layouts that arrange
+them in a paper's tables."""
 
 from typing import TYPE_CHECKING
 
@@ -14,13 +14,16 @@ if TYPE_CHECKING:
         result_of,
         scores_of,
     )
+    from mmeval.results.published import NumberKey, TableNumber
     from mmeval.results.stored_run import StoredRun, StoredTask, counted_by
 
 __all__ = [
     "Cell",
+    "NumberKey",
     "StoredRun",
     "StoredTask",
     "Table",
+    "TableNumber",
     "counted_by",
     "judge_names",
     "paper_notes",

@@ -55,9 +55,16 @@ class StatedNumbers:
 
     def __init__(self, numbers: Mapping[NumberKey, TableNumber]) -> None:
         self._numbers = numbers
+        self._tau = {}
+        for key, number in numbers.items():
+            if key.kind == "tau":
+                self._tau[key.task, key.slice] = number
 
     def of(self, key: NumberKey) -> CellValue:
         number = self._numbers.get(key)
+        # tau is a share of samples, and the same for all numbers of a task
+        if number is None and key.kind == "tau":
+            number = self._tau.get((key.task, key.slice))
         if number is None:
             return ABSENT
         if number.state == "cannot":
