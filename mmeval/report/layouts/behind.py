@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from mmeval.records.score import Key, Result
-from mmeval.report.layouts.rows import called
+from mmeval.records.score import Result
+from mmeval.report.layouts.rows import called, own_tasks
 from mmeval.report.layouts.tables import (
     Block,
     ModelRow,
@@ -17,15 +17,17 @@ from mmeval.report.layouts.tables import (
     Title,
 )
 from mmeval.results.compare import judges_in
-from mmeval.results.groups import tasks_inside
-from mmeval.results.numbers import groups_of, results_of
+from mmeval.results.numbers import results_of
 from mmeval.results.provenance import skipped_metrics_note
 from mmeval.results.published import NumberKey
 from mmeval.results.stored_run import StoredRun
 from mmeval.task.layout_file import LayoutFile
 
 NAME = "behind"
-SCORED_NOTE = "Scored: the scores behind all cells of a run that are not means."
+SCORED_NOTE = (
+    "Scored: the scores of all trials of the tasks, of each number in the tables."
+)
+MAX_CELL = 30
 
 
 def table_behind(
@@ -38,9 +40,13 @@ def table_behind(
     for model in models:
         if model.run is None:
             continue
-        of_run = dict(_facts(model.run, keys))
+        of_run = dict(_facts(model.run, own_tasks(layout, model.run), keys))
         if layout.behind and model.run.results:
             of_run |= called(layout, layout.behind, model.run)
+        for name, text in list(of_run.items()):
+            # a long text would make a column too wide
+            if len(text) > MAX_CELL:
+                notes.append(f"{name} of {model.name}: {of_run.pop(name)}")
         facts[Title(model.name, model.mark)] = of_run
         for note in skipped_metrics_note(model.run):
             notes.append(f"{model.name}: {note}")
@@ -63,30 +69,27 @@ def table_behind(
     )
 
 
-def _facts(run: StoredRun, keys: Sequence[NumberKey]) -> Mapping[str, str]:
+def _facts(
+    run: StoredRun, tasks: set[str], keys: Sequence[NumberKey]
+) -> Mapping[str, str]:
     """Returns the counts and the provenance of a run; a fact that does not apply is
     empty."""
-    by_key = results_of(run.results)
-    results: dict[Key, Result] = {}
-    for key in keys:
-        own = Key(key.task, key.metric, key.slice)
-        if own in by_key:
-            results[own] = by_key[own]
+    numbers = {key.metric for key in keys}
+    results: list[Result] = []
+    for key, result in results_of(run.results).items():
+        if key.task in tasks and key.metric in numbers and not key.slice:
+            results.append(result)
     counts = {
-        "Lost": sum(row.failed + row.unscored for row in results.values()),
-        "Unavailable": sum(row.unavailable for row in results.values()),
-        "Unsupported": sum(row.unsupported for row in results.values()),
+        "Lost": sum(row.failed + row.unscored for row in results),
+        "Unavailable": sum(row.unavailable for row in results),
+        "Unsupported": sum(row.unsupported for row in results),
     }
-    members = groups_of([run.results])
-    tasks: set[str] = set()
-    for key in results:
-        tasks |= tasks_inside(key.task, members)
     profiles = set()
     for task in tasks:
         for metric in run.ours.get("metrics", {}).get(task, {}).values():
             profiles.add(str(metric.get("profile") or "standard"))
-    scored = sum(row.scored for row in results.values())
-    asked = sum(row.n for row in results.values())
+    scored = sum(row.scored for row in results)
+    asked = sum(row.n for row in results)
     facts = {"Scored": f"{scored:,}/{asked:,}"}
     for name, count in counts.items():
         facts[name] = f"{count:,}" if count else ""

@@ -95,11 +95,14 @@ class RunNumbers:
 
     @cached_property
     def _causes(self) -> Mapping[tuple[str, str], str]:
-        """Why a metric cannot be computed, by task and metric."""
+        """Why a number cannot be computed, by task and number."""
+        metrics = self._run.ours.get("metrics", {})
         causes: dict[tuple[str, str], str] = {}
         for finding in self._run.findings:
-            subject = finding.subject
-            causes.setdefault((subject.task, subject.metric), finding.cause)
+            task, metric = finding.subject.task, finding.subject.metric
+            entry = metrics.get(task, {}).get(metric, {})
+            for number in (metric, *entry.get("outputs", ())):
+                causes.setdefault((task, number), finding.cause)
         return causes
 
     def of(self, key: NumberKey) -> CellValue:

@@ -58,18 +58,26 @@ class _Cell:
 def filled(
     layout: LayoutFile, models: Sequence[ModelRow], *, sort: str = GIVEN
 ) -> FilledLayout:
-    """Returns the tables of a layout that show a model. ``sort`` is the name of a
-    column by which models are ordered within their group, the best first."""
+    """Returns the tables of a layout that show a model, and the runs without numbers.
+
+    ``sort`` is the name of a column by which models are ordered within their group, the
+    best first.
+    """
     tables: list[PaperTable] = []
     incomplete: dict[str, None] = {}
     keys: dict[NumberKey, None] = {}
+    shown_models: set[int] = set()
     for layout_table in layout.tables:
         filler = _TableFiller(layout_table, models, sort)
         incomplete |= dict.fromkeys(models[model].name for model in filler.without)
+        shown_models |= filler.shown_models()
         table = filler.table(layout.title)
         keys |= dict.fromkeys(filler.keys())
         if table.blocks:
             tables.append(table)
+    for position, model in enumerate(models):
+        if model.run is not None and position not in shown_models:
+            incomplete[model.name] = None
     if tables and layout.note:
         notes = (layout.note, *tables[0].notes)
         tables[0] = replace(tables[0], notes=notes)
@@ -210,6 +218,13 @@ class _TableFiller:
                 needed.add("absent")
             if needed & self._states(model, block):
                 shown.append(model)
+        return shown
+
+    def shown_models(self) -> set[int]:
+        """Returns the models that the table shows."""
+        shown: set[int] = set()
+        for block in range(len(self._axes["blocks"])):
+            shown.update(self._shown_in(block))
         return shown
 
     def _blocks(self) -> Iterator[tuple[Title, int, list[int]]]:

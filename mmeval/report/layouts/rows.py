@@ -160,12 +160,23 @@ def tasks_of(layout: LayoutFile) -> set[str]:
     return tasks - {""}
 
 
+def own_tasks(layout: LayoutFile, run: StoredRun) -> set[str]:
+    """Returns the tasks of a run that a layout shows: those of its cells, and those
+    whose files name the layout."""
+    members = groups_of([run.results])
+    inside: set[str] = set()
+    for name in tasks_of(layout):
+        inside |= tasks_inside(name, members)
+    tasks: set[str] = set()
+    for task in run.tasks:
+        if task.name in inside or task.config.get("layout") == layout.name:
+            tasks.add(task.name)
+    return tasks
+
+
 def _limits(layout: LayoutFile, run: StoredRun) -> str:
     """Returns why the numbers of a run are not those of the whole benchmark."""
-    members = groups_of([run.results])
-    tasks: set[str] = set()
-    for task in tasks_of(layout):
-        tasks |= tasks_inside(task, members)
+    tasks = own_tasks(layout, run)
     limits = []
     if not tasks.isdisjoint(run.ours.get("not_comparable", ())):
         limits.append(BUNDLED)
