@@ -25,19 +25,25 @@ RELEASED = "released"
 """The slice of the numbers that the released script prints."""
 NO_QUESTIONS = ("image", "vqa")
 """The level and category without questions about pictures."""
+LOST = "answers or verdicts are lost"
+SOME = "some of its subtasks were not asked"
 Values: TypeAlias = dict[tuple[str, str], list[float | None]]
 """The values of the answers, by level and category."""
 
 
 def category_numbers(run: StoredRun) -> Iterator[TableNumber]:
-    """Yields the numbers of judge files by category, and those of the released script
-    for tasks in the official profile."""
-    of_files: Values = {}
+    """Yields the numbers of each category, and those of the released script for tasks
+    in the official profile.
+
+    A run of single tasks, or of a judge file, has no groups that would have them.
+    """
+    of_categories: Values = {}
     of_script: Values = {}
+    lost: set[tuple[str, str]] = set()
+    has_file = False
     for task in run.tasks:
         is_file, is_official = _kind_of(run, task)
-        if not is_file and not is_official:
-            continue
+        has_file |= is_file
         for subtask, level, score in _scores(run, task):
             if subtask not in TASKS.values():
                 continue
@@ -45,28 +51,35 @@ def category_numbers(run: StoredRun) -> Iterator[TableNumber]:
             lines = int(score.get("weight", 1)) if is_file else 1
             values = [score.get("value")] * lines
             place = (level, category_of(subtask))
-            if is_file:
-                of_files.setdefault(place, []).extend(values)
+            if score.get("status") in ("unscored", "unavailable"):
+                lost.add(place)
+            of_categories.setdefault(place, []).extend(values)
             if is_official and subtask != SEMANTIC:
                 of_script.setdefault(place, []).extend(values)
-    for place, values in of_files.items():
-        yield _number(place, known_mean(values))
+    asked = {task.name for task in run.tasks}
+    for place, values in of_categories.items():
+        subtasks = CATEGORIES[place[1]].subtasks.values()
+        is_whole = has_file or asked.issuperset(f"isg_{name}" for name in subtasks)
+        yield _number(place, known_mean(values), reason=LOST if is_whole else SOME)
     if of_script:
         for level in LEVELS:
             for category in CATEGORIES:
-                mean = known_mean(of_script.get((level, category), ()))
-                yield _number((level, category), mean or 0.0, slice=RELEASED)
+                place = (level, category)
+                mean = known_mean(of_script.get(place, ()))
+                if mean is None and place not in lost:
+                    mean = 0.0
+                yield _number(place, mean, slice=RELEASED, reason=LOST)
 
 
 def _number(
-    place: tuple[str, str], mean: float | None, *, slice: str = ""
+    place: tuple[str, str], mean: float | None, *, slice: str = "", reason: str = ""
 ) -> TableNumber:
     level, category = place
     key = NumberKey(f"isg_{category}", f"isg_{level}", slice)
     if place == NO_QUESTIONS:
         return TableNumber(key, None, "cannot")
-    if mean is None:
-        return TableNumber(key, None, "lost", "answers or verdicts are lost")
+    if mean is None or reason == SOME:
+        return TableNumber(key, None, "lost", reason)
     return TableNumber(key, mean)
 
 
@@ -91,17 +104,20 @@ def _scores(
         category = sample.get("metadata", {}).get(CATEGORY)
         subtasks[str(sample.get("id"))] = str(category)
     numbers = {}
+    suspended = set()
     for level, recorded in zip(LEVELS, RECORDED, strict=True):
-        number = f"isg_{level}" if is_own else recorded
-        result = result_of(run, task, number)
-        if result is None or not result.suspended:
-            numbers[level] = number
+        numbers[level] = f"isg_{level}" if is_own else recorded
+        result = result_of(run, task, numbers[level])
+        if result is not None and result.suspended:
+            suspended.add(level)
     for row in task.score_rows():
         if row["status"] != "ok" or not is_counted(row["i"], row["n"]):
             continue
         subtask = TASKS[task.name] if is_own else subtasks.get(row["s"], "")
         for level, number in numbers.items():
-            yield subtask, level, row["scores"].get(number, {})
+            is_suspended = level in suspended
+            score = row["scores"].get(number, {})
+            yield subtask, level, {"status": "unscored"} if is_suspended else score
 
 
 def verdict_facts(run: StoredRun) -> Mapping[str, str]:

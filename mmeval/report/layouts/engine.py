@@ -358,7 +358,8 @@ class _TableFiller:
         """Returns the best cells of a block, compared as printed, so that cells that
         look alike are marked alike. Published rows are not ranked among runs."""
         marks = self._table.best
-        if marks is None or title.text in marks.except_groups:
+        is_alone = len(self._models) == 1
+        if marks is None or is_alone or title.text in marks.except_groups:
             return set()
         has_runs = any(model.run is not None for model in self._models)
         by_place: dict[Place, list[tuple[int, Place]]] = {}
