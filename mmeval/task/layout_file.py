@@ -123,6 +123,8 @@ def read_layout(file: Path, package: str = "") -> LayoutFile:
     document = read_document(file)
     keys = _keys_of(document)
     problems: list[Problem] = []
+    if not keys.tables:
+        problems.append((("tables",), "must not be empty"))
     for hook in ("numbers", "behind"):
         problems += _hook_problems(hook, getattr(keys, hook), package)
     tables: list[LayoutTable] = []

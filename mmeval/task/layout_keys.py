@@ -89,7 +89,7 @@ class LayoutKeys(_SharedKeys):
     package, as ``package.module:function``."""
 
     layout: str
-    tables: tuple[TableKeys, ...] = Field(min_length=1)
+    tables: tuple[TableKeys, ...]
     numbers: str = ""
     behind: str = ""
 

@@ -1,5 +1,5 @@
 """Tables of papers by the command line: below those of a run, of a later scoring, and
-alone."""
+alone, with runs and published rows in one table."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,17 @@ import pytest
 
 from tests.support.bench import Bench, set_up
 
-TITLE = "MMMG, image: tasks"
+TITLE = "MMMG, table 9: image"
+PUBLISHED = """model,group,task,metric,value
+=1+1,Theirs,mmmg_region_fill,overall,0.25
+"""
+LAYOUT = """
+layout: own
+axes: {rows: models, columns: tasks}
+number: overall
+keys: {tasks: [{header: Fill, task: mmmg_region_fill}, {header: Tiny, task: tiny}]}
+tables: [{name: "1"}]
+"""
 
 
 @pytest.fixture
@@ -23,12 +33,20 @@ def bench(
             {"metric": "overall", "of": ["exact_match"]},
         ]
         made.task("mmmg_region_fill", metric_list=metrics, repeats=2, layout="mmmg")
+        (made.folder / "paper.csv").write_text(PUBLISHED)
+        (made.folder / "own.yaml").write_text(LAYOUT)
+        monkeypatch.chdir(made.folder)
         yield made
 
 
-def test_a_run_a_later_scoring_and_a_report_in_each_format_print_the_tables(
-    bench: Bench,
-) -> None:
+@pytest.fixture
+def folder(bench: Bench) -> str:
+    """The folder of a run of one task of MMMG."""
+    bench.run(tasks="mmmg_region_fill")
+    return str(bench.runs / "noting" / "default")
+
+
+def test_a_run_and_a_later_scoring_print_the_tables(bench: Bench) -> None:
     full = ("--table", "full")
     assert TITLE not in bench.run(*full).out
     left = bench.run(*full, tasks="mmmg_region_fill")
@@ -38,28 +56,92 @@ def test_a_run_a_later_scoring_and_a_report_in_each_format_print_the_tables(
     short = bench.mmeval("score", folder).out
     assert (TITLE in short, "--layout mmmg" in short) == (False, True)
 
-    report = ("report", folder, "--layout", "mmmg")
-    formats = bench.mmeval(*report, "--format", "markdown,latex,csv")
-    assert (formats.code, formats.out.count(TITLE) > 2) == (0, True)
-    assert all(
-        start in formats.out
-        for start in ("|Task", r"\toprule", "table,row,column,value")
+
+@pytest.mark.parametrize(
+    "form, start",
+    [
+        ("markdown", f"{TITLE}\n\n|"),
+        ("text", f"{TITLE}\n\n"),
+        ("latex", f"% {TITLE}\n"),
+        ("csv", "table,block,row,column,value,shown,mark\n"),
+        ("html", "<!doctype html>\n"),
+    ],
+)
+def test_a_report_prints_the_tables_in_each_format(
+    bench: Bench, folder: str, form: str, start: str
+) -> None:
+    left = bench.mmeval("report", folder, "--layout", "mmmg", "--format", form)
+    assert (left.code, left.out.startswith(start)) == (0, True)
+
+
+def test_a_report_writes_the_tables_to_a_folder(bench: Bench, folder: str) -> None:
+    into = bench.folder / "x"
+    words = ("--layout", "mmmg", "--format", "latex,text", "-o", str(into))
+    written = bench.mmeval("report", folder, *words)
+    files = [into / "tables" / "mmmg.tex", into / "tables" / "mmmg.txt"]
+    assert written.out == "".join(f"{file}\n" for file in files)
+    assert TITLE in files[0].read_text()
+
+
+def test_runs_and_published_rows_stand_in_one_table(bench: Bench, folder: str) -> None:
+    words = ("--published", "paper.csv", "--layout", "own.yaml", "--format", "csv")
+    left = bench.mmeval("report", f"Ours={folder}", *words)
+    lines = [line for line in left.out.splitlines() if line.startswith("1,")]
+    assert [line.split(",")[2:4] for line in lines if "note" not in line] == [
+        ["Ours", "Fill"],
+        ["Ours", "Tiny"],
+        ["'=1+1", "Fill"],
+        ["'=1+1", "Tiny"],
+    ]
+    assert "1,,,note,,† published: paper.csv," in lines
+
+
+def test_a_run_without_the_number_that_another_run_has_is_not_complete(
+    bench: Bench, folder: str
+) -> None:
+    other = bench.run("--run_id", "other", tasks="tiny")
+    assert other.code == 0
+    runs = (folder, str(bench.runs / "noting" / "other"))
+    left = bench.mmeval("report", *runs, "--layout", "own.yaml", "--format", "csv")
+    assert left.code == 3
+    assert "1,,noting (other),Fill,,N/A," in left.out
+    assert "noting (other): the layout own.yaml has no number of this run" in left.err
+
+
+def test_a_board_names_the_rows(bench: Bench, folder: str) -> None:
+    board = bench.folder / "board.yaml"
+    board.write_text(
+        "rows:\n"
+        "- {published: paper.csv, models: ['=1+1']}\n"
+        f"- {{run: '{folder}', name: Ours, group: Open}}\n"
     )
-    assert bench.mmeval(*report).out.startswith(f"{TITLE}\n\n|Task")
-    written = bench.mmeval(*report, "--format", "latex", "-o", str(bench.folder / "x"))
-    file = bench.folder / "x" / "tables" / "mmmg.tex"
-    assert (written.out, TITLE in file.read_text()) == (f"{file}\n", True)
-    assert (
-        bench.mmeval("report", folder, folder, "--layout", "mmmg").out.count(
-            f"noting (default): {TITLE}"
-        )
-        == 2
-    )
+    words = ("--board", "board.yaml", "--layout", "own.yaml", "--format", "csv")
+    left = bench.mmeval("report", *words)
+    rows = [line.split(",")[2] for line in left.out.splitlines()[1:4]]
+    assert rows == ["'=1+1", "'=1+1", "Ours"]
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (("--layout", "own.yaml"), "name the folder of a run, or use --published"),
+        (("RUN", "--board", "b.yaml"), "--board needs --layout"),
+        (("RUN", "--published", "paper.csv"), "--published needs --layout"),
+        (("RUN", "--layout", "own.yaml", "--sort", "Fil"), 'did you mean "Fill"'),
+        (("--published", "x.csv", "--layout", "own.yaml"), "x.csv: cannot be read"),
+    ],
+)
+def test_a_flag_without_its_meaning_is_refused(
+    bench: Bench, folder: str, words: tuple[str, ...], message: str
+) -> None:
+    given = [folder if word == "RUN" else word for word in words]
+    left = bench.mmeval("report", *given)
+    assert (left.code, message in left.err) == (2, True)
 
 
 def test_a_blank_line_is_between_the_tables_of_two_layouts(bench: Bench) -> None:
     bench.task("unim_hard", layout="unim")
     bench.run(tasks="mmmg_region_fill,unim_hard")
     folder = str(bench.runs / "noting" / "default")
-    shown = bench.mmeval("report", folder, "--layout", "unim,mmmg").out
+    shown = bench.mmeval("report", folder, "--layout", "unim_slices,mmmg").out
     assert f"\n\n{TITLE}" in shown

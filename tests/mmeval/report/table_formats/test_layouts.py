@@ -1,21 +1,12 @@
 import csv
 import io
-import logging
-from collections.abc import Iterator
-from pathlib import Path
 
-import pytest
-
-from mmeval import plugins
 from mmeval.report.table_formats.layouts import (
     csv_tables,
     latex_tables,
-    layouts_at_end,
     markdown_tables,
 )
 from mmeval.results.layout import Table
-from mmeval.results.stored_run import StoredRun
-from tests.support.stored_runs import Told, text, write_run
 
 TABLE = Table(
     "Two | of 50%",
@@ -65,24 +56,3 @@ def test_markdown_latex_and_csv_have_title_rows_and_notes_and_escape_what_comes_
     assert "\x1b" not in markdown_tables([hostile]) + latex_tables(
         [hostile]
     ) + csv_tables([hostile])
-
-
-def broken(run: StoredRun) -> Iterator[Table]:
-    raise KeyError(run.name)
-
-
-def test_a_layout_that_fails_costs_its_tables_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(plugins, "_of_script", {group: {} for group in plugins.GROUPS})
-    plugins.register("mmeval.layouts", "broken", broken)
-    run = write_run(
-        tmp_path,
-        [Told([text("a")], [text("b")])],
-        config={"layout": "broken"},
-        results={},
-    )
-    with caplog.at_level(logging.WARNING):
-        assert layouts_at_end(run, next(run.glob("results_*.json"))) == ""
-    (warning,) = caplog.messages
-    assert f"mmeval report {run} --layout broken " in warning
