@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmeval import plugins
 from mmeval.errors import (
     MissingDataError,
     TaskFileError,
@@ -19,6 +18,7 @@ from mmeval.errors import (
 )
 from mmeval.system.wording import split_names
 from mmeval.task.index import TaskIndex
+from mmeval.task.layout_file import layout_file
 from mmeval.task.task import Group, GroupMetric, Selection, Task, TaskOverrides
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class ChosenTasks:
                     problems.append((path, message))
             try:
                 if group.keys.layout:
-                    plugins.load("mmeval.layouts", group.keys.layout)
+                    layout_file(group.keys.layout)
             except UnknownNameError as error:
                 problems.append((("layout",), str(error)))
             if problems:

@@ -25,12 +25,13 @@ OF_A_FOLDER = {
     "test_parity_of_quality.py",
     "test_scripts.py",
     "test_switches.py",
+    "test_tables.py",
     "test_task_files.py",
     "test_whole_data.py",
 }
-"""Tests whose subject is a whole folder: its YAML files, its constants and switches,
-agreement with released scorers, what its tasks make of bad answers, the data of its
-authors."""
+"""Tests whose subject is a whole folder: its YAML files and layout, its constants and
+switches, agreement with released scorers, what its tasks make of bad answers, the data
+of its authors."""
 
 
 def modules() -> list[Path]:
