@@ -122,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
         if getattr(args, flag):
             raise UsageError(f"--{flag} needs --layout", name=flag)
     if not args.folders:
-        raise UsageError("name the folder of a run")
+        raise UsageError("name the folder of a run (see 'mmeval report --help')")
     folders = [run_folder(Path(folder)) for folder in args.folders]
     for folder in folders:
         for note in skipped_metrics_note(StoredRun(folder)):

@@ -8,6 +8,7 @@ leaves out Semantic Segmentation, and prints 0 for a category without a value.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,6 +17,7 @@ from mmeval.metric.judge import UNREAD
 from mmeval.metrics.judged.isg.isg_recorded import OUTPUTS as RECORDED
 from mmeval.metrics.judged.isg.rows import CATEGORY
 from mmeval.results import NumberKey, TableNumber, counted_by, result_of
+from mmeval.system.wording import listed, shortened
 from mmeval.tasks.isg.subtasks import CATEGORIES, LEVELS, SEMANTIC, TASKS, category_of
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ RELEASED = "released"
 """The slice of the numbers that the released script prints."""
 NO_QUESTIONS = ("image", "vqa")
 """The level and category without questions about pictures."""
+MAX_SUBTASK = 40
+MAX_NAMED = 3
 LOST = "answers or verdicts are lost"
 SOME = "some of its subtasks were not asked"
 Values: TypeAlias = dict[tuple[str, str], list[float | None]]
@@ -120,14 +124,25 @@ def _scores(
             yield subtask, level, {"status": "unscored"} if is_suspended else score
 
 
-def verdict_facts(run: StoredRun) -> Mapping[str, str]:
-    """Returns how many verdicts of the judges cannot be read. The profile or ``lost``
-    decides how they count."""
+def answer_facts(run: StoredRun) -> Mapping[str, str]:
+    """Returns how many verdicts of the judges cannot be read (the profile or ``lost``
+    decides how they count), and the answers whose Category is not a subtask."""
     unread = asked = 0
+    unknown: Counter[str] = Counter()
     for task in run.tasks:
-        if task.name in TASKS:
-            for _, _, score in _scores(run, task):
-                evidence = score.get("evidence", {})
-                unread += evidence.get(UNREAD, 0)
-                asked += len(evidence.get("asked", ()))
-    return {"Unread verdicts": f"{unread:,} of {asked:,}"} if unread else {}
+        is_file, _ = _kind_of(run, task)
+        if not is_file and task.name not in TASKS:
+            continue
+        for subtask, level, score in _scores(run, task):
+            evidence = score.get("evidence", {})
+            unread += evidence.get(UNREAD, 0)
+            asked += len(evidence.get("asked", ()))
+            if level == LEVELS[0] and subtask not in TASKS.values():
+                unknown[shortened(subtask, MAX_SUBTASK)] += 1
+    facts = {}
+    if unread:
+        facts["Unread verdicts"] = f"{unread:,} of {asked:,}"
+    if unknown:
+        names = listed([repr(name) for name in unknown], MAX_NAMED)
+        facts["Unknown category"] = f"{unknown.total():,} ({names})"
+    return facts

@@ -516,7 +516,7 @@ def input_modalities(bench: Bench) -> None:
 def layout(bench: Bench) -> None:
     bench.task("mmmg_object_count", metric_list=OVERALL, layout="mmmg")
     assert (
-        "MMMG, image: tasks"
+        "MMMG, table 9: image"
         in bench.run("--table", "full", tasks="mmmg_object_count").out
     )
     grouped(
@@ -525,7 +525,7 @@ def layout(bench: Bench) -> None:
         aggregate_metric_list=[{"metric": "overall"}],
         layout="mmmg",
     )
-    assert "MMMG, image: tasks" in bench.run("--table", "full", tasks="both").out
+    assert "MMMG, table 9: image" in bench.run("--table", "full", tasks="both").out
 
 
 def expected_of_a_group(bench: Bench) -> None:

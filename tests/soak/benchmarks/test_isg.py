@@ -116,10 +116,7 @@ def test_the_official_profile_asks_nothing_that_was_answered(tmp_path: Path) -> 
         assert (again.code, asked(server)) == (0, before)
     assert 0 < (Left(again, tmp_path / "runs").values()["isg_image"] or 0) < 1
     table = mmeval("report", folder, "--layout", "isg", "--format", "csv")
-    assert ["Style Transer" in table.out, "derived average" in table.out] == [
-        True,
-        True,
-    ]
+    assert "released,Image,reference,Style," in table.out
 
 
 def test_an_export_read_back_has_the_same_scores_and_its_judge_file_gives_them_without_a_judge(
@@ -158,23 +155,17 @@ def test_an_export_read_back_has_the_same_scores_and_its_judge_file_gives_them_w
         "csv",
     )
     judged = mmeval("report", folder, "--layout", "isg", "--format", "csv")
-    assert (recorded.done.code, len(cells(judged.out))) == (0, 41)
+    assert (recorded.done.code, len(cells(judged.out))) == (0, 4 * 9)
     assert cells(table.out) == cells(judged.out)
 
 
-def cells(table: str) -> dict[tuple[str, str], str]:
-    """The values of the four tables by level and column, without lost counts and the
-    note on bundled samples."""
-    rows = [
-        row
-        for row in csv.reader(io.StringIO(table))
-        if row and row[0].startswith("ISG-Bench")
-    ]
-    return {
-        (row[0].split(":")[0], row[-2]): row[-1]
-        for row in rows
-        if row[-2] != "Lost" and "bundled" not in row[-1]
-    }
+def cells(table: str, *names: str) -> dict[tuple[str, str], str]:
+    """The values of tables 5 and 6, or of the named ones, by level and column."""
+    found = {}
+    for row in csv.DictReader(io.StringIO(table)):
+        if row["table"] in (names or ("5", "6")) and row["column"] != "note":
+            found[row["block"], row["column"]] = row["value"]
+    return found
 
 
 def test_the_bundled_judge_file_is_averaged_without_a_judge(tmp_path: Path) -> None:
@@ -259,12 +250,8 @@ def test_each_line_of_an_id_that_stands_again_counts_in_the_official_profile(
         "--format",
         "csv",
     )
-    cells = [
-        row
-        for row in csv.reader(io.StringIO(table.out))
-        if "structural" in row[0] and "I-T C." in row
-    ]
-    assert float(cells[0][-1]) == pytest.approx(complementation)
+    found = cells(table.out)["Structural", "I-T C."]
+    assert float(found) == pytest.approx(complementation)
 
 
 def test_a_picture_with_a_sound_head_and_broken_data_is_shown_and_unknown_where_the_judge_refuses_it(
@@ -385,23 +372,21 @@ def test_whole_samples_have_their_averages_in_both_profiles(
         "--format",
         "csv",
     )
-    rows = [
-        row[1:]
-        for row in csv.reader(io.StringIO(table.out))
-        if "released script's" in row[0] and row[2] != "note"
-    ]
-    found = {(name, column): float(value) for name, column, value in rows}
-    columns = {
-        level: "structure" if level == "structural" else level for level in LEVELS
+    found = {
+        place: float(value)
+        for place, value in cells(table.out, "released").items()
+        if value
     }
     named = {
-        names.released: result["categories"].get(name, {})
+        names.column: result["categories"].get(name, {})
         for name, names in CATEGORIES.items()
     }
     wanted = {
-        (name, columns[level]): value
-        for name, values in {**named, "derived average": result["average"]}.items()
+        (level.capitalize(), name): value
+        for name, values in {**named, "Avg.": result["average"]}.items()
         for level, value in values.items()
+        # the layout has a dash for it, since VQA has no questions about pictures
+        if (level, name) != ("image", "VQA")
     }
     assert found == pytest.approx(wanted if profile == "official" else {})
 

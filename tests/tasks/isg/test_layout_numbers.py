@@ -6,7 +6,7 @@ import pytest
 
 from mmeval.results import NumberKey, TableNumber
 from mmeval.results.stored_run import StoredRun
-from mmeval.tasks.isg.layout_numbers import category_numbers, verdict_facts
+from mmeval.tasks.isg.layout_numbers import answer_facts, category_numbers
 from mmeval.tasks.isg.subtasks import CATEGORIES, LEVELS
 from tests.support.stored_runs import Row, stored, trials
 
@@ -121,7 +121,7 @@ def test_a_level_whose_scoring_is_suspended_has_no_value(
 
 def test_unread_verdicts_are_counted(tmp_path: Path) -> None:
     run = run_of(tmp_path, {"howto": rows((1, 4, 1, 4), unread=1)})
-    assert verdict_facts(run) == {"Unread verdicts": "4 of 8"}
+    assert answer_facts(run) == {"Unread verdicts": "4 of 8"}
 
 
 def test_a_run_without_tasks_of_isg_has_no_numbers(tmp_path: Path) -> None:

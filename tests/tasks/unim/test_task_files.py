@@ -110,4 +110,4 @@ def test_domains_without_bundled_samples_are_left_out_of_a_field(
     assert "missing data unim_finance" in said
     assert "the data have no records of finance missing data" in said
     assert {"unim_philosophy", "unim_law"} <= set(ours["left_out"])
-    assert "UniM by field: structure (%)" in done.out
+    assert "UniM, table 3: structure by field (%)" in done.out
