@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mmeval.report.charts.scale import AxisScale, scale_for, shown
+from mmeval.report.charts.series import ChartSeries, Legend, style_of
 from mmeval.report.charts.svg import Drawing, fitted, text_width
 
 LABEL_CHARS = 32
@@ -16,8 +17,6 @@ and the height of the labels above the bars."""
 VALUES = 64.0
 """The width of the column of values at the right. Bars and intervals end before this
 column."""
-SERIES = 6
-"""The number of colours for series. Further series use the same colours again."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +34,13 @@ def bars(
     title: str,
     groups: Sequence[tuple[str, Sequence[ChartBar]]],
     *,
-    series: Sequence[str] = (),
+    series: Sequence[ChartSeries] = (),
     spread: Sequence[float] | None = None,
     narrow: bool = False,
 ) -> Drawing:
-    """Draw horizontal bars in labelled groups. ``series`` contains a name for each
-    colour. ``spread`` is the known range of the values. ``narrow`` draws them for the
-    width of a phone, with the labels above the bars."""
+    """Draw horizontal bars in labelled groups. ``series`` names the series of the
+    bars; one alone has no legend. ``spread`` is the known range of the values.
+    ``narrow`` draws them for the width of a phone, with the labels above the bars."""
     width = NARROW if narrow else WIDTH
     chars = NARROW_CHARS if narrow else LABEL_CHARS
     above = LABEL if narrow else 0.0
@@ -56,25 +55,14 @@ def bars(
                 ends.append(bar.value)
             ends += bar.interval or ()
 
-    # the names of the series above the bars, wrapped into lines
-    legend: list[tuple[float, float, str]] = []
-    x, y = 8.0, TOP
-    for name in series if len(series) > 1 else ():
-        text = fitted(name, LABEL_CHARS)
-        item_width = 30 + text_width(text)
-        if x + item_width > width and x > 8:
-            x, y = 8.0, y + 18
-        legend.append((x, y, text))
-        x += item_width
-    top = y + 24 if legend else TOP
+    # the names of the series above the bars
+    named = list(enumerate(series)) if len(series) > 1 else []
+    legend = Legend(named, width, LABEL_CHARS)
+    top = TOP + legend.height + 6 if named else TOP
 
     drawing = Drawing(width, top + sum(heights) + BOTTOM, title)
     axis = ChartAxis(scale_for(ends, spread), 12 + longest, width - VALUES)
-    for number, (x, y, text) in enumerate(legend):
-        drawing.add(
-            "rect", f"bar series-{number % SERIES}", x=x, y=y, width=10, height=10
-        )
-        drawing.text("label", text, x + 15, y + 9)
+    legend.draw(drawing, TOP)
     axis.draw(drawing, top, top + sum(heights))
     for label, (_, group), height in zip(labels, groups, heights, strict=True):
         first = top + GROUP_GAP / 2
@@ -84,7 +72,9 @@ def bars(
             middle = first + (height - GROUP_GAP) / 2
             drawing.text("label", label, axis.left - 6, middle + 4, "end")
         for number, bar in enumerate(group):
-            _bar(drawing, bar, axis, first + above + number * (BAR + GAP))
+            own = series[bar.series] if series else ChartSeries("")
+            style = style_of(bar.series, own)
+            _bar(drawing, bar, style, axis, first + above + number * (BAR + GAP))
         top += height
     return drawing
 
@@ -117,6 +107,7 @@ class ChartAxis:
 def _bar(
     drawing: Drawing,
     bar: ChartBar,
+    style: str,
     axis: ChartAxis,
     top: float,
 ) -> None:
@@ -125,9 +116,8 @@ def _bar(
         drawing.text("value", bar.absent, axis.left + 4, middle + 4)
         return
     zero, end = axis.position(0.0), axis.position(bar.value)
-    colour = f"bar series-{bar.series % SERIES}"
     left, length = min(zero, end), max(1.0, abs(end - zero))
-    drawing.add("rect", colour, x=left, y=top, width=length, height=BAR)
+    drawing.add("rect", f"bar {style}", x=left, y=top, width=length, height=BAR)
     if bar.interval is not None:
         low, high = map(axis.position, bar.interval)
         drawing.line("whisker", low, middle, high, middle)

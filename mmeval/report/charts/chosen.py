@@ -11,6 +11,7 @@ from typing import Any
 from mmeval.records.score import Result
 from mmeval.report.charts import radar as radars
 from mmeval.report.charts.bars import ChartBar, bars
+from mmeval.report.charts.series import ChartSeries
 from mmeval.report.charts.svg import Drawing
 from mmeval.results.numbers import NOT_THERE, NumberRow
 
@@ -95,7 +96,7 @@ def _whole(
         spread = key
     if cut:
         title += f" ({cut})"
-    draw = partial(bars, title, groups, series=names, spread=spread)
+    draw = partial(bars, title, groups, series=_series(names), spread=spread)
     name = "tasks" if key == (0, 1) else f"tasks-{key}"
     words = _in_words(shown, names, whole=True)
     return Chart(name, title, words, draw, partial(draw, narrow=True), cut)
@@ -121,14 +122,15 @@ def _breakdown(
     levels = [row.slice.partition("=")[2] for row in rows]
     groups = list(zip(levels, map(_bars, rows), strict=True))
     words = _in_words(rows, names, whole=False)
-    draw = partial(bars, title, groups, series=names, spread=spread)
+    draw = partial(bars, title, groups, series=_series(names), spread=spread)
     name = f"{first.task}-{first.metric}-{label}"
     yield Chart(name, title, words, draw, partial(draw, narrow=True), cut)
     known = sum(row.is_known for row in rows)
     if len(rows) <= radars.MOST and known >= radars.LEAST:
         outlines = []
         for position, run in enumerate(names):
-            outlines.append((run, [_value(row.results[position]) for row in rows]))
+            of_run = ChartSeries(run)
+            outlines.append((of_run, [_value(row.results[position]) for row in rows]))
         draw = partial(radars.radar, title, levels, outlines, spread=spread)
         yield Chart(f"{name}-radar", f"{title} (radar)", "", draw)
 
@@ -140,6 +142,10 @@ def _bars(row: NumberRow) -> list[ChartBar]:
         absent = row.absent[series] or NOT_THERE
         bars_of_row.append(ChartBar(_value(result), interval, series, absent))
     return bars_of_row
+
+
+def _series(names: Sequence[str]) -> list[ChartSeries]:
+    return [ChartSeries(name) for name in names]
 
 
 def _value(result: Result | None) -> float | None:

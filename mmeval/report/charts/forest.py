@@ -1,4 +1,5 @@
-"""Draws forest plots: differences with their intervals, around a line at zero."""
+"""Draws forest plots: values with their intervals below each other. Differences stand
+around a line at zero."""
 
 from __future__ import annotations
 
@@ -8,13 +9,13 @@ from typing import Literal
 
 from mmeval.report.charts.bars import ChartAxis
 from mmeval.report.charts.scale import scale_for, shown
-from mmeval.report.charts.svg import Drawing, fitted
+from mmeval.report.charts.svg import Drawing, fitted, text_width
 
 WIDTH, NARROW = 640.0, 320.0
 TITLE, ROW, BOTTOM = 24.0, 22.0, 26.0
 """The heights of a title, of a row below it, and of the axis."""
 WORDS, VALUES = 250.0, 70.0
-"""The widths of the words at the left and of the differences at the right."""
+"""The width of the words at the left, and the smallest of the values at the right."""
 WORDS_CHARS, NARROW_CHARS = 32, 40
 
 Tone = Literal["better", "worse", "unsure"]
@@ -22,13 +23,26 @@ Tone = Literal["better", "worse", "unsure"]
 
 @dataclass(frozen=True)
 class ForestRow:
-    """A difference with its interval, and its verdict in words. Without a difference,
-    only the words are drawn."""
+    """A value with its interval, and its name or verdict in words.
+
+    ``shown`` is the text of the value; without it, the value is a difference and has a
+    sign. Without a value, only the words and the text are drawn. ``is_dashed`` is True
+    for a published number.
+    """
 
     words: str
     tone: Tone
-    difference: float | None = None
+    value: float | None = None
     interval: tuple[float, float] | None = None
+    shown: str = ""
+    is_dashed: bool = False
+
+    @property
+    def text(self) -> str:
+        if self.shown or self.value is None:
+            return self.shown
+        sign = "+" if self.value >= 0 else ""
+        return f"{sign}{shown(self.value)}"
 
 
 def forest(
@@ -36,23 +50,28 @@ def forest(
     groups: Sequence[tuple[str, Sequence[ForestRow]]],
     *,
     limits: Sequence[float] = (),
+    spread: Sequence[float] | None = None,
+    has_zero: bool = True,
     narrow: bool = False,
 ) -> Drawing:
     """Draw the rows of each group below its title. ``limits`` are drawn as dashed
-    lines: the margin of a gate. ``narrow`` draws for the width of a phone, with the
-    words of a row above it."""
+    lines: the margin of a gate. ``spread`` is the known range of the values.
+    ``has_zero`` draws the line at zero, for differences. ``narrow`` draws for the width
+    of a phone, with the words of a row above it."""
     ends = list(limits)
+    values_width = VALUES
     for _, rows in groups:
         for row in rows:
-            if row.difference is not None:
-                ends.append(row.difference)
+            if row.value is not None:
+                ends.append(row.value)
             ends += row.interval or ()
+            values_width = max(values_width, text_width(row.text) + 12)
     row_height = 2 * ROW if narrow else ROW
     count = sum(len(rows) for _, rows in groups)
     bottom = TITLE * len(groups) + row_height * count + 6
     drawing = Drawing(NARROW if narrow else WIDTH, bottom + BOTTOM, title)
     left = 12.0 if narrow else WORDS
-    axis = ChartAxis(scale_for(ends, None), left, drawing.width - VALUES)
+    axis = ChartAxis(scale_for(ends, spread), left, drawing.width - values_width)
     axis.draw(drawing, bottom - 4, bottom)
 
     y = 0.0
@@ -66,19 +85,23 @@ def forest(
             for limit in limits:
                 x = axis.position(limit)
                 drawing.line("limit", x, middle - ROW / 2, x, middle + ROW / 2)
-            zero = axis.position(0.0)
-            drawing.line("zero", zero, middle - ROW / 2, zero, middle + ROW / 2)
-            if row.difference is not None:
-                _difference(drawing, row, axis, row.difference, middle)
+            if has_zero:
+                zero = axis.position(0.0)
+                drawing.line("zero", zero, middle - ROW / 2, zero, middle + ROW / 2)
+            if row.value is not None:
+                _value(drawing, row, axis, row.value, middle)
+            if row.text:
+                right = drawing.width - 4
+                drawing.text("value", row.text, right, middle + 4, "end")
             y += row_height
     return drawing
 
 
-def _difference(
+def _value(
     drawing: Drawing,
     row: ForestRow,
     axis: ChartAxis,
-    difference: float,
+    value: float,
     y: float,
 ) -> None:
     if row.interval is not None:
@@ -86,7 +109,7 @@ def _difference(
         drawing.line(f"reach {row.tone}", low, y, high, y)
         for x in (low, high):
             drawing.line(f"reach {row.tone}", x, y - 4, x, y + 4)
-    x = axis.position(difference)
-    drawing.add("circle", f"point {row.tone}", cx=x, cy=y, r=5)
-    sign = "+" if difference >= 0 else ""
-    drawing.text("value", f"{sign}{shown(difference)}", drawing.width - 4, y + 4, "end")
+    dashed = " dashed" if row.is_dashed else ""
+    drawing.add(
+        "circle", f"point {row.tone}{dashed}", cx=axis.position(value), cy=y, r=5
+    )

@@ -6,11 +6,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from mmeval.report.charts.bars import SERIES
 from mmeval.report.charts.scale import AxisScale, scale_for, shown
+from mmeval.report.charts.series import ChartSeries, Legend, style_of
 from mmeval.report.charts.svg import CHAR_WIDTH, Drawing, fitted
 
 LABEL_CHARS = 19
+NAME_CHARS = 60
+MOST_AREAS = 3
+"""The largest number of series whose outlines are filled. More areas on top of each
+other would hide the outlines."""
 WIDTH, RADIUS, TOP = 640.0, 150.0, 40.0
 MIDDLE = TOP + RADIUS
 Point = tuple[float, float]
@@ -22,23 +26,24 @@ chart would be a line, and with more the labels would overlap."""
 def radar(
     title: str,
     labels: Sequence[str],
-    series: Sequence[tuple[str, Sequence[float | None]]],
+    series: Sequence[tuple[ChartSeries, Sequence[float | None]]],
     *,
     spread: Sequence[float] | None = None,
 ) -> Drawing:
     """Draw a radar chart with a value for each label and series. A missing value leaves
     a gap in the outline. A series without any value is not in the legend."""
     known: list[float] = []
-    legend: dict[str, int] = {}
-    for number, (name, values) in enumerate(series):
+    named: list[tuple[int, ChartSeries]] = []
+    for number, (own, values) in enumerate(series):
         series_values = [value for value in values if value is not None]
         known += series_values
         if series_values and len(series) > 1:
-            legend[name] = number
+            named.append((number, own))
+    legend = Legend(named, WIDTH, NAME_CHARS)
     scale = scale_for(known, spread)
     around = _circle(len(labels), 1.15)
     bottom = max(y for _, y in around) + 24
-    drawing = Drawing(WIDTH, bottom + 20 * len(legend), title)
+    drawing = Drawing(WIDTH, bottom + legend.height, title)
     for tick in scale.ticks:
         share = scale.share(tick)
         if share:
@@ -52,20 +57,21 @@ def radar(
         if abs(x - WIDTH / 2) < CHAR_WIDTH:
             anchor = "middle"
         drawing.text("label", fitted(labels[place], LABEL_CHARS), x, y + 4, anchor)
-    for number, (_, values) in enumerate(series):
-        _outline(drawing, values, scale, number)
-    for line, (name, number) in enumerate(legend.items()):
-        y = bottom + 20 * line
-        colour = f"bar series-{number % SERIES}"
-        drawing.add("rect", colour, x=8, y=y, width=10, height=10)
-        drawing.text("label", fitted(name, 60), 23, y + 9)
+    for number, (own, values) in enumerate(series):
+        style = style_of(number, own)
+        _outline(drawing, values, scale, style, is_filled=len(series) <= MOST_AREAS)
+    legend.draw(drawing, bottom)
     return drawing
 
 
 def _outline(
-    drawing: Drawing, values: Sequence[float | None], scale: AxisScale, number: int
+    drawing: Drawing,
+    values: Sequence[float | None],
+    scale: AxisScale,
+    style: str,
+    *,
+    is_filled: bool,
 ) -> None:
-    colour = f"series-{number % SERIES}"
     points = []
     for place, value in enumerate(values):
         share = None if value is None else scale.share(value)
@@ -73,7 +79,8 @@ def _outline(
     known = [point for point in points if point is not None]
     if len(known) == len(points):
         path = _path([known], closed=True)
-        drawing.add("path", f"area {colour}", d=path, fill_opacity="0.15")
+        if is_filled:
+            drawing.add("path", f"area {style}", d=path, fill_opacity="0.15")
     else:
         # runs of consecutive known points, around the circle
         start = points.index(None)
@@ -84,9 +91,9 @@ def _outline(
             else:
                 stretches[-1].append(point)
         path = _path([stretch for stretch in stretches if stretch], closed=False)
-    drawing.add("path", f"line {colour}", d=path, fill="none")
+    drawing.add("path", f"line {style}", d=path, fill="none")
     for x, y in known:
-        drawing.add("circle", f"bar {colour}", cx=x, cy=y, r=3)
+        drawing.add("circle", f"bar {style}", cx=x, cy=y, r=3)
 
 
 def _path(stretches: Sequence[Sequence[Point]], *, closed: bool) -> str:

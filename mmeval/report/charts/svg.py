@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
@@ -15,6 +16,8 @@ FONT_SIZE = 13
 is at least 11 pixels high."""
 CHAR_WIDTH = 7.4
 """The approximate width of a character of a label, in units."""
+LINE_HEIGHT = 18.0
+"""The height of a line of the texts above and below a drawing, in units."""
 _WIDER = {"Lu": 9.2, "Sm": 11.0}
 """The widths of a capital and of a mathematical sign (``+``, ``>``) in common fonts."""
 
@@ -29,12 +32,17 @@ _STYLE = (
     ".grid{stroke:#d3d9e0;stroke-width:1}.axis{fill:#5b6773}"
     ".whisker{stroke:#1f2933;stroke-width:1.2}"
     ".line{stroke-width:2;fill:none}"
+    ".reach{stroke:#5b6773;stroke-width:2.5}.point{fill:#5b6773}"
+    ".point.dashed{fill:#ffffff;stroke:#5b6773;stroke-dasharray:3 2}"
     + "".join(
         f".series-{number}{{fill:{colour};stroke:none}}"
         f".line.series-{number}{{stroke:{colour};fill:none}}"
+        f".hollow.series-{number}{{stroke:{colour};fill:none}}"
+        f".dashed.series-{number}{{stroke:{colour}}}"
         for number, colour in enumerate(COLOURS)
     )
-    + "</style>"
+    + ".bar.dashed{fill-opacity:.25}.area.dashed{stroke:none}"
+    "rect.dashed,.line.dashed{stroke-dasharray:5 3}</style>"
 )
 
 
@@ -78,6 +86,20 @@ class Drawing:
         y2: float,
     ) -> None:
         self.add("line", classes, x1=x1, y1=y1, x2=x2, y2=y2)
+
+    def captioned(self, heading: Sequence[str], notes: Sequence[str]) -> Drawing:
+        """Returns a drawing with lines of text above and below this one."""
+        above = LINE_HEIGHT * len(heading)
+        below = LINE_HEIGHT * len(notes) + LINE_HEIGHT / 2 if notes else 0.0
+        whole = Drawing(self.width, above + self.height + below, self.title)
+        for number, line in enumerate(heading):
+            whole.text("label", line, 4, LINE_HEIGHT * number + FONT_SIZE)
+        whole._items.append(f'<g transform="translate(0 {_plain(above)})">')
+        whole._items += [*self._items, "</g>"]
+        first = above + self.height + LINE_HEIGHT / 2
+        for number, line in enumerate(notes):
+            whole.text("axis", line, 4, first + LINE_HEIGHT * number)
+        return whole
 
     def markup(self, *, head: str = "") -> str:
         """Returns the drawing as one SVG element; ``head`` is inserted after its

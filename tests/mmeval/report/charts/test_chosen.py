@@ -8,6 +8,7 @@ from mmeval.report.charts import charts_of, png, standalone
 from mmeval.report.charts.bars import ChartBar, bars
 from mmeval.report.charts.chosen import MOST_BARS, Chart
 from mmeval.report.charts.radar import radar
+from mmeval.report.charts.series import ChartSeries
 from mmeval.results.numbers import number_rows
 from tests.support.stored_runs import document, result
 
@@ -121,8 +122,12 @@ def test_a_bar_is_as_long_as_its_value_bears_its_interval_and_is_not_drawn_of_an
 @pytest.mark.parametrize("text", HOSTILE)
 def test_labels_are_text_whatever_they_hold(text: str) -> None:
     for drawing in (
-        bars(text, [(text, [ChartBar(0.5)])], series=(text, "b")),
-        radar(text, [text] * 3, [(text, [1, 1, 1])]),
+        bars(
+            text,
+            [(text, [ChartBar(0.5)])],
+            series=(ChartSeries(text), ChartSeries("b")),
+        ),
+        radar(text, [text] * 3, [(ChartSeries(text), [1, 1, 1])]),
     ):
         tree = drawn(standalone(drawing))
         tags = {item.tag.removeprefix(NAME) for item in tree.iter()}
@@ -153,9 +158,24 @@ def test_a_series_that_draws_nothing_is_not_in_the_legend_of_a_radar() -> None:
         radar(
             "t",
             ["a", "b", "c"],
-            [("x", [None] * 3), ("y", [1, 1, 1]), ("z", [0, 0, 1])],
+            [
+                (ChartSeries("x"), [None] * 3),
+                (ChartSeries("y"), [1, 1, 1]),
+                (ChartSeries("z"), [0, 0, 1]),
+            ],
         ).markup()
     )
     legend = [item.attrib["class"] for item in tree.iter(f"{NAME}rect")]
     assert legend == ["bar series-1", "bar series-2"]
     assert not {"x"} & {item.text for item in tree.iter(f"{NAME}text")}
+
+
+def test_a_caption_moves_the_drawing_down() -> None:
+    drawing = bars("t", [("a", [ChartBar(0.5)])])
+    captioned = drawing.captioned(["A heading"], ["A note", "<script>"])
+    tree = drawn(captioned.markup())
+    moved = tree.find(f"{NAME}g")
+    assert moved is not None
+    assert moved.attrib["transform"] == "translate(0 18)"
+    assert captioned.height > drawing.height + 18
+    assert "<script>" in [item.text for item in tree.iter(f"{NAME}text")]

@@ -47,3 +47,15 @@ def test_a_row_without_a_difference_has_only_its_words() -> None:
 def test_names_of_models_stay_text() -> None:
     markup = forest("t", [("<script>", [LOW])]).markup()
     assert "<script>" not in markup
+
+
+def test_a_row_with_a_text_of_its_own_has_no_sign() -> None:
+    row = ForestRow("a", "unsure", 0.5, shown="0.5, n 20")
+    markup = forest("t", [("a", [row])], has_zero=False).markup()
+    assert "0.5, n 20" in markup
+    assert "+0.5" not in markup
+
+
+def test_values_that_are_no_differences_have_no_line_at_zero() -> None:
+    markup = forest("t", [("a", [HIGH])], has_zero=False).markup()
+    assert lines(markup, "zero") == []
