@@ -47,16 +47,20 @@ def bars(
     labels = [fitted(label, chars) for label, _ in groups]
     longest = 0.0 if narrow else max(map(text_width, labels), default=0.0)
     ends: list[float] = []
+    used: set[int] = set()
     heights = []
     for _, group in groups:
         heights.append(above + len(group) * (BAR + GAP) + GROUP_GAP)
         for bar in group:
+            used.add(bar.series)
             if bar.value is not None:
                 ends.append(bar.value)
             ends += bar.interval or ()
 
     # the names of the series above the bars
-    named = list(enumerate(series)) if len(series) > 1 else []
+    named = []
+    if len(series) > 1:
+        named = [item for item in enumerate(series) if item[0] in used]
     legend = Legend(named, width, LABEL_CHARS)
     top = TOP + legend.height + 6 if named else TOP
 

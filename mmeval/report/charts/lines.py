@@ -97,16 +97,21 @@ class _Plot:
             command = "L"
             points.append((x, y))
             if bar.interval is not None:
-                self._draw_interval(bar.interval, x)
+                self._draw_interval(bar.interval, style, x)
         self._drawing.add("path", f"line {style}", d=path, fill="none")
         for x, y in points:
             self._drawing.add("circle", f"bar {style}", cx=x, cy=y, r=3.5)
 
-    def _draw_interval(self, interval: tuple[float, float], x: float) -> None:
+    def _draw_interval(
+        self,
+        interval: tuple[float, float],
+        style: str,
+        x: float,
+    ) -> None:
         low, high = map(self._y, interval)
-        self._drawing.line("whisker", x, low, x, high)
+        self._drawing.line(f"line {style} interval", x, low, x, high)
         for y in (low, high):
-            self._drawing.line("whisker", x - 3, y, x + 3, y)
+            self._drawing.line(f"line {style} interval", x - 3, y, x + 3, y)
 
     def _x(self, place: int) -> float:
         return LEFT + self._step * (place + 0.5)

@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 
 _NO_XML = re.compile(
     "[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
@@ -21,17 +20,17 @@ LINE_HEIGHT = 18.0
 _WIDER = {"Lu": 9.2, "Sm": 11.0}
 """The widths of a capital and of a mathematical sign (``+``, ``>``) in common fonts."""
 
-FONT = Path(__file__).parents[2] / "decode" / "fonts" / "DejaVuSans.ttf"
-FAMILY = "DejaVu Sans"
 ZOOM = 2
 """The number of pixels in a PNG per unit of the drawing."""
 COLOURS = ("#3b6fb6", "#d9822b", "#3a9a6b", "#b0476a", "#7a5ea8", "#6b7280")
+FAMILY = "DejaVu Sans"
+"""The family of the font that PNGs are drawn with."""
 _STYLE = (
     "<style>"
     f"svg{{color:#1f2933;font-family:'{FAMILY}',Helvetica,Arial,sans-serif}}"
     ".grid{stroke:#d3d9e0;stroke-width:1}.axis{fill:#5b6773}"
     ".whisker{stroke:#1f2933;stroke-width:1.2}"
-    ".line{stroke-width:2;fill:none}"
+    ".line{stroke-width:2;fill:none}.interval{stroke-width:1.2}"
     ".reach{stroke:#5b6773;stroke-width:2.5}.point{fill:#5b6773}"
     ".point.dashed{fill:#ffffff;stroke:#5b6773;stroke-dasharray:3 2}"
     + "".join(
@@ -114,6 +113,11 @@ class Drawing:
         return "".join([start, title, head, *self._items, "</svg>"])
 
 
+def written(drawing: Drawing, form: str) -> bytes:
+    """Returns the drawing as the content of an ``svg`` or ``png`` file."""
+    return png(drawing) if form == "png" else standalone(drawing).encode()
+
+
 def standalone(drawing: Drawing) -> str:
     """Returns the drawing as the content of an SVG file."""
     ground = (
@@ -129,6 +133,8 @@ def standalone(drawing: Drawing) -> str:
 def png(drawing: Drawing) -> bytes:
     """Returns the drawing as a PNG."""
     import resvg_py
+
+    from mmeval.media.decode.svg import FONT
 
     drawn: bytes | list[int] = resvg_py.svg_to_bytes(
         svg_string=standalone(drawing),

@@ -153,6 +153,12 @@ def test_a_chart_becomes_a_png() -> None:
     assert int.from_bytes(data[16:20], "big") == 2 * drawing.width
 
 
+def test_a_png_has_the_labels_of_the_chart() -> None:
+    with_label = png(bars("t", [("a long label", [ChartBar(0.5)])]))
+    without = png(bars("t", [("a long l@bel", [ChartBar(0.5)])]))
+    assert with_label != without
+
+
 def test_a_series_that_draws_nothing_is_not_in_the_legend_of_a_radar() -> None:
     tree = drawn(
         radar(

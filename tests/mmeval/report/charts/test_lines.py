@@ -49,7 +49,7 @@ def test_a_missing_value_leaves_a_gap() -> None:
 
 def test_an_interval_is_a_line_with_two_ends() -> None:
     classes = [line.attrib["class"] for line in drawn(0.5).iter(f"{NAME}line")]
-    assert classes.count("whisker") == 3
+    assert classes.count("line series-0 interval") == 3
 
 
 def test_a_published_line_is_dashed() -> None:
