@@ -23,7 +23,12 @@ from pathlib import Path
 
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError, did_you_mean
 from mmeval.findings.render import RemedyTarget, markdown_lines, terminal_lines
-from mmeval.report.layouts.command import LayoutCommand, rows_of, write_layouts
+from mmeval.report.layouts.command import (
+    FIGURE_FORMATS,
+    LayoutCommand,
+    rows_of,
+    write_layouts,
+)
 from mmeval.report.layouts.engine import GIVEN
 from mmeval.report.layouts.formats import FORMATS as LAYOUT_FORMATS
 from mmeval.report.markdown import cell
@@ -35,7 +40,7 @@ from mmeval.results.stored_run import StoredRun, run_folder
 from mmeval.run.availability import words_for
 from mmeval.settings import values
 from mmeval.system.folders import write_atomic
-from mmeval.system.wording import file_name
+from mmeval.system.wording import file_names
 
 FORMATS: tuple[str, ...] = ("html", "markdown", "latex", "csv", "svg", "png")
 
@@ -71,7 +76,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         default="",
         help="print the tables of a paper instead, as markdown, text, latex, csv or "
-        "html; separate several by commas ('mmeval ls layouts' lists them)",
+        "html, or its figures as svg or png; separate several by commas ('mmeval ls "
+        "layouts' lists them)",
     )
     parser.add_argument(
         "--published",
@@ -155,7 +161,7 @@ def _formats(args: argparse.Namespace) -> tuple[str, ...]:
     known = FORMATS
     choices = f"--format must be one of {', '.join(FORMATS)}"
     if args.layout:
-        known = tuple(LAYOUT_FORMATS)
+        known = (*LAYOUT_FORMATS, *FIGURE_FORMATS)
         choices = f"with --layout, --format must be one of {', '.join(known)}"
     if args.format is None:
         return known[:1]
@@ -248,22 +254,10 @@ def _write_charts(
     all_charts = charts.charts_of(rows, names, ranges_of(documents))
     if not all_charts:
         log.warning("there is nothing to draw: no task has two numbers")
-    used_names: set[str] = set()
-    for chart in all_charts:
-        name = stem = file_name(chart.name)
-        number = 1
-        # some file systems ignore the case of names: two charts must not share a file
-        while name.casefold() in used_names:
-            number += 1
-            name = f"{stem}-{number}"
-        used_names.add(name.casefold())
+    files = file_names(chart.name for chart in all_charts)
+    for chart, name in zip(all_charts, files, strict=True):
         file = into / f"{name}.{form}"
         if chart.cut:
             log.warning("%s shows %s; --format csv writes all", file, chart.cut)
-        drawing = chart.draw()
-        is_bitmap = form == "png"
-        write_atomic(
-            file,
-            charts.png(drawing) if is_bitmap else charts.standalone(drawing).encode(),
-        )
+        write_atomic(file, charts.written(chart.draw(), form))
         yield file

@@ -45,13 +45,19 @@ class NumberKey(NamedTuple):
 @dataclass(frozen=True)
 class TableNumber:
     """A number for the tables of a paper. ``value`` is None if ``state`` is not empty;
-    ``reason`` then explains why."""
+    ``reason`` then explains why.
+
+    A number that is computed from a run may have a 95 % ``interval`` and the number
+    ``n`` of its scored samples.
+    """
 
     key: NumberKey
     value: float | None
     state: NumberState = ""
     reason: str = ""
     higher_is_better: bool = True
+    interval: tuple[float, float] | None = None
+    n: int | None = None
 
 
 @dataclass(frozen=True)

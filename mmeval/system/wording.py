@@ -101,3 +101,19 @@ def file_name(name: str) -> str:
     """Returns the name of a task or model as a safe file name."""
     safe = re.sub(r"[^\w.+=-]+", "__", name).strip("._")
     return safe[:120] or "unnamed"
+
+
+def file_names(names: Iterable[str]) -> list[str]:
+    """Returns a safe file name for each name, all different. Some file systems ignore
+    the case of names."""
+    used: set[str] = set()
+    files = []
+    for name in names:
+        file = stem = file_name(name)
+        number = 1
+        while file.casefold() in used:
+            number += 1
+            file = f"{stem}-{number}"
+        used.add(file.casefold())
+        files.append(file)
+    return files

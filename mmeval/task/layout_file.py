@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -25,10 +25,14 @@ from mmeval.task.layout_keys import (
     INNER,
     MODELS,
     NONE,
+    RADAR_CORNERS,
     Absent,
+    AxesKeys,
     BestKeys,
     CellKeys,
+    Chart,
     EntryKeys,
+    FigureKeys,
     LayoutKeys,
     Lists,
     TableKeys,
@@ -73,16 +77,29 @@ class LayoutTable:
     wrap: int | None
     is_ungrouped: bool = False
     """True if the table drops the axis of the groups."""
+    is_figure: bool = False
+
+
+@dataclass(frozen=True)
+class LayoutFigure:
+    """A figure of a layout. ``table`` contains its numbers: a block for each panel, a
+    row for each model, a column for each point. ``range`` are the ends of its axis."""
+
+    chart: Chart
+    table: LayoutTable
+    range: tuple[float, float] | None
 
 
 @dataclass(frozen=True)
 class LayoutFile:
-    """The tables of a layout. ``numbers`` and ``behind`` name hooks, or are empty."""
+    """The tables and figures of a layout. ``numbers`` and ``behind`` name hooks, or are
+    empty."""
 
     name: str
     title: str
     note: str
     tables: tuple[LayoutTable, ...]
+    figures: tuple[LayoutFigure, ...] = ()
     numbers: str = ""
     behind: str = ""
 
@@ -130,7 +147,16 @@ def read_layout(file: Path, package: str = "") -> LayoutFile:
     tables: list[LayoutTable] = []
     for position, table in enumerate(keys.tables):
         try:
-            tables.append(_table(keys, table, position))
+            tables.append(_table(keys, table, ("tables", position)))
+        except _LayoutProblem as error:
+            problems.append((error.path, str(error)))
+    figures: list[LayoutFigure] = []
+    for position, figure in enumerate(keys.figures):
+        if any(figure.name == other.table.name for other in figures):
+            message = f"another figure is called {figure.name!r}"
+            problems.append((("figures", position, "name"), message))
+        try:
+            figures.append(_figure(keys, figure, ("figures", position)))
         except _LayoutProblem as error:
             problems.append((error.path, str(error)))
     if problems:
@@ -140,6 +166,7 @@ def read_layout(file: Path, package: str = "") -> LayoutFile:
         keys.title or keys.layout,
         keys.note,
         tuple(tables),
+        tuple(figures),
         keys.numbers,
         keys.behind,
     )
@@ -191,8 +218,7 @@ def _hook_problems(hook: str, value: str, package: str) -> Iterator[Problem]:
 # --- tables ---------------------------------------------------------------------------
 
 
-def _table(file: LayoutKeys, table: TableKeys, position: int) -> LayoutTable:
-    path: KeyPath = ("tables", position)
+def _table(file: LayoutKeys, table: TableKeys, path: KeyPath) -> LayoutTable:
     axes = table.axes or file.axes
     if axes is None:
         raise _LayoutProblem(path, "axes are missing")
@@ -272,6 +298,50 @@ def _check_cells(key: CellKeys, axis_of: Mapping[str, Axis], path: KeyPath) -> N
                     raise _LayoutProblem(path, f"the cell {where!r} has no task")
                 if cell.number is None:
                     raise _LayoutProblem(path, f"the cell {where!r} has no number")
+
+
+# --- figures --------------------------------------------------------------------------
+
+
+def _figure(file: LayoutKeys, figure: FigureKeys, path: KeyPath) -> LayoutFigure:
+    lists = {**file.keys, **figure.keys}
+    for key, named, others in (
+        ("points", figure.points, ()),
+        ("panels", figure.panels, (NONE, GROUPS)),
+    ):
+        known = [*lists, *others]
+        if named not in known:
+            message = f"unknown list {named!r}{did_you_mean(named, known)}"
+            raise _LayoutProblem((*path, key), message)
+    if figure.range is not None and not figure.range[0] < figure.range[1]:
+        message = "the first end must be lower than the second"
+        raise _LayoutProblem((*path, "range"), message)
+
+    keys = TableKeys.model_construct(
+        name=figure.name,
+        title=figure.title,
+        note=figure.note,
+        axes=AxesKeys(blocks=figure.panels, rows=MODELS, columns=figure.points),
+        keys=figure.keys,
+        absent=figure.absent,
+        **merged(figure).model_dump(),
+    )
+    table = _table(file, keys, path)
+    for line in (*lines_of(table.blocks), *lines_of(table.columns)):
+        if line is not None and line.key.scale not in (None, table.key.scale):
+            message = f"{' '.join(line.headers)!r} has another scale than the figure"
+            raise _LayoutProblem((*path, "scale"), message)
+
+    points = [line for line in lines_of(table.columns) if line is not None]
+    if figure.chart in ("radar", "lines"):
+        # a mean is not one of the corners, or of the places of a line, that it averages
+        points = [line for line in points if line.mean is None]
+    least, most = RADAR_CORNERS
+    if figure.chart == "radar" and not least <= len(points) <= most:
+        message = f"a radar has {least} to {most} corners, not {len(points)}"
+        raise _LayoutProblem((*path, "points"), message)
+    table = replace(table, columns=tuple(points), best=None, is_figure=True)
+    return LayoutFigure(figure.chart, table, figure.range)
 
 
 # --- the lines of an axis -------------------------------------------------------------

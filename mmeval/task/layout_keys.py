@@ -11,6 +11,11 @@ Absent = Literal["left_out", "zero"]
 as 0."""
 Kind = Literal["absolute", "relative", "tau", "half_width"]
 
+Chart = Literal["radar", "bars", "lines", "forest"]
+RADAR_CORNERS = (3, 16)
+"""The smallest and largest number of corners of a radar chart. With fewer corners it
+would be a line, and with more the labels would overlap."""
+
 MODELS = "models"
 GROUPS = "groups"
 NONE = "none"
@@ -84,12 +89,32 @@ class TableKeys(_SharedKeys):
     blocks: Literal["none"] | None = None
 
 
+class FigureKeys(CellKeys):
+    """A figure with a polygon, bar, line or mark for each model.
+
+    ``points`` is the list of its corners, groups of bars, places of a line, or groups
+    of marks. ``panels`` is a list, with a drawing for each entry, or the ``groups`` of
+    the models. ``range`` are the ends of the axis in the metric's own unit.
+    """
+
+    name: str
+    chart: Chart
+    title: str = ""
+    note: str = ""
+    points: str
+    panels: str = NONE
+    keys: Lists = {}
+    absent: Absent | None = None
+    range: tuple[float, float] | None = None
+
+
 class LayoutKeys(_SharedKeys):
     """A layout file. ``numbers`` and ``behind`` name functions of the layout's own
     package, as ``package.module:function``."""
 
     layout: str
     tables: tuple[TableKeys, ...]
+    figures: tuple[FigureKeys, ...] = ()
     numbers: str = ""
     behind: str = ""
 
@@ -98,6 +123,7 @@ INNER: dict[str, type[BaseModel]] = {
     "axes": AxesKeys,
     "best": BestKeys,
     "columns": EntryKeys,
+    "figures": FigureKeys,
     "half_width": CellKeys,
     "keys": EntryKeys,
     "tables": TableKeys,

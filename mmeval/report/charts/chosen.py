@@ -9,11 +9,12 @@ from operator import itemgetter
 from typing import Any
 
 from mmeval.records.score import Result
-from mmeval.report.charts import radar as radars
 from mmeval.report.charts.bars import ChartBar, bars
+from mmeval.report.charts.radar import radar
 from mmeval.report.charts.series import ChartSeries
 from mmeval.report.charts.svg import Drawing
 from mmeval.results.numbers import NOT_THERE, NumberRow
+from mmeval.task.layout_keys import RADAR_CORNERS
 
 MOST_BARS = 60
 """The largest number of bars or groups of bars in a chart. The title states if some are
@@ -126,12 +127,13 @@ def _breakdown(
     name = f"{first.task}-{first.metric}-{label}"
     yield Chart(name, title, words, draw, partial(draw, narrow=True), cut)
     known = sum(row.is_known for row in rows)
-    if len(rows) <= radars.MOST and known >= radars.LEAST:
+    least, most = RADAR_CORNERS
+    if len(rows) <= most and known >= least:
         outlines = []
         for position, run in enumerate(names):
             of_run = ChartSeries(run)
             outlines.append((of_run, [_value(row.results[position]) for row in rows]))
-        draw = partial(radars.radar, title, levels, outlines, spread=spread)
+        draw = partial(radar, title, levels, outlines, spread=spread)
         yield Chart(f"{name}-radar", f"{title} (radar)", "", draw)
 
 

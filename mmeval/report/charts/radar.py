@@ -18,9 +18,6 @@ other would hide the outlines."""
 WIDTH, RADIUS, TOP = 640.0, 150.0, 40.0
 MIDDLE = TOP + RADIUS
 Point = tuple[float, float]
-LEAST, MOST = 3, 16
-"""The smallest and largest number of slices in a radar chart. With fewer slices the
-chart would be a line, and with more the labels would overlap."""
 
 
 def radar(

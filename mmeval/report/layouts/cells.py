@@ -29,7 +29,8 @@ class CellValue:
     """The content of a cell. ``value`` is None unless the state is ``known``.
 
     ``reason`` explains a lost or absent value. ``trials`` counts its trials without a
-    score.
+    score. ``interval`` is the 95 % interval of a value, and ``n`` the number of its
+    scored samples, where they are known.
     """
 
     state: CellState
@@ -37,6 +38,8 @@ class CellValue:
     reason: str = ""
     trials: int = 0
     higher_is_better: bool = True
+    interval: tuple[float, float] | None = None
+    n: int | None = None
 
 
 ABSENT = CellValue("absent", reason=NOT_ASKED)
@@ -72,7 +75,11 @@ class StatedNumbers:
         if number.value is None:
             return CellValue("lost", reason=number.reason or "lost")
         return CellValue(
-            "known", number.value, higher_is_better=number.higher_is_better
+            "known",
+            number.value,
+            higher_is_better=number.higher_is_better,
+            interval=number.interval,
+            n=number.n,
         )
 
 
@@ -136,7 +143,10 @@ class RunNumbers:
             return CANNOT
         if key.kind == "relative":
             return self._known(self._relative(key, result), result)
-        return self._known(result.value, result)
+        cell = self._known(result.value, result)
+        if cell.state == "known":
+            cell = replace(cell, interval=result.interval, n=result.scored)
+        return cell
 
     def _known(self, value: float | None, result: Result) -> CellValue:
         if value is not None and not result.suspended:

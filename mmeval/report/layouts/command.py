@@ -1,4 +1,4 @@
-"""Writes the tables of layouts for ``mmeval report --layout``."""
+"""Writes the tables and figures of layouts for ``mmeval report --layout``."""
 
 from __future__ import annotations
 
@@ -8,15 +8,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mmeval.errors import UsageError
+from mmeval.report.charts import standalone, written
+from mmeval.report.layouts.figures import DrawnFigure
 from mmeval.report.layouts.formats import FORMATS
-from mmeval.report.layouts.made import made
+from mmeval.report.layouts.made import drawn_figures, made
 from mmeval.report.layouts.rows import OpenRun, Source, sources_of
 from mmeval.report.layouts.tables import FilledLayout
 from mmeval.report.terminal import print_text
 from mmeval.results.board import BoardPublished, BoardRow, BoardRun, read_board
 from mmeval.results.provenance import skipped_metrics_note
 from mmeval.system.folders import write_atomic
-from mmeval.system.wording import file_name
+from mmeval.system.wording import file_name, file_names
+
+FIGURE_FORMATS = ("svg", "png")
+"""The formats of figures; those of tables are in FORMATS."""
 
 log = logging.getLogger(__name__)
 
@@ -58,10 +63,11 @@ def _named_run(text: str) -> BoardRun:
 
 
 def write_layouts(command: LayoutCommand, rows: Sequence[BoardRow]) -> bool:
-    """Prints or writes the tables of layouts. Returns True if every run has numbers in
-    the tables.
+    """Prints or writes the tables and figures of layouts. Returns True if every run has
+    numbers in them.
 
-    Raises UnknownNameError for an unknown layout, and UsageError if no table has a row.
+    Raises UnknownNameError for an unknown layout, and UsageError if no table has a row,
+    or if there is no figure or no place for it.
     """
     from mmeval.report.page.writer import check_replaceable
 
@@ -74,19 +80,30 @@ def write_layouts(command: LayoutCommand, rows: Sequence[BoardRow]) -> bool:
         check_replaceable(command.into)
     is_whole = True
     for position, name in enumerate(command.layouts):
-        layout = made(name, sources, sort=command.sort)
-        if not layout.tables:
-            raise UsageError(
-                f"--layout {name}: the layout has no table for the numbers of "
-                f"{_first_place(sources)}; use another layout"
-            )
-        for run in layout.incomplete:
+        incomplete: list[str] = []
+        tables = [form for form in command.formats if form in FORMATS]
+        if tables:
+            layout = made(name, sources, sort=command.sort)
+            if not layout.tables:
+                raise UsageError(
+                    f"--layout {name}: the layout has no table for the numbers of "
+                    f"{_first_place(sources)}; use another layout"
+                )
+            incomplete += layout.incomplete
+            if position and command.into is None:
+                print_text("\n")
+        for form in tables:
+            _write(layout, name, form, command.into)
+        pictures = [form for form in command.formats if form in FIGURE_FORMATS]
+        if pictures:
+            drawn = drawn_figures(name, sources, sort=command.sort)
+            incomplete += drawn.incomplete
+            for figure in drawn.left_out:
+                log.warning("%s: no row has a number of figure %s", name, figure)
+            _write_figures(drawn.figures, name, pictures, command.into)
+        for run in dict.fromkeys(incomplete):
             is_whole = False
             log.warning("%s: the layout %s has no number of this run", run, name)
-        if position and command.into is None:
-            print_text("\n")
-        for form in command.formats:
-            _write(layout, name, form, command.into)
     return is_whole
 
 
@@ -105,3 +122,33 @@ def _write(layout: FilledLayout, name: str, form: str, into: Path | None) -> Non
     file = into / TABLES / f"{file_name(name)}.{FORMATS[form].extension}"
     write_atomic(file, text.encode("utf-8", "replace"))
     print_text(f"{file}\n")
+
+
+def _write_figures(
+    figures: Sequence[DrawnFigure],
+    name: str,
+    formats: Sequence[str],
+    into: Path | None,
+) -> None:
+    """Writes a file for each figure. Without a folder, prints the only figure."""
+    from mmeval.report.page.writer import CHARTS
+
+    if not figures:
+        raise UsageError(
+            f"--layout {name}: no row has a number of the layout's figures; use "
+            "another layout"
+        )
+    if into is None:
+        if list(formats) != ["svg"] or len(figures) > 1:
+            raise UsageError(
+                f"the figures of the layout {name} need a folder; name it with -o",
+                name="output_path",
+            )
+        print_text(standalone(figures[0].drawing))
+        return
+    files = file_names(figure.name for figure in figures)
+    for figure, stem in zip(figures, files, strict=True):
+        for form in formats:
+            file = into / CHARTS / f"{stem}.{form}"
+            write_atomic(file, written(figure.drawing, form))
+            print_text(f"{file}\n")

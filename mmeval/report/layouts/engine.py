@@ -276,7 +276,8 @@ class _TableFiller:
         notes = [self._table.note] if self._table.note else []
         notes += notes_of(models, lost, self.keys())
         name = self._table.name
-        title_words = f"{benchmark}, table {name}" if name[:1].isdigit() else benchmark
+        kind = "figure" if self._table.is_figure else "table"
+        title_words = f"{benchmark}, {kind} {name}" if name[:1].isdigit() else benchmark
         if self._table.title:
             title_words += f": {self._table.title}"
         if self._table.key.scale == 100:
@@ -348,7 +349,10 @@ class _TableFiller:
             after = own.content.value
             if before is not None and after is not None:
                 text += f" ({_signed(printed(after - before, own.key))})"
-        return ShownCell(text, own.content.value, is_bold)
+        content = own.content
+        return ShownCell(
+            text, content.value, is_bold, interval=content.interval, n=content.n
+        )
 
     # --- the best cells ---------------------------------------------------------------
 

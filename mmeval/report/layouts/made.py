@@ -10,6 +10,7 @@ from pathlib import Path
 from mmeval.errors import UsageError, did_you_mean
 from mmeval.report.layouts.behind import table_behind
 from mmeval.report.layouts.engine import GIVEN, filled, sort_names
+from mmeval.report.layouts.figures import DrawnFigures, figures_of
 from mmeval.report.layouts.formats import FORMATS
 from mmeval.report.layouts.rows import OpenRun, Source, model_rows
 from mmeval.report.layouts.tables import (
@@ -24,7 +25,7 @@ from mmeval.report.layouts.tables import (
 )
 from mmeval.results.layout import Cell, Table, layouts_of, tables_of
 from mmeval.results.stored_run import StoredRun
-from mmeval.task.layout_file import layout_file
+from mmeval.task.layout_file import LayoutFile, layout_file
 
 log = logging.getLogger(__name__)
 
@@ -40,14 +41,7 @@ def made(name: str, sources: Sequence[Source], *, sort: str = GIVEN) -> FilledLa
     layout = layout_file(name)
     if layout is None:
         return _by_function(name, sources, sort)
-    known = sort_names(layout)
-    if sort != GIVEN and not any(
-        sort in (column, column.rpartition(" ")[2]) for column in known
-    ):
-        raise UsageError(
-            f"--sort: the layout {name} has no column {sort!r}"
-            f"{did_you_mean(sort, known)}"
-        )
+    _check_sort(layout, sort)
     models = model_rows(layout, sources)
     tables = filled(layout, models, sort=sort)
     behind = None
@@ -56,6 +50,30 @@ def made(name: str, sources: Sequence[Source], *, sort: str = GIVEN) -> FilledLa
     if behind is None:
         return tables
     return FilledLayout((*tables.tables, behind), tables.incomplete, tables.keys)
+
+
+def drawn_figures(name: str, sources: Sequence[Source], *, sort: str) -> DrawnFigures:
+    """Returns the figures of a layout for runs and published numbers.
+
+    Raises UnknownNameError for an unknown layout, UsageError for a layout without
+    figures or an unknown order, and PluginError if its code fails.
+    """
+    layout = layout_file(name)
+    if layout is None or not layout.figures:
+        raise UsageError(f"the layout {name} has no figures; use another --format")
+    _check_sort(layout, sort)
+    return figures_of(layout, model_rows(layout, sources), sort=sort)
+
+
+def _check_sort(layout: LayoutFile, sort: str) -> None:
+    known = sort_names(layout)
+    if sort != GIVEN and not any(
+        sort in (column, column.rpartition(" ")[2]) for column in known
+    ):
+        raise UsageError(
+            f"--sort: the layout {layout.name} has no column {sort!r}"
+            f"{did_you_mean(sort, known)}"
+        )
 
 
 def layouts_at_end(folder: Path, results: Path) -> str:

@@ -42,12 +42,18 @@ class ModelRow:
 @dataclass(frozen=True)
 class ShownCell:
     """A cell as printed, and its value before rounding and scaling. ``is_text`` is True
-    for words in place of a number."""
+    for words in place of a number.
+
+    ``interval`` is the 95 % interval of the value, and ``n`` the number of its scored
+    samples, where they are known.
+    """
 
     shown: str
     value: float | None = None
     is_bold: bool = False
     is_text: bool = False
+    interval: tuple[float, float] | None = None
+    n: int | None = None
 
 
 @dataclass(frozen=True)
