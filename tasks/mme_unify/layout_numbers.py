@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mmeval.aggregate import mean
 from mmeval.results import NumberKey, TableNumber, result_of, scores_of
+from mmeval.tasks.mme_unify.maze_steps import step_numbers
 from mmeval.tasks.mme_unify.steps import steps
 
 if TYPE_CHECKING:
@@ -20,6 +21,12 @@ STRICT = "strict"
 PREFIX = "mme_unify_"
 GENERATION = ("civg", "fir", "tie", "tig", "tvg", "vp")
 _NOT_SETTINGS = ("of", "script", "text_key")
+
+
+def more_numbers(run: StoredRun) -> Iterator[TableNumber]:
+    """Yields the strict scores of a run, and the numbers of its mazes by step."""
+    yield from strict_scores(run)
+    yield from step_numbers(run)
 
 
 def strict_scores(run: StoredRun) -> Iterator[TableNumber]:
