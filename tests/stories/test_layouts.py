@@ -3,6 +3,7 @@ alone, with runs and published rows in one table."""
 
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -145,3 +146,57 @@ def test_a_blank_line_is_between_the_tables_of_two_layouts(bench: Bench) -> None
     folder = str(bench.runs / "noting" / "default")
     shown = bench.mmeval("report", folder, "--layout", "unim_slices,mmmg").out
     assert f"\n\n{TITLE}" in shown
+
+
+FIGURE = """figures:
+  - {name: "2", chart: bars, points: tasks}
+"""
+
+
+@pytest.fixture
+def with_figure(bench: Bench) -> str:
+    """The name of a layout with one figure."""
+    (bench.folder / "drawn.yaml").write_text(LAYOUT + FIGURE)
+    return "drawn.yaml"
+
+
+def test_a_report_prints_the_only_figure(
+    bench: Bench, folder: str, with_figure: str
+) -> None:
+    words = ("--published", "paper.csv", "--layout", with_figure, "--format", "svg")
+    left = bench.mmeval("report", folder, *words)
+    assert left.code == 0
+    assert ElementTree.fromstring(left.out).tag == "{http://www.w3.org/2000/svg}svg"
+    assert "=1+1†" in left.out
+
+
+def test_a_report_writes_a_file_for_each_figure(
+    bench: Bench, folder: str, with_figure: str
+) -> None:
+    (bench.folder / with_figure).write_text(
+        LAYOUT + FIGURE + FIGURE.removeprefix("figures:\n").replace('"2"', "a/b")
+    )
+    into = bench.folder / "x"
+    words = ("--layout", with_figure, "--format", "svg,png", "-o", str(into))
+    written = bench.mmeval("report", folder, *words)
+    names = ["own-2.svg", "own-2.png", "own-a__b.svg", "own-a__b.png"]
+    assert written.out == "".join(f"{into / 'charts' / name}\n" for name in names)
+    assert all((into / "charts" / name).stat().st_size > 500 for name in names)
+
+
+@pytest.mark.parametrize(
+    "form, layout, words",
+    [
+        ("png", "drawn.yaml", "name it with -o"),
+        ("svg", "own.yaml", "the layout own.yaml has no figures"),
+        ("svg", "unim_slices", "the layout unim_slices has no figures"),
+        ("svg", "ueval", "no row has a number of the layout's figures"),
+    ],
+    ids=["no folder", "no figure", "function", "no number"],
+)
+def test_a_figure_that_cannot_be_drawn_is_refused(
+    bench: Bench, folder: str, with_figure: str, form: str, layout: str, words: str
+) -> None:
+    left = bench.mmeval("report", folder, "--layout", layout, "--format", form)
+    assert left.code == 2
+    assert words in left.err

@@ -55,6 +55,8 @@ def radar(
             anchor = "middle"
         drawing.text("label", fitted(labels[place], LABEL_CHARS), x, y + 4, anchor)
     for number, (own, values) in enumerate(series):
+        if all(value is None for value in values):
+            continue
         style = style_of(number, own)
         _outline(drawing, values, scale, style, is_filled=len(series) <= MOST_AREAS)
     legend.draw(drawing, bottom)

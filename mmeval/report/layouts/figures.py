@@ -28,7 +28,7 @@ from mmeval.system.wording import printable, wrapped
 from mmeval.task.layout_file import LayoutFigure, LayoutFile, LayoutTable
 
 MOST_MODELS = 12
-"""The largest number of models in a figure."""
+"""The largest number of models in a drawing."""
 
 
 @dataclass(frozen=True)
@@ -97,21 +97,24 @@ def _panels(
     layout: str, figure: LayoutFigure, tables: Sequence[PaperTable]
 ) -> list[DrawnFigure]:
     blocks: list[tuple[PaperTable, Block]] = []
-    # a model has the same colour in all panels
+    # if all fit, a model has the same colour in all panels
     titles: dict[Title, None] = {}
     for table in tables:
         for block in map(_with_unique_titles, table.blocks):
             blocks.append((table, block))
             titles |= dict.fromkeys(row.title for row in block.rows)
-    chosen = list(titles)[:MOST_MODELS]
     panels = []
     for table, block in blocks:
+        of_block = [row.title for row in block.rows]
+        chosen = list(titles)
+        if len(titles) > MOST_MODELS:
+            chosen = of_block[:MOST_MODELS]
         rows = [row for row in block.rows if row.title in chosen]
         if not any(cell.value is not None for row in rows for cell in row.cells):
             continue
         notes = list(table.notes)
-        if len(titles) > MOST_MODELS:
-            notes.append(f"The first {MOST_MODELS} of {len(titles)} models.")
+        if len(of_block) > MOST_MODELS:
+            notes.append(f"The first {MOST_MODELS} of {len(of_block)} models.")
         panel = _Panel(figure, block, rows, chosen)
         heading = ": ".join(filter(None, [table.title, block.title.text]))
         drawing = panel.drawn(heading).captioned(_lines(heading), _all_lines(notes))

@@ -107,3 +107,54 @@ def test_the_layouts_of_the_papers_are_files(name: str) -> None:
 
 def test_a_layout_may_still_be_a_function() -> None:
     assert layout_file("unim_slices") is None
+
+
+FIGURE = """figures:
+  - name: "7"
+    chart: radar
+    points: corners
+    keys:
+      corners:
+        - {header: A, task: a}
+        - {header: B, task: b}
+        - {header: C, task: c}
+"""
+
+
+@pytest.mark.parametrize(
+    "before, after, line, words",
+    [
+        ("chart: radar", "chart: pie", 12, "chart: must be"),
+        ("chart: radar", "chrat: radar", 12, 'unknown key; did you mean "chart"?'),
+        ("points: corners", "points: corner", 13, "unknown list 'corner'"),
+        ("points: corners", "points: models", 13, "unknown list 'models'"),
+        ("points: corners", "points: corners\n    panels: panel", 14, "unknown list"),
+        ("points: corners", "points: tasks", 13, "3 to 16 corners, not 1"),
+        ("points: corners", "points: corners\n    range: [1, 1]", 14, "lower than"),
+        (", task: c", "", 11, "the cell 'C' has no task"),
+        ("task: c}", "task: c, scale: 2}", 11, "'C' has another scale"),
+    ],
+)
+def test_a_fault_of_a_figure_is_found_in_its_line(
+    tmp_path: Path, before: str, after: str, line: int, words: str
+) -> None:
+    file = written(tmp_path, WHOLE + FIGURE.replace(before, after, 1))
+    with pytest.raises(TaskFileError) as error:
+        read_layout(file)
+    assert f"layout.yaml:{line}: " in str(error.value)
+    assert words in str(error.value)
+
+
+def test_two_figures_of_the_same_name_are_refused(tmp_path: Path) -> None:
+    text = WHOLE + FIGURE + FIGURE.removeprefix("figures:\n")
+    with pytest.raises(TaskFileError, match="another figure is called '7'"):
+        read_layout(written(tmp_path, text))
+
+
+@pytest.mark.parametrize("chart, count", [("radar", 3), ("lines", 3), ("bars", 4)])
+def test_a_mean_is_no_corner_or_place_of_a_line(
+    tmp_path: Path, chart: str, count: int
+) -> None:
+    text = FIGURE.replace("radar", chart) + "        - {header: Avg, mean: all}\n"
+    (figure,) = read_layout(written(tmp_path, WHOLE + text)).figures
+    assert len(figure.table.columns) == count

@@ -58,3 +58,18 @@ def test_a_trial_of_two_tasks_counts_once(tmp_path: Path) -> None:
     assert numbers(tmp_path, tasks)["unim_math", "sqcs", "absolute"] == pytest.approx(
         0.5
     )
+
+
+def test_a_sample_counts_in_each_of_its_capabilities(tmp_path: Path) -> None:
+    rows = [
+        trial("a", 1.0, labels(capabilities=["C1", "C2"])),
+        trial("b", 0.0, labels(capabilities=["C2"])),
+    ]
+    run = stored(tmp_path, {"unim_easy": rows})
+    found = {}
+    for number in pooled_numbers(run):
+        if number.key.task == "unim" and number.key[1::2] == ("sqcs", "absolute"):
+            found[number.key.slice] = number.state or number.value
+    assert found.pop("capabilities=C1") == 1.0
+    assert found.pop("capabilities=C2") == 0.5
+    assert set(found.values()) == {"cannot"}
