@@ -15,8 +15,8 @@ from mmeval.findings.finding import Finding, Subject
 from mmeval.forecast.estimate import NOTHING, RoleLoad, TokenRange
 from mmeval.program.calls import MODEL
 from mmeval.records.request import Request
-from mmeval.run.costs.budget import BudgetLimits
 from mmeval.run.costs.prices import MILLION, Bill, Prices
+from mmeval.run.costs.shared_budget import BudgetLimits
 from mmeval.store.spending import ModelEndpoint
 from mmeval.task.task import Group, Task
 

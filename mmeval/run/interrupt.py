@@ -57,11 +57,16 @@ These threads receive no signals.
 """
 
 
-def interrupt_thread(identity: int) -> None:
-    """Stops the work of another thread as Ctrl-C would, unless the thread is idle."""
+def interrupt_thread(identity: int) -> bool:
+    """Stops the work of another thread as Ctrl-C would.
+
+    Returns False if the thread is idle.
+    """
     stop = _stops.get(identity)
-    if stop is not None:
-        stop()
+    if stop is None:
+        return False
+    stop()
+    return True
 
 
 async def interruptible(

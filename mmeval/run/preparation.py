@@ -24,8 +24,9 @@ from mmeval.run.backends import (
     check_roles,
     option_findings,
 )
-from mmeval.run.costs.budget import BudgetLimits, check_prices
+from mmeval.run.costs.budget import check_prices
 from mmeval.run.costs.prices import Prices, load_prices
+from mmeval.run.costs.shared_budget import BudgetLimits
 from mmeval.run.jobs import JobQueue
 from mmeval.run.options import RunOptions, ScoringOptions
 from mmeval.run.undeclared import undeclared

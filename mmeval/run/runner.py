@@ -26,6 +26,7 @@ from mmeval.run.availability import report_unavailable, task_words, with_data
 from mmeval.run.costs.bill import known_dollars
 from mmeval.run.costs.budget import Budget
 from mmeval.run.costs.prices import Bill, bills
+from mmeval.run.costs.shared_budget import SharedBudget
 from mmeval.run.data_size import most_trials
 from mmeval.run.handshakes import handshake_findings, handshakes_of
 from mmeval.run.interrupt import interruptible
@@ -64,10 +65,12 @@ def run(
     options: RunOptions,
     *,
     progress: Progress,
+    shared_budget: SharedBudget | None = None,
 ) -> RunOutcome:
     """Runs tasks: calls the model, scores the answers and aggregates the scores.
 
-    A second call continues the run and repeats no request. Raises UsageError or
+    A second call continues the run and repeats no request. ``shared_budget`` is the
+    budget of all models of the command, if there are several. Raises UsageError or
     MissingError before any call is sent, and Interrupted if the user stops it. All
     answers are kept in every case.
     """
@@ -78,7 +81,13 @@ def run(
     scoring = not options.predict_only
     report_unavailable(selection, strict=options.strict, place=place, scoring=scoring)
     runner = Runner(
-        path, model_name(options), selection, options, progress, scoring=scoring
+        path,
+        model_name(options),
+        selection,
+        options,
+        progress,
+        scoring=scoring,
+        shared_budget=shared_budget,
     )
     return runner.run(
         lambda media: NewTrials(selection, options, progress, place, media)
@@ -98,6 +107,7 @@ class Runner:
     options: ScoringOptions
     progress: Progress
     scoring: bool = True
+    shared_budget: SharedBudget | None = None
 
     def run(self, prepare: Callable[[MediaStore], TrialSource]) -> RunOutcome:
         """Runs the source that ``prepare`` returns.
@@ -135,7 +145,13 @@ class Runner:
             journal = Journal(folder.journal, media, others=source.others)
             stack.callback(journal.close)
             damage = tuple(journal_findings(journal, folder.record))
-            budget = Budget(limits, prices, journal.spending)
+            budget = Budget(
+                limits,
+                prices,
+                journal.spending,
+                folder=self.path,
+                shared=self.shared_budget,
+            )
             self.progress.costs(lambda: known_dollars(bills(journal.spending, prices)))
 
             broker = source.open(folder, journal)

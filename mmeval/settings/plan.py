@@ -151,11 +151,15 @@ def as_config(settings: Mapping[str, Setting]) -> dict[str, Any]:
     return without_secrets(non_empty)
 
 
+_OF_COMMAND = ("config", "show_config", "only", "jobs")
+"""Flags of the command that do not change a run."""
+
+
 def _as_json(settings: Mapping[str, Setting]) -> dict[str, Any]:
     plain: dict[str, Any] = {}
     for name, setting in settings.items():
         value = setting.value
-        if name in ("config", "show_config"):
+        if name in _OF_COMMAND:
             continue
         if name in ("judge", "captioner") and value is not None:
             plain[name] = _plain_role(value)

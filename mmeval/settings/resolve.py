@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mmeval.errors import MissingDataError, TaskFileError, UsageError, did_you_mean
@@ -35,11 +36,15 @@ def resolve(
     config: Path | None = None,
     *,
     spelt: str = "--{}",
+    other_keys: Collection[str] = (),
+    of_model: Mapping[str, Setting] = MappingProxyType({}),
 ) -> dict[str, Setting]:
     """Resolves the value of every flag.
 
     ``command_line`` maps names to the values on the command line; ``spelt`` is the form
-    of a name in messages. Raises UsageError for an invalid value, an unknown key of the
+    of a name in messages. ``other_keys`` are keys of the file that are not flags.
+    ``of_model`` are the settings of one of the file's models, which override the file's
+    other settings. Raises UsageError for an invalid value, an unknown key of the
     file, or a flag of another harness that has no effect.
     """
     flag_list = list(flags)
@@ -48,7 +53,8 @@ def resolve(
     }
     from_file: dict[str, Setting] = {}
     if config is not None:
-        from_file = read_config(config, [flag.name for flag in flag_list])
+        names = [flag.name for flag in flag_list]
+        from_file = read_config(config, names, other_keys) | dict(of_model)
     variables = _variables()
     # MMEVAL_LOG_LEVEL is an alias of MMEVAL_VERBOSITY
     if not environ.get(variables["verbosity"]):
@@ -119,8 +125,10 @@ def exclude_each_other(
 _UNSET: tuple[Any, ...] = (None, "", 0, {}, ())
 
 
-def read_config(file: Path, flag_names: Iterable[str]) -> dict[str, Setting]:
-    """Reads a configuration file.
+def read_config(
+    file: Path, flag_names: Iterable[str], other_keys: Collection[str] = ()
+) -> dict[str, Setting]:
+    """Reads the flags in a configuration file. ``other_keys`` are skipped.
 
     Raises TaskFileError for an unknown or repeated key, and for ``config``.
     """
@@ -134,6 +142,8 @@ def read_config(file: Path, flag_names: Iterable[str]) -> dict[str, Setting]:
     document = read_document(file)
     settings: dict[str, Setting] = {}
     for key, value in document.data.items():
+        if key in other_keys:
+            continue
         name = key.replace("-", "_")
         line = document.place((key,)).line
         if name in settings:

@@ -149,6 +149,11 @@ def text(value: Any) -> str:
     raise UsageError(f"a string is expected, not {value!r}")
 
 
+def texts(value: Any) -> tuple[str, ...]:
+    """Parses several strings, which an environment variable separates by ``;``."""
+    return tuple(text(item) for item in _items(value))
+
+
 def switch(value: Any) -> bool:
     """Parses true or false; a flag without a value is true."""
     if isinstance(value, bool):

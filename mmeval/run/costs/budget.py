@@ -7,7 +7,7 @@ spent, the expected cost of the calls in flight and its own expected cost togeth
 within the limit. Otherwise it waits until a call in flight ends. Therefore a limit is
 exceeded only if calls in flight cost more than the mean. The limit of calls is never
 exceeded. Calls to a model are sent one at a time until its first answer shows their
-cost.
+cost. If runs share a budget, both their own limits and the shared limits apply.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 from mmeval.backend.contract import AnyBackend, model_name_of
@@ -27,32 +28,13 @@ from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.run.costs.bill import spent_words
 from mmeval.run.costs.prices import FREE, Price, Prices, bills, is_billed, line_to_add
+from mmeval.run.costs.shared_budget import Amounts, BudgetLimits, SharedBudget
 from mmeval.store.call_context import CallContext
 from mmeval.store.spending import CallTotals, ModelEndpoint, Spending
 
 log = logging.getLogger(__name__)
 
 Send = Callable[[Request, CallContext], Awaitable[Response]]
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetLimits:
-    """The limits of a run; None for no limit.
-
-    The limits are in US dollars, tokens (input and output) and calls (every attempt).
-    """
-
-    usd: float | None = None
-    tokens: int | None = None
-    calls: int | None = None
-
-    def __bool__(self) -> bool:
-        return self.by_usage or self.calls is not None
-
-    @property
-    def by_usage(self) -> bool:
-        """True if the cost of a call is known only after its answer."""
-        return self.usd is not None or self.tokens is not None
 
 
 class BudgetSpentError(MmevalError):
@@ -134,6 +116,13 @@ class _Account:
         return _Cost(self.price.cost(self.used) / answered, self.used.tokens / answered)
 
 
+class _ReachedLimits(NamedTuple):
+    """The names of limits that are reached, of this run or of all runs."""
+
+    names: list[str]
+    are_shared: bool
+
+
 class Budget:
     """Enforces the limits of a run folder.
 
@@ -148,11 +137,21 @@ class Budget:
         limits: BudgetLimits,
         prices: Prices,
         spending: Spending,
+        *,
+        folder: Path = Path(),
+        shared: SharedBudget | None = None,
     ) -> None:
-        """Raises UsageError for a dollar budget if an earlier call has no price."""
+        """Raises UsageError for a dollar budget if an earlier call has no price.
+
+        ``shared`` is the budget of all runs of the command; ``folder`` names this run
+        in it.
+        """
         self.limits = limits
+        self._shared = SharedBudget(BudgetLimits()) if shared is None else shared
+        self._folder = folder
         self.stop: Callable[[], None] = lambda: None
         self.reached = False
+        self._stopped_by: _ReachedLimits | None = None
         self._prices, self._spending = prices, spending
         self._calls, self._tokens = spending.total.calls, spending.total.tokens
         price_of = _prices_of([endpoint for endpoint, _ in spending], limits, prices)
@@ -160,11 +159,12 @@ class Budget:
             price_of[endpoint].cost(totals) for endpoint, totals in spending
         )
         self._reserved: list[_Cost] = []  # one for each call in flight
+        self._share()
         self._call_ended = asyncio.Event()
 
     def watch(self, roles: Mapping[str, BackendRuntime]) -> None:
         """Makes calls of these roles wait until they fit the limits, if any are set."""
-        if not self.limits:
+        if not (self.limits or self._shared.limits):
             return
         # if roles share a backend, the last role names it
         watched = {id(runtime): (role, runtime) for role, runtime in roles.items()}
@@ -184,15 +184,20 @@ class Budget:
 
     def findings(self) -> Iterator[Finding]:
         """Yields a finding if a limit is reached, with the flags that raise it."""
-        spent = self._spent_limits
-        if not spent:
+        # amounts of other runs change, so the limits that stopped this run are kept
+        limits = self._stopped_by or self._reached_limits()
+        if limits is None:
             return
-        flags = [f"--budget_{name} {getattr(self.limits, name):.15g}" for name in spent]
+        whose, names = "the budget", limits.names
+        if limits.are_shared:
+            whose = "the budget of all models"
+        values = self._shared.limits if limits.are_shared else self.limits
+        flags = [f"--budget_{name} {getattr(values, name):.15g}" for name in names]
         bill = spent_words(bills(self._spending, self._prices))
         yield Finding(
             "budget",
-            cause=f"the budget is spent: {' and '.join(flags)} ({bill})",
-            remedy=" ".join(f"--budget_{name} N" for name in spent),
+            cause=f"{whose} is spent: {' and '.join(flags)} ({bill})",
+            remedy=" ".join(f"--budget_{name} N" for name in names),
             severity="error",
         )
 
@@ -215,19 +220,22 @@ class Budget:
         request: Request,
         context: CallContext,
     ) -> Response:
-        while not self._fits(account):
-            if self._spent_limits and not self._reserved:
-                self.reached = True
-                self.stop()
-                raise StoppedError("the budget was spent before the call was made")
+        while True:
+            # no other run may reserve a call between the check and the reservation
+            with self._shared.lock:
+                if self._fits(account):
+                    reserved = self._reserve(account)
+                    break
+                reached = self._reached_limits()
+                if reached is not None and not self._reserved:
+                    self.reached = True
+                    self._stopped_by = reached
+                    self.stop()
+                    raise StoppedError("the budget was spent before the call was made")
             self._call_ended.clear()
             await self._call_ended.wait()
             if runtime.stopped:
                 raise StoppedError("stopped before the call was made")
-        reserved = account.mean or _Cost(0.0, 0.0)
-        self._reserved.append(reserved)
-        self._calls += 1
-        account.in_flight += 1
         used = CallTotals(calls=1)
         try:
             if send is not None:
@@ -245,35 +253,56 @@ class Budget:
             finally:
                 self._call_ended.set()  # even after an error, so that no call hangs
 
+    def _reserve(self, account: _Account) -> _Cost:
+        reserved = account.mean or _Cost(0.0, 0.0)
+        self._reserved.append(reserved)
+        self._calls += 1
+        account.in_flight += 1
+        self._share()
+        return reserved
+
     def _fits(self, account: _Account) -> bool:
         """Returns True if a call may be sent.
 
         If no call is in flight, it may be sent unless the budget is spent.
         """
-        if self._spent_limits:
+        if self._reached_limits() is not None:
             return False
         mean = account.mean
         if mean is None:
-            return not (self.limits.by_usage and account.in_flight)
+            by_usage = self.limits.by_usage or self._shared.limits.by_usage
+            return not (by_usage and account.in_flight)
         if not self._reserved:
             return True
-        usd = self._usd + mean.usd + sum(cost.usd for cost in self._reserved)
-        tokens_in_flight = sum(cost.tokens for cost in self._reserved)
-        tokens = self._tokens + mean.tokens + tokens_in_flight
-        return _within(usd, self.limits.usd) and _within(tokens, self.limits.tokens)
+        expected = self._expected.plus(Amounts(mean.usd, mean.tokens))
+        others = self._shared.expected_besides(self._folder)
+        expected_of_all = expected.plus(others)
+        is_within = self.limits.allow(expected)
+        return is_within and self._shared.limits.allow(expected_of_all)
 
     @property
-    def _spent_limits(self) -> list[str]:
-        limits = self.limits
-        reached = []
-        for name, amount, limit in (
-            ("usd", self._usd, limits.usd),
-            ("tokens", self._tokens, limits.tokens),
-            ("calls", self._calls, limits.calls),
-        ):
-            if not _within(amount, limit, is_below=True):
-                reached.append(name)
-        return reached
+    def _spent(self) -> Amounts:
+        """What this run has spent. Calls in flight count as calls only."""
+        return Amounts(self._usd, self._tokens, self._calls)
+
+    @property
+    def _expected(self) -> Amounts:
+        """What this run has spent, with the expected cost of its calls in flight."""
+        usd = sum(cost.usd for cost in self._reserved)
+        tokens = sum(cost.tokens for cost in self._reserved)
+        return self._spent.plus(Amounts(usd, tokens))
+
+    def _reached_limits(self) -> _ReachedLimits | None:
+        """Returns the limits of this run that are reached, else those of all runs."""
+        own = self.limits.reached_by(self._spent)
+        if own:
+            return _ReachedLimits(own, are_shared=False)
+        spent_by_all = self._spent.plus(self._shared.spent_besides(self._folder))
+        shared = self._shared.limits.reached_by(spent_by_all)
+        return _ReachedLimits(shared, are_shared=True) if shared else None
+
+    def _share(self) -> None:
+        self._shared.record(self._folder, self._spent, self._expected)
 
     def _record_usage(
         self,
@@ -287,6 +316,7 @@ class Budget:
         self._calls += used.calls - 1  # one call was counted when it was sent
         self._usd += account.price.cost(used)
         self._tokens += used.tokens
+        self._share()
         price_per_answer = account.price.cost(
             CallTotals(answered=1, images=1, videos=1)
         )
@@ -298,20 +328,3 @@ class Budget:
                 "--budget_calls limits its calls",
                 account.name,
             )
-
-
-def _within(
-    amount: float,
-    limit: float | None,
-    *,
-    is_below: bool = False,
-) -> bool:
-    """Returns True if an amount is within a limit.
-
-    With ``is_below``, the amount must be below the limit.
-    """
-    if limit is None:
-        return True
-    # ten times 0.01 must equal 0.1 in spite of binary fractions
-    amount = round(amount, 9)
-    return amount < limit if is_below else amount <= limit

@@ -2,6 +2,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ from mmeval.broker.runtime import BackendRuntime
 from mmeval.errors import StoppedError, UsageError
 from mmeval.records.request import Request
 from mmeval.records.response import Response, Usage
-from mmeval.run.costs.budget import Budget, BudgetLimits, check_prices
+from mmeval.run.costs.budget import Budget, check_prices
 from mmeval.run.costs.prices import Price, Prices
+from mmeval.run.costs.shared_budget import Amounts, BudgetLimits, SharedBudget
 from mmeval.store.call_context import CallContext
 from mmeval.store.spending import ModelEndpoint, Spending
 from tests.support.toy import Toy, ToyLocal, reply, request
@@ -204,3 +206,29 @@ def test_models_without_a_price_are_refused_together_with_the_lines_to_add() -> 
     with pytest.raises(UsageError) as caught:
         Budget(BudgetLimits(usd=1.0), PRICES, before)
     assert caught.value.name == "toy-2"
+
+
+def shared(limits: BudgetLimits, spent_by_other: Amounts) -> Budget:
+    """The budget of a run beside another run, which has spent something."""
+    budget = SharedBudget(limits)
+    budget.record(Path("other"), spent_by_other, spent_by_other)
+    return Budget(BudgetLimits(), PRICES, Spending(), folder=Path("own"), shared=budget)
+
+
+async def test_what_another_run_spent_counts_in_the_shared_budget() -> None:
+    toy = Toy(answers=ten, delay=1)
+    runtime = BackendRuntime(toy, limit=64, retries=0, live=lambda: 1)
+    budget = under(shared(BudgetLimits(calls=7), Amounts(calls=5)), runtime)
+    assert len(await outcomes(runtime, 20)) == 2
+    assert budget.reached
+    (finding,) = budget.findings()
+    assert "of all models" in finding.cause
+
+
+async def test_a_call_is_expected_to_cost_what_fits_beside_the_calls_of_other_runs() -> (
+    None
+):
+    toy = Toy(answers=ten, delay=1)
+    runtime = BackendRuntime(toy, limit=64, retries=0, live=lambda: 1)
+    under(shared(BudgetLimits(tokens=100), Amounts(tokens=70)), runtime)
+    assert len(await outcomes(runtime, 20)) == 3
