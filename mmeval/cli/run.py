@@ -4,6 +4,7 @@
     mmeval run --tasks unim_hard --model openai \\
         --model_args base_url=http://localhost:8000/v1,model=NAME
     mmeval run --config paper.yaml --dry_run
+    mmeval run --config models.yaml --jobs 2
 
 The word run can be left out. Each flag can also be given as MMEVAL_<FLAG> in the
 environment or as a key of a --config file. A flag overrides the file, and the file
@@ -31,6 +32,7 @@ from mmeval.errors import EXIT_USAGE, UsageError
 from mmeval.report.log import begin_log
 from mmeval.report.terminal import columns, print_text, write_line
 from mmeval.settings.flags import FLAGS
+from mmeval.settings.models import KEYS, ConfiguredModels, read_models
 from mmeval.settings.resolve import Setting, config_file, resolve
 from mmeval.system.secrets import text_without_secrets
 
@@ -53,10 +55,11 @@ def run(args: argparse.Namespace) -> int:
 
     Prints the tables, and returns the exit code.
     """
-    settings = read_settings(vars(args), os.environ)
+    models = read_models(config_file(vars(args), os.environ))
+    settings = read_settings(vars(args), os.environ, models)
     begin_log(settings["verbosity"].value, os.environ)
     if settings["show_config"].value:
-        print_text(show_config(settings))
+        print_text(show_config(settings) + show_models(models))
         return 0
     listed = [name for name in settings["tasks"].value if name in LISTS]
     if listed:
@@ -70,15 +73,42 @@ def run(args: argparse.Namespace) -> int:
         return EXIT_USAGE
     from mmeval.settings.plan import secrets_of
 
+    if not settings["tasks"].value:
+        raise UsageError("--tasks is missing; mmeval ls tasks '*' lists all tasks")
     command = shlex.join(("mmeval", *args.argv))
+    if models is not None:
+        from mmeval.several.command import run_command
+
+        return run_command(models, settings, vars(args), os.environ, command=command)
+    _refuse_without_models(settings)
     return _run(settings, text_without_secrets(command, secrets_of(settings)))
 
 
 def read_settings(
-    flags: Mapping[str, Any], environ: Mapping[str, str]
+    flags: Mapping[str, Any],
+    environ: Mapping[str, str],
+    models: ConfiguredModels | None = None,
 ) -> dict[str, Setting]:
-    """Returns the value of each flag of ``run``, and where the value comes from."""
-    return resolve(FLAGS, flags, environ, config_file(flags, environ))
+    """Returns the value of each flag of ``run``, and where the value comes from.
+
+    If the file lists ``models``, these are the settings that all of them share.
+    """
+    file = config_file(flags, environ)
+    if models is None:
+        return resolve(FLAGS, flags, environ, file)
+    return resolve(
+        FLAGS, flags, environ, file, other_keys=KEYS, of_model=models.defaults
+    )
+
+
+def _refuse_without_models(settings: Mapping[str, Setting]) -> None:
+    for name in ("only", "jobs"):
+        origin = settings[name].origin
+        if origin:
+            raise UsageError(
+                f"{origin} has no effect without 'models' in the --config file",
+                name=origin,
+            )
 
 
 def show_config(settings: Mapping[str, Setting]) -> str:
@@ -98,6 +128,19 @@ def show_config(settings: Mapping[str, Setting]) -> str:
     return "".join(lines)
 
 
+def show_models(models: ConfiguredModels | None) -> str:
+    """Returns the models of a file for ``--config``, without secrets."""
+    if models is None:
+        return ""
+    import yaml
+
+    from mmeval.settings.models import MODELS, as_rows
+
+    rows = {MODELS: as_rows(models)}
+    text = yaml.safe_dump(rows, allow_unicode=True, sort_keys=False, width=1000)
+    return f"# {models.file}\n{text}"
+
+
 def _run(settings: Mapping[str, Setting], command: str) -> int:
     from mmeval.backend.create import check_backend_name
     from mmeval.report.progress_bar import for_stderr
@@ -107,8 +150,6 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
     from mmeval.settings.plan import make_plan
     from mmeval.task.selection import select
 
-    if not settings["tasks"].value:
-        raise UsageError("--tasks is missing; mmeval ls tasks '*' lists all tasks")
     plan = make_plan(settings, command=command)
     check_backend_name(plan.options.model.name)
     shard = plan.options.shard

@@ -7,6 +7,8 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Mapping
+from contextvars import ContextVar
+from copy import copy
 
 from mmeval.report.terminal import write_line
 from mmeval.settings.resolve import unknown_variables
@@ -19,6 +21,9 @@ MOST_REMEMBERED = 1000
 """Number of faults whose repetitions are left out."""
 
 _logger = logging.getLogger(__name__)
+
+named: ContextVar[str] = ContextVar("named", default="")
+"""The model whose run writes to the log, if models run side by side."""
 
 
 class _PlainFormatter(logging.Formatter):
@@ -44,7 +49,7 @@ class _StderrHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         try:
             if not self._is_repeated(record):
-                write_line(self.format(record))
+                write_line(self.format(_with_name(record)))
         except Exception:  # a failure to log must not end the run
             self.handleError(record)
 
@@ -59,6 +64,16 @@ class _StderrHandler(logging.Handler):
         if len(self._written) < MOST_REMEMBERED:
             self._written.add(text)
         return False
+
+
+def _with_name(record: logging.LogRecord) -> logging.LogRecord:
+    """Returns a record whose message begins with the model, if there is one."""
+    name = named.get()
+    if not name:
+        return record
+    of_model = copy(record)
+    of_model.msg, of_model.args = f"{name}: {record.getMessage()}", None
+    return of_model
 
 
 def begin_log(level: str, environ: Mapping[str, str]) -> None:

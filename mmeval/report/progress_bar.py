@@ -96,12 +96,18 @@ class ProgressLines(_CountedProgress):
     """Progress without a terminal: one line on stderr every ``interval`` seconds.
 
     A run that is shorter has no line. A longer run ends with a line of its totals.
+    ``name`` precedes each line, if several runs write lines.
     """
 
     def __init__(
-        self, interval: float, clock: Callable[[], float] = time.monotonic
+        self,
+        interval: float,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        name: str = "",
     ) -> None:
         super().__init__()
+        self._before = f"{name}: " if name else ""
         self._interval = interval
         self._clock = clock
         self._began = self._last_line = self._clock()
@@ -128,6 +134,9 @@ class ProgressLines(_CountedProgress):
 
     def waiting(self, awaited: str) -> None:
         self._awaited = awaited
+
+    def note(self, text: str) -> None:
+        write_line(f"{self._before}{text}")
 
     def tick(self) -> None:
         if self._is_running and self._clock() - self._last_line >= self._interval:
@@ -161,7 +170,7 @@ class ProgressLines(_CountedProgress):
             bar_format=("judged" if self._judging else "answered") + _COUNTS,
             postfix=self._further_counts(),
         )
-        write_line(line)
+        write_line(f"{self._before}{line}")
         self._last_line = now
         self._has_line = True
 

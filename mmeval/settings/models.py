@@ -14,6 +14,7 @@ from typing import Any
 from mmeval.errors import TaskFileError, UsageError, did_you_mean
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import Setting
+from mmeval.system.secrets import without_secrets
 from mmeval.system.wording import file_name
 from mmeval.system.yaml_document import Document, KeyPath, read_document
 
@@ -98,14 +99,27 @@ def chosen_entries(
     for name in only:
         if name not in names:
             raise UsageError(
-                f"--only {name}: {models.file} has no such model"
-                f"{did_you_mean(name, names)}; its models are {', '.join(names)}",
+                f"--only {name}: {models.file} has only the models "
+                f"{', '.join(names)}{did_you_mean(name, names)}",
                 name=name,
                 known=names,
             )
     if not only:
         return models.entries
     return tuple(entry for entry in models.entries if entry.name in only)
+
+
+def as_rows(models: ConfiguredModels) -> list[dict[str, Any]]:
+    """Returns the entries as they are written in a file, without secrets."""
+    rows = []
+    for entry in models.entries:
+        row: dict[str, Any] = {"name": entry.name}
+        if entry.group:
+            row["group"] = entry.group
+        for name, setting in entry.settings.items():
+            row[name] = setting.value
+        rows.append(without_secrets(row))
+    return rows
 
 
 def _entry(document: Document, number: int) -> ModelEntry:

@@ -1,0 +1,1 @@
+"""Runs the models of a configuration file in one command."""
