@@ -2,6 +2,7 @@
 
     mmeval compare runs/old-model/default runs/new-model/default
     mmeval compare runs/old-model/default runs/new-model/default --fail_if_worse 0.02
+    mmeval compare runs/default.board.yaml
 
 The first RUN is the reference. A difference is another run's value minus the
 reference's value. Trials are paired by sample and prompt. No model is called, and the
@@ -53,8 +54,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "folders",
         nargs="*",
         metavar="RUN",
-        help="folder of a run; the first is the reference. NAME=RUN,RUN lists runs of "
-        "one model that count as its repeats",
+        help="folder of a run, or a board file with runs; the first run is the "
+        "reference. NAME=RUN,RUN lists runs of one model that count as its repeats",
     )
     for name, shown, text in (
         (

@@ -20,6 +20,7 @@ VERBS: dict[str, str] = {
     "trace": "list the worst answers of a run, or show the steps of an answer",
     "report": "write the page of a run, its tables or its charts",
     "compare": "compare runs: differences, and their uncertainty",
+    "correlate": "correlate numbers with another board, or with ratings of people",
     "export": "write the answers of a run in the format of another program",
     "try metric": "compute one metric on given files or answers",
     "try agent": "run an agent offline, with prepared replies",

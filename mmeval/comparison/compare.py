@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from mmeval.comparison.changes import Changes, changes_between
 from mmeval.comparison.gates import Gate, Margins, gate_of
-from mmeval.comparison.named_runs import NamedRuns, named_runs
+from mmeval.comparison.named_runs import NamedRuns, models_of
 from mmeval.comparison.number import ComparedNumber, Verdict
 from mmeval.comparison.ranking import Place, Ranking, key_of, rankings_of
 from mmeval.comparison.run_pair import ComparedRun, PairResult, RunPair
@@ -198,8 +198,9 @@ def compare(
     """Compare runs from their folders, as ``mmeval compare`` does.
 
     The first run is the reference. ``NAME=RUN,RUN`` names several runs of one model,
-    which are treated as its repeats. Raises MissingDataError if a folder contains no
-    run. Raises UsageError for a run without results and for invalid values.
+    which are treated as its repeats. A board file stands for its runs. Raises
+    MissingDataError if a folder contains no run. Raises UsageError for a run without
+    results and for invalid values.
     """
     margins = Margins(fail_if_worse, fail_unless_within, fail_unless_equal)
     options = ComparisonOptions(
@@ -215,9 +216,11 @@ def compare(
         failed=failed,
         simultaneous=simultaneous,
     )
-    if len(runs) < 2:
+    models: list[NamedRuns] = []
+    for run in runs:
+        models += models_of(run)
+    if len(models) < 2:
         raise UsageError("give at least two runs; the first is the reference")
-    models = [named_runs(run) for run in runs]
     names = [model.name for model in models if model.name]
     for name in names:
         if names.count(name) > 1:

@@ -1,4 +1,4 @@
-"""Opens the runs of a command.
+"""Opens the runs of a command, which may be listed in a board file.
 
 A run is one folder, or several folders that are treated as repeats of one model.
 """
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.errors import UsageError
+from mmeval.results.board import BoardRun, read_board
 from mmeval.results.compare import changed_names, judges_in
 from mmeval.results.stored_run import StoredRun, run_folder
 from mmeval.system.wording import listed
@@ -53,6 +54,29 @@ def named_runs(words: str | Path) -> NamedRuns:
                 f"differ in {listed(unlike, 4)}"
             )
     return NamedRuns(name, runs)
+
+
+def models_of(words: str | Path) -> list[NamedRuns]:
+    """Opens the runs of an argument: of ``RUN``, of ``NAME=RUN,RUN``, or of a board
+    file, whose published rows are left out.
+
+    Raises the errors of :func:`named_runs`, and TaskFileError for a wrong board file.
+    """
+    path = Path(words)
+    if not is_board(path):
+        return [named_runs(words)]
+    models = []
+    for row in read_board(path).rows:
+        if isinstance(row, BoardRun):
+            models.append(NamedRuns(row.name, (_with_results(row.run),)))
+    if not models:
+        raise UsageError(f"{path} lists no runs")
+    return models
+
+
+def is_board(path: Path) -> bool:
+    """Returns True if an argument is a board file, and not the folder of a run."""
+    return path.suffix in (".yaml", ".yml") and path.is_file()
 
 
 def _with_results(folder: Path) -> StoredRun:

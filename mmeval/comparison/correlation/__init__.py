@@ -1,0 +1,1 @@
+"""Correlates numbers with another board, or scores with ratings of people."""
