@@ -34,6 +34,7 @@ from mmeval.report.layouts.formats import FORMATS as LAYOUT_FORMATS
 from mmeval.report.markdown import cell
 from mmeval.report.table_formats import TABLES
 from mmeval.report.terminal import print_text
+from mmeval.results.board import folders_of
 from mmeval.results.numbers import number_rows
 from mmeval.results.provenance import skipped_metrics_note
 from mmeval.results.stored_run import StoredRun, run_folder
@@ -52,8 +53,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "folders",
         nargs="*",
         metavar="[NAME=]RUN",
-        help="the folder of a run; with --layout also a results file, and NAME is the "
-        "name of its row",
+        help="the folder of a run, or a board file with runs; with --layout also a "
+        "results file, and NAME is the name of its row",
     )
     parser.add_argument(
         "-o",
@@ -129,7 +130,9 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"--{flag} needs --layout", name=flag)
     if not args.folders:
         raise UsageError("name the folder of a run (see 'mmeval report --help')")
-    folders = [run_folder(Path(folder)) for folder in args.folders]
+    folders: list[Path] = []
+    for argument in args.folders:
+        folders += map(run_folder, folders_of(Path(argument)))
     for folder in folders:
         for note in skipped_metrics_note(StoredRun(folder)):
             log.warning("%s", note)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.errors import UsageError
-from mmeval.results.board import BoardRun, read_board
+from mmeval.results.board import BoardRun, is_board, read_board
 from mmeval.results.compare import changed_names, judges_in
 from mmeval.results.stored_run import StoredRun, run_folder
 from mmeval.system.wording import listed
@@ -72,11 +72,6 @@ def models_of(words: str | Path) -> list[NamedRuns]:
     if not models:
         raise UsageError(f"{path} lists no runs")
     return models
-
-
-def is_board(path: Path) -> bool:
-    """Returns True if an argument is a board file, and not the folder of a run."""
-    return path.suffix in (".yaml", ".yml") and path.is_file()
 
 
 def _with_results(folder: Path) -> StoredRun:

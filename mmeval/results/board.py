@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from mmeval.errors import did_you_mean
+from mmeval.errors import UsageError, did_you_mean
 from mmeval.system.folders import write_atomic
 from mmeval.system.yaml_document import Document, KeyPath, read_document
 
@@ -69,6 +69,27 @@ def read_board(file: Path) -> Board:
     return Board(
         title, tuple(_row(document, position) for position in range(len(rows)))
     )
+
+
+def is_board(path: Path) -> bool:
+    """Returns True if an argument is a board file, and not the folder of a run."""
+    return path.suffix in (".yaml", ".yml") and path.is_file()
+
+
+def folders_of(path: Path) -> list[Path]:
+    """Returns the run folders of a board file; of any other path, the path itself.
+
+    Raises TaskFileError for a wrong board file, and UsageError if it lists no runs.
+    """
+    if not is_board(path):
+        return [path]
+    folders = []
+    for row in read_board(path).rows:
+        if isinstance(row, BoardRun):
+            folders.append(row.run)
+    if not folders:
+        raise UsageError(f"{path} lists no runs")
+    return folders
 
 
 def write_board(path: Path, board: Board) -> None:

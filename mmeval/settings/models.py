@@ -80,11 +80,11 @@ def read_models(file: Path | None) -> ConfiguredModels | None:
     document = read_document(file)
     if MODELS not in document.data:
         if DEFAULTS in document.data:
-            raise document.error((DEFAULTS,), f"{DEFAULTS!r} needs the key {MODELS!r}")
+            raise document.error((DEFAULTS,), f"needs the key {MODELS!r}")
         return None
     rows = document.data[MODELS]
     if not isinstance(rows, list) or not rows:
-        raise document.error((MODELS,), f"{MODELS!r} must be a list of models")
+        raise document.error((MODELS,), "must be a list of models")
     entries = [_entry(document, number) for number in range(len(rows))]
     _refuse_same_folder(document, entries)
     return ConfiguredModels(file, tuple(entries), _defaults(document))
@@ -140,7 +140,7 @@ def _entry(document: Document, number: int) -> ModelEntry:
             raise document.error(path, f"a model needs the key {key!r}, which is text")
     group = row.get("group", "")
     if group != "" and not _is_name(group):
-        raise document.error((*path, "group"), "'group' must be text")
+        raise document.error((*path, "group"), "must be text")
     return ModelEntry(str(row["name"]), str(group), settings)
 
 
@@ -151,12 +151,9 @@ def _is_name(value: Any) -> bool:
 def _wrong_key(document: Document, path: KeyPath, name: str) -> TaskFileError:
     """Returns the error for a key that a model cannot have."""
     known = (*_NAMES, *OF_ENTRY)
-    message = f"a model cannot have the key {name!r}{did_you_mean(name, known)}"
+    message = f"unknown key{did_you_mean(name, known)}"
     if name in BY_NAME:
-        message = (
-            f"a model cannot have the key {name!r}, because all models share it; "
-            "write it beside 'models'"
-        )
+        message = "all models share this setting; write it beside 'models'"
     if name == "model_tag":
         message = "'name' is the model's tag; leave out 'model_tag'"
     return document.error(path, message)
@@ -185,7 +182,7 @@ def _refuse_same_folder(document: Document, entries: Sequence[ModelEntry]) -> No
 def _defaults(document: Document) -> dict[str, Setting]:
     rows = document.data.get(DEFAULTS, {})
     if not isinstance(rows, Mapping):
-        raise document.error((DEFAULTS,), f"{DEFAULTS!r} must map flags to values")
+        raise document.error((DEFAULTS,), "must map flags to values")
     settings: dict[str, Setting] = {}
     for key, value in rows.items():
         name = str(key).replace("-", "_")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.backend.create import check_backend_name
-from mmeval.errors import UsageError
+from mmeval.errors import UnknownNameError, UsageError
 from mmeval.run.backends import ROLE_LIMIT
 from mmeval.run.options import BackendSpec
 from mmeval.run.preparation import DEFAULT_RUN_ID, run_path
@@ -80,7 +80,7 @@ def plan_models(
         settings = settings_of(models, entry, command_line, environ)
         hidden = text_without_secrets(command, secrets_of(settings))
         plan = make_plan(settings, command=hidden)
-        check_backend_name(plan.options.model.name)
+        _check_backend(entry)
         limit = shared["max_connections"].value
         roles = _with_shared_limit(plan.options.roles, limit, jobs)
         plan = replace(plan, options=replace(plan.options, roles=roles))
@@ -114,6 +114,15 @@ def settings_of(
         other_keys=KEYS,
         of_model=of_model,
     )
+
+
+def _check_backend(entry: ModelEntry) -> None:
+    """Raises UsageError with file and line for an unknown backend."""
+    backend = entry.settings["model"]
+    try:
+        check_backend_name(backend.value)
+    except UnknownNameError as error:
+        raise UsageError(f"{backend.origin}: {error}", name=error.name) from None
 
 
 def _check_shared(models: ConfiguredModels, shared: Mapping[str, Setting]) -> None:

@@ -182,13 +182,14 @@ def _ranks(plans: Sequence[ModelPlan], rows: Sequence[NumberRow]) -> Iterator[st
         )
     for ranking in comparison.rankings:
         title = f"{ranking.task}, {ranking.metric}"
-        if not ranking.groups:
-            yield f"{title}: not ranked ({ranking.runs[0].why})."
+        reasons = {ranked.why for ranked in ranking.runs}
+        if "" not in reasons:
+            yield f"{title}: {min(reasons)}."
             continue
         groups = []
         for group in ranking.groups:
             groups.append(", ".join(name_of[name] for name in group))
-        yield f"{title}, best first, not distinguishable: {'; '.join(groups)}."
+        yield f"{title}, groups from best to worst: {'; '.join(groups)}."
 
 
 def _names(plans: Sequence[ModelPlan]) -> list[str]:

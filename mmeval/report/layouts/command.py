@@ -15,7 +15,7 @@ from mmeval.report.layouts.made import drawn_figures, made
 from mmeval.report.layouts.rows import OpenRun, Source, sources_of
 from mmeval.report.layouts.tables import FilledLayout
 from mmeval.report.terminal import print_text
-from mmeval.results.board import BoardPublished, BoardRow, BoardRun, read_board
+from mmeval.results.board import BoardPublished, BoardRow, BoardRun, is_board, read_board
 from mmeval.results.provenance import skipped_metrics_note
 from mmeval.system.folders import write_atomic
 from mmeval.system.wording import file_name, file_names
@@ -39,13 +39,17 @@ class LayoutCommand(NamedTuple):
 def rows_of(
     runs: Sequence[str], published: Sequence[str], board: str
 ) -> list[BoardRow]:
-    """Returns the rows of a command: those of its board, its runs (``[NAME=]RUN``) and
+    """Returns the rows of a command: those of its boards, its runs (``[NAME=]RUN``) and
     its published files. Raises UsageError if there are none."""
     rows: list[BoardRow] = []
     if board:
         rows += read_board(Path(board).expanduser()).rows
     for text in runs:
-        rows.append(_named_run(text))
+        path = Path(text).expanduser()
+        if is_board(path):
+            rows += read_board(path).rows
+        else:
+            rows.append(_named_run(text))
     for file in published:
         rows.append(BoardPublished(Path(file).expanduser()))
     if not rows:

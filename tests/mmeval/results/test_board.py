@@ -2,11 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.errors import TaskFileError
+from mmeval.errors import TaskFileError, UsageError
 from mmeval.results.board import (
     Board,
     BoardPublished,
     BoardRun,
+    folders_of,
     read_board,
     write_board,
 )
@@ -59,3 +60,21 @@ def test_a_fault_of_a_board_is_found_in_its_line(
         read_board(file)
     assert error.value.line == line
     assert words in str(error.value)
+
+
+def test_the_folders_of_a_board_are_those_of_its_runs(tmp_path: Path) -> None:
+    file = tmp_path / "all.board.yaml"
+    rows = (BoardRun(tmp_path / "a"), BoardPublished(tmp_path / "paper.csv"))
+    write_board(file, Board("", rows))
+    assert folders_of(file) == [tmp_path / "a"]
+
+
+def test_any_other_path_stands_for_itself(tmp_path: Path) -> None:
+    assert folders_of(tmp_path) == [tmp_path]
+
+
+def test_a_board_without_runs_is_refused_in_place_of_runs(tmp_path: Path) -> None:
+    file = tmp_path / "all.board.yaml"
+    write_board(file, Board("", (BoardPublished(tmp_path / "paper.csv"),)))
+    with pytest.raises(UsageError, match="lists no runs"):
+        folders_of(file)

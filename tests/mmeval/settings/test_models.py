@@ -49,7 +49,7 @@ def test_an_entry_cannot_set_what_makes_models_comparable(
     key: str, tmp_path: Path
 ) -> None:
     text = f"models:\n  - name: a\n    model: hf\n    {key}: x\n"
-    with pytest.raises(TaskFileError, match="all models share it") as raised:
+    with pytest.raises(TaskFileError, match="all models share this") as raised:
         configured(tmp_path, text)
     assert raised.value.line == 4
     assert key in str(raised.value)
@@ -64,7 +64,7 @@ def test_an_entry_cannot_set_what_makes_models_comparable(
         ("[{model: hf}]", "'name'"),
         ("[{name: a}]", "'model'"),
         ("[{name: 3, model: hf}]", "'name'"),
-        ("[{name: a, model: hf, group: [1]}]", "'group'"),
+        ("[{name: a, model: hf, group: [1]}]", "group: must be text"),
         ("[{name: a, model: hf, modle_args: {}}]", "model_args"),
         ("[{name: a, model: hf, model_tag: b}]", "'name'"),
         ("[{name: a, model: hf}, {name: a, model: openai}]", "twice"),

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from mmeval.results.board import Board, BoardRun, write_board
 from tests.support.stored_runs import Told, text, write_run
 from tests.support.words import RUN, TASK, TINY, Case, shown
 
@@ -31,6 +32,8 @@ def told(folder: Path) -> None:
         write_run(
             folder / name, trials(right, lost), results={}, model=Path(name).parts[1]
         )
+    rows = (BoardRun(folder / A, "first"), BoardRun(folder / B, "second"))
+    write_board(folder / "all.board.yaml", Board("", rows))
     for name in ("base", "chat"):
         write_run(folder / name, trials(10), results={}, model=f"my-model-7b-{name}")
     write_run(
@@ -50,6 +53,7 @@ CASES = {
             f"{A} {B} --by level --detect 0.05",
             f"{A} {B} {C}",
             f"{A} {A}",
+            "all.board.yaml",
             f"{A} episode",
             f"{B} {A} --fail_if_worse",
             f"{B} {A} --fail_if_worse 0.1",
