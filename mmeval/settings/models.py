@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mmeval.errors import TaskFileError, UsageError, did_you_mean
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import Setting
 from mmeval.system.secrets import without_secrets
 from mmeval.system.wording import file_name
-from mmeval.system.yaml_document import Document, KeyPath, read_document
+
+if TYPE_CHECKING:
+    from mmeval.system.yaml_document import Document, KeyPath
 
 MODELS = "models"
 DEFAULTS = "defaults"
@@ -75,6 +77,8 @@ def read_models(file: Path | None) -> ConfiguredModels | None:
 
     Raises TaskFileError for an entry that is wrong, with its line.
     """
+    from mmeval.system.yaml_document import read_document
+
     if file is None or not file.is_file():
         return None
     document = read_document(file)

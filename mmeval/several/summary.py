@@ -10,12 +10,12 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mmeval.errors import EXIT_OK, UsageError
+from mmeval.errors import EXIT_OK, MmevalError
 from mmeval.records.score import Result
 from mmeval.report.headline import headline_rows
 from mmeval.report.short_table import number_text
 from mmeval.results.board import Board, BoardRun, write_board
-from mmeval.results.numbers import NumberRow, number_rows
+from mmeval.results.numbers import NumberRow, ResultsDocument, number_rows
 from mmeval.results.stored_run import StoredRun
 from mmeval.several.plans import CommandPlan, ModelPlan
 from mmeval.several.runs import ModelRun
@@ -52,12 +52,20 @@ def summary_text(
     ``runs`` are the models that this command ran.
     """
     lines: list[str] = []
-    if plans:
-        stored = [StoredRun(plan.folder) for plan in plans]
-        names = [plan.entry.name for plan in plans]
-        rows = headline_rows(number_rows([run.results for run in stored], names))
+    readable: list[ModelPlan] = []
+    documents: list[ResultsDocument] = []
+    for plan in plans:
+        try:
+            documents.append(StoredRun(plan.folder).results)
+            readable.append(plan)
+        except MmevalError as error:
+            text = printable(f"{plan.entry.name}: {error}", limit=2_000)
+            lines += wrapped(f"not readable  {text}", width, _GAP)
+    if readable:
+        names = _names(readable)
+        rows = headline_rows(number_rows(documents, names))
         lines += _table(_shown(rows), names, width)
-        for note in (*_notes(rows, _shown(rows)), *_ranks(plans, rows)):
+        for note in (*_notes(rows, _shown(rows)), *_ranks(readable, rows)):
             lines += wrapped(printable(note, limit=2_000), width, _GAP)
         lines.append("")
     for model_run in runs:
@@ -170,7 +178,7 @@ def _ranks(plans: Sequence[ModelPlan], rows: Sequence[NumberRow]) -> Iterator[st
     runs = [str(plan.folder) for plan in plans]
     try:
         comparison = compare(*runs, tasks=tasks)
-    except UsageError as error:
+    except MmevalError as error:
         yield f"The models cannot be compared: {error}"
         return
     name_of = dict(zip(comparison.names, _names(plans), strict=True))
