@@ -90,7 +90,7 @@ def test_a_damaged_run_is_named_beside_the_table_of_the_others(
     finished(plan, ["a", "b"])
     (plan.models[0].folder / "run.json").write_text("{")
     words = summary(plan)
-    assert words.startswith("not readable  a: ")
+    assert words.startswith("not readable  a:")
     assert "0.500 [0.40, 0.60]" in words
 
 
