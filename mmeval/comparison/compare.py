@@ -217,8 +217,8 @@ def compare(
         simultaneous=simultaneous,
     )
     models: list[NamedRuns] = []
-    for run in runs:
-        models += models_of(run)
+    for words in runs:
+        models += models_of(words)
     if len(models) < 2:
         raise UsageError("give at least two runs; the first is the reference")
     names = [model.name for model in models if model.name]

@@ -50,9 +50,14 @@ def tables_of_correlations(correlated: Correlated) -> list[Table]:
             count = f"{entry.n:,}"
             row = (number.number.title, count, entry.value, low, high, entry.p)
             rows.append((*row, entry.why))
-        headers = ("number", counted, "correlation", "low", "high", "p", "note")
-        notes = tuple(_notes(correlated))
-        tables.append(Table(f"{method} with {name}", headers, tuple(rows), notes))
+        tables.append(
+            Table(
+                f"{method} with {name}",
+                ("number", counted, "correlation", "low", "high", "p", "note"),
+                tuple(rows),
+                tuple(_notes(correlated)),
+            )
+        )
     for method in _methods(correlated):
         rows = []
         for pair, difference in _differences(correlated, method):
@@ -60,9 +65,13 @@ def tables_of_correlations(correlated: Correlated) -> list[Table]:
             row_name, count = _pair_name(pair), f"{pair.n:,}"
             rows.append((row_name, count, difference.value, low, high, difference.why))
         if rows:
-            headers = ("number", counted, "difference", "low", "high", "note")
-            title = f"{method} with {name}, differences"
-            tables.append(Table(title, headers, tuple(rows)))
+            tables.append(
+                Table(
+                    f"{method} with {name}, differences",
+                    ("number", counted, "difference", "low", "high", "note"),
+                    tuple(rows),
+                )
+            )
     return tables
 
 

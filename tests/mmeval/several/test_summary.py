@@ -14,7 +14,7 @@ from tests.support.stored_runs import Told, text, write_run
 def planned(folder: Path, names: Sequence[str]) -> CommandPlan:
     entries = "".join(f"  - {{name: '{name}', model: empty}}\n" for name in names)
     file = folder / "models.yaml"
-    file.write_text(f"tasks: told\nmodels:\n{entries}")
+    file.write_text(f"tasks: ask\nmodels:\n{entries}")
     models = read_models(file)
     assert models is not None
     command_line = {"config": str(file), "output_path": str(folder / "runs")}
@@ -25,9 +25,9 @@ def planned(folder: Path, names: Sequence[str]) -> CommandPlan:
 def finished(plan: CommandPlan, names: Sequence[str], **number: Any) -> None:
     """Writes the runs of some models, in which everything was scored with 0.5."""
     metric = {"outputs": ["right"], "range": [0, 1], "aggregation": "mean"}
-    results: dict[str, Any] = {"metrics": {"told": {"right": metric}}}
+    results: dict[str, Any] = {"metrics": {"ask": {"right": metric}}}
     if number:
-        row = {"task": "told", "metric": "right", "n": 8, **number}
+        row = {"task": "ask", "metric": "right", "n": 8, **number}
         results["results"] = [row]
     trials = []
     for place in range(8):
@@ -35,7 +35,8 @@ def finished(plan: CommandPlan, names: Sequence[str], **number: Any) -> None:
         trials.append(Told([text("?")], [text("!")], score, place=place))
     for model in plan.models:
         if model.entry.name in names:
-            write_run(model.folder, trials, results=results, model=model.entry.name)
+            name = model.entry.name
+            write_run(model.folder, trials, task="ask", results=results, model=name)
 
 
 def summary(plan: CommandPlan, runs: Sequence[ModelRun] = (), width: int = 80) -> str:
@@ -47,7 +48,7 @@ def test_a_model_is_a_column_and_a_task_a_row(tmp_path: Path) -> None:
     finished(plan, ["a", "b"])
     header, row, *_ = summary(plan).splitlines()
     assert header.split() == ["a", "b"]
-    assert row.split("  ")[0] == "told, right"
+    assert row.split("  ")[0] == "ask, right"
     assert row.count("0.500 [0.40, 0.60]") == 2
 
 

@@ -43,10 +43,10 @@ def run(folder: Path, model: str, values: Sequence[float]) -> Path:
             Told([text("?")], [text("!")], scores, sample=f"s{place}", place=place)
         )
     metric = {"outputs": ["right"], "range": [0, 1], "aggregation": "mean"}
-    mean = {"task": "told", "metric": "right", "value": fmean(values)}
+    mean = {"task": "ask", "metric": "right", "value": fmean(values)}
     number = {**mean, "n": len(values), "scored": len(values)}
-    results = {"metrics": {"told": {"right": metric}}, "results": [number]}
-    return write_run(folder / model, trials, results=results, model=model)
+    results = {"metrics": {"ask": {"right": metric}}, "results": [number]}
+    return write_run(folder / model, trials, task="ask", results=results, model=model)
 
 
 def of_published(folder: Path, **options: Any) -> Correlated:
@@ -89,7 +89,7 @@ def test_few_models_can_turn_the_order(tmp_path: Path) -> None:
 def test_runs_and_published_rows_are_correlated_together(tmp_path: Path) -> None:
     runs = [run(tmp_path, "x", [0.0, 0.5]), run(tmp_path, "y", [1.0, 1.0])]
     file = tmp_path / "more.csv"
-    file.write_text("model,task,metric,value\nz,told,right,0.6\n")
+    file.write_text("model,task,metric,value\nz,ask,right,0.6\n")
     values = board(tmp_path, {"x": 1, "y": 3, "z": 2})
     correlated = correlate(runs, published=[file], reference=values, methods="spearman")
     (row,) = correlated.numbers
@@ -115,7 +115,7 @@ def ratings(folder: Path, *rows: str, columns: str = "task,sample,value") -> Pat
 
 def test_scores_of_samples_are_correlated_with_ratings(tmp_path: Path) -> None:
     folder = run(tmp_path, "x", [0.0, 0.25, 0.5, 0.75, 1.0])
-    rows = [f"told,s{place},{place}" for place in range(5)]
+    rows = [f"ask,s{place},{place}" for place in range(5)]
     correlated = correlate(
         [folder], reference=ratings(tmp_path, *rows), methods="kendall"
     )
@@ -127,7 +127,7 @@ def test_scores_of_samples_are_correlated_with_ratings(tmp_path: Path) -> None:
 
 def test_ratings_of_several_runs_name_the_model(tmp_path: Path) -> None:
     runs = [run(tmp_path, "x", [0.0, 1.0]), run(tmp_path, "y", [1.0, 0.0])]
-    rows = ["x,told,s0,1", "x,told,s1,5", "y,told,s0,5", "y,told,s1,1"]
+    rows = ["x,ask,s0,1", "x,ask,s1,5", "y,ask,s0,5", "y,ask,s1,1"]
     file = ratings(tmp_path, *rows, columns="model,task,sample,value")
     correlated = correlate(runs, reference=file, methods="pearson")
     (entry,) = correlated.numbers[0].correlations
@@ -139,7 +139,7 @@ def test_ratings_of_several_runs_name_the_model(tmp_path: Path) -> None:
 def test_several_runs_need_the_column_model(tmp_path: Path) -> None:
     runs = [run(tmp_path, "x", [0.0]), run(tmp_path, "y", [1.0])]
     with pytest.raises(UsageError, match="column 'model'"):
-        correlate(runs, reference=ratings(tmp_path, "told,s0,1"))
+        correlate(runs, reference=ratings(tmp_path, "ask,s0,1"))
 
 
 @pytest.mark.parametrize(
