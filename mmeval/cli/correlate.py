@@ -8,6 +8,8 @@
 columns task,sample,value (and model,repeat,metric,rater). Each correlation has a 95 %
 interval, and so has the difference of two correlations. No model is called, and the
 runs are not changed.
+
+The exit code is 3 if a correlation is not defined, as for a constant series.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from mmeval.errors import EXIT_OK, UsageError, did_you_mean
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError, did_you_mean
 from mmeval.report.terminal import columns, print_text
 
 FORMATS = ("text", "json", "markdown", "csv")
@@ -114,4 +116,4 @@ def run(args: argparse.Namespace) -> int:
         print_text(f"{document}\n")
     else:
         print_text(RENDERED[args.format](tables_of_correlations(correlated)))
-    return EXIT_OK
+    return EXIT_OK if correlated.is_defined else EXIT_INCOMPLETE

@@ -8,7 +8,8 @@
 
 The word run can be left out. Each flag can also be given as MMEVAL_<FLAG> in the
 environment or as a key of a --config file. A flag overrides the file, and the file
-overrides the environment.
+overrides the environment. If the file lists models, each has its own run folder; the
+exit code is 3 if one of them is not complete.
 
 exit codes: 0 everything available was scored; 1 unexpected error; 2 usage or invalid
 task; 3 failed or unscored above --max_unscored, a lost server, or a spent budget; 4 a

@@ -83,6 +83,14 @@ class Correlated:
     only_there: tuple[str, ...] = ()
 
     @property
+    def is_defined(self) -> bool:
+        """True if every correlation has a value."""
+        for row in self.numbers:
+            if any(entry.value is None for entry in row.correlations):
+                return False
+        return True
+
+    @property
     def has_few_models(self) -> bool:
         if self.level != "model":
             return False
