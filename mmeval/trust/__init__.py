@@ -1,0 +1,1 @@
+"""Compares automatic scores with people's ratings, and corrects them by few ratings."""
