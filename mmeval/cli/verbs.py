@@ -21,6 +21,7 @@ VERBS: dict[str, str] = {
     "report": "write the page of a run, its tables or its charts",
     "compare": "compare runs: differences, and their uncertainty",
     "correlate": "correlate numbers with another board, or with ratings of people",
+    "calibrate": "correct a metric by people's ratings of few answers",
     "export": "write the answers of a run in the format of another program",
     "try metric": "compute one metric on given files or answers",
     "try agent": "run an agent offline, with prepared replies",

@@ -12,7 +12,7 @@ the same. Strata: Fisch et al., Stratified Prediction-Powered Inference, 2024.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from mmeval.trust.correction.rated_trials import (
 _CONSTANT = 1e-12
 """A proxy with at most this variance predicts nothing, and gets the weight 0."""
 _COLLINEAR = 1e-10
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -47,17 +48,24 @@ class Estimate:
     stderr_run: float
     freedom: float
     weights: tuple[tuple[float, ...], ...]
-    influences: Values
+    influences: Values = field(repr=False, compare=False)
     limits: Range = NO_RANGE
+    are_all_rated: bool = False
 
     @property
-    def ci95(self) -> Range:
-        """The 95 % interval for samples such as these."""
+    def ci95(self) -> Range | None:
+        """The 95 % interval for samples such as these. It is None if no two ratings
+        differ, which says little about further ratings."""
+        if self.stderr < _ROUNDING:
+            return None
         return interval(self.value, self.stderr, self.freedom, self.limits)
 
     @property
-    def ci95_run(self) -> Range:
-        """The 95 % interval for exactly these trials."""
+    def ci95_run(self) -> Range | None:
+        """The 95 % interval for exactly these trials. If all are rated, it has no
+        width. Otherwise it is None if no two ratings differ."""
+        if self.stderr_run < _ROUNDING and not self.are_all_rated:
+            return None
         return interval(self.value, self.stderr_run, self.freedom, self.limits)
 
 
@@ -223,4 +231,5 @@ def _combined(
         weights=tuple(tuple(map(float, part.weights)) for part in parts),
         influences=influences,
         limits=limits,
+        are_all_rated=trials.rated == trials.count,
     )

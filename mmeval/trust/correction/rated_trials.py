@@ -106,7 +106,7 @@ def cluster_sums(values: Values, clusters: Places, *, count: int = 0) -> Values:
     """Returns the sums of rows by cluster: of all numbers from 0 to the largest one, or
     to ``count - 1`` if that is more."""
     if values.ndim == 1:
-        return np.bincount(clusters, values, minlength=count)
+        return np.bincount(clusters, values, minlength=count).astype(float)
     columns = []
     for column in values.T:
         columns.append(np.bincount(clusters, column, minlength=count))

@@ -1,0 +1,188 @@
+"""Correct a metric by people's ratings of few answers.
+
+    mmeval calibrate runs/omni/default --ratings ratings.csv --metric judge
+    mmeval calibrate --scores scores.jsonl --ratings ratings.csv --metric judge
+
+The metric alone, the ratings alone and the corrected metric are printed beside each
+other. The correction uses the ratings to measure how the metric errs, and the metric to
+cover the answers that nobody rated. Its interval is never much wider than that of the
+ratings alone, even if the metric is useless.
+
+The first interval is for samples such as these, the second for exactly these trials.
+Ratings need a random draw: say so in each rating, with draw.how random (or all).
+
+The files are JSON lines, or CSV with the same names. Ratings have trial, rater and
+value, scores have trial, metric and value. Trials of a run are named TASK/SAMPLE/REPEAT
+in ratings, with repeats from 0. No model is called, and the run is not changed.
+
+The exit code is 3 if the ratings do not allow the correction that was requested.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mmeval.errors import UsageError, did_you_mean
+from mmeval.report.terminal import columns, print_text
+
+if TYPE_CHECKING:
+    from mmeval.trust.calibrate import CalibrationOptions
+    from mmeval.trust.correction.rated_trials import Range
+    from mmeval.trust.human_values import HumanValue
+    from mmeval.trust.records import ScoreRow
+
+FORMATS = ("text", "json")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds the flags of the verb."""
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        metavar="RUN",
+        help="folder of a run, whose scores are read (or use --scores)",
+    )
+    for name, shown, text in (
+        ("ratings", "FILE", "people's ratings, as JSON lines or CSV"),
+        ("metric", "METRIC", "the metric to correct"),
+    ):
+        parser.add_argument(f"--{name}", metavar=shown, required=True, help=text)
+    for name, shown, text in (
+        ("scores", "FILE", "scores, as JSON lines or CSV, in place of a run"),
+        ("strata", "LABEL", "correct each value of this label by itself"),
+        ("by", "LABEL", "also correct slices by this label"),
+        ("run", "NAME", "use the scores of this run"),
+        ("against", "NAME", "subtract the run of --run from this run"),
+        ("question", "NAME", "use the ratings of this question"),
+    ):
+        parser.add_argument(f"--{name}", metavar=shown, default="", help=text)
+    parser.add_argument(
+        "--proxy",
+        metavar="METRIC",
+        action="append",
+        default=[],
+        help="a further metric that helps to predict the ratings; may be repeated",
+    )
+    parser.add_argument(
+        "--range",
+        metavar="LOW,HIGH",
+        default="",
+        help="the range of the ratings (that of the metric in the run)",
+    )
+    parser.add_argument(
+        "--precision",
+        metavar="NUMBER",
+        type=float,
+        default=None,
+        help="print the number of ratings needed for this half width",
+    )
+    parser.add_argument(
+        "--human",
+        metavar="HOW",
+        default="",
+        help="how several raters of a trial become one value: mean, median or majority "
+        "(mean)",
+    )
+    parser.add_argument(
+        "--sequence",
+        action="store_true",
+        help="also print an interval that holds however often one looks",
+    )
+    parser.add_argument(
+        "--assume_random",
+        action="store_true",
+        help="treat the rated trials as drawn at random",
+    )
+    parser.add_argument(
+        "--format",
+        metavar="FORMAT",
+        default="text",
+        help=f"output format: {', '.join(FORMATS)} (text)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the calibration, and returns its exit code."""
+    from mmeval.trust.calibrate import calibrate
+    from mmeval.trust.calibrate_text import calibration_text
+    from mmeval.trust.rows import read_ratings
+
+    if args.format not in FORMATS:
+        raise UsageError(
+            f"--format must be text or json, not {args.format!r}"
+            f"{did_you_mean(args.format, FORMATS)}"
+        )
+    scores, limits = _scores(args)
+    calibration = calibrate(
+        scores, read_ratings(Path(args.ratings)), _options(args, limits)
+    )
+    if args.format == "json":
+        document = calibration.to_json()
+        print_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    else:
+        print_text(calibration_text(calibration, columns()))
+    return calibration.exit_code
+
+
+def _scores(args: argparse.Namespace) -> tuple[list[ScoreRow], Range]:
+    """Returns the scores, and the range that their source states for the metric."""
+    from mmeval.results.stored_run import StoredRun, run_folder
+    from mmeval.trust.correction.rated_trials import NO_RANGE
+    from mmeval.trust.rows import read_scores
+    from mmeval.trust.run_scores import range_in_run, scores_of_run
+
+    if bool(args.scores) == bool(args.folder):
+        raise UsageError("give the folder of a run, or --scores FILE")
+    if args.scores:
+        return read_scores(Path(args.scores)), NO_RANGE
+    stored = StoredRun(run_folder(Path(args.folder)))
+    scores = scores_of_run(stored, [args.metric, *args.proxy])
+    return scores, range_in_run(stored, args.metric)
+
+
+def _options(args: argparse.Namespace, limits: Range) -> CalibrationOptions:
+    from mmeval.trust.calibrate import CalibrationOptions
+
+    return CalibrationOptions(
+        metric=args.metric,
+        proxies=tuple(args.proxy),
+        strata=args.strata,
+        by=args.by,
+        run=args.run,
+        against=args.against,
+        limits=_range(args.range) if args.range else limits,
+        precision=args.precision,
+        sequence=args.sequence,
+        assume_random=args.assume_random,
+        human=_human(args.human),
+        question=args.question or None,
+    )
+
+
+def _range(text: str) -> Range:
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        low = high = math.nan
+    if not low < high:
+        raise UsageError(f"--range must be LOW,HIGH such as 0,1, not {text!r}")
+    return low, high
+
+
+def _human(name: str) -> HumanValue | None:
+    from mmeval.trust.human_values import HUMAN_VALUES
+
+    if not name:
+        return None
+    for human_value in HUMAN_VALUES:
+        if human_value == name:
+            return human_value
+    known = ", ".join(HUMAN_VALUES)
+    raise UsageError(
+        f"--human must be one of {known}, not {name!r}"
+        f"{did_you_mean(name, HUMAN_VALUES)}"
+    )

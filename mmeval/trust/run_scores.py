@@ -1,0 +1,93 @@
+"""The rows of scores that a run folder keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from mmeval.aggregate.scores import Scores
+from mmeval.results.compare import metrics_of, range_of
+from mmeval.results.stored_run import StoredRun, StoredTask, counted_by
+from mmeval.results.task_results import fill
+from mmeval.trust.correction.rated_trials import NO_RANGE, Range
+from mmeval.trust.records import ScoreRow
+
+
+def trial_name(task: str, sample: str, repeat: int) -> str:
+    """Returns the name of a trial of a run in files of ratings and scores."""
+    return f"{task}/{sample}/{repeat}"
+
+
+def scores_of_run(
+    run: StoredRun,
+    metrics: Collection[str],
+    *,
+    name: str = "",
+) -> list[ScoreRow]:
+    """Returns the trials' values of some metrics in a run, task by task.
+
+    ``name`` becomes the run of the rows. A trial without a value has a row with None.
+    The labels of a trial are those of its score and the plain metadata of its sample.
+    """
+    rows: list[ScoreRow] = []
+    for task in run.tasks:
+        numbers = numbers_of(run, task.name)
+        wanted = {metric: numbers[metric] for metric in metrics if metric in numbers}
+        if wanted:
+            rows += _rows_of_task(run, task, wanted, name)
+    return rows
+
+
+def numbers_of(run: StoredRun, task: str) -> dict[str, Range]:
+    """Returns the numbers that a task has for each trial, with their ranges."""
+    ranges: dict[str, Range] = {}
+    for metric in metrics_of(run.ours, task).values():
+        if metric.get("of_averages"):
+            continue
+        for number in metric["outputs"]:
+            ranges[number] = range_of(metric)
+    return ranges
+
+
+def range_in_run(run: StoredRun, metric: str) -> Range:
+    """Returns the range of a metric in all tasks of a run that have it. If tasks state
+    different ranges, no range holds for their mean."""
+    ranges = set()
+    for task in run.tasks:
+        numbers = numbers_of(run, task.name)
+        if metric in numbers:
+            ranges.add(numbers[metric])
+    return ranges.pop() if len(ranges) == 1 else NO_RANGE
+
+
+def _rows_of_task(
+    run: StoredRun,
+    task: StoredTask,
+    ranges: Mapping[str, Range],
+    name: str,
+) -> Iterator[ScoreRow]:
+    counts = counted_by(run.ours.get("asked", {}).get(task.name))
+    metadata = {row["i"]: row["sample"]["metadata"] for row in task.sample_rows()}
+    kept = [row for row in task.score_rows() if counts(row["i"], row["n"])]
+    columns = {metric: Scores(range=limits) for metric, limits in ranges.items()}
+    fill(columns, kept)
+    for metric, column in columns.items():
+        for row, score in zip(kept, column, strict=True):
+            yield ScoreRow(
+                trial=trial_name(task.name, score.sample, score.repeat),
+                metric=metric,
+                value=score.value,
+                sample=score.sample,
+                cluster=score.cluster,
+                task=task.name,
+                run=name,
+                labels=_texts({**metadata.get(row["i"], {}), **score.labels}),
+            )
+
+
+def _texts(labels: Mapping[str, Any]) -> dict[str, str]:
+    texts = {}
+    for label, value in labels.items():
+        if isinstance(value, (str, int, float)):
+            texts[label] = str(value)
+    return texts
