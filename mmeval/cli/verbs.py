@@ -22,6 +22,7 @@ VERBS: dict[str, str] = {
     "compare": "compare runs: differences, and their uncertainty",
     "correlate": "correlate numbers with another board, or with ratings of people",
     "calibrate": "correct a metric by people's ratings of few answers",
+    "bridge": "carry numbers of an old judge over to a new one",
     "export": "write the answers of a run in the format of another program",
     "try metric": "compute one metric on given files or answers",
     "try agent": "run an agent offline, with prepared replies",

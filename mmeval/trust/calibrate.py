@@ -134,17 +134,27 @@ class CalibrationResult:
             "ratings": self.ratings,
             "clusters": self.clusters,
             "rated_clusters": self.rated_clusters,
-            "judge": mean_json(self.judge),
-            "people": _estimate_json(self.people),
-            "corrected": _corrected_json(self.corrected),
-            "sequence": _sequence_json(self.sequence),
+            "judge": self.judge.to_json(),
+            "people": None,
+            "corrected": None,
+            "sequence": None,
             "why": self.why,
             "refused": self.refused,
             "remarks": list(self.remarks),
             "strata": {name: asdict(count) for name, count in self.strata.items()},
             "left_out": dict(self.left_out),
         }
-        if options.precision is not None and self.needed is not None:
+        if self.people is not None:
+            row["people"] = self.people.to_json()
+        if self.corrected is not None:
+            row["corrected"] = {
+                **self.corrected.to_json(),
+                "lambda": self.corrected.weights,
+                "freedom": self.corrected.freedom,
+            }
+        if self.sequence is not None:
+            row["sequence"] = self.sequence.to_json()
+        if self.needed is not None:
             row["needed"] = self.needed.ratings
             row["least_half_width"] = self.needed.least_half_width
         for name in _OPTIONAL:
@@ -176,12 +186,7 @@ class Calibration:
             "difference": None,
         }
         if self.difference is not None:
-            document["difference"] = {
-                "value": self.difference.value,
-                "stderr": self.difference.stderr,
-                "ci95": list(self.difference.ci95),
-                "p": self.difference.p,
-            }
+            document["difference"] = self.difference.to_json()
         if self.refused:
             document["refused"] = self.refused
         return document
@@ -424,43 +429,3 @@ def _difference(
         for name in (options.run, options.against)
     )
     return "", difference(first, a, second, b)
-
-
-def mean_json(mean: Mean) -> dict[str, Any]:
-    """Returns a mean as JSON."""
-    return {"value": mean.value, "stderr": mean.stderr, "ci95": _ends(mean.ci95)}
-
-
-def _ends(ends: Range | None) -> list[float] | None:
-    return None if ends is None else list(ends)
-
-
-def _estimate_json(estimate: Estimate | None) -> dict[str, Any] | None:
-    if estimate is None:
-        return None
-    return {
-        "value": estimate.value,
-        "stderr": estimate.stderr,
-        "ci95": _ends(estimate.ci95),
-        "stderr_run": estimate.stderr_run,
-        "ci95_run": _ends(estimate.ci95_run),
-    }
-
-
-def _corrected_json(estimate: Estimate | None) -> dict[str, Any] | None:
-    row = _estimate_json(estimate)
-    if row is not None and estimate is not None:
-        row["lambda"] = list(map(list, estimate.weights))
-        row["freedom"] = estimate.freedom
-    return row
-
-
-def _sequence_json(sequence: Sequence95 | None) -> dict[str, Any] | None:
-    if sequence is None:
-        return None
-    return {
-        "clusters": sequence.clusters,
-        "value": sequence.value,
-        "ci95": _ends(sequence.ci95),
-        "lambda": sequence.weight,
-    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mmeval.report.short_table import number_text
-from mmeval.system.wording import printable
+from mmeval.system.wording import printable, wrapped
 from mmeval.trust.calibrate import (
     NOT_RANDOM,
     Calibration,
@@ -69,7 +69,7 @@ def _block(
     if result.clusters != result.trials:
         title += f", {result.rated_clusters:,} of {result.clusters:,} clusters"
     names = [_short(name) for name in (result.run, result.slice) if name]
-    lines = labelled(", ".join([*names, title]), "", width)
+    lines = wrapped(", ".join([*names, title]), width, indent="   ")
     lines += table(_HEADS, _rows(result, options))
     for text in _notes(result, options):
         lines += note(text, width)

@@ -18,11 +18,11 @@ _LABEL = 10
 def labelled(label: str, text: str, width: int) -> list[str]:
     """Returns a text behind its label, wrapped below itself."""
     return textwrap.wrap(
-        printable(text, limit=2_000) or " ",
+        printable(text, limit=2_000),
         width,
         initial_indent=f"{label:{_LABEL}}",
         subsequent_indent=" " * _LABEL,
-    ) or [label]
+    )
 
 
 def note(text: str, width: int) -> list[str]:

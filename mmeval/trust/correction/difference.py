@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,10 @@ class Difference:
     stderr: float
     ci95: Range
     p: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns all fields."""
+        return asdict(self)
 
 
 def difference(

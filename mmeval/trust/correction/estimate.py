@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -67,6 +68,16 @@ class Estimate:
         if self.stderr_run < _ROUNDING and not self.are_all_rated:
             return None
         return interval(self.value, self.stderr_run, self.freedom, self.limits)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the value with both errors and both intervals."""
+        return {
+            "value": self.value,
+            "stderr": self.stderr,
+            "ci95": self.ci95,
+            "stderr_run": self.stderr_run,
+            "ci95_run": self.ci95_run,
+        }
 
 
 @dataclass(frozen=True)

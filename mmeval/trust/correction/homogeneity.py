@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,10 @@ class Homogeneity:
     f: float
     p: float
     samples: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns all fields."""
+        return asdict(self)
 
 
 def homogeneity(shifts: Values) -> Homogeneity | None:

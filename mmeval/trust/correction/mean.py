@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from mmeval.aggregate.intervals import same_value_interval
 from mmeval.aggregate.resampling import Values
@@ -27,6 +28,10 @@ class Mean:
     value: float
     stderr: float | None
     ci95: Range | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns all fields."""
+        return asdict(self)
 
 
 def clustered_mean(

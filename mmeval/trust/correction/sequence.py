@@ -14,6 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -44,6 +45,15 @@ class Sequence95:
     value: float
     ci95: Range | None
     weight: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns all fields. The weight of the proxy is called lambda."""
+        return {
+            "clusters": self.clusters,
+            "value": self.value,
+            "ci95": self.ci95,
+            "lambda": self.weight,
+        }
 
 
 def confidence_sequence(
