@@ -31,7 +31,14 @@ from benchmarks.measuring import ROOT, Figure, Others
 RUNS = ("ratio", "listing", "local_models", "agents", "handshake", "scale")
 REPORTS = ("report", "report_page")
 SCALE = ("merging", "scale_out")
-STATISTICS = ("coverage", "right_or_wrong", "comparisons", "ranks")
+STATISTICS = (
+    "coverage",
+    "right_or_wrong",
+    "comparisons",
+    "ranks",
+    "corrections",
+    "bridges",
+)
 BENCHMARKS = {
     name: folder
     for folder, names in (
