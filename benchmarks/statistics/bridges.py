@@ -129,6 +129,7 @@ def outcome(name: str, simulations: int) -> Outcome:
             result.pairs, combinations(range(len(RUNS)), 2), strict=True
         ):
             difference = truth[b] - truth[a]
+            assert pair.new.ci95 is not None
             differences += pair.new.ci95[0] <= difference <= pair.new.ci95[1]
             is_decided = pair.verdict != "open"
             wrong += is_decided and pair.new.value * difference < 0

@@ -1,11 +1,13 @@
 """Correct a metric by people's ratings of few answers.
 
     mmeval calibrate runs/omni/default --ratings ratings.csv --metric judge
+    mmeval calibrate --run runs/a/default --against runs/b/default \\
+        --ratings ratings.csv --metric judge
     mmeval calibrate --scores scores.jsonl --ratings ratings.csv --metric judge
 
 The metric alone, the ratings alone and the corrected metric are printed beside each
 other. The correction uses the ratings to measure how the metric errs, and the metric to
-cover the answers that nobody rated. Its interval is never much wider than that of the
+cover the unrated answers. Its interval is never much wider than that of the
 ratings alone, even if the metric is useless.
 
 The first interval is for samples such as these, the second for exactly these trials.
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from mmeval.trust.calibrate import CalibrationOptions
     from mmeval.trust.correction.rated_trials import Range
     from mmeval.trust.human_values import HumanValue
-    from mmeval.trust.records import ScoreRow
+    from mmeval.trust.run_scores import RunScores
 
 FORMATS = ("text", "json")
 
@@ -55,8 +57,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ("scores", "FILE", "scores, as JSON lines or CSV, in place of a run"),
         ("strata", "LABEL", "correct each value of this label by itself"),
         ("by", "LABEL", "also correct slices by this label"),
-        ("run", "NAME", "use the scores of this run"),
-        ("against", "NAME", "subtract the run of --run from this run"),
+        ("run", "RUN", "a run of --scores, or a folder together with --against"),
+        ("against", "RUN", "subtract the run of --run from this run"),
         ("question", "NAME", "use the ratings of this question"),
     ):
         parser.add_argument(f"--{name}", metavar=shown, default="", help=text)
@@ -116,10 +118,9 @@ def run(args: argparse.Namespace) -> int:
             f"--format must be text or json, not {args.format!r}"
             f"{did_you_mean(args.format, FORMATS)}"
         )
-    scores, limits = _scores(args)
-    calibration = calibrate(
-        scores, read_ratings(Path(args.ratings)), _options(args, limits)
-    )
+    scores = _scores(args)
+    ratings = read_ratings(Path(args.ratings))
+    calibration = calibrate(scores.rows, ratings, _options(args, scores))
     if args.format == "json":
         document = calibration.to_json()
         print_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
@@ -128,33 +129,38 @@ def run(args: argparse.Namespace) -> int:
     return calibration.exit_code
 
 
-def _scores(args: argparse.Namespace) -> tuple[list[ScoreRow], Range]:
-    """Returns the scores, and the range that their source states for the metric."""
-    from mmeval.results.stored_run import StoredRun, run_folder
-    from mmeval.trust.correction.rated_trials import NO_RANGE
+def _scores(args: argparse.Namespace) -> RunScores:
+    """Returns the scores of a file, of a run, or of the two runs that --run and
+    --against name by their folders."""
     from mmeval.trust.rows import read_scores
-    from mmeval.trust.run_scores import range_in_run, scores_of_run
+    from mmeval.trust.run_scores import RunScores, read_runs
 
-    if bool(args.scores) == bool(args.folder):
-        raise UsageError("give the folder of a run, or --scores FILE")
-    if args.scores:
-        return read_scores(Path(args.scores)), NO_RANGE
-    stored = StoredRun(run_folder(Path(args.folder)))
-    scores = scores_of_run(stored, [args.metric, *args.proxy])
-    return scores, range_in_run(stored, args.metric)
+    metrics = [args.metric, *args.proxy]
+    if args.scores and not args.folder:
+        return RunScores(read_scores(Path(args.scores)), (args.run, args.against))
+    if args.folder and not (args.scores or args.run or args.against):
+        return read_runs([Path(args.folder)], metrics)
+    if args.run and args.against and not (args.scores or args.folder):
+        return read_runs([Path(args.run), Path(args.against)], metrics)
+    raise UsageError(
+        "give --scores FILE, the folder of one run, or the folders of two runs as "
+        "--run and --against"
+    )
 
 
-def _options(args: argparse.Namespace, limits: Range) -> CalibrationOptions:
+def _options(args: argparse.Namespace, scores: RunScores) -> CalibrationOptions:
     from mmeval.trust.calibrate import CalibrationOptions
+
+    run, against = scores.names
 
     return CalibrationOptions(
         metric=args.metric,
         proxies=tuple(args.proxy),
         strata=args.strata,
         by=args.by,
-        run=args.run,
-        against=args.against,
-        limits=_range(args.range) if args.range else limits,
+        run=run,
+        against=against,
+        limits=_range(args.range) if args.range else scores.limits,
         precision=args.precision,
         sequence=args.sequence,
         assume_random=args.assume_random,

@@ -194,6 +194,11 @@ def ratings_of_runs(
             f"the ratings are about {listed(sorted(rated_runs), _MOST_NAMED)}, but "
             "the scores name no run; add the column run to the scores"
         )
+    if rated_runs and len(runs) > 1 and rated_runs.isdisjoint(runs):
+        raise UsageError(
+            f"the ratings are about {listed(sorted(rated_runs), _MOST_NAMED)}, but "
+            f"there are scores of {listed(list(runs), _MOST_NAMED)}"
+        )
     by_run: dict[str, list[Rating]] = {run: [] for run in runs}
     for rating in all_ratings:
         run = rating.run

@@ -282,6 +282,6 @@ def _number_or_text(text: str) -> float | str:
         number = float(text)
     except ValueError:
         return text
-    # Python also reads 1_000 and nan, which nobody means as a number here
+    # Python also reads 1_000 and nan, which are names in a table of ratings
     is_number = "_" not in text and math.isfinite(number)
     return number if is_number else text

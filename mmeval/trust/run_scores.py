@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from mmeval.aggregate.scores import Scores
 from mmeval.results.compare import metrics_of, range_of
-from mmeval.results.stored_run import StoredRun, StoredTask, counted_by
+from mmeval.results.stored_run import StoredRun, StoredTask, counted_by, run_folder
 from mmeval.results.task_results import fill
 from mmeval.trust.correction.rated_trials import NO_RANGE, Range
 from mmeval.trust.records import ScoreRow
+
+
+class RunScores(NamedTuple):
+    """Scores, the names of one or two chosen runs in them (empty: there is no choice),
+    and the range of the first metric."""
+
+    rows: list[ScoreRow]
+    names: tuple[str, str]
+    limits: Range = NO_RANGE
+
+
+def read_runs(folders: Sequence[Path], metrics: Sequence[str]) -> RunScores:
+    """Returns the scores of one run, or of two runs that are compared.
+
+    Two runs are named as ``mmeval compare`` names them. Raises MissingDataError if a
+    folder contains no run.
+    """
+    from mmeval.report.page.writer import names_of
+
+    runs = [StoredRun(run_folder(folder)) for folder in folders]
+    # ratings of the only run need not name it
+    names = names_of(runs) if len(runs) > 1 else [""]
+    rows: list[ScoreRow] = []
+    ranges = set()
+    for run, name in zip(runs, names, strict=True):
+        rows += scores_of_run(run, metrics, name=name)
+        ranges.add(range_in_run(run, metrics[0]))
+    limits = ranges.pop() if len(ranges) == 1 else NO_RANGE
+    first, second = names if len(names) > 1 else ("", "")
+    return RunScores(rows, (first, second), limits)
 
 
 def trial_name(task: str, sample: str, repeat: int) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from mmeval.trust.correction.estimate import Estimate
 from mmeval.trust.correction.rated_trials import (
     NO_RANGE,
+    ROUNDING,
     Range,
     RatedTrials,
     cluster_sums,
@@ -21,11 +22,14 @@ from mmeval.trust.correction.rated_trials import (
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference ``b - a``, with the two-sided p of no difference."""
+    """A difference ``b - a``, with the two-sided p of no difference.
+
+    ``ci95`` is None if all clusters differ alike, which says little about others.
+    """
 
     value: float
     stderr: float
-    ci95: Range
+    ci95: Range | None
     p: float
 
     def to_json(self) -> dict[str, Any]:
@@ -54,8 +58,7 @@ def difference(
     value = b.value - a.value
     stderr = math.sqrt(sandwich(influences, len(both)))
     freedom = min(a.freedom, b.freedom)
-    if stderr:
-        p = 2 * float(special.stdtr(freedom, -abs(value) / stderr))
-    else:
-        p = 1.0 if value == 0 else 0.0
+    if stderr < ROUNDING:
+        return Difference(value, 0.0, None, 1.0 if abs(value) < ROUNDING else 0.0)
+    p = 2 * float(special.stdtr(freedom, -abs(value) / stderr))
     return Difference(value, stderr, interval(value, stderr, freedom, NO_RANGE), p)

@@ -20,6 +20,7 @@ import numpy as np
 from mmeval.aggregate.resampling import Values
 from mmeval.trust.correction.rated_trials import (
     NO_RANGE,
+    ROUNDING,
     Range,
     RatedTrials,
     Stratum,
@@ -31,7 +32,6 @@ from mmeval.trust.correction.rated_trials import (
 _CONSTANT = 1e-12
 """A proxy with at most this variance predicts nothing, and gets the weight 0."""
 _COLLINEAR = 1e-10
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Estimate:
     def ci95(self) -> Range | None:
         """The 95 % interval for samples such as these. It is None if no two ratings
         differ, which says little about further ratings."""
-        if self.stderr < _ROUNDING:
+        if self.stderr < ROUNDING:
             return None
         return interval(self.value, self.stderr, self.freedom, self.limits)
 
@@ -65,7 +65,7 @@ class Estimate:
     def ci95_run(self) -> Range | None:
         """The 95 % interval for exactly these trials. If all are rated, it has no
         width. Otherwise it is None if no two ratings differ."""
-        if self.stderr_run < _ROUNDING and not self.are_all_rated:
+        if self.stderr_run < ROUNDING and not self.are_all_rated:
             return None
         return interval(self.value, self.stderr_run, self.freedom, self.limits)
 
@@ -86,7 +86,7 @@ class _StratumEstimate:
 
     ``residuals`` are the rated trials' human values without what the proxies explain,
     as distances from their weighted mean. ``shares`` are the trials' shares of all
-    weights; both are 0 for trials that nobody rated.
+    weights; both are 0 for unrated trials.
     """
 
     stratum: Stratum

@@ -10,14 +10,13 @@ from mmeval.aggregate.intervals import same_value_interval
 from mmeval.aggregate.resampling import Values
 from mmeval.trust.correction.rated_trials import (
     NO_RANGE,
+    ROUNDING,
     Places,
     Range,
     cluster_sums,
     interval,
     sandwich,
 )
-
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ def clustered_mean(
     if count < 2:
         return Mean(value, None, None)
     stderr = math.sqrt(sandwich(of_clusters, count))
-    if stderr > _ROUNDING * max(1.0, abs(value)):
+    if stderr > ROUNDING * max(1.0, abs(value)):
         return Mean(value, stderr, interval(value, stderr, count - 1, limits))
     ends = None
     if all(map(math.isfinite, limits)):

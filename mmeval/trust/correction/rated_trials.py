@@ -19,6 +19,8 @@ Places = NDArray[np.intp]
 Range = tuple[float, float]
 
 NO_RANGE: Range = (-math.inf, math.inf)
+ROUNDING = 1e-12
+"""A standard error below this is a rounding error."""
 _MANY_DEGREES = 999
 """From here on, Student's quantile is replaced by that of the normal distribution."""
 
@@ -40,8 +42,8 @@ class Stratum(NamedTuple):
 class RatedTrials:
     """Trials in rows. Each has the values of all proxies; few have a human value.
 
-    ``proxies`` has a column for each automatic score. ``human`` is NaN where nobody
-    rated the trial. ``weights`` are the inverse probabilities of the draw, up to a
+    ``proxies`` has a column for each automatic score. ``human`` is NaN for unrated
+    trials. ``weights`` are the inverse probabilities of the draw, up to a
     factor. ``strata`` and ``clusters`` are numbers from 0. Numbers may be missing, so
     that two runs can share the numbers of their clusters.
     """

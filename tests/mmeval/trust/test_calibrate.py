@@ -196,6 +196,12 @@ def test_ratings_of_several_runs_need_scores_that_name_them() -> None:
         of(scores(), [*ratings(run="A"), *ratings(run="B")])
 
 
+def test_ratings_of_other_runs_are_an_error() -> None:
+    rows = [*scores(run="A"), *scores(run="B")]
+    with pytest.raises(UsageError, match="the ratings are about C"):
+        of(rows, ratings(run="C"), run="A", against="B")
+
+
 def test_words_have_no_mean() -> None:
     yes = Rating("t0", "ann", "yes", draw=RANDOM)
     with pytest.raises(UsageError, match="needs numbers"):

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from mmeval.results.stored_run import StoredRun
-from mmeval.trust.run_scores import range_in_run, scores_of_run
+from mmeval.trust.run_scores import range_in_run, read_runs, scores_of_run
 from tests.support.stored_runs import Told, text, write_run
 
 
@@ -39,3 +39,20 @@ def test_a_metric_that_the_run_lacks_has_no_rows(tmp_path: Path) -> None:
 
 def test_the_range_is_that_of_the_metric(tmp_path: Path) -> None:
     assert range_in_run(stored(tmp_path), "right") == (0.0, 1.0)
+
+
+def test_two_runs_are_named_by_their_models(tmp_path: Path) -> None:
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        write_run(folder, [told(1.0)], results={}, model=f"omni-{folder.name}")
+    scores = read_runs(folders, ["right"])
+    assert scores.names == ("omni-a", "omni-b")
+    assert [row.run for row in scores.rows] == ["omni-a", "omni-b"]
+    assert scores.limits == (0.0, 1.0)
+
+
+def test_the_only_run_needs_no_name(tmp_path: Path) -> None:
+    write_run(tmp_path, [told(1.0)], results={})
+    scores = read_runs([tmp_path], ["right"])
+    assert scores.names == ("", "")
+    assert scores.rows[0].run == ""

@@ -37,15 +37,17 @@ def files(*, how: str = "random") -> Mapping[str, str]:
     return {"scores.jsonl": lines(scores), "ratings.jsonl": lines(ratings)}
 
 
-def files_of_run() -> Mapping[str, str]:
-    """A task of 30 samples, and a table of ratings of 20 of its answers."""
+def files_of_run(*runs: str) -> Mapping[str, str]:
+    """A task of 30 samples, and a table of ratings of 20 answers of each run."""
     samples: list[dict[str, object]] = []
     for place in range(30):
         row = {"id": f"s{place}", "input": f"{place}?", "reference": str(place)}
         samples.append(row)
-    table = ["trial,rater,value,draw.how"]
+    table = ["run,trial,rater,value,draw.how"]
     for place in range(20):
-        table.append(f"t/s{place}/0,ann,{int(place > 3)},random")
+        for run in runs:
+            is_good = place > (15 if run == "empty" else 3)
+            table.append(f"{run},t/s{place}/0,ann,{int(is_good)},random")
     return {
         "t.yaml": TASK,
         "rows/test.jsonl": lines(samples),
@@ -72,8 +74,14 @@ CASES = {
     "chosen ratings": Case(f"{FILES} --run base", files(how="chosen")),
     "a run whose metric is always right": Case(
         "calibrate runs --ratings ratings.csv --metric exact_match",
-        files_of_run(),
+        files_of_run(""),
         before=(RUN,),
+    ),
+    "two runs": Case(
+        "calibrate --run runs/reference/default --against runs/empty/default "
+        "--ratings ratings.csv --metric exact_match",
+        files_of_run("reference", "empty"),
+        before=(RUN, RUN.replace("reference", "empty")),
     ),
     "neither run nor scores": Case(f"calibrate {FLAGS}", files()),
 }

@@ -38,4 +38,5 @@ def test_runs_over_other_samples_are_independent() -> None:
 
 
 def test_equal_runs_do_not_differ() -> None:
-    assert between(data(VALUES), data(VALUES)).p == 1.0
+    same = between(data(VALUES), data(VALUES))
+    assert (same.value, same.ci95, same.p) == (0.0, None, 1.0)
