@@ -38,6 +38,7 @@ STATISTICS = (
     "ranks",
     "corrections",
     "bridges",
+    "sequences",
 )
 BENCHMARKS = {
     name: folder
