@@ -28,7 +28,7 @@ from mmeval import plugins
 from mmeval.cli.parser import add_flags
 from mmeval.errors import MmevalError, UnknownNameError, UsageError
 from mmeval.report.log import begin_log
-from mmeval.report.markdown import cell, text_width, table_lines
+from mmeval.report.markdown import cell, table_lines, text_width
 from mmeval.report.terminal import WIDEST_LIST, columns, print_text
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import resolve

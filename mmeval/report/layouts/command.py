@@ -15,7 +15,13 @@ from mmeval.report.layouts.made import drawn_figures, made
 from mmeval.report.layouts.rows import OpenRun, Source, sources_of
 from mmeval.report.layouts.tables import FilledLayout
 from mmeval.report.terminal import print_text
-from mmeval.results.board import BoardPublished, BoardRow, BoardRun, is_board, read_board
+from mmeval.results.board import (
+    BoardPublished,
+    BoardRow,
+    BoardRun,
+    is_board,
+    read_board,
+)
 from mmeval.results.provenance import skipped_metrics_note
 from mmeval.system.folders import write_atomic
 from mmeval.system.wording import file_name, file_names
