@@ -3,10 +3,8 @@
 import gc
 import os
 import signal
-import tempfile
 from collections.abc import Generator, Iterator
 from functools import partial
-from pathlib import Path
 
 import hypothesis
 import pytest
@@ -58,43 +56,6 @@ _TOGETHER = {
 }
 """Tests that share what takes seconds to load: the parts of torch and transformers with
 the tiny models, and Chromium."""
-
-
-_MEMORY = Path("/dev/shm")
-_ENOUGH_BYTES = 4 * 2**30
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_configure(config: pytest.Config) -> None:
-    """Folders of tests are in memory where there is room. The tests make tens of
-    thousands, and some disks take a millisecond for each.
-
-    The soak stays on the disk, as it installs whole environments.
-    """
-    if "TMPDIR" in os.environ or _has_soak(config) or not _is_roomy(_MEMORY):
-        return
-    os.environ["TMPDIR"] = tempfile.tempdir = str(_MEMORY)
-
-
-def _has_soak(config: pytest.Config) -> bool:
-    soak = config.rootpath / "tests" / "soak"
-    for argument in config.args:
-        path = config.invocation_params.dir / argument.partition("::")[0]
-        if path.is_relative_to(soak) or soak.is_relative_to(path):
-            return True
-    return False
-
-
-def _is_roomy(folder: Path) -> bool:
-    """True where programs can run and a suite's files fit."""
-    try:
-        system = os.statvfs(folder)
-    except OSError:
-        return False
-    is_executable = not system.f_flag & os.ST_NOEXEC
-    free_bytes = system.f_bavail * system.f_frsize
-    is_usable = is_executable and os.access(folder, os.W_OK)
-    return is_usable and free_bytes >= _ENOUGH_BYTES
 
 
 @pytest.hookimpl(wrapper=True)

@@ -15,7 +15,7 @@ from tests.support.mock_openai_server import MockServer
 from tests.support.sandbox import bubblewrap
 from tests.support.task_folder import installed, write_files, write_rows
 
-SANDBOX = ("--role", "code_interpreter=sandbox,seconds=10")
+SANDBOX = ("--role", "code_interpreter=sandbox,seconds=60")
 ROWS = {"double": ("lambda x: 2 * x", "2 * x"), "square": ("lambda x: x * x", "x +* x")}
 """A function that is asked for, and what a model answers: the second cannot be
 compiled."""
