@@ -3,11 +3,15 @@
 import asyncio
 import multiprocessing
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
+from mmeval.metric.scoring import scorer as scorer_module
 from mmeval.metric.scoring.few_trials import FEW_TRIALS, SHORT_BYTES, is_cheap
 from mmeval.metric.scoring.scorer import Scorer
+from tests.support.cli import mmeval
+from tests.support.questions import questions
 from tests.support.scoring import answered, plan
 
 pytestmark = pytest.mark.usefixtures("toys")
@@ -80,3 +84,19 @@ def test_a_metric_of_a_plugin_is_scored_by_a_process() -> None:
     scoring = Scoring(FEW_TRIALS)
     scoring.score(["yes"], metric="toy_yes")
     assert scoring.processes == 1
+
+
+class NoPool:
+    """Stands for the pool of scoring processes where a run must not create one."""
+
+    def __init__(self, *_: object, **_more: object) -> None:
+        raise AssertionError("a scoring process was created")
+
+
+def test_a_run_with_a_small_limit_needs_no_scoring_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scorer_module, "ScorePool", NoPool)
+    words = [*questions(tmp_path), "--model", "reference", "--score_workers", "1"]
+    done = mmeval(*words, "--limit", "2")
+    assert done.code == 0, done.err
