@@ -48,6 +48,9 @@ class TimeLimit:
             yield
             return
         global _active  # noqa: PLW0603  a process has one alarm
+        # a program that calls mmeval may have timers of its own, such as a test's limit
+        real_timer = signal.getitimer(signal.ITIMER_REAL)
+        cpu_timer = signal.getitimer(signal.ITIMER_PROF)
         before, outer = signal.signal(signal.SIGALRM, self._alarm), _active
         _active = self
         self._arm()
@@ -55,9 +58,11 @@ class TimeLimit:
             yield
         finally:
             _active = outer
-            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.setitimer(signal.ITIMER_PROF, *cpu_timer)
+            # this alarm must not reach the handler before it
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
+            signal.setitimer(signal.ITIMER_REAL, *real_timer)
             self._armed_at = 0.0
 
     def begin(self, answers: int = 1) -> None:

@@ -72,6 +72,18 @@ def test_alarms_are_set_again_only_where_a_tenth_of_the_time_has_passed(
             assert timers()[0] == about(remaining)
 
 
+def test_the_timers_of_the_program_around_it_are_set_again(clock: Clock) -> None:
+    signal.setitimer(signal.ITIMER_REAL, 9000)
+    signal.setitimer(signal.ITIMER_PROF, 7000)
+    try:
+        with TimeLimit(4000, clock=clock).alarmed():
+            pass
+        assert timers() == (about(9000), about(7000))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
 def test_several_answers_at_once_have_the_time_of_as_many(clock: Clock) -> None:
     limit = TimeLimit(8000, clock=clock)
     with limit.alarmed():
