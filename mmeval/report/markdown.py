@@ -9,6 +9,8 @@ from collections.abc import Set as AbstractSet
 from mmeval.system.wording import printable
 
 MAX_CELL = 80
+_WITHOUT_WIDTH = frozenset({"Mn", "Mc", "Me", "Cf"})
+"""The Unicode categories of characters that take no column."""
 
 
 def cell(text: str, *, limit: int = MAX_CELL) -> str:
@@ -45,12 +47,12 @@ def table_lines(
 
 def text_width(text: str) -> int:
     """Returns the number of terminal columns: two for wide East Asian characters, none
-    for combining marks."""
+    for combining marks and joiners."""
     if text.isascii():
         return len(text)
     width = 0
     for char in text:
-        if unicodedata.combining(char):
+        if unicodedata.category(char) in _WITHOUT_WIDTH:
             continue
         width += 2 if unicodedata.east_asian_width(char) in "WF" else 1
     return width

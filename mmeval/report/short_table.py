@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import math
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,6 +24,7 @@ from mmeval.report.listed_rows import (
     listed_rows,
     with_number,
 )
+from mmeval.report.markdown import cell_width
 from mmeval.results.numbers import NumberRow, ResultsDocument, number_rows
 from mmeval.run.options import RunOutcome
 from mmeval.system.wording import listed, printable, wrapped
@@ -169,36 +170,79 @@ def _table(
     command: str,
     width: int,
 ) -> str:
+    headers = [printable(model, limit=200), "score", "95 %", "scored"]
+    if baseline is not None:
+        headers.append(printable(baseline.header, limit=200))
+    right_aligned = range(1, len(headers))
+    if any(line.note for line in lines):
+        headers.append("")
+    rows: list[list[str]] = []
+    for line in lines:
+        numbers = [printable(cell, limit=200) for cell in line.numbers]
+        if line.verdict:
+            words = f"{line.verdict} than {numbers[-1]}"
+            numbers[-1] = words.replace(" ", _HARD_SPACE)
+        missing = [""] * (len(right_aligned) - len(numbers))
+        notes = [line.note] if len(headers) > len(right_aligned) + 1 else []
+        rows.append([line.name, *numbers, *missing, *notes])
+    depths = [line.depth for line in lines]
+    text_lines = _aligned(headers, rows, depths, right_aligned)
+    if max(map(cell_width, text_lines)) > width:
+        text_lines = _folded(headers, rows, depths, right_aligned, width)
+    drawn = []
+    for text_line in text_lines:
+        plain = text_line.replace(_HARD_SPACE, " ").rstrip()
+        drawn += _with_command(plain, command, width)
+    return "".join(f"{line}\n" for line in drawn)
+
+
+def _aligned(
+    headers: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    depths: Sequence[int],
+    right_aligned: Container[int],
+) -> list[str]:
+    """Returns the lines of a table that is as wide as its cells."""
+    indented = [list(headers)]
+    for row, depth in zip(rows, depths, strict=True):
+        indented.append(["  " * depth + row[0], *row[1:]])
+    columns: list[list[str]] = []
+    for index, cells in enumerate(zip(*indented, strict=True)):
+        widest = max(map(cell_width, cells))
+        column = []
+        for cell in cells:
+            space = " " * (widest - cell_width(cell))
+            column.append(space + cell if index in right_aligned else cell + space)
+        columns.append(column)
+    return ["  ".join(cells) for cells in zip(*columns, strict=True)]
+
+
+def _folded(
+    headers: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    depths: Sequence[int],
+    right_aligned: Container[int],
+    width: int,
+) -> list[str]:
+    """Returns the lines of a table whose long cells continue below."""
     from rich.console import Console
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
-    table.add_column(Text(printable(model, limit=200)), overflow="fold")
-    headers = ["score", "95 %", "scored"]
-    if baseline is not None:
-        headers.append(baseline.header)
-    for header in headers:
-        text = Text(printable(header, limit=200))
-        table.add_column(text, justify="right", overflow="fold")
-    if any(line.note for line in lines):
-        table.add_column("", overflow="fold")
-    for line in lines:
-        numbers = [printable(cell, limit=200) for cell in line.numbers]
-        if line.verdict:
-            words = f"{line.verdict} than {numbers[-1]}"
-            numbers[-1] = words.replace(" ", _HARD_SPACE)
-        name = Padding(Text(line.name), (0, 0, 0, 2 * line.depth))
-        notes = [Text(line.note)] if line.note else []
-        table.add_row(name, *map(Text, numbers), *notes)
+    for index, header in enumerate(headers):
+        justify: Literal["left", "right"] = "left"
+        if index in right_aligned:
+            justify = "right"
+        table.add_column(Text(header), justify=justify, overflow="fold")
+    for row, depth in zip(rows, depths, strict=True):
+        name = Padding(Text(row[0]), (0, 0, 0, 2 * depth))
+        table.add_row(name, *map(Text, row[1:]))
     file = io.StringIO()
     console = Console(file=file, width=width, color_system=None, legacy_windows=False)
     console.print(table)
-    drawn = []
-    for text_line in file.getvalue().replace(_HARD_SPACE, " ").splitlines():
-        drawn += _with_command(text_line.rstrip(), command, width)
-    return "".join(f"{line}\n" for line in drawn)
+    return file.getvalue().splitlines()
 
 
 def _with_command(line: str, command: str, width: int) -> list[str]:

@@ -15,7 +15,7 @@ from mmeval.records.score import Key, Result
 from mmeval.records.trial import Trial
 from mmeval.report.baseline import BaselineColumn
 from mmeval.report.results_file import results_document
-from mmeval.report.short_table import short_table, verdict
+from mmeval.report.short_table import _aligned, _folded, short_table, verdict
 from mmeval.settings.report_options import ReportContext
 from mmeval.task.task import Group, GroupMetric, Task, TaskMetric
 from tests.support.outcomes import NO_JUDGE, outcome, result, task
@@ -258,3 +258,16 @@ def test_lines_fit_the_width_and_nothing_is_cut(width: int) -> None:
     assert max(map(len, lines)) <= width
     whole = "".join("".join(lines).split())
     assert all(word in whole for word in ("further", "still,", "better"))
+
+
+def test_a_table_that_fits_is_the_same_if_it_is_made_to_fold_long_cells() -> None:
+    headers = ["m", "score", ""]
+    rows = [
+        ["\u8a9e, e\u0301", "0.100", "failed 1"],
+        ["\u0939\u093f\u0928", "1.000\u00a0than\u00a00", ""],
+        ["3 more:\u2060", "", ""],
+    ]
+    depths = [0, 2, 3]
+    aligned = _aligned(headers, rows, depths, range(1, 2))
+    folded = _folded(headers, rows, depths, range(1, 2), 80)
+    assert [line.rstrip() for line in aligned] == [line.rstrip() for line in folded]

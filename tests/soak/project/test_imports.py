@@ -123,7 +123,7 @@ LIGHT = {
     "import mmeval": (["-c", "import mmeval"], set()),
     "--version": (["-m", "mmeval", "--version"], set()),
     "--help": (["-m", "mmeval", "--help"], set()),
-    "ls tasks": (["-m", "mmeval", "ls", "tasks"], {"yaml", "_yaml", "orjson", "rich"}),
+    "ls tasks": (["-m", "mmeval", "ls", "tasks"], {"yaml", "_yaml", "orjson"}),
     "ls backends": (["-m", "mmeval", "ls", "backends"], {"orjson", "rich"}),
     "ls adapters": (["-m", "mmeval", "ls", "adapters"], {"orjson", "rich"}),
 }
@@ -173,6 +173,17 @@ def test_a_run_of_the_reference_imports_what_it_names_and_of_heavy_packages_pill
         | of_ours(itself | workers, "mmeval.tasks.mmmg")
         == set()
     )
+
+
+def test_a_run_of_plain_questions_imports_no_package_for_tables_or_statistics(
+    tmp_path: Path,
+) -> None:
+    write_benchmark(tmp_path)
+    itself, workers = imported(
+        ["-m", "mmeval", "--tasks", "tiny.yaml", *RUN[2:4], *RUN[8:]], tmp_path
+    )
+    slow = {"rich", "numpy", "scipy", "aiohttp", "attr"}
+    assert third_party(itself | workers) & slow == set()
 
 
 def test_a_run_of_a_server_imports_nothing_that_local_models_need(
