@@ -19,8 +19,8 @@ from mmeval.metric.device import AUTO as AUTO_DEVICE
 from mmeval.metric.scoring.verdict_log import JudgeVersion
 from mmeval.records.score import Result
 from mmeval.run.costs.prices import Bill
-from mmeval.run.kept.seal import Seal
 from mmeval.store.paths import TrialFilter
+from mmeval.store.seal import Seal
 from mmeval.store.shard import Shard
 from mmeval.task.task import Selection, TaskOverrides
 

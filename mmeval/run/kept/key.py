@@ -18,8 +18,8 @@ from mmeval.records.digests import digest
 from mmeval.records.sample import Sample
 from mmeval.run.backends import Backends
 from mmeval.run.costs.prices import Prices
-from mmeval.run.kept.seal import file_states, files_in
 from mmeval.run.task_run import score_definition
+from mmeval.store.seal import file_states, files_in
 from mmeval.task.task import Selection, Task
 
 _OWN = "mmeval"

@@ -20,14 +20,14 @@ from mmeval.findings.finding import Finding
 from mmeval.records.score import Result
 from mmeval.results.stored_run import newest_results
 from mmeval.run.costs.prices import Bill
-from mmeval.run.kept.seal import (
+from mmeval.run.options import PublishedFiles, RunCounts, RunOutcome
+from mmeval.store.seal import (
     Seal,
     file_states,
     files_in,
     seal_of,
     states_of_json,
 )
-from mmeval.run.options import PublishedFiles, RunCounts, RunOutcome
 from mmeval.store.spending import CallTotals, ModelEndpoint
 from mmeval.system.folders import write_atomic
 from mmeval.system.json_lines import sealed, to_line, unsealed
