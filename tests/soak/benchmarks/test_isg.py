@@ -156,15 +156,16 @@ def test_an_export_read_back_has_the_same_scores_and_its_judge_file_gives_them_w
     )
     judged = mmeval("report", folder, "--layout", "isg", "--format", "csv")
     assert (recorded.done.code, len(cells(judged.out))) == (0, 4 * 9)
-    assert cells(table.out) == cells(judged.out)
+    assert cells(table.out) == pytest.approx(cells(judged.out))
 
 
-def cells(table: str, *names: str) -> dict[tuple[str, str], str]:
+def cells(table: str, *names: str) -> dict[tuple[str, str], float | None]:
     """The values of tables 5 and 6, or of the named ones, by level and column."""
     found = {}
     for row in csv.DictReader(io.StringIO(table)):
         if row["table"] in (names or ("5", "6")) and row["column"] != "note":
-            found[row["block"], row["column"]] = row["value"]
+            value = float(row["value"]) if row["value"] else None
+            found[row["block"], row["column"]] = value
     return found
 
 
@@ -251,7 +252,7 @@ def test_each_line_of_an_id_that_stands_again_counts_in_the_official_profile(
         "csv",
     )
     found = cells(table.out)["Structural", "I-T C."]
-    assert float(found) == pytest.approx(complementation)
+    assert found == pytest.approx(complementation)
 
 
 def test_a_picture_with_a_sound_head_and_broken_data_is_shown_and_unknown_where_the_judge_refuses_it(
@@ -372,11 +373,8 @@ def test_whole_samples_have_their_averages_in_both_profiles(
         "--format",
         "csv",
     )
-    found = {
-        place: float(value)
-        for place, value in cells(table.out, "released").items()
-        if value
-    }
+    found = cells(table.out, "released")
+    found.pop(("Image", "VQA"), None)
     named = {
         names.column: result["categories"].get(name, {})
         for name, names in CATEGORIES.items()
