@@ -106,7 +106,8 @@ def test_a_run_without_the_number_that_another_run_has_is_not_complete(
     left = bench.mmeval("report", *runs, "--layout", "own.yaml", "--format", "csv")
     assert left.code == 3
     assert "1,,noting (other),Fill,,N/A," in left.out
-    assert "noting (other): the layout own.yaml has no number of this run" in left.err
+    warning = "noting (other): no number for the table 1 of the layout own.yaml"
+    assert warning in left.err
 
 
 def test_a_board_names_the_rows(bench: Bench, folder: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from mmeval.report.layouts.figures import DrawnFigure
 from mmeval.report.layouts.formats import FORMATS
 from mmeval.report.layouts.made import drawn_figures, made
 from mmeval.report.layouts.rows import OpenRun, Source, sources_of
-from mmeval.report.layouts.tables import FilledLayout
+from mmeval.report.layouts.tables import FilledLayout, MissingRun
 from mmeval.report.terminal import print_text
 from mmeval.results.board import (
     BoardPublished,
@@ -99,7 +99,7 @@ def write_layouts(command: LayoutCommand, rows: Sequence[BoardRow]) -> bool:
                     f"--layout {name}: the layout has no table for the numbers of "
                     f"{_first_place(sources)}; use another layout"
                 )
-            incomplete += layout.incomplete
+            incomplete += _missing_numbers(layout.incomplete, "table")
             if position and command.into is None:
                 print_text("\n")
         for form in tables:
@@ -107,14 +107,20 @@ def write_layouts(command: LayoutCommand, rows: Sequence[BoardRow]) -> bool:
         pictures = [form for form in command.formats if form in FIGURE_FORMATS]
         if pictures:
             drawn = drawn_figures(name, sources, sort=command.sort)
-            incomplete += drawn.incomplete
+            incomplete += _missing_numbers(drawn.incomplete, "figure")
             for figure in drawn.left_out:
                 log.warning("%s: no row has a number of figure %s", name, figure)
             _write_figures(drawn.figures, name, pictures, command.into)
-        for run in dict.fromkeys(incomplete):
+        for missing in incomplete:
             is_whole = False
-            log.warning("%s: the layout %s has no number of this run", run, name)
+            log.warning("%s of the layout %s", missing, name)
     return is_whole
+
+
+def _missing_numbers(runs: Iterable[MissingRun], kind: str) -> Iterator[str]:
+    for run in runs:
+        place = f"{kind} {run.table}" if run.table else f"{kind}s"
+        yield f"{run.name}: no number for the {place}"
 
 
 def _first_place(sources: Sequence[Source]) -> Path:

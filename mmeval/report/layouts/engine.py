@@ -14,6 +14,7 @@ from mmeval.report.layouts.tables import (
     UNKNOWN,
     Block,
     FilledLayout,
+    MissingRun,
     ModelRow,
     PaperTable,
     ShownCell,
@@ -64,20 +65,22 @@ def filled(
     best first.
     """
     tables: list[PaperTable] = []
-    incomplete: dict[str, None] = {}
+    incomplete: list[MissingRun] = []
     keys: dict[NumberKey, None] = {}
     shown_models: set[int] = set()
     for layout_table in layout.tables:
         filler = _TableFiller(layout_table, models, sort)
-        incomplete |= dict.fromkeys(models[model].name for model in filler.without)
+        for model in filler.without:
+            missing = MissingRun(models[model].name, layout_table.name)
+            incomplete.append(missing)
         shown_models |= filler.shown_models()
         table = filler.table(layout.title)
         keys |= dict.fromkeys(filler.keys())
         if table.blocks:
             tables.append(table)
-    for position, model in enumerate(models):
-        if model.run is not None and position not in shown_models:
-            incomplete[model.name] = None
+    for position, row in enumerate(models):
+        if row.run is not None and position not in shown_models:
+            incomplete.append(MissingRun(row.name))
     if tables and layout.note:
         notes = (layout.note, *tables[0].notes)
         tables[0] = replace(tables[0], notes=notes)

@@ -17,6 +17,7 @@ from mmeval.report.layouts.engine import filled
 from mmeval.report.layouts.tables import (
     PUBLISHED,
     Block,
+    MissingRun,
     ModelRow,
     PaperTable,
     ShownCell,
@@ -49,7 +50,7 @@ class DrawnFigures:
     """
 
     figures: Sequence[DrawnFigure]
-    incomplete: Sequence[str]
+    incomplete: Sequence[MissingRun]
     left_out: Sequence[str]
 
 

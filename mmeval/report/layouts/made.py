@@ -17,6 +17,7 @@ from mmeval.report.layouts.tables import (
     UNKNOWN,
     Block,
     FilledLayout,
+    MissingRun,
     PaperTable,
     ShownCell,
     TableColumn,
@@ -111,7 +112,7 @@ def _by_function(name: str, sources: Sequence[Source], sort: str) -> FilledLayou
             raise UsageError(f"the layout {name} cannot show published numbers")
         of_run = list(tables_of(source.run, name))
         if not of_run:
-            incomplete.append(source.name or source.run.name)
+            incomplete.append(MissingRun(source.name or source.run.name))
         for table in of_run:
             title = table.title
             if len(sources) > 1:

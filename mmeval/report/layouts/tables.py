@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from mmeval.report.layouts.cells import Numbers
 from mmeval.results.published import NumberKey
@@ -123,11 +124,19 @@ class PaperTable:
             yield range(first, min(first + width, count))
 
 
+class MissingRun(NamedTuple):
+    """A run without a number in a table in which another run has one. ``table`` is
+    empty if the run has no number in any table."""
+
+    name: str
+    table: str = ""
+
+
 @dataclass(frozen=True)
 class FilledLayout:
-    """The tables of a layout. ``incomplete`` names the runs that have no number for a
-    table in which another run has one. ``keys`` are the numbers of the tables."""
+    """The tables of a layout, the runs without numbers in them, and the keys of all
+    cells that are not means."""
 
     tables: Sequence[PaperTable] = ()
-    incomplete: Sequence[str] = ()
+    incomplete: Sequence[MissingRun] = ()
     keys: Sequence[NumberKey] = ()
