@@ -21,14 +21,14 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError, did_you_mean
-from mmeval.findings.render import RemedyTarget, markdown_lines, terminal_lines
-from mmeval.report.layouts.command import (
+from mmeval.cli.layout_tables import (
     FIGURE_FORMATS,
     LayoutCommand,
     rows_of,
     write_layouts,
 )
+from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError, did_you_mean
+from mmeval.findings.render import RemedyTarget, markdown_lines, terminal_lines
 from mmeval.report.layouts.engine import GIVEN
 from mmeval.report.layouts.formats import FORMATS as LAYOUT_FORMATS
 from mmeval.report.markdown import cell

@@ -35,7 +35,7 @@ def table_behind(
 ) -> PaperTable | None:
     """Returns the table with a row for each run, or None without runs. ``keys`` are the
     numbers of all cells."""
-    facts: dict[Title, Mapping[str, str]] = {}
+    facts: list[tuple[Title, Mapping[str, str]]] = []
     notes = [SCORED_NOTE]
     for model in models:
         if model.run is None:
@@ -43,21 +43,21 @@ def table_behind(
         of_run = dict(_facts(model.run, own_tasks(layout, model.run), keys))
         if layout.behind and model.run.results:
             of_run |= called(layout, layout.behind, model.run)
-        for name, text in list(of_run.items()):
+        for name, text in tuple(of_run.items()):
             # a long text would make a column too wide
             if len(text) > MAX_CELL:
                 notes.append(f"{name} of {model.name}: {of_run.pop(name)}")
-        facts[Title(model.name, model.mark)] = of_run
+        facts.append((Title(model.name, model.mark), of_run))
         for note in skipped_metrics_note(model.run):
             notes.append(f"{model.name}: {note}")
     if not facts:
         return None
     headers: dict[str, None] = {}
-    for of_run in facts.values():
-        headers |= dict.fromkeys(header for header, text in of_run.items() if text)
+    for _, own in facts:
+        headers |= dict.fromkeys(header for header, text in own.items() if text)
     rows = []
-    for title, of_run in facts.items():
-        cells = [ShownCell(of_run.get(name, ""), is_text=True) for name in headers]
+    for title, own in facts:
+        cells = [ShownCell(own.get(name, ""), is_text=True) for name in headers]
         rows.append(TableRow(title, tuple(cells)))
     columns = tuple(TableColumn((name,)) for name in headers)
     return PaperTable(
