@@ -46,6 +46,8 @@ SHOWN_NUMBERS = 3
 
 COMMAND_LINE_ONLY = {
     "dry_run": "it only prints; use the command line",
+    "jobs": "it is for several models; use the command line",
+    "only": "it is for several models; use the command line",
     "shard": "a shard has no results; use the command line",
     "show_config": "it only prints; evaluation.document['mmeval']['settings'] has the "
     "settings of a run",

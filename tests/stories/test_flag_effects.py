@@ -417,10 +417,12 @@ def test_a_flag_is_seen_otherwise(name: str, bench: Bench) -> None:
 
 OF_SERVERS = ("probe", "judge_patience")
 """Flags whose effect needs a server: tests/stories/test_handshake.py shows it."""
+OF_MODELS = ("only", "jobs")
+"""Flags for several models: tests/stories/test_several_models.py shows the effect."""
 
 
 def test_every_flag_has_an_effect_that_is_tested() -> None:
-    names = {*ONE_RUN, *TWO_RUNS, *OTHERS, *OF_SERVERS}
+    names = {*ONE_RUN, *TWO_RUNS, *OTHERS, *OF_SERVERS, *OF_MODELS}
     assert names == {flag.name for flag in FLAGS}
 
 

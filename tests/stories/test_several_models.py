@@ -64,6 +64,13 @@ def test_each_model_has_a_folder_and_all_have_one_summary(
     assert row.startswith("ask, exact_match")
 
 
+def test_two_jobs_ask_two_models_at_the_same_time(tmp_path: Path) -> None:
+    with MockServer(reply="said", latency=0.05) as server:
+        run = command(tmp_path, entry("a", server), entry("b", server))
+        mmeval(*run, "--max_connections", "1", "--jobs", "2")
+        assert server.stats()["max_concurrency"] == 2
+
+
 def test_the_board_lists_the_runs_with_their_groups(
     server: MockServer, tmp_path: Path
 ) -> None:
@@ -111,9 +118,12 @@ def test_an_entry_that_changed_is_refused_alone(
     assert server.stats()["requests"] == 2 * COUNT
 
 
-def test_the_budget_is_that_of_all_models(server: MockServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_the_budget_is_that_of_all_models(
+    jobs: str, server: MockServer, tmp_path: Path
+) -> None:
     run = command(tmp_path, entry("a", server), entry("b", server))
-    done = mmeval(*run, "--budget_calls", str(COUNT + 3))
+    done = mmeval(*run, "--budget_calls", str(COUNT + 3), "--jobs", jobs)
     assert done.code == 3
     assert server.stats()["requests"] == COUNT + 3
     assert "the budget of all models is spent" in done.out
