@@ -31,7 +31,7 @@ from mmeval.report.progress_bar import (
     for_stderr,
 )
 from mmeval.report.publish import Publication
-from mmeval.report.terminal import write_line
+from mmeval.report.terminal import print_text, write_line
 from mmeval.run.costs.budget import Budget
 from mmeval.run.costs.prices import load_prices
 from mmeval.run.costs.shared_budget import BudgetLimits, SharedBudget
@@ -94,7 +94,7 @@ def _publication(plan: ModelPlan) -> Publication:
         plan.run.baseline,
         log_samples=plan.run.log_samples,
         page=plan.run.page,
-        table="none",
+        table="full" if plan.run.table == "full" else "none",
     )
 
 
@@ -180,7 +180,8 @@ def _ended(
     """Waits for a model's run and publishes its results. Raises Interrupted."""
     try:
         outcome = work()
-        publication.finish(outcome, plan.run.report)
+        show = print_text if publication.table == "full" else None
+        publication.finish(outcome, plan.run.report, show=show)
     except Interrupted:
         raise
     except MmevalError as error:

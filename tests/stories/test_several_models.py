@@ -64,6 +64,16 @@ def test_each_model_has_a_folder_and_all_have_one_summary(
     assert row.startswith("ask, exact_match")
 
 
+@pytest.mark.parametrize(("form", "tables"), [("full", 2), ("short", 0), ("none", 0)])
+def test_the_full_table_of_each_model_is_printed_on_request(
+    form: str, tables: int, server: MockServer, tmp_path: Path
+) -> None:
+    run = command(tmp_path, entry("a", server), entry("b", server))
+    done = mmeval(*run, "--table", form)
+    assert done.out.count("|exact_match") == tables
+    assert ("compare" in done.out) == (form != "none")
+
+
 def test_two_jobs_ask_two_models_at_the_same_time(tmp_path: Path) -> None:
     with MockServer(reply="said", latency=0.05) as server:
         run = command(tmp_path, entry("a", server), entry("b", server))
