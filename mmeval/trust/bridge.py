@@ -151,20 +151,21 @@ def bridge(
         return Bridge(refused=refused, samples=samples)
 
     samples_of_all: set[str] = set()
-    clusters: dict[str, None] = {}
+    known_clusters: dict[str, None] = {}
     for verdicts in runs:
         samples_of_all |= verdicts.samples
         for row in verdicts.old.values():
-            clusters[row.cluster_name] = None
+            known_clusters[row.cluster_name] = None
+    clusters = list(known_clusters)
     bridged: list[BridgedRun] = []
     arrays: dict[str, RatedTrials] = {}
     for verdicts in runs:
         why = _why_without_number(verdicts, samples_of_all)
         estimate = None
         if not why:
-            arrays[verdicts.run] = _arrays(verdicts, list(clusters))
+            arrays[verdicts.run] = _arrays(verdicts, clusters)
             estimate = corrected_mean(arrays[verdicts.run])
-        bridged.append(_bridged_run(verdicts, estimate, list(clusters), why))
+        bridged.append(_bridged_run(verdicts, estimate, clusters, why))
     return Bridge(
         runs=tuple(bridged),
         pairs=_pairs(bridged, arrays),
@@ -188,9 +189,9 @@ def _verdicts_by_run(rows: Iterable[ScoreRow], old: str, new: str) -> list[_Verd
     verdicts = []
     for run in sorted({row.run for row in both}):
         rows_of_run = [row for row in both if row.run == run]
-        verdicts.append(
-            _Verdicts(run, _by_trial(rows_of_run, old), _by_trial(rows_of_run, new))
-        )
+        by_old = _by_trial(rows_of_run, old)
+        by_new = _by_trial(rows_of_run, new)
+        verdicts.append(_Verdicts(run, by_old, by_new))
     return verdicts
 
 
@@ -232,9 +233,14 @@ def _differ(a: str, b: str) -> bool:
 def _why_without_number(verdicts: _Verdicts, samples: set[str]) -> str:
     """Returns why a run has no number. ``samples`` are those of all runs: a run must
     not win because its hard samples lack a verdict."""
-    has_all = verdicts.samples == samples and verdicts.new.keys() <= verdicts.old.keys()
-    if not has_all or any(row.value is None for row in verdicts.old.values()):
+    if verdicts.samples != samples:
         return OLD_MISSING
+    for name in verdicts.new:
+        if name not in verdicts.old:
+            return OLD_MISSING
+    for row in verdicts.old.values():
+        if row.value is None:
+            return OLD_MISSING
     asked_clusters = {verdicts.old[name].cluster_name for name in verdicts.asked}
     if len(verdicts.asked) < FEWEST_VERDICTS or len(asked_clusters) < 2:
         return TOO_FEW
@@ -274,10 +280,9 @@ def _bridged_run(
     shifts = _shifts(verdicts)
     shift = None
     if shifts:
+        values = np.array(list(shifts.values()))
         of_shifts = [verdicts.old[name].cluster_name for name in shifts]
-        shift = clustered_mean(
-            np.array(list(shifts.values())), numbered(of_shifts, clusters)
-        )
+        shift = clustered_mean(values, numbered(of_shifts, clusters))
     return BridgedRun(
         run=verdicts.run,
         samples=len(verdicts.samples),
@@ -312,7 +317,8 @@ def _joint_shifts(runs: Sequence[_Verdicts]) -> Values:
     joint = []
     for cluster in columns[0]:
         if all(cluster in column for column in columns):
-            joint.append([float(np.mean(column[cluster])) for column in columns])
+            means = [float(np.mean(column[cluster])) for column in columns]
+            joint.append(means)
     return np.array(joint, dtype=float).reshape(len(joint), len(runs))
 
 

@@ -10,6 +10,7 @@ metric corrected by the ratings. No model is called.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
@@ -355,9 +356,8 @@ def _with_estimates(
         if _is_weighted(trials):
             remarks.append("no sequence: the draw has unequal probabilities")
         else:
-            sequence = confidence_sequence(
-                trials, group.in_time_order(), options.limits
-            )
+            order = group.in_time_order()
+            sequence = confidence_sequence(trials, order, options.limits)
     return replace(
         result,
         people=people_alone(trials, options.limits),
@@ -389,19 +389,24 @@ def _refusal(
 def _strata_counts(group: PairedTrials, label: str) -> dict[str, StratumCount]:
     if not label:
         return {}
-    counts = {}
-    for name in sorted({trial.labels.get(label, "") for trial in group.trials}):
-        members = [
-            trial for trial in group.trials if trial.labels.get(label, "") == name
-        ]
-        rated = [trial for trial in members if trial.human is not None]
-        counts[name] = StratumCount(len(members), len(rated))
-    return counts
+    trials: Counter[str] = Counter()
+    rated: Counter[str] = Counter()
+    for trial in group.trials:
+        name = trial.labels.get(label, "")
+        trials[name] += 1
+        rated[name] += trial.human is not None
+    return {name: StratumCount(trials[name], rated[name]) for name in sorted(trials)}
 
 
 def _is_weighted(trials: RatedTrials) -> bool:
-    weights = trials.weights[trials.is_rated]
-    return bool(np.ptp(weights) > 0)
+    """Returns True if probabilities differ within a stratum. Between strata they may
+    differ, since each stratum counts by its number of trials."""
+    for stratum in trials.each_stratum():
+        is_rated = trials.is_rated[stratum.places]
+        weights = trials.weights[stratum.places][is_rated]
+        if np.ptp(weights) > 0:
+            return True
+    return False
 
 
 def _effective_ratings(trials: RatedTrials) -> float:

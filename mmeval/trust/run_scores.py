@@ -62,8 +62,11 @@ def scores_of_run(
     """
     rows: list[ScoreRow] = []
     for task in run.tasks:
-        numbers = numbers_of(run, task.name)
-        wanted = {metric: numbers[metric] for metric in metrics if metric in numbers}
+        ranges = numbers_of(run, task.name)
+        wanted: dict[str, Range] = {}
+        for metric in metrics:
+            if metric in ranges:
+                wanted[metric] = ranges[metric]
         if wanted:
             rows += _rows_of_task(run, task, wanted, name)
     return rows
@@ -97,13 +100,20 @@ def _rows_of_task(
     ranges: Mapping[str, Range],
     name: str,
 ) -> Iterator[ScoreRow]:
-    counts = counted_by(run.ours.get("asked", {}).get(task.name))
-    metadata = {row["i"]: row["sample"]["metadata"] for row in task.sample_rows()}
+    metadata: dict[int, Mapping[str, Any]] = {}
+    for sample_row in task.sample_rows():
+        metadata[sample_row["i"]] = sample_row["sample"]["metadata"]
+    asked = run.ours.get("asked", {})
+    counts = counted_by(asked.get(task.name))
     kept = [row for row in task.score_rows() if counts(row["i"], row["n"])]
-    columns = {metric: Scores(range=limits) for metric, limits in ranges.items()}
+    columns: dict[str, Scores] = {}
+    for metric, limits in ranges.items():
+        columns[metric] = Scores(range=limits)
     fill(columns, kept)
+
     for metric, column in columns.items():
         for row, score in zip(kept, column, strict=True):
+            of_sample = metadata.get(row["i"], {})
             yield ScoreRow(
                 trial=trial_name(task.name, score.sample, score.repeat),
                 metric=metric,
@@ -112,7 +122,7 @@ def _rows_of_task(
                 cluster=score.cluster,
                 task=task.name,
                 run=name,
-                labels=_texts({**metadata.get(row["i"], {}), **score.labels}),
+                labels=_texts({**of_sample, **score.labels}),
             )
 
 

@@ -101,7 +101,10 @@ def test_a_sample_that_was_chosen_is_refused() -> None:
 def test_verdicts_on_something_else_are_refused(field: str, refused: str) -> None:
     def other(row: ScoreRow) -> ScoreRow:
         is_changed = row.metric == "new" and row.sample == "s7"
-        return replace(row, **{field: "other" if is_changed else "d"})
+        value = "other" if is_changed else "d"
+        if field == "digest":
+            return replace(row, digest=value)
+        return replace(row, question=value)
 
     result = of(verdicts(), other)
     assert (result.refused, result.samples) == (refused, ("s7",))

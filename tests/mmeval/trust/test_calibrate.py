@@ -1,6 +1,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,19 +26,32 @@ def scores(count: int = 200, *, run: str = "", shift: float = 0.0) -> list[Score
 
 
 def ratings(
-    count: int = 60, *, run: str = "", draw: Draw = RANDOM, shift: float = 0.0
+    count: int = 60,
+    *,
+    run: str = "",
+    draw: Draw = RANDOM,
+    shift: float = 0.0,
 ) -> list[Rating]:
     random = np.random.default_rng(1)
     rated = []
     for row in scores()[:count]:
         assert row.value is not None
         value = 0.8 * row.value + 0.1 * random.random() + shift
-        rated.append(Rating(row.trial, "ann", value, run=run, draw=draw))
+        rating = Rating(
+            trial=row.trial,
+            rater="ann",
+            value=value,
+            run=run,
+            draw=draw,
+        )
+        rated.append(rating)
     return rated
 
 
 def of(
-    rows: Sequence[ScoreRow], rated: Sequence[Rating], **options: object
+    rows: Sequence[ScoreRow],
+    rated: Sequence[Rating],
+    **options: Any,
 ) -> Calibration:
     return calibrate(rows, rated, replace(CalibrationOptions("judge"), **options))
 
@@ -66,8 +80,9 @@ def test_ratings_that_were_not_drawn_at_random_are_refused(draw: Draw) -> None:
 
 
 def test_a_draw_can_be_assumed_to_be_random() -> None:
+    drawn = of(scores(), ratings())
     assumed = of(scores(), ratings(draw=Draw()), assume_random=True)
-    assert assumed.results[0].corrected == of(scores(), ratings()).results[0].corrected
+    assert assumed.results[0].corrected == drawn.results[0].corrected
 
 
 def test_a_trial_with_one_chosen_rating_was_not_drawn_at_random() -> None:
@@ -85,7 +100,8 @@ def test_a_slice_that_is_too_small_stays_uncorrected() -> None:
 
 
 def test_each_stratum_needs_two_ratings() -> None:
-    only_easy = [rating for rating in ratings(100) if int(rating.trial[1:]) % 5]
+    easy = {row.trial for row in scores() if row.labels["level"] == "easy"}
+    only_easy = [rating for rating in ratings(100) if rating.trial in easy]
     calibration = of(scores(), only_easy, strata="level")
     assert calibration.results[0].refused == "strata with fewer than two ratings"
     assert calibration.exit_code == 3
@@ -123,6 +139,15 @@ def test_equal_ratings_say_little_about_further_ones() -> None:
     assert result.remarks == ("no two ratings differ, so there is no interval",)
 
 
+def test_probabilities_may_differ_between_strata() -> None:
+    levels = {row.trial: row.labels["level"] for row in scores()}
+    rated = []
+    for rating in ratings():
+        probability = 0.3 if levels[rating.trial] == "easy" else 0.003
+        rated.append(replace(rating, draw=Draw("random", probability)))
+    assert of(scores(), rated, strata="level").results[0].remarks == ()
+
+
 def test_rated_trials_without_a_score_are_counted() -> None:
     unknown = Rating("elsewhere", "ann", 1.0, draw=RANDOM)
     result = of(scores(), [*ratings(), unknown]).results[0]
@@ -145,7 +170,8 @@ def test_a_trial_without_one_of_the_proxies_is_left_out() -> None:
 def test_the_sequence_takes_ratings_in_the_order_of_their_time() -> None:
     rated = []
     for place, rating in enumerate(ratings()):
-        rated.append(replace(rating, at=START + timedelta(hours=place)))
+        at = START + timedelta(hours=place)
+        rated.append(replace(rating, at=at))
     options = {"sequence": True, "limits": (0.0, 1.0)}
     forward = of(scores(), rated, **options).results[0]
     backward = of(scores(), rated[::-1], **options).results[0]
@@ -156,6 +182,7 @@ def test_the_sequence_takes_ratings_in_the_order_of_their_time() -> None:
 def test_an_interval_is_within_the_range() -> None:
     result = of(scores(), ratings(), limits=(0.0, 0.46)).results[0]
     assert result.corrected is not None
+    assert result.corrected.ci95 is not None
     assert result.corrected.ci95[1] == 0.46
 
 

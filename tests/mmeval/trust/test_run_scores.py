@@ -1,20 +1,31 @@
 from pathlib import Path
+from typing import Any
 
 from mmeval.results.stored_run import StoredRun
 from mmeval.trust.run_scores import range_in_run, read_runs, scores_of_run
 from tests.support.stored_runs import Told, text, write_run
 
 
-def told(value: float | None, **more: object) -> Told:
-    score = {"status": "unscored", "reason": "lost"}
+def told(value: float | None, **more: Any) -> Told:
+    score: dict[str, Any] = {"status": "unscored", "reason": "lost"}
     if value is not None:
         score = {"status": "scored", "value": value}
-    return Told([text("?")], [text("!")], {"right": score}, **more)  # type: ignore[arg-type]
+    return Told(
+        [text("?")],
+        [text("!")],
+        {"right": score},
+        **more,
+    )
 
 
 def stored(folder: Path) -> StoredRun:
     trials = [
-        told(1.0, sample="a", labels={"level": "easy"}, metadata={"language": "en"}),
+        told(
+            1.0,
+            sample="a",
+            labels={"level": "easy"},
+            metadata={"language": "en"},
+        ),
         told(0.5, sample="a", place=0, repeat=1),
         told(None, sample="b", place=1),
     ]
@@ -24,7 +35,11 @@ def stored(folder: Path) -> StoredRun:
 def test_each_trial_of_a_run_has_a_row(tmp_path: Path) -> None:
     rows = scores_of_run(stored(tmp_path), ["right"])
     values = {row.trial: row.value for row in rows}
-    assert values == {"told/a/0": 1.0, "told/a/1": 0.5, "told/b/0": None}
+    assert values == {
+        "told/a/0": 1.0,
+        "told/a/1": 0.5,
+        "told/b/0": None,
+    }
 
 
 def test_labels_are_those_of_the_score_and_the_sample(tmp_path: Path) -> None:

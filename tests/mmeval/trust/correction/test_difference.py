@@ -13,7 +13,11 @@ def data(values: Values, first_cluster: int = 0) -> RatedTrials:
     clusters = np.arange(count) + first_cluster
     zeros = np.zeros(count, dtype=np.intp)
     return RatedTrials(
-        values[:, np.newaxis] ** 2, human, np.ones(count), zeros, clusters
+        proxies=values[:, np.newaxis] ** 2,
+        human=human,
+        weights=np.ones(count),
+        strata=zeros,
+        clusters=clusters,
     )
 
 
@@ -25,15 +29,19 @@ VALUES = np.random.default_rng(5).random(200)
 
 
 def test_runs_over_the_same_samples_are_paired() -> None:
-    paired = between(data(VALUES), data(0.9 * VALUES + 0.2))
-    apart = between(data(VALUES), data(0.9 * VALUES + 0.2, first_cluster=200))
+    better = 0.9 * VALUES + 0.2
+    paired = between(data(VALUES), data(better))
+    apart = between(data(VALUES), data(better, first_cluster=200))
     assert paired.value == apart.value
     assert paired.stderr < 0.3 * apart.stderr
 
 
 def test_runs_over_other_samples_are_independent() -> None:
-    a, b = data(VALUES), data(VALUES[::-1], first_cluster=200)
-    together = np.hypot(corrected(a).stderr, corrected(b).stderr)
+    a = data(VALUES)
+    b = data(VALUES[::-1], first_cluster=200)
+    error_a = corrected(a).stderr
+    error_b = corrected(b).stderr
+    together = np.hypot(error_a, error_b)
     assert between(a, b).stderr == pytest.approx(together, rel=0.02)
 
 

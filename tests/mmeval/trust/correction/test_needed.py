@@ -15,7 +15,11 @@ def data(count: int = 400, rated: int = 100) -> RatedTrials:
     human[rated:] = np.nan
     zeros = np.zeros(count, dtype=np.intp)
     return RatedTrials(
-        judge[:, np.newaxis], human, np.ones(count), zeros, np.arange(count)
+        proxies=judge[:, np.newaxis],
+        human=human,
+        weights=np.ones(count),
+        strata=zeros,
+        clusters=np.arange(count),
     )
 
 

@@ -14,7 +14,11 @@ def after(rated: int, *, equal: int = 0) -> Sequence95:
     human[rated:] = np.nan
     zeros = np.zeros(500, dtype=np.intp)
     trials = RatedTrials(
-        judge[:, np.newaxis], human, np.ones(500), zeros, np.arange(500)
+        proxies=judge[:, np.newaxis],
+        human=human,
+        weights=np.ones(500),
+        strata=zeros,
+        clusters=np.arange(500),
     )
     return confidence_sequence(trials, range(rated), (0.0, 1.0))
 
