@@ -45,7 +45,7 @@ class _Line(NamedTuple):
         text = self.text(name)
         if not text:
             hint = did_you_mean(name, self.row)
-            raise self.error(f"{name} is missing{hint}; each row needs it")
+            raise self.error(f"{name} is missing, and each row needs it{hint}")
         return text
 
     def number_of(self, name: str) -> float | None:
@@ -62,9 +62,9 @@ class _Line(NamedTuple):
         if isinstance(value, (dict, list)):
             raise self.error(f"{name} must be a number or a word")
         if isinstance(value, (bool, int, float)):
-            number = float(value)
+            number = _as_float(value)
             if not math.isfinite(number):
-                raise self.error(f"{name} must be a finite number, not {value!r}")
+                raise self.error(f"{name} must be a finite number")
             return number
         return _number_or_text(str(value))
 
@@ -275,6 +275,13 @@ def _labels(line: _Line, names: frozenset[str]) -> dict[str, str]:
 
 def _label_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _as_float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # JSON has integers of any length
+        return math.inf
 
 
 def _number_or_text(text: str) -> float | str:
