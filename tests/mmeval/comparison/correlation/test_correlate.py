@@ -195,3 +195,65 @@ def test_tables_have_a_table_for_each_method_then_the_differences(
     assert [title.endswith("differences") for title in titles] == [False] * 3 + [
         True
     ] * 3
+
+
+def test_slices_by_a_label_follow_the_number_of_all_samples(tmp_path: Path) -> None:
+    trials = []
+    for place in range(8):
+        scores = {"right": {"value": place / 8, "status": "scored"}}
+        level = "easy" if place < 4 else "hard"
+        trials.append(
+            Told(
+                [text("?")],
+                [text("!")],
+                scores,
+                sample=f"s{place}",
+                place=place,
+                labels={"level": level},
+            )
+        )
+    folder = write_run(tmp_path / "x", trials, task="ask", results={}, model="x")
+    rows = [f"ask,s{place},{-place}" for place in range(8)]
+    correlated = correlate(
+        [folder],
+        reference=ratings(tmp_path, *rows),
+        methods="spearman",
+        by="level",
+    )
+    counts = {row.number.slice: row.correlations[0].n for row in correlated.numbers}
+    assert counts == {"": 8, "level=easy": 4, "level=hard": 4}
+
+
+def test_metrics_of_one_task_are_compared_over_the_trials_that_both_scored(
+    tmp_path: Path,
+) -> None:
+    trials = []
+    for place in range(6):
+        scores = {
+            "right": {"value": float(place), "status": "scored"},
+            "wrong": {"value": float(-place), "status": "scored"},
+        }
+        if place == 5:
+            del scores["wrong"]
+        trials.append(
+            Told([text("?")], [text("!")], scores, sample=f"s{place}", place=place)
+        )
+    metrics = {
+        name: {"outputs": [name], "range": [-9, 9], "aggregation": "mean"}
+        for name in ("right", "wrong")
+    }
+    numbers = []
+    for name in ("right", "wrong"):
+        number = {"task": "ask", "metric": name, "value": 0.0}
+        numbers.append({**number, "n": 6, "scored": 6})
+    results = {"metrics": {"ask": metrics}, "results": numbers}
+    folder = write_run(tmp_path / "x", trials, task="ask", results=results, model="x")
+    rows = [f"ask,s{place},{place}" for place in range(6)]
+    correlated = correlate(
+        [folder],
+        reference=ratings(tmp_path, *rows),
+        metrics="all",
+        methods="spearman",
+    )
+    (pair,) = correlated.differences
+    assert (pair.n, pair.differences[0].value) == (5, pytest.approx(-2))
