@@ -31,7 +31,7 @@ class CompiledTemplates(BytecodeCache):
         file = self._folder / bucket.key
         try:
             status = file.stat()
-            # the file is code, so nobody else may have written it
+            # the file is code: only this user may have written it
             if status.st_uid != os.getuid() or status.st_mode & _OTHERS_MAY_WRITE:
                 return
             bucket.load_bytecode(io.BytesIO(file.read_bytes()))
