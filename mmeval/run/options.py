@@ -20,12 +20,12 @@ from mmeval.metric.scoring.verdict_log import JudgeVersion
 from mmeval.records.score import Result
 from mmeval.run.costs.prices import Bill
 from mmeval.store.paths import TrialFilter
-from mmeval.store.seal import Seal
 from mmeval.store.shard import Shard
 from mmeval.task.task import Selection, TaskOverrides
 
 if TYPE_CHECKING:
     from mmeval.backend.contract import AnyBackend
+    from mmeval.store.seal import Seal
 
 
 REASONING_TAGS = ("<think>", "</think>")
