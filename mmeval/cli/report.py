@@ -2,7 +2,7 @@
 
     mmeval report runs/my-model/default
     mmeval report runs/my-model/default --format markdown
-    mmeval report A=runs/a/default B=runs/b/default --layout isg --format latex
+    mmeval report A=runs/a/default B=runs/b/default --layout NAME --format latex
 
 RUN is the folder of a run, <output_path>/<model>/<run_id>. The page shows the numbers
 with their uncertainty and counts, and every sample with its answers, scores and judge

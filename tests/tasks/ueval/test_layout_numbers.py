@@ -42,7 +42,7 @@ def run_of(folder: Path, tasks: Mapping[str, Sequence[Row]], **ours: Any) -> Sto
 
 
 def means(run: StoredRun) -> dict[str, tuple[float | None, str]]:
-    found = {}
+    found: dict[str, tuple[float | None, str]] = {}
     for number in question_means(run):
         assert (number.key.task, number.key.slice) == ("ueval", "questions")
         found[number.key.metric] = (number.value, number.state)
@@ -79,7 +79,11 @@ def test_trials_that_are_not_asked_do_not_count(tmp_path: Path) -> None:
     assert means(run)["ueval_text"] == (1.0, "")
 
 
-@pytest.mark.parametrize("facts", [judge_facts, lambda run: dict(question_means(run))])
+def keys_of(run: StoredRun) -> dict[Any, Any]:
+    return {number.key: number for number in question_means(run)}
+
+
+@pytest.mark.parametrize("facts", [judge_facts, keys_of])
 def test_a_run_without_tasks_of_ueval_has_no_numbers(
     tmp_path: Path, facts: Any
 ) -> None:

@@ -7,7 +7,7 @@ from mmeval.results.published import NumberKey, NumberKind, TableNumber
 from mmeval.results.stored_run import StoredRun
 from tests.support.stored_runs import document, result
 
-HALF = {"value": 0.5, "n": 4, "scored": 2, "unsupported": 2}
+HALF: dict[str, Any] = {"value": 0.5, "n": 4, "scored": 2, "unsupported": 2}
 
 
 class _Run(StoredRun):

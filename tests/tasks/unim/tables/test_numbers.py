@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +9,10 @@ from tests.support.stored_runs import Row, labels, stored, trial
 
 
 def numbers(
-    folder: Path, tasks: dict[str, Iterable[Row]]
+    folder: Path, tasks: Mapping[str, Iterable[Row]]
 ) -> dict[tuple[str, str, str], Any]:
     """The values, or the states, by task, number and kind."""
-    found = {}
+    found: dict[tuple[str, str, str], Any] = {}
     for number in pooled_numbers(stored(folder, tasks)):
         task, metric, _, kind = number.key
         found[task, metric, kind] = number.state or number.value
