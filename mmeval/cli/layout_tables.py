@@ -10,10 +10,10 @@ from typing import NamedTuple
 from mmeval.errors import UsageError
 from mmeval.report.charts import standalone, written
 from mmeval.report.layouts.figures import DrawnFigure
-from mmeval.report.layouts.formats import FORMATS
 from mmeval.report.layouts.made import drawn_figures, made
 from mmeval.report.layouts.rows import OpenRun, Source, sources_of
 from mmeval.report.layouts.tables import FilledLayout, MissingRun
+from mmeval.report.layouts.writers import FORMATS
 from mmeval.report.terminal import print_text
 from mmeval.results.board import (
     BoardPublished,

@@ -30,7 +30,7 @@ from mmeval.cli.layout_tables import (
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError, did_you_mean
 from mmeval.findings.render import RemedyTarget, markdown_lines, terminal_lines
 from mmeval.report.layouts.engine import GIVEN
-from mmeval.report.layouts.formats import FORMATS as LAYOUT_FORMATS
+from mmeval.report.layouts.writers import FORMATS as LAYOUT_FORMATS
 from mmeval.report.markdown import cell
 from mmeval.report.table_formats import TABLES
 from mmeval.report.terminal import print_text

@@ -11,7 +11,6 @@ from mmeval.errors import UsageError, did_you_mean
 from mmeval.report.layouts.behind import table_behind
 from mmeval.report.layouts.engine import GIVEN, filled, sort_names
 from mmeval.report.layouts.figures import DrawnFigures, figures_of
-from mmeval.report.layouts.formats import FORMATS
 from mmeval.report.layouts.rows import OpenRun, Source, model_rows
 from mmeval.report.layouts.tables import (
     UNKNOWN,
@@ -24,6 +23,7 @@ from mmeval.report.layouts.tables import (
     TableRow,
     Title,
 )
+from mmeval.report.layouts.writers import FORMATS
 from mmeval.results.layout import Cell, Table, layouts_of, tables_of
 from mmeval.results.stored_run import StoredRun
 from mmeval.task.layout_file import LayoutFile, layout_file
