@@ -8,7 +8,7 @@
 | `mmeval.protocols`      | a generator `protocol(ask: Ask, **options) -> Program[Interleaved]`                 |
 | `mmeval.metrics`        | a function decorated with `@metric(...)`                                            |
 | `mmeval.aggregators`    | `aggregate(scores: Scores, **options) -> Estimate`                                  |
-| `mmeval.layouts`        | `layout(run: StoredRun) -> Iterable[Table]`: a paper's tables of a run              |
+| `mmeval.layouts`        | a package with `layout.yaml`, or `layout(run: StoredRun) -> Iterable[Table]`        |
 | `mmeval.model_backends` | a class, called with the backend's arguments as keywords, or an `@agent(...)`        |
 | `mmeval.loggers`        | a class with `log(outcome: RunOutcome, published: PublishedResults) -> None`         |
 | `mmeval.hf_adapters`    | an `Adapter` class, named by the `model_type` of its models                          |

@@ -1,12 +1,14 @@
-"""Layouts are functions that arrange a run's numbers in the tables of a benchmark's
-paper.
+"""Layouts arrange numbers in the tables of a benchmark's paper.
+
+An entry point in ``mmeval.layouts`` names a package with a file ``layout.yaml``
+(:mod:`mmeval.task.layout_file`), in whose tables models are rows. It may instead name a
+function that makes tables of one run, for what such a file cannot say:
 
     def layout(run: StoredRun) -> Iterable[Table]: ...
 
-An entry point in ``mmeval.layouts`` names the function, and the key ``layout`` of a
-task or group names the entry point. A layout only reads the run. The cell of an
-unscored number has no value. The tables are printed below the tables of the run, and by
-``mmeval report RUN --layout NAME``.
+The key ``layout`` of a task or group names the entry point. A layout only reads the
+run. The cell of an unscored number has no value. The tables are printed below the
+tables of the run, and by ``mmeval report RUN --layout NAME``.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from mmeval.results.published import NumberKey
 from mmeval.results.stored_run import StoredRun
 
 PUBLISHED = "†"
-"""The mark of a row that is no run: its numbers were published."""
+"""The mark of a row of published numbers, which do not come from a run."""
 LIMITED = "‡"
 """The mark of a run on bundled samples or on a part of the data."""
 UNKNOWN = "N/A"
