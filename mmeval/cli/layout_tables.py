@@ -24,8 +24,9 @@ from mmeval.results.board import (
 )
 from mmeval.results.provenance import skipped_metrics_note
 from mmeval.system.folders import write_atomic
-from mmeval.system.wording import file_name, file_names
+from mmeval.system.wording import file_name, file_names, listed
 
+MAX_NAMED = 10
 FIGURE_FORMATS = ("svg", "png")
 """The formats of figures; those of tables are in FORMATS."""
 
@@ -108,8 +109,9 @@ def write_layouts(command: LayoutCommand, rows: Sequence[BoardRow]) -> bool:
         if pictures:
             drawn = drawn_figures(name, sources, sort=command.sort)
             incomplete += _missing_numbers(drawn.incomplete, "figure")
-            for figure in drawn.left_out:
-                log.warning("%s: no row has a number of figure %s", name, figure)
+            if drawn.figures and drawn.left_out:
+                left_out = listed(drawn.left_out, MAX_NAMED)
+                log.warning("%s: no row has the numbers of figure %s", name, left_out)
             _write_figures(drawn.figures, name, pictures, command.into)
         for missing in incomplete:
             is_whole = False

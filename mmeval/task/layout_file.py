@@ -83,7 +83,7 @@ class LayoutTable:
 @dataclass(frozen=True)
 class LayoutFigure:
     """A figure of a layout. ``table`` contains its numbers: a block for each panel, a
-    row for each model, a column for each point. ``range`` are the ends of its axis."""
+    row for each series, a column for each point. ``range`` are the ends of its axis."""
 
     chart: Chart
     table: LayoutTable
@@ -307,7 +307,8 @@ def _figure(file: LayoutKeys, figure: FigureKeys, path: KeyPath) -> LayoutFigure
     lists = {**file.keys, **figure.keys}
     for key, named, others in (
         ("points", figure.points, ()),
-        ("panels", figure.panels, (NONE, GROUPS)),
+        ("series", figure.series, (MODELS,)),
+        ("panels", figure.panels, (NONE, MODELS, GROUPS)),
     ):
         known = [*lists, *others]
         if named not in known:
@@ -321,16 +322,18 @@ def _figure(file: LayoutKeys, figure: FigureKeys, path: KeyPath) -> LayoutFigure
         name=figure.name,
         title=figure.title,
         note=figure.note,
-        axes=AxesKeys(blocks=figure.panels, rows=MODELS, columns=figure.points),
+        axes=AxesKeys(blocks=figure.panels, rows=figure.series, columns=figure.points),
         keys=figure.keys,
         absent=figure.absent,
         **merged(figure).model_dump(),
     )
     table = _table(file, keys, path)
-    for line in (*lines_of(table.blocks), *lines_of(table.columns)):
-        if line is not None and line.key.scale not in (None, table.key.scale):
-            message = f"{' '.join(line.headers)!r} has another scale than the figure"
-            raise _LayoutProblem((*path, "scale"), message)
+    for axis in (table.blocks, table.rows, table.columns):
+        for line in lines_of(axis):
+            if line is not None and line.key.scale not in (None, table.key.scale):
+                name = " ".join(line.headers)
+                message = f"{name!r} has another scale than the figure"
+                raise _LayoutProblem((*path, "scale"), message)
 
     points = [line for line in lines_of(table.columns) if line is not None]
     if figure.chart in ("radar", "lines"):

@@ -90,11 +90,13 @@ class TableKeys(_SharedKeys):
 
 
 class FigureKeys(CellKeys):
-    """A figure with a polygon, bar, line or mark for each model.
+    """A figure with a polygon, bar, line or mark for each model, or for each entry of
+    the list ``series``.
 
     ``points`` is the list of its corners, groups of bars, places of a line, or groups
-    of marks. ``panels`` is a list, with a drawing for each entry, or the ``groups`` of
-    the models. ``range`` are the ends of the axis in the metric's own unit.
+    of marks. ``panels`` is a list with a drawing for each entry, or ``models``, or the
+    ``groups`` of the models. ``range`` are the ends of the axis in the metric's own
+    unit.
     """
 
     name: str
@@ -102,6 +104,7 @@ class FigureKeys(CellKeys):
     title: str = ""
     note: str = ""
     points: str
+    series: str = MODELS
     panels: str = NONE
     keys: Lists = {}
     absent: Absent | None = None

@@ -13,7 +13,7 @@ WIDTH, HEIGHT = 640.0, 260.0
 """The width of the drawing, and the height between its ends of the scale."""
 TOP, BOTTOM, LEFT, RIGHT = 14.0, 30.0, 56.0, 12.0
 NAME_CHARS = 60
-APART, MOST_APART = 4.0, 36.0
+APART, MOST_APART = 8.0, 36.0
 """The distance between neighbouring series at a point, so that their intervals do not
 overlap, and the largest distance between the first and the last."""
 

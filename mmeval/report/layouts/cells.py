@@ -119,8 +119,26 @@ class RunNumbers:
             cell = self._of_result(key, result)
         if cell.state == "absent":
             from_hook = self._more.of(key)
-            return cell if from_hook is ABSENT else from_hook
+            if from_hook is not ABSENT:
+                return from_hook
+            if self._has_other_slices(key):
+                # no sample of the task is in this slice
+                return CANNOT
         return cell
+
+    def _has_other_slices(self, key: NumberKey) -> bool:
+        """Returns True if the task is divided by the label of the slice, such as
+        ``domain`` of ``domain=law``."""
+        label, equals, _ = key.slice.partition("=")
+        return (key.task, key.metric, label) in self._labels if equals else False
+
+    @cached_property
+    def _labels(self) -> set[tuple[str, str, str]]:
+        """The labels by which numbers are divided: task, metric, label."""
+        labels = set()
+        for task, metric, part in self._results:
+            labels.add((task, metric, part.partition("=")[0]))
+        return labels
 
     def result(self, key: NumberKey) -> Result | None:
         """Returns the result behind a cell, or None if the run has none."""

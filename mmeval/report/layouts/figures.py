@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from mmeval.report.charts.bars import WIDTH, ChartBar, bars
@@ -27,6 +27,7 @@ from mmeval.report.layouts.tables import (
 from mmeval.report.table_formats.markdown import MAX_NOTE
 from mmeval.system.wording import printable, wrapped
 from mmeval.task.layout_file import LayoutFigure, LayoutFile, LayoutTable
+from mmeval.task.layout_keys import MODELS
 
 MOST_MODELS = 12
 """The largest number of models in a drawing."""
@@ -63,9 +64,9 @@ def figures_of(
     for figure in layout.figures:
         tables: list[PaperTable] = []
         # a table for each panel, so that the notes of a drawing are its own
-        for table in _tables_of_panels(figure.table):
+        for table, of_panel in _by_panel(figure.table, models):
             own = replace(layout, tables=(table,), note="")
-            tables += filled(own, models, sort=sort).tables
+            tables += filled(own, of_panel, sort=sort).tables
         panels = _panels(layout.name, figure, tables)
         drawn += panels
         if not panels:
@@ -75,10 +76,17 @@ def figures_of(
     return DrawnFigures(drawn, whole.incomplete, left_out)
 
 
-def _tables_of_panels(table: LayoutTable) -> list[LayoutTable]:
-    if not isinstance(table.blocks, tuple):
-        return [table]
-    return [replace(table, blocks=(line,)) for line in table.blocks]
+def _by_panel(
+    table: LayoutTable, models: Sequence[ModelRow]
+) -> Iterator[tuple[LayoutTable, Sequence[ModelRow]]]:
+    if isinstance(table.blocks, tuple):
+        for line in table.blocks:
+            yield replace(table, blocks=(line,)), models
+    elif table.blocks == MODELS:
+        for model in models:
+            yield table, [model]
+    else:
+        yield table, models
 
 
 def _with_unique_titles(block: Block) -> Block:
@@ -117,7 +125,7 @@ def _panels(
         if len(of_block) > MOST_MODELS:
             notes.append(f"The first {MOST_MODELS} of {len(of_block)} models.")
         panel = _Panel(figure, block, rows, chosen)
-        heading = ": ".join(filter(None, [table.title, block.title.text]))
+        heading = ": ".join(filter(None, [table.title, block.title.marked]))
         drawing = panel.drawn(heading).captioned(_lines(heading), _all_lines(notes))
         name = "-".join(filter(None, [layout, table.name, block.title.text]))
         panels.append(DrawnFigure(name, drawing))
@@ -146,6 +154,7 @@ class _Panel:
         titles: Sequence[Title],
     ) -> None:
         self._figure = figure
+        self._block_title = block.title
         self._rows = rows
         self._titles = titles
         scale = figure.table.key.scale
@@ -154,7 +163,9 @@ class _Panel:
 
     def drawn(self, title: str) -> Drawing:
         spread = self._spread()
-        series = [_series(own) for own in self._titles]
+        series = []
+        for own in self._titles:
+            series.append(ChartSeries(own.marked, self._is_published(own)))
         if self._figure.chart == "radar":
             return radar(title, self._points, self._outlines(series), spread=spread)
         if self._figure.chart == "forest":
@@ -174,6 +185,9 @@ class _Panel:
                 if value is not None and not low <= value <= high:
                     return None
         return low, high
+
+    def _is_published(self, title: Title) -> bool:
+        return PUBLISHED in (title.mark, self._block_title.mark)
 
     def _value(self, cell: ShownCell) -> float | None:
         return None if cell.value is None else self._scale * cell.value
@@ -224,12 +238,8 @@ class _Panel:
                     value,
                     self._interval(cell),
                     text,
-                    is_dashed=row.title.mark == PUBLISHED,
+                    is_dashed=self._is_published(row.title),
                 )
                 marks.append(mark)
             groups.append((point, marks))
         return groups
-
-
-def _series(title: Title) -> ChartSeries:
-    return ChartSeries(title.marked, is_dashed=title.mark == PUBLISHED)

@@ -102,3 +102,25 @@ def test_tau_is_the_same_for_all_numbers_of_a_task() -> None:
     key = NumberKey("a", "m", kind="tau")
     numbers = StatedNumbers({key: TableNumber(key, 0.5)})
     assert numbers.of(key._replace(metric="other")).value == 0.5
+
+
+@pytest.mark.parametrize(
+    "part, state",
+    [("domain=law", "known"), ("domain=art", "cannot"), ("level=1", "absent")],
+    ids=["in the data", "not in the data", "not divided by this label"],
+)
+def test_a_slice_without_samples_is_not_lost(part: str, state: str) -> None:
+    run = _Run(result("a"), result("a", value=0.5, slice="domain=law"))
+    assert RunNumbers(run).of(NumberKey("a", "m", part)).state == state
+
+
+def test_a_number_of_a_run_has_its_interval_and_its_samples() -> None:
+    run = _Run(result("a", value=0.5, ci95=[0.25, 0.75], n=4, scored=3))
+    content = RunNumbers(run).of(NumberKey("a", "m"))
+    assert (content.interval, content.n) == ((0.25, 0.75), 3)
+
+
+def test_a_relative_number_has_no_interval() -> None:
+    run = _Run(result("a", **HALF, ci95=[0.25, 0.75]))
+    content = RunNumbers(run).of(NumberKey("a", "m", kind="relative"))
+    assert content.interval is None
