@@ -19,7 +19,14 @@ from mmeval.task.layout_file import layout_file
 from tests.support.layouts import layout_of, model
 from tests.support.stored_runs import document, result
 
-UNIM_PANELS = ("SQCS", "ICS", "StS", "LeS")
+UNIM = {
+    *(
+        f"{number}-{panel}"
+        for number in "79"
+        for panel in ("SQCS", "ICS", "StS", "LeS")
+    ),
+    *(f"{number}{field}-x" for number in range(47, 51) for field in "abc"),
+}
 NAME = "{http://www.w3.org/2000/svg}"
 LAYOUT = """
 layout: own
@@ -215,6 +222,23 @@ def test_a_model_has_the_same_colour_in_each_panel(tmp_path: Path) -> None:
     assert styles == ["line series-0 dashed", "line series-1 dashed"]
 
 
+SERIES = "series: metrics, panels: models, "
+
+
+def test_the_series_may_be_a_list_with_models_as_panels(tmp_path: Path) -> None:
+    models = [model("x", {**WHOLE, "a|n": 0.5}), model("y", WHOLE)]
+    panels = drawn(tmp_path, "bars", *models, more=SERIES).figures
+    assert [panel.name for panel in panels] == ["own-7-x", "own-7-y"]
+    first = ElementTree.fromstring(standalone(panels[0].drawing))
+    assert {"First", "Second"} <= set(texts(first))
+
+
+def test_a_published_model_is_dashed_in_its_own_panel(tmp_path: Path) -> None:
+    tree = tree_of(tmp_path, "radar", model("x", WHOLE), more=SERIES)
+    assert "dashed" in outlines(tree)[0].attrib["class"]
+    assert texts(tree)[0] == "Own, figure 7 (%): x†"
+
+
 def test_a_figure_without_numbers_is_left_out(tmp_path: Path) -> None:
     figures = drawn(tmp_path, "radar", model("x", {"e": 1.0}))
     assert (list(figures.figures), list(figures.left_out)) == ([], ["7"])
@@ -250,7 +274,7 @@ class _Everything:
         ("mme_unify", {"scores", "4-Action", "4-Location", "4-Image"}),
         ("mmmg", {"2"}),
         ("ueval", {"6", "sides"}),
-        ("unim", {f"{n}-{panel}" for n in "79" for panel in UNIM_PANELS}),
+        ("unim", UNIM),
     ],
 )
 def test_the_layouts_of_the_papers_have_figures(name: str, expected: set[str]) -> None:
