@@ -108,8 +108,13 @@ class Case(NamedTuple):
 
 def settings() -> Iterator[Case]:
     for flags in SETTINGS:
-        words = tuple(flags.split(" "))
-        yield Case(f"setting {flags}", lambda _run, _patch, words=words: words)
+
+        def change(
+            _run: FinishedRun, _patch: pytest.MonkeyPatch, flags: str = flags
+        ) -> tuple[str, ...]:
+            return tuple(flags.split(" "))
+
+        yield Case(f"setting {flags}", change)
 
 
 def task_files() -> Iterator[Case]:
