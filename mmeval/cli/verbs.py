@@ -133,7 +133,6 @@ def overview() -> str:
     """Returns the help of mmeval: its verbs, and examples."""
     lines = [
         "mmeval evaluates models that answer in any modality, interleaved.",
-        "",
         "mmeval VERB [FLAGS]: 'mmeval VERB --help' explains a verb and its flags",
     ]
     lines += [f"  {verb:<14}{purpose}" for verb, purpose in VERBS.items()]

@@ -41,8 +41,8 @@ def files_of_run(*runs: str) -> Mapping[str, str]:
     """A task of 30 samples, and a table of ratings of 20 answers of each run."""
     samples: list[dict[str, object]] = []
     for place in range(30):
-        row = {"id": f"s{place}", "input": f"{place}?", "reference": str(place)}
-        samples.append(row)
+        sample: dict[str, object] = {"id": f"s{place}", "input": f"{place}?"}
+        samples.append({**sample, "reference": str(place)})
     table = ["run,trial,rater,value,draw.how"]
     for place in range(20):
         for run in runs:
