@@ -21,6 +21,7 @@ from mmeval.aggregate.resampling import Values
 from mmeval.trust.correction.rated_trials import (
     NO_RANGE,
     ROUNDING,
+    Places,
     Range,
     RatedTrials,
     Stratum,
@@ -136,7 +137,11 @@ def _of_stratum(
     weights = np.zeros(proxies.shape[1])
     if uses_proxies:
         weights = _weights_of_proxies(
-            proxies, human, is_rated.astype(float), draw_weights, stratum
+            proxies,
+            human,
+            is_rated.astype(float),
+            draw_weights,
+            stratum.cluster_of if trials.are_clusters_whole else None,
         )
     unexplained = np.where(is_rated, human - proxies @ weights, 0.0)
     mean_unexplained = float(shares @ unexplained)
@@ -159,25 +164,24 @@ def _weights_of_proxies(
     human: Values,
     rated: Values,
     draw_weights: Values,
-    stratum: Stratum,
+    clusters: Places | None,
 ) -> Values:
     """Returns the weights that make the variance of the stratum's estimate smallest.
 
     They are the regression of the human values on the proxies: the proxies' variance is
-    that of all trials, the covariance that of the rated ones. If clusters are rated as
-    a whole, they are drawn as a whole, so covariances are those of cluster sums.
+    that of all trials, the covariance that of the rated ones. If trials were drawn as
+    whole ``clusters``, covariances are those of cluster sums.
     """
     shares = draw_weights / draw_weights.sum()
     of_human = rated * (human - shares @ human)
     of_rated = rated[:, np.newaxis] * (proxies - shares @ proxies)
     of_all = proxies - proxies.mean(axis=0)
-    if _are_clusters_whole(rated, stratum):
-        of_human = cluster_sums(of_human, stratum.cluster_of)
-        of_rated = cluster_sums(of_rated, stratum.cluster_of)
-        of_all = cluster_sums(of_all, stratum.cluster_of)
-        sizes = cluster_sums(np.ones_like(rated), stratum.cluster_of)
-        weights = cluster_sums(draw_weights, stratum.cluster_of)
-        draw_weights = weights / sizes
+    if clusters is not None:
+        of_human = cluster_sums(of_human, clusters)
+        of_rated = cluster_sums(of_rated, clusters)
+        of_all = cluster_sums(of_all, clusters)
+        sizes = cluster_sums(np.ones_like(rated), clusters)
+        draw_weights = cluster_sums(draw_weights, clusters) / sizes
 
     count = np.count_nonzero(draw_weights)
     variance = of_all.T @ of_all / (len(of_all) - 1)
@@ -190,12 +194,6 @@ def _weights_of_proxies(
             variance[np.ix_(varies, varies)], covariance[varies], rcond=_COLLINEAR
         )[0]
     return found
-
-
-def _are_clusters_whole(rated: Values, stratum: Stratum) -> bool:
-    rated_trials = cluster_sums(rated, stratum.cluster_of)
-    sizes = cluster_sums(np.ones_like(rated), stratum.cluster_of)
-    return bool(np.all((rated_trials == 0) | (rated_trials == sizes)))
 
 
 def _combined(

@@ -80,6 +80,13 @@ class RatedTrials:
         """The number of clusters with a rated trial."""
         return len(np.unique(self.clusters[self.is_rated]))
 
+    @cached_property
+    def are_clusters_whole(self) -> bool:
+        """True if each cluster is rated as a whole or not at all."""
+        sizes = np.bincount(self.clusters)
+        rated = np.bincount(self.clusters[self.is_rated], minlength=len(sizes))
+        return bool(np.all((rated == 0) | (rated == sizes)))
+
     def each_stratum(self) -> Iterator[Stratum]:
         """Yields the strata in the order of their numbers."""
         for number in np.unique(self.strata):
