@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from mmeval.errors import UsageError
 from mmeval.report.charts import standalone, written
-from mmeval.report.layouts.figures import DrawnFigure
 from mmeval.report.layouts.made import drawn_figures, made
 from mmeval.report.layouts.rows import OpenRun, Source, sources_of
 from mmeval.report.layouts.tables import FilledLayout, MissingRun
@@ -78,7 +77,7 @@ def write_layouts(command: LayoutCommand, rows: Sequence[BoardRow]) -> bool:
     numbers in them.
 
     Raises UnknownNameError for an unknown layout, and UsageError if no table has a row,
-    or if there is no figure or no place for it.
+    if no figure can be drawn, or if several figures have no folder.
     """
     from mmeval.report.page.writer import check_replaceable
 
@@ -89,45 +88,45 @@ def write_layouts(command: LayoutCommand, rows: Sequence[BoardRow]) -> bool:
                 log.warning("%s", note)
     if command.into is not None:
         check_replaceable(command.into)
+    tables = FORMATS.keys() & command.formats
+    figures = set(FIGURE_FORMATS) & set(command.formats)
     is_whole = True
     for position, name in enumerate(command.layouts):
-        incomplete: list[str] = []
-        tables = [form for form in command.formats if form in FORMATS]
         if tables:
-            layout = made(name, sources, sort=command.sort)
-            if not layout.tables:
-                raise UsageError(
-                    f"--layout {name}: the layout has no table for the numbers of "
-                    f"{_first_place(sources)}; use another layout"
-                )
-            incomplete += _missing_numbers(layout.incomplete, "table")
             if position and command.into is None:
                 print_text("\n")
-        for form in tables:
-            _write(layout, name, form, command.into)
-        pictures = [form for form in command.formats if form in FIGURE_FORMATS]
-        if pictures:
-            drawn = drawn_figures(name, sources, sort=command.sort)
-            incomplete += _missing_numbers(drawn.incomplete, "figure")
-            if drawn.figures and drawn.left_out:
-                left_out = listed(drawn.left_out, MAX_NAMED)
-                log.warning("%s: no row has the numbers of figure %s", name, left_out)
-            _write_figures(drawn.figures, name, pictures, command.into)
-        for missing in incomplete:
-            is_whole = False
-            log.warning("%s of the layout %s", missing, name)
+            is_whole &= _write_tables(command, name, sources)
+        if figures:
+            is_whole &= _write_figures(command, name, sources)
     return is_whole
 
 
-def _missing_numbers(runs: Iterable[MissingRun], kind: str) -> Iterator[str]:
-    for run in runs:
-        place = f"{kind} {run.table}" if run.table else f"{kind}s"
-        yield f"{run.name}: no number for the {place}"
+def _write_tables(command: LayoutCommand, name: str, sources: Sequence[Source]) -> bool:
+    """Returns True if every run has numbers in the tables."""
+    layout = made(name, sources, sort=command.sort)
+    if not layout.tables:
+        raise UsageError(
+            f"--layout {name}: the layout has no table for the numbers of "
+            f"{_first_place(sources)}; use another layout"
+        )
+    _warn_of(layout.incomplete, name, "table")
+    for form in command.formats:
+        if form in FORMATS:
+            _write(layout, name, form, command.into)
+    return not layout.incomplete
 
 
 def _first_place(sources: Sequence[Source]) -> Path:
     first = sources[0]
     return first.run.folder if isinstance(first, OpenRun) else first.file
+
+
+def _warn_of(incomplete: Sequence[MissingRun], layout: str, kind: str) -> None:
+    for missing in incomplete:
+        place = f"{kind} {missing.table}" if missing.table else f"{kind}s"
+        log.warning(
+            "%s: no number for the %s of the layout %s", missing.name, place, layout
+        )
 
 
 def _write(layout: FilledLayout, name: str, form: str, into: Path | None) -> None:
@@ -143,30 +142,36 @@ def _write(layout: FilledLayout, name: str, form: str, into: Path | None) -> Non
 
 
 def _write_figures(
-    figures: Sequence[DrawnFigure],
-    name: str,
-    formats: Sequence[str],
-    into: Path | None,
-) -> None:
-    """Writes a file for each figure. Without a folder, prints the only figure."""
+    command: LayoutCommand, name: str, sources: Sequence[Source]
+) -> bool:
+    """Writes a file for each figure. Without a folder, prints the only figure. Returns
+    True if every run has numbers in the figures."""
     from mmeval.report.page.writer import CHARTS
 
+    drawn = drawn_figures(name, sources, sort=command.sort)
+    figures = drawn.figures
     if not figures:
         raise UsageError(
             f"--layout {name}: no row has a number of the layout's figures; use "
             "another layout"
         )
-    if into is None:
-        if list(formats) != ["svg"] or len(figures) > 1:
-            raise UsageError(
-                f"the figures of the layout {name} need a folder; name it with -o",
-                name="output_path",
-            )
+    formats = [form for form in command.formats if form in FIGURE_FORMATS]
+    if command.into is None and (formats != ["svg"] or len(figures) > 1):
+        raise UsageError(
+            f"the figures of the layout {name} need a folder; name it with -o",
+            name="output_path",
+        )
+    _warn_of(drawn.incomplete, name, "figure")
+    if drawn.left_out:
+        left_out = listed(drawn.left_out, MAX_NAMED)
+        log.warning("%s: no row has the numbers of figure %s", name, left_out)
+    if command.into is None:
         print_text(standalone(figures[0].drawing))
-        return
-    files = file_names(figure.name for figure in figures)
-    for figure, stem in zip(figures, files, strict=True):
+        return not drawn.incomplete
+    stems = file_names(figure.name for figure in figures)
+    for figure, stem in zip(figures, stems, strict=True):
         for form in formats:
-            file = into / CHARTS / f"{stem}.{form}"
+            file = command.into / CHARTS / f"{stem}.{form}"
             write_atomic(file, written(figure.drawing, form))
             print_text(f"{file}\n")
+    return not drawn.incomplete

@@ -14,8 +14,8 @@ WIDTH, HEIGHT = 640.0, 260.0
 TOP, BOTTOM, LEFT, RIGHT = 14.0, 30.0, 56.0, 12.0
 NAME_CHARS = 60
 APART, MOST_APART = 8.0, 36.0
-"""The distance between neighbouring series at a point, so that their intervals do not
-overlap, and the largest distance between the first and the last."""
+"""The distance between neighbouring series at a point, which keeps their intervals
+apart, and the largest distance between the first and the last."""
 
 
 def lines(

@@ -13,7 +13,7 @@ from mmeval.report.charts.svg import CHAR_WIDTH, Drawing, fitted
 LABEL_CHARS = 19
 NAME_CHARS = 60
 MOST_AREAS = 3
-"""The largest number of series whose outlines are filled. More areas on top of each
+"""The largest number of series with filled outlines. More areas on top of each
 other would hide the outlines."""
 WIDTH, RADIUS, TOP = 640.0, 150.0, 40.0
 MIDDLE = TOP + RADIUS

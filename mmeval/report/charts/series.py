@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from mmeval.report.charts.svg import COLOURS, Drawing, fitted, text_width
 
+MOST_SERIES = 2 * len(COLOURS)
+"""The largest number of series that look different."""
 ITEM_HEIGHT = 18.0
 _SWATCH = 10.0
 _LEFT = 8.0

@@ -11,7 +11,7 @@ from mmeval.report.charts.forest import ForestRow, forest
 from mmeval.report.charts.lines import lines
 from mmeval.report.charts.radar import radar
 from mmeval.report.charts.scale import shown
-from mmeval.report.charts.series import ChartSeries
+from mmeval.report.charts.series import MOST_SERIES, ChartSeries
 from mmeval.report.charts.svg import CHAR_WIDTH, Drawing
 from mmeval.report.layouts.engine import filled
 from mmeval.report.layouts.tables import (
@@ -26,11 +26,8 @@ from mmeval.report.layouts.tables import (
 )
 from mmeval.report.table_formats.markdown import MAX_NOTE
 from mmeval.system.wording import printable, wrapped
-from mmeval.task.layout_file import LayoutFigure, LayoutFile, LayoutTable
+from mmeval.task.layout_file import LayoutFigure, LayoutFile, LayoutTable, lines_of
 from mmeval.task.layout_keys import MODELS
-
-MOST_MODELS = 12
-"""The largest number of models in a drawing."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +35,7 @@ class DrawnFigure:
     """A drawing with a name: the layout, the figure and the panel."""
 
     name: str
+    panel: str
     drawing: Drawing
 
 
@@ -46,8 +44,8 @@ class DrawnFigures:
     """The figures of a layout.
 
     ``incomplete`` names the runs that have no number for a figure in which another run
-    has one, or for any figure. ``left_out`` names the figures for which no model has a
-    number.
+    has one, or for any figure. ``left_out`` names the figures and panels for which no
+    model has a number.
     """
 
     figures: Sequence[DrawnFigure]
@@ -63,17 +61,33 @@ def figures_of(
     left_out = []
     for figure in layout.figures:
         tables: list[PaperTable] = []
-        # a table for each panel, so that the notes of a drawing are its own
+        # a table for each panel: the notes of a drawing are its own
         for table, of_panel in _by_panel(figure.table, models):
             own = replace(layout, tables=(table,), note="")
             tables += filled(own, of_panel, sort=sort).tables
         panels = _panels(layout.name, figure, tables)
         drawn += panels
-        if not panels:
-            left_out.append(figure.table.name)
+        left_out += _left_out(figure.table, tables, panels)
     of_figures = tuple(figure.table for figure in layout.figures)
     whole = filled(replace(layout, tables=of_figures), models)
     return DrawnFigures(drawn, whole.incomplete, left_out)
+
+
+def _left_out(
+    table: LayoutTable, tables: Sequence[PaperTable], panels: Sequence[DrawnFigure]
+) -> list[str]:
+    """Returns the name of the figure if nothing is drawn, or else the names of its
+    panels that are not drawn."""
+    if not panels:
+        return [table.name]
+    names: dict[str, None] = {}
+    for line in lines_of(table.blocks):
+        if line is not None:
+            names[" ".join(line.headers)] = None
+    for paper_table in tables:
+        names |= dict.fromkeys(block.title.text for block in paper_table.blocks)
+    drawn = [panel.panel for panel in panels]
+    return [f"{table.name} {name}" for name in names if name not in drawn]
 
 
 def _by_panel(
@@ -116,19 +130,19 @@ def _panels(
     for table, block in blocks:
         of_block = [row.title for row in block.rows]
         chosen = list(titles)
-        if len(titles) > MOST_MODELS:
-            chosen = of_block[:MOST_MODELS]
+        if len(titles) > MOST_SERIES:
+            chosen = of_block[:MOST_SERIES]
         rows = [row for row in block.rows if row.title in chosen]
         if not any(cell.value is not None for row in rows for cell in row.cells):
             continue
         notes = list(table.notes)
-        if len(of_block) > MOST_MODELS:
-            notes.append(f"The first {MOST_MODELS} of {len(of_block)} models.")
+        if len(of_block) > MOST_SERIES:
+            notes.append(f"The first {MOST_SERIES} of {len(of_block)} models.")
         panel = _Panel(figure, block, rows, chosen)
         heading = ": ".join(filter(None, [table.title, block.title.marked]))
         drawing = panel.drawn(heading).captioned(_lines(heading), _all_lines(notes))
         name = "-".join(filter(None, [layout, table.name, block.title.text]))
-        panels.append(DrawnFigure(name, drawing))
+        panels.append(DrawnFigure(name, block.title.text, drawing))
     return panels
 
 

@@ -10,9 +10,10 @@ import pytest
 
 from mmeval.report.charts import png, standalone
 from mmeval.report.charts.radar import MIDDLE, RADIUS, WIDTH
+from mmeval.report.charts.series import MOST_SERIES
 from mmeval.report.layouts.cells import CellValue, RunNumbers
-from mmeval.report.layouts.figures import MOST_MODELS, DrawnFigures, figures_of
-from mmeval.report.layouts.tables import ModelRow
+from mmeval.report.layouts.figures import DrawnFigures, figures_of
+from mmeval.report.layouts.tables import MissingRun, ModelRow
 from mmeval.results.published import NumberKey
 from mmeval.results.stored_run import StoredRun
 from mmeval.task.layout_file import layout_file
@@ -177,7 +178,7 @@ def test_twelve_of_thirteen_models_are_drawn_with_a_note(
     models = [model(f"model {number}", WHOLE) for number in range(13)]
     tree = tree_of(tmp_path, chart, *models)
     names = {text for text in texts(tree) if text.startswith("model")}
-    assert names == {f"model {number}†" for number in range(MOST_MODELS)}
+    assert names == {f"model {number}†" for number in range(MOST_SERIES)}
     assert "The first 12 of 13 models." in texts(tree)
 
 
@@ -244,9 +245,21 @@ def test_a_figure_without_numbers_is_left_out(tmp_path: Path) -> None:
     assert (list(figures.figures), list(figures.left_out)) == ([], ["7"])
 
 
+@pytest.mark.parametrize("state", ["lost", "cannot"])
+def test_a_panel_without_numbers_is_left_out(tmp_path: Path, state: str) -> None:
+    numbers: dict[str, Any] = {"a": 1.0, "a|n": state}
+    figures = drawn(tmp_path, "bars", model("x", numbers), more="panels: metrics, ")
+    assert list(figures.left_out) == ["7 Second"]
+
+
+def test_a_model_without_numbers_is_left_out_of_the_panels(tmp_path: Path) -> None:
+    models = [model("x", {**WHOLE, "a|n": 1.0}), model("y", {"a": "lost"})]
+    assert list(drawn(tmp_path, "bars", *models, more=SERIES).left_out) == ["7 y"]
+
+
 def test_a_run_without_a_number_of_the_figure_is_incomplete(tmp_path: Path) -> None:
     figures = drawn(tmp_path, "radar", run("x", **WHOLE), run("y", e=1.0))
-    assert list(figures.incomplete) == ["y"]
+    assert list(figures.incomplete) == [MissingRun("y", "7")]
 
 
 def test_a_figure_has_its_title(tmp_path: Path) -> None:
