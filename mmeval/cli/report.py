@@ -249,10 +249,19 @@ def _write_charts(
 ) -> Iterator[Path]:
     from mmeval.report import charts
     from mmeval.report.charts.chosen import ranges_of
+    from mmeval.report.charts.series import MOST_SERIES
     from mmeval.report.page import writer
 
-    names = writer.names_of(runs)
-    documents = [run.results for run in runs]
+    names = writer.names_of(runs)[:MOST_SERIES]
+    notes = []
+    if len(runs) > MOST_SERIES:
+        notes.append(f"The first {MOST_SERIES} of {len(runs)} runs.")
+        log.warning(
+            "the charts show the first %d of %d runs; --format csv writes all",
+            MOST_SERIES,
+            len(runs),
+        )
+    documents = [run.results for run in runs[:MOST_SERIES]]
     rows = number_rows(documents, names, every_slice=True, repeats=False)
     all_charts = charts.charts_of(rows, names, ranges_of(documents))
     if not all_charts:
@@ -262,5 +271,8 @@ def _write_charts(
         file = into / f"{name}.{form}"
         if chart.cut:
             log.warning("%s shows %s; --format csv writes all", file, chart.cut)
-        write_atomic(file, charts.written(chart.draw(), form))
+        drawing = chart.draw()
+        if notes:
+            drawing = drawing.captioned((), notes)
+        write_atomic(file, charts.written(drawing, form))
         yield file

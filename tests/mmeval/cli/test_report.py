@@ -43,6 +43,19 @@ def test_every_chart_is_a_file_and_one_that_is_cut_says_so(
     assert captured.err.count("right-label0.svg") == captured.err.count("60 of 61") == 1
 
 
+def test_charts_of_thirteen_runs_show_twelve_with_a_note(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    slices = ("label=easy", "label=hard")
+    runs = [sliced(Path(f"run{number}"), *slices) for number in range(13)]
+    assert mmeval(*runs, "--format", "svg", "-o", "x") == 0
+    captured = capsys.readouterr()
+    assert "the first 12 of 13 runs" in captured.err
+    drawn = Path("x/charts/told-right-label.svg").read_text()
+    assert "The first 12 of 13 runs." in drawn
+    assert ("run11" in drawn, "run12" in drawn) == (True, False)
+
+
 def test_findings_stand_below_the_markdown_table_with_commands_of_the_run(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -2,13 +2,20 @@
 
 import pytest
 
-from mmeval.report.charts.series import ITEM_HEIGHT, ChartSeries, Legend, style_of
+from mmeval.report.charts.series import (
+    ITEM_HEIGHT,
+    MOST_SERIES,
+    ChartSeries,
+    Legend,
+    style_of,
+)
 from mmeval.report.charts.svg import COLOURS
 
 
 def test_twelve_series_look_different() -> None:
-    styles = {style_of(number, ChartSeries("a")) for number in range(12)}
-    assert len(styles) == 12
+    assert MOST_SERIES == 12
+    styles = {style_of(number, ChartSeries("a")) for number in range(MOST_SERIES)}
+    assert len(styles) == MOST_SERIES
 
 
 def test_a_published_series_is_dashed() -> None:
