@@ -8,6 +8,7 @@ from mmeval.report.layouts.engine import filled
 from mmeval.report.layouts.rows import (
     OpenRun,
     PublishedRows,
+    Source,
     called,
     model_rows,
     opened,
@@ -118,7 +119,7 @@ def test_a_published_row_is_not_ranked_among_runs(
     layout: LayoutFile, tmp_path: Path
 ) -> None:
     ranked = layout_of(tmp_path, f"{LAYOUT}best: {{}}\n")
-    sources = [
+    sources: list[Source] = [
         OpenRun(run_of(tmp_path / "x")),
         PublishedRows(published(tmp_path, "theirs")),
     ]
