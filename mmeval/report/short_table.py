@@ -24,7 +24,7 @@ from mmeval.report.listed_rows import (
     listed_rows,
     with_number,
 )
-from mmeval.report.markdown import cell_width
+from mmeval.report.markdown import text_width
 from mmeval.results.numbers import NumberRow, ResultsDocument, number_rows
 from mmeval.run.options import RunOutcome
 from mmeval.system.wording import listed, printable, wrapped
@@ -187,7 +187,7 @@ def _table(
         rows.append([line.name, *numbers, *missing, *notes])
     depths = [line.depth for line in lines]
     text_lines = _aligned(headers, rows, depths, right_aligned)
-    if max(map(cell_width, text_lines)) > width:
+    if max(map(text_width, text_lines)) > width:
         text_lines = _folded(headers, rows, depths, right_aligned, width)
     drawn = []
     for text_line in text_lines:
@@ -208,10 +208,10 @@ def _aligned(
         indented.append(["  " * depth + row[0], *row[1:]])
     columns: list[list[str]] = []
     for index, cells in enumerate(zip(*indented, strict=True)):
-        widest = max(map(cell_width, cells))
+        widest = max(map(text_width, cells))
         column = []
         for cell in cells:
-            space = " " * (widest - cell_width(cell))
+            space = " " * (widest - text_width(cell))
             column.append(space + cell if index in right_aligned else cell + space)
         columns.append(column)
     return ["  ".join(cells) for cells in zip(*columns, strict=True)]
