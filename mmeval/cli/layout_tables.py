@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,10 +12,11 @@ from mmeval.errors import UsageError
 from mmeval.report.charts import standalone, written
 from mmeval.report.layouts.made import drawn_figures, made
 from mmeval.report.layouts.rows import OpenRun, Source, sources_of
-from mmeval.report.layouts.tables import FilledLayout, MissingRun
+from mmeval.report.layouts.tables import MissingRun, PaperTable
 from mmeval.report.layouts.writers import FORMATS
 from mmeval.report.terminal import print_text
 from mmeval.results.board import (
+    Board,
     BoardPublished,
     BoardRow,
     BoardRun,
@@ -42,25 +44,28 @@ class LayoutCommand(NamedTuple):
     sort: str
 
 
-def rows_of(
-    runs: Sequence[str], published: Sequence[str], board: str
-) -> list[BoardRow]:
-    """Returns the rows of a command: those of its boards, its runs (``[NAME=]RUN``) and
-    its published files. Raises UsageError if there are none."""
+def board_of(runs: Sequence[str], published: Sequence[str], file: str) -> Board:
+    """Returns the board of a command: the rows of its board files, its runs
+    (``[NAME=]RUN``) and its published files. Raises UsageError if there are none."""
     rows: list[BoardRow] = []
-    if board:
-        rows += read_board(Path(board).expanduser()).rows
+    title = ""
+    if file:
+        board = read_board(Path(file).expanduser())
+        title = board.title
+        rows += board.rows
     for text in runs:
         path = Path(text).expanduser()
         if is_board(path):
-            rows += read_board(path).rows
+            board = read_board(path)
+            title = title or board.title
+            rows += board.rows
         else:
             rows.append(_named_run(text))
-    for file in published:
-        rows.append(BoardPublished(Path(file).expanduser()))
+    for paper in published:
+        rows.append(BoardPublished(Path(paper).expanduser()))
     if not rows:
         raise UsageError("name the folder of a run, or use --published or --board")
-    return rows
+    return Board(title, tuple(rows))
 
 
 def _named_run(text: str) -> BoardRun:
@@ -72,16 +77,16 @@ def _named_run(text: str) -> BoardRun:
     return BoardRun(Path(rest), name)
 
 
-def write_layouts(command: LayoutCommand, rows: Sequence[BoardRow]) -> bool:
-    """Prints or writes the tables and figures of layouts. Returns True if every run has
-    numbers in them.
+def write_layouts(command: LayoutCommand, board: Board) -> bool:
+    """Prints or writes the tables and figures of layouts, below the title of the board.
 
-    Raises UnknownNameError for an unknown layout, and UsageError if no table has a row,
-    if no figure can be drawn, or if several figures have no folder.
+    Returns True if every run has numbers in them. Raises UnknownNameError for an
+    unknown layout, and UsageError if no table has a row, if no figure can be drawn, or
+    if several figures have no folder.
     """
     from mmeval.report.page.writer import check_replaceable
 
-    sources = sources_of(rows)
+    sources = sources_of(board.rows)
     for source in sources:
         if isinstance(source, OpenRun):
             for note in skipped_metrics_note(source.run):
@@ -95,13 +100,15 @@ def write_layouts(command: LayoutCommand, rows: Sequence[BoardRow]) -> bool:
         if tables:
             if position and command.into is None:
                 print_text("\n")
-            is_whole &= _write_tables(command, name, sources)
+            is_whole &= _write_tables(command, name, sources, board.title)
         if figures:
             is_whole &= _write_figures(command, name, sources)
     return is_whole
 
 
-def _write_tables(command: LayoutCommand, name: str, sources: Sequence[Source]) -> bool:
+def _write_tables(
+    command: LayoutCommand, name: str, sources: Sequence[Source], title: str
+) -> bool:
     """Returns True if every run has numbers in the tables."""
     layout = made(name, sources, sort=command.sort)
     if not layout.tables:
@@ -110,9 +117,10 @@ def _write_tables(command: LayoutCommand, name: str, sources: Sequence[Source]) 
             f"{_first_place(sources)}; use another layout"
         )
     _warn_of(layout.incomplete, name, "table")
+    titled = _titled(layout.tables, title)
     for form in command.formats:
         if form in FORMATS:
-            _write(layout, name, form, command.into)
+            _write(titled, name, form, command.into)
     return not layout.incomplete
 
 
@@ -129,10 +137,19 @@ def _warn_of(incomplete: Sequence[MissingRun], layout: str, kind: str) -> None:
         )
 
 
-def _write(layout: FilledLayout, name: str, form: str, into: Path | None) -> None:
+def _titled(tables: Sequence[PaperTable], title: str) -> Sequence[PaperTable]:
+    """Returns tables whose titles begin with the title of a board, if it has one."""
+    if not title:
+        return tables
+    return [replace(table, title=f"{title}. {table.title}") for table in tables]
+
+
+def _write(
+    tables: Sequence[PaperTable], name: str, form: str, into: Path | None
+) -> None:
     from mmeval.report.page.writer import TABLES
 
-    text = FORMATS[form].render(layout.tables)
+    text = FORMATS[form].render(tables)
     if into is None:
         print_text(text)
         return

@@ -24,7 +24,7 @@ from pathlib import Path
 from mmeval.cli.layout_tables import (
     FIGURE_FORMATS,
     LayoutCommand,
-    rows_of,
+    board_of,
     write_layouts,
 )
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError, did_you_mean
@@ -123,8 +123,8 @@ def run(args: argparse.Namespace) -> int:
         command = LayoutCommand(
             values.words(args.layout), formats, into, args.sort or GIVEN
         )
-        rows = rows_of(args.folders, args.published, args.board)
-        return EXIT_OK if write_layouts(command, rows) else EXIT_INCOMPLETE
+        board = board_of(args.folders, args.published, args.board)
+        return EXIT_OK if write_layouts(command, board) else EXIT_INCOMPLETE
     for flag in ("published", "board", "sort"):
         if getattr(args, flag):
             raise UsageError(f"--{flag} needs --layout", name=flag)

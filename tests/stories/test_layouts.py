@@ -123,6 +123,13 @@ def test_a_board_names_the_rows(bench: Bench, folder: str) -> None:
     assert rows == ["'=1+1", "'=1+1", "Ours"]
 
 
+def test_the_title_of_a_board_is_above_its_tables(bench: Bench) -> None:
+    board = bench.folder / "board.yaml"
+    board.write_text("title: Both\nrows: [{published: paper.csv}]\n")
+    left = bench.mmeval("report", "--board", "board.yaml", "--layout", "own.yaml")
+    assert left.out.startswith("Both. own, table 1\n")
+
+
 @pytest.mark.parametrize(
     "words, message",
     [
