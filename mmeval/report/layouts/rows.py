@@ -116,11 +116,15 @@ def _published_rows(source: PublishedRows) -> list[ModelRow]:
             raise UsageError(
                 f"{source.file}: unknown model {name!r}{did_you_mean(name, known)}"
             )
+    chosen = list(models)
+    if source.models:
+        # a stable sort keeps the rows of a model with several groups in order
+        chosen = [model for model in models if model.name in source.models]
+        chosen.sort(key=lambda model: source.models.index(model.name))
     rows = []
-    for model in models:
-        if model.name in source.models or not source.models:
-            numbers = StatedNumbers(model.numbers)
-            rows.append(ModelRow(model.name, numbers, model.group, source.file.name))
+    for model in chosen:
+        numbers = StatedNumbers(model.numbers)
+        rows.append(ModelRow(model.name, numbers, model.group, source.file.name))
     return rows
 
 
