@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from mmeval.report.layouts.cells import CANNOT, CellValue
 from mmeval.report.layouts.notes import LostCell, notes_of
@@ -37,6 +37,17 @@ class Place(NamedTuple):
     blocks: int = 0
     rows: int = 0
     columns: int = 0
+
+
+Spot: TypeAlias = tuple[int, Place]
+"""A cell: the position of its model, and its place."""
+
+
+class _RowKey(NamedTuple):
+    """A row of a block; several rows may have the same title."""
+
+    position: int
+    title: Title
 
 
 @dataclass(frozen=True)
@@ -114,7 +125,7 @@ class _TableFiller:
     ) -> None:
         self._table = table
         self._models = models
-        self._cells: dict[tuple[int, Place], _Cell] = {}
+        self._cells: dict[Spot, _Cell] = {}
         self._axes = {
             "blocks": lines_of(table.blocks),
             "rows": lines_of(table.rows),
@@ -303,65 +314,62 @@ class _TableFiller:
         return list(keys)
 
     def _block(self, title: Title, block: int, models: Sequence[int]) -> Block:
-        grid: list[list[tuple[int, Place]]] = []
-        titles: list[Title] = []
-        columns: list[TableColumn] = []
-        for line in self._axes["columns"]:
-            if line is not None:
-                columns.append(TableColumn(line.headers))
+        grid = self._grid(block, models)
+        best = self._best(list(grid.values()), title)
+        rows: list[TableRow] = []
+        first: Sequence[Spot] = ()
+        for row_title, spots in grid.items():
+            cells = []
+            for column, spot in enumerate(spots):
+                base = first[column] if first else None
+                cells.append(self._shown(spot, base, is_bold=spot in best))
+            rows.append(TableRow(row_title.title, tuple(cells)))
+            if self._table.delta and not first:
+                first = spots
+        return Block(title, self._columns(models), tuple(rows))
+
+    def _columns(self, models: Sequence[int]) -> tuple[TableColumn, ...]:
+        if self._table.columns == MODELS:
+            titles = [self._title(model) for model in models]
+            return tuple(TableColumn((title.text,), title.mark) for title in titles)
+        lines = [line for line in self._axes["columns"] if line is not None]
+        return tuple(TableColumn(line.headers) for line in lines)
+
+    def _grid(self, block: int, models: Sequence[int]) -> dict[_RowKey, list[Spot]]:
+        """Returns the cells of each row of a block."""
+        columns = range(len(self._axes["columns"]))
+        grid: dict[_RowKey, list[Spot]] = {}
         if self._table.rows == MODELS:
             for model in models:
-                titles.append(self._title(model))
-                places = [Place(block, 0, column) for column in range(len(columns))]
-                grid.append([(model, place) for place in places])
-        else:
+                row = [(model, Place(block, 0, column)) for column in columns]
+                grid[_RowKey(model, self._title(model))] = row
+            return grid
+        for position, line in enumerate(self._axes["rows"]):
+            key = _RowKey(position, Title(" ".join(line.headers) if line else ""))
             if self._table.columns == MODELS:
-                of_models = [self._title(model) for model in models]
-                columns = [TableColumn((own.text,), own.mark) for own in of_models]
-            for position, line in enumerate(self._axes["rows"]):
-                titles.append(Title(" ".join(line.headers) if line else ""))
-                if self._table.columns == MODELS:
-                    place = Place(block, position, 0)
-                    grid.append([(model, place) for model in models])
-                else:
-                    places = [
-                        Place(block, position, column) for column in range(len(columns))
-                    ]
-                    grid.append([(models[0], place) for place in places])
-        best = self._best(grid, title)
-        rows = []
-        for row_title, cells in zip(titles, grid, strict=True):
-            shown = []
-            for cell in cells:
-                shown.append(self._shown(cell, grid[0], is_bold=cell in best))
-            rows.append(TableRow(row_title, tuple(shown)))
-        return Block(title, tuple(columns), tuple(rows))
+                place = Place(block, position, 0)
+                grid[key] = [(model, place) for model in models]
+            else:
+                # a block of one model
+                places = [Place(block, position, column) for column in columns]
+                grid[key] = [(models[0], place) for place in places]
+        return grid
 
-    def _shown(
-        self,
-        cell: tuple[int, Place],
-        first_row: Sequence[tuple[int, Place]],
-        *,
-        is_bold: bool,
-    ) -> ShownCell:
-        own = self._cell(*cell)
+    def _shown(self, spot: Spot, base: Spot | None, *, is_bold: bool) -> ShownCell:
+        """Returns a cell; with ``base``, its difference to that cell in brackets."""
+        own = self._cell(*spot)
         text = own.shown
-        if self._table.delta and cell not in first_row:
-            (first,) = [other for other in first_row if other[1] == cell[1]]
-            before = self._cell(*first).content.value
-            after = own.content.value
-            if before is not None and after is not None:
-                text += f" ({_signed(printed(after - before, own.key))})"
         content = own.content
+        before = None if base is None else self._cell(*base).content.value
+        if before is not None and content.value is not None:
+            text += f" ({_signed(printed(content.value - before, own.key))})"
         return ShownCell(
             text, content.value, is_bold, interval=content.interval, n=content.n
         )
 
     # --- the best cells ---------------------------------------------------------------
 
-    def _best(
-        self, grid: Sequence[Sequence[tuple[int, Place]]], title: Title
-    ) -> set[tuple[int, Place]]:
+    def _best(self, grid: Sequence[Sequence[Spot]], title: Title) -> set[Spot]:
         """Returns the best cells of a block, compared as printed, so that cells that
         look alike are marked alike. Published rows are not ranked among runs."""
         marks = self._table.best
@@ -369,7 +377,7 @@ class _TableFiller:
         if marks is None or is_alone or title.text in marks.except_groups:
             return set()
         has_runs = any(model.run is not None for model in self._models)
-        by_place: dict[Place, list[tuple[int, Place]]] = {}
+        by_place: dict[Place, list[Spot]] = {}
         for row in grid:
             for model, place in row:
                 own = self._models[model]
@@ -379,7 +387,7 @@ class _TableFiller:
                 is_known = self._cell(model, place).content.state == "known"
                 if is_known and is_ranked and not is_excepted:
                     by_place.setdefault(place, []).append((model, place))
-        best: set[tuple[int, Place]] = set()
+        best: set[Spot] = set()
         for cells in by_place.values():
             values = [float(self._cell(*cell).number) for cell in cells]
             higher = self._cell(*cells[0]).content.higher_is_better
