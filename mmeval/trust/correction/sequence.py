@@ -1,8 +1,8 @@
 """A confidence sequence: an interval that holds however often one looks at it.
 
-An ordinary interval is right in 95 % of cases if one looks once. With daily looks, some
-of its intervals miss the truth in 38 to 50 % of cases. This one is wider, and right at
-all looks together.
+An ordinary interval is right in 95 % of cases if one looks once. At one of 38 looks it
+misses the truth in more than a quarter of cases. This one is wider, and right at all
+looks together.
 
 Source: Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, Time-uniform central limit
 theory and asymptotic confidence sequences, 2024.
