@@ -227,6 +227,7 @@ def _coverages(
     if simulations < SIMULATIONS:
         slack = 300 * math.sqrt(0.05 * 0.95 / simulations)
     least = (90.0 if ratings < RATINGS[1] else 92.0) - slack
+    most = 97.0 if ratings > RATINGS[0] and not slack else None
     for design in DESIGNS:
         cells = [cell for cell in outcomes if cell.design == design]
         lowest = min(cells, key=lambda cell: outcomes[cell].coverage)
@@ -243,7 +244,7 @@ def _coverages(
         yield Figure(
             f"{ratings} ratings, {design}: truth held at most",
             100 * outcomes[highest].coverage,
-            round(97.0 + slack, 1) if ratings > RATINGS[0] else None,
+            most,
             " %",
             note=highest.judge,
         )
