@@ -3,17 +3,23 @@
     mmeval score runs/my-model/default
     mmeval score runs/my-model/default --judge openai,model=NAME
     mmeval score runs/my-model/default --metrics includes,wer
+    mmeval score runs/my-model/default --judge openai,model=NEXT \\
+        --sample 60 --judge_archive
 
 RUN is the folder of a run, <output_path>/<model>/<run_id>. Trials with scores by the
 same definition of the metrics are not scored again. Another definition makes a new
 score set next to the old one. Without --judge, the judge of the run is used. The exit
 codes are those of a run.
+
+Before a judge ends, let the next one judge a sample too, with --judge_archive: the
+numbers of the run stay as they are, and mmeval bridge carries them over.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -21,13 +27,13 @@ from typing import TYPE_CHECKING, Any
 
 from mmeval.cli.parser import add_flags
 from mmeval.report.log import begin_log
-from mmeval.report.terminal import print_text
+from mmeval.report.terminal import columns, print_text
 from mmeval.settings import values as flag_values
 from mmeval.settings.flags import BY_NAME, SCORE_FLAGS
 from mmeval.settings.resolve import Setting, config_file, exclude_each_other, resolve
 
 if TYPE_CHECKING:
-    from mmeval.run.options import RescoreOptions
+    from mmeval.run.options import RescoreOptions, RunOutcome
     from mmeval.settings.report_options import ReportContext
 
 _NAMES = (
@@ -111,19 +117,26 @@ def run(args: argparse.Namespace) -> int:
         recorded=recorded_baseline(of_run, folder) if baseline is None else None,
     )
     with closing(for_stderr()) as bar:
-        outcome = rescore(_options(folder, of_run, settings), progress=bar)
+        outcome = rescore(rescore_options(folder, of_run, settings), progress=bar)
+    if settings["judge_archive"].value:
+        log_outcome(outcome)
+        print_text(_archived_text(outcome))
+        return outcome.exit_code
     publication.finish(outcome, _context(record, settings), show=print_text)
     return outcome.exit_code
 
 
-def _options(
+def rescore_options(
     folder: Path, of_run: Mapping[str, Any], settings: Mapping[str, Setting]
 ) -> RescoreOptions:
+    """Returns the options of scoring a run. ``of_run`` are its recorded settings."""
     from mmeval.run.options import RescoreOptions
     from mmeval.settings.role_flags import recorded_roles, role_specs
+    from mmeval.store.answer_draw import AnswerDraw
     from mmeval.task.task import TaskOverrides
 
     values = {name: setting.value for name, setting in settings.items()}
+    sample = values["sample"]
     return RescoreOptions(
         folder=folder,
         metrics=values["metrics"],
@@ -137,6 +150,7 @@ def _options(
         ),
         roles=role_specs(settings),
         roles_of_run=recorded_roles(of_run),
+        draw=None if sample is None else AnswerDraw(sample),
         score_workers=values["score_workers"],
         engine=values["engine"],
         metric_device=values["metric_device"],
@@ -154,6 +168,27 @@ def _options(
         max_unscored=values["max_unscored"],
         bootstrap_iters=values["bootstrap_iters"],
     )
+
+
+def log_outcome(outcome: RunOutcome) -> None:
+    """Logs the findings of a scoring whose numbers are not published."""
+    from mmeval.findings.render import RemedyTarget
+    from mmeval.run.availability import log_findings
+
+    place = RemedyTarget(run=shlex.quote(str(outcome.folder)))
+    findings = [finding for finding in outcome.findings if finding.kind != "subset"]
+    log_findings("of this run:", findings, place, width=columns())
+
+
+def _archived_text(outcome: RunOutcome) -> str:
+    """Returns how many verdicts are kept, by task and metric."""
+    lines = []
+    for result in outcome.results:
+        if not result.slice:
+            name = f"{result.task} {result.metric}"
+            lines.append(f"{name}: {result.scored:,} of {result.n:,} answers scored")
+    lines.append("kept next to the scores of the run, whose numbers are unchanged")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _context(

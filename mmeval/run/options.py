@@ -19,6 +19,7 @@ from mmeval.metric.device import AUTO as AUTO_DEVICE
 from mmeval.metric.scoring.verdict_log import JudgeVersion
 from mmeval.records.score import Result
 from mmeval.run.costs.prices import Bill
+from mmeval.store.answer_draw import AnswerDraw
 from mmeval.store.paths import TrialFilter
 from mmeval.store.shard import Shard
 from mmeval.task.task import Selection, TaskOverrides
@@ -143,6 +144,8 @@ class RescoreOptions(ScoringOptions):
     overrides: TaskOverrides = field(default_factory=TaskOverrides)
     roles_of_run: Mapping[str, BackendSpec] = field(default_factory=dict)
     """The recorded roles of the run, with secrets hidden. ``roles`` replaces them."""
+    draw: AnswerDraw | None = None
+    """The random draw of answers to score; None for all answers."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from mmeval.records.digests import digest
 from mmeval.records.request import GenerationParams
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
+from mmeval.store.paths import TrialFilter, every_trial
 from mmeval.store.task_records import TaskRecords
 from mmeval.task.derived_entries import derived_outputs, piece_ranges
 from mmeval.task.task import Task
@@ -142,11 +143,15 @@ class TaskRun:
         """Returns True if a rule for empty or refused answers determines the score."""
         return fixed_score(trial, self.plan) is not None
 
-    def left_to_judge(self) -> int:
+    def left_to_judge(self, is_chosen: TrialFilter = every_trial) -> int:
         """Returns the number of answers to judge; 0 without a judged metric."""
         if not self.judged or self.scores is None:
             return 0
-        return sum(not self.scores.covers(*key) for key in self.records.answered())
+        count = 0
+        for index, repeat, trial_digest in self.records.answered():
+            if is_chosen(index, repeat):
+                count += not self.scores.covers(index, repeat, trial_digest)
+        return count
 
     def close(self) -> None:
         self.records.close()

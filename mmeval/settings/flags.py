@@ -816,6 +816,29 @@ SCORE_FLAGS: tuple[Flag, ...] = (
         "METRIC",
         "+",
     ),
+    Flag(
+        "sample",
+        "",
+        _SCORE,
+        values.integer(1),
+        None,
+        "command.sample",
+        "score only the answers to this many samples, drawn at random, so that a judge "
+        "is asked less",
+        "N",
+    ),
+    Flag(
+        "judge_archive",
+        "",
+        _SCORE,
+        values.switch,
+        False,
+        "command.judge_archive",
+        "keep the verdicts next to those of the run's judge, and leave its numbers as "
+        "they are",
+        "BOOL",
+        "?",
+    ),
 )
 """Flags of ``score`` only."""
 

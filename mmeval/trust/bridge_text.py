@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from mmeval.comparison.statistics import LEVEL
 from mmeval.report.short_table import number_text
@@ -15,6 +15,7 @@ _WIDEST_NAME = 18
 _WIDEST_IN_PAIR = 11
 _MOST_NAMED = 5
 _RUN_HEADS = ("run", "asked", "old", "new", "95 %", "new - old")
+_CALL_HEADS = ("run", "answers", "calls of the old judge for them")
 _PAIR_HEADS = ("pair", "old", "new", "95 %", "p", "verdict")
 
 
@@ -35,6 +36,24 @@ def bridge_text(result: Bridge, old: str, new: str, width: int) -> str:
         lines += table(_PAIR_HEADS, _pair_rows(result))
         if len(result.pairs) > 1:
             lines += note(f"Holm over {len(result.pairs):,} tests", width)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def calls_text(runs: Iterable[tuple[str, int, int]], new: str, width: int) -> str:
+    """Returns what a dry run prints: the answers that the new judge would judge, and
+    the calls that the old judge needed for them."""
+    rows: list[Sequence[str]] = []
+    answers = calls = 0
+    for name, of_run, old_calls in runs:
+        rows.append((_short(name), f"{of_run:,}", f"{old_calls:,}"))
+        answers += of_run
+        calls += old_calls
+    sentence = (
+        f"{_short(new)} would judge {answers:,} answers, in about {calls:,} calls."
+    )
+    lines = labelled("dry run", sentence, width)
+    lines.append("")
+    lines += table(_CALL_HEADS, rows)
     return "".join(f"{line}\n" for line in lines)
 
 

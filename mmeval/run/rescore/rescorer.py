@@ -38,6 +38,7 @@ from mmeval.run.options import (
 )
 from mmeval.run.preparation import BEFORE, check_backends
 from mmeval.run.progress import Progress, RunTally
+from mmeval.run.rescore.drawn_trials import draw_trials
 from mmeval.run.rescore.selection import (
     check_any_available,
     left_aside,
@@ -48,7 +49,7 @@ from mmeval.run.source import Conclusion, OpenRun, TrialSource
 from mmeval.run.suspension import Suspension, role_words, score_command
 from mmeval.run.task_run import TaskRun, task_run
 from mmeval.store.journal import Journal
-from mmeval.store.paths import every_trial
+from mmeval.store.paths import TrialFilter, every_trial
 from mmeval.store.run_folder import RunFolder, last_command
 from mmeval.system.json_lines import to_line
 from mmeval.system.secrets import HIDDEN, hidden_names
@@ -192,8 +193,12 @@ class RecordedTrialsRun:
         self._is_stopped = False
         self._recorded: Counter[str] = Counter()
         """The number of recorded trials, by task."""
+        self._recorded_samples: Counter[str] = Counter()
         self._samples = {task.name: set[int]() for task in selection}
         """The indices of samples with recorded trials, by task."""
+        self._drawn: Mapping[str, TrialFilter] = {}
+        if options.draw is not None:
+            self._drawn = draw_trials(options.draw, options.folder, run.tasks)
 
     @property
     def work(self) -> Stoppable:
@@ -217,7 +222,10 @@ class RecordedTrialsRun:
 
     async def run(self) -> None:
         progress = self._run.progress
-        if to_judge := sum(task.left_to_judge() for task in self._run.tasks):
+        to_judge = 0
+        for task in self._run.tasks:
+            to_judge += task.left_to_judge(self._chosen(task.task.name))
+        if to_judge:
             progress.note(f"trials to judge: {to_judge:,}")
             progress.judging(to_judge)
         for position, task in enumerate(self._run.tasks):
@@ -239,6 +247,10 @@ class RecordedTrialsRun:
         sample_row: Mapping[str, Any],
     ) -> None:
         index, repeat, digest = row["i"], row["n"], row["d"]
+        self._recorded[task.task.name] += 1
+        self._recorded_samples[task.task.name] += repeat == 0
+        if not self._chosen(task.task.name)(index, repeat):
+            return
         journal = self._run.broker.journal
         sample = Sample.from_json(sample_row, journal.media.root)
         trial = stored_trial(row, sample, journal)
@@ -263,7 +275,6 @@ class RecordedTrialsRun:
         trial: Trial,
     ) -> None:
         tally, error = self.tally, trial.error
-        self._recorded[task] += 1
         self._samples[task].add(index)
         tally.recall(error, trial.left_out)
         if error is None:
@@ -291,9 +302,12 @@ class RecordedTrialsRun:
         losses.extend(unasked_findings(tally))
         skipped = left_aside(record, self._selection)
         options = self._options
+        again = score_command(options.folder, self._selection.tasks, options.roles)
+        if options.draw is not None:
+            again = f"{again} --sample {options.draw.count}"
         return Conclusion(
-            chosen=dict.fromkeys(self._samples, every_trial),
-            again=score_command(options.folder, self._selection.tasks, options.roles),
+            chosen={task: self._chosen(task) for task in self._samples},
+            again=again,
             losses=tuple(losses),
             answer_notes=(*tally.answer_notes.findings(), *_skipped(skipped)),
             subsets=self._subsets(),
@@ -301,16 +315,23 @@ class RecordedTrialsRun:
             left_aside=skipped,
         )
 
-    def _subsets(self) -> dict[str, Subset]:
-        """Returns the subset of samples in the folder, by task.
+    def _chosen(self, task: str) -> TrialFilter:
+        """Returns the filter of the trials to score."""
+        return self._drawn.get(task, every_trial)
 
-        A task of which the run took all samples is left out.
+    def _subsets(self) -> dict[str, Subset]:
+        """Returns the subset of samples that are scored, by task.
+
+        A task of which all samples are scored is left out.
         """
         subsets = {}
         for task, samples in self._samples.items():
-            chosen = self._record["data"][task].get("subset")
-            if chosen is not None:
-                how = tuple(chosen["how"])
+            in_folder = {"of": self._recorded_samples[task], "how": ()}
+            chosen = self._record["data"][task].get("subset", in_folder)
+            how = tuple(chosen["how"])
+            if task in self._drawn:
+                how = (*how, "sample")
+            if how:
                 subsets[task] = Subset(chosen["of"], len(samples), how)
         return subsets
 

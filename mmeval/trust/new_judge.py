@@ -1,0 +1,71 @@
+"""The new judge of a bridge, which is asked as ``mmeval score`` asks a judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from mmeval.report.progress_bar import for_stderr
+from mmeval.run.options import RescoreOptions, RunOutcome
+from mmeval.run.rescore.rescorer import rescore
+from mmeval.run.rescore.selection import stored_selection
+from mmeval.run.task_run import score_definition
+from mmeval.store.answer_draw import AnswerDraw
+from mmeval.trust.kept_verdicts import RunJudges, definition_in
+
+
+@dataclass
+class AskedJudge:
+    """A judge that is asked about drawn answers of runs.
+
+    ``options_of`` returns how a run is scored by this judge. ``report`` is called with
+    the outcome of each scoring. ``exit_code`` is that of the first run that could not
+    be scored completely.
+    """
+
+    name: str
+    draw: AnswerDraw
+    options_of: Callable[[RunJudges], RescoreOptions]
+    report: Callable[[RunOutcome], None]
+    exit_code: int = field(default=0, init=False)
+
+    def definitions(self, run: RunJudges) -> Mapping[str, Mapping[str, Any]]:
+        """Returns how the judge is asked, by task. No backend is created."""
+        options = self._options(run)
+        selection = stored_selection(
+            run.run.record,
+            options.overrides,
+            frozenset((*options.roles_of_run, *options.roles)),
+            metrics=options.metrics,
+        )
+        wanted = {task.name for task in run.tasks}
+        definitions = {}
+        for task in selection:
+            if task.name in wanted:
+                plan = score_definition(task, {})
+                definitions[task.name] = definition_in(plan, run.metric(task.name))
+        return definitions
+
+    def ask(self, run: RunJudges) -> Mapping[str, Path]:
+        """Asks about drawn answers without a verdict, and returns the score sets.
+
+        Raises the errors of ``rescore``.
+        """
+        with closing(for_stderr()) as bar:
+            outcome = rescore(self._options(run), progress=bar)
+        self.report(outcome)
+        self.exit_code = self.exit_code or outcome.exit_code
+        return outcome.score_sets
+
+    def _options(self, run: RunJudges) -> RescoreOptions:
+        metrics = dict.fromkeys(run.metric(task.name) for task in run.tasks)
+        # without processes: a judged metric is computed in this one
+        return replace(
+            self.options_of(run),
+            metrics=tuple(metrics),
+            draw=self.draw,
+            score_workers=0,
+        )

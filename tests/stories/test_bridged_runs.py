@@ -1,0 +1,186 @@
+"""Numbers of runs carried over to a new judge, which is asked over a real socket."""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval.system.json_lines import (
+    sealed,
+    sealed_document,
+    to_line,
+    unsealed,
+    unsealed_document,
+)
+from tests.support.cli import QUIET, Ended, mmeval, openai
+from tests.support.judges import judge, judge_server
+from tests.support.mock_openai_server import MockServer
+from tests.support.task_folder import write_rows
+
+ROWS, SAMPLE = 26, 22
+CRITERIA = ["It greets.", "It is short."]
+TASK = """\
+task: greet
+dataset_path: data
+metric_list:
+  - metric: rubric_judge
+metadata: {version: 1}
+"""
+STRICT = {f"guest {row} ": {"met": "no"} for row in range(0, ROWS, 3)}
+LENIENT = {f"guest {row} ": {"met": "no"} for row in range(0, ROWS, 6)}
+
+
+@dataclass
+class Runs:
+    """Two runs that the judge ``old`` has judged; its server is off. ``new`` is the
+    server of the new judge."""
+
+    folder: Path
+    new: MockServer
+
+    @property
+    def folders(self) -> tuple[Path, Path]:
+        return self.folder / "runs/a/default", self.folder / "runs/b/default"
+
+    def bridge(self, *flags: str, sample: int = SAMPLE) -> Ended:
+        return self.kept("openai,model=new", "--sample", str(sample), *flags)
+
+    def kept(self, to: str, *flags: str) -> Ended:
+        address = ("--judge_base_url", self.new.url) if "," in to else ()
+        return mmeval(
+            "bridge", *self.folders, "--from", "old", "--to", to, *address, *flags
+        )
+
+    def calls(self) -> int:
+        return int(self.new.stats()["requests"])
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("judged")
+    rows = [{"input": f"Greet guest {i} .", "rubric": CRITERIA} for i in range(ROWS)]
+    write_rows(folder / "data", *rows)
+    (folder / "greet.yaml").write_text(TASK)
+    with MockServer() as model, judge_server(folder / "old", STRICT) as old:
+        for name in ("a", "b"):
+            ended = mmeval(
+                *("--tasks", folder / "greet.yaml"),
+                *("--output_path", folder / "runs", "--model_tag", name),
+                *openai(model),
+                *QUIET,
+                *judge(old, "old"),
+            )
+            assert ended.code == 0, ended.err
+    return folder
+
+
+@pytest.fixture
+def runs(judged: Path, tmp_path: Path) -> Iterator[Runs]:
+    shutil.copytree(judged, tmp_path / "copy")
+    with judge_server(tmp_path / "new", LENIENT) as new:
+        yield Runs(tmp_path / "copy", new)
+
+
+def numbers(ended: Ended) -> Mapping[str, Any]:
+    document: Mapping[str, Any] = json.loads(ended.out)
+    return document
+
+
+def test_the_new_judge_is_asked_about_the_sample_of_each_run(runs: Runs) -> None:
+    ended = runs.bridge("--format", "json")
+    assert ended.code == 0, ended.err
+    assert runs.calls() == 2 * SAMPLE * len(CRITERIA)
+    assert [run["asked"] for run in numbers(ended)["runs"]] == [SAMPLE, SAMPLE]
+
+
+def test_nothing_is_asked_twice(runs: Runs) -> None:
+    first = runs.bridge("--format", "json")
+    asked = runs.calls()
+    again = runs.bridge("--format", "json")
+    assert runs.calls() == asked
+    assert again.out == first.out
+
+
+def test_a_larger_sample_adds_to_a_smaller_one(runs: Runs) -> None:
+    runs.bridge()
+    runs.bridge(sample=SAMPLE + 2)
+    assert runs.calls() == 2 * (SAMPLE + 2) * len(CRITERIA)
+
+
+def test_a_dry_run_asks_nothing(runs: Runs) -> None:
+    ended = runs.bridge("--dry_run")
+    calls = SAMPLE * len(CRITERIA)
+    assert f"a  {SAMPLE:>9}  {calls}" in " ".join(ended.out.split("\n")) or ended.out
+    assert runs.calls() == 0
+
+
+def test_an_archive_of_verdicts_is_bridged_without_a_judge(runs: Runs) -> None:
+    for folder in runs.folders:
+        archived = mmeval(
+            *("score", folder, "--sample", str(SAMPLE), "--judge_archive"),
+            *judge(runs.new, "new"),
+            *QUIET,
+        )
+        assert archived.code == 0, archived.err
+    asked = runs.calls()
+    ended = runs.kept("new", "--format", "json")
+    assert ended.code == 0, ended.err
+    assert numbers(ended)["pairs"][0]["verdict"] == "open"
+    assert runs.calls() == asked == 2 * SAMPLE * len(CRITERIA)
+
+
+def test_an_archive_leaves_the_numbers_of_the_run(runs: Runs) -> None:
+    folder = runs.folders[0]
+    before = sorted(file.name for file in folder.glob("results_*.json"))
+    flags = ("--sample", str(SAMPLE), "--judge_archive", *QUIET)
+    mmeval("score", folder, *judge(runs.new, "new"), *flags)
+    after = sorted(file.name for file in folder.glob("results_*.json"))
+    assert after == before
+
+
+def test_a_changed_answer_is_refused_before_a_call(runs: Runs) -> None:
+    file = runs.folders[0] / "trials/greet.jsonl"
+    lines = [unsealed(json.loads(line)) for line in file.read_text().splitlines()]
+    lines[5]["d"] = "0" * 32
+    file.write_bytes(b"".join(sealed(to_line(line)) for line in lines))
+    ended = runs.bridge("--format", "json")
+    assert (ended.code, runs.calls()) == (3, 0)
+    assert numbers(ended)["refused"] == "different answers"
+    assert numbers(ended)["samples"] == ["greet/5"]
+
+
+def test_a_small_sample_is_not_paid_for(runs: Runs) -> None:
+    ended = runs.bridge("--format", "json", sample=12)
+    assert (ended.code, runs.calls()) == (3, 0)
+    assert numbers(ended)["runs"][0]["why"] == "fewer than 20 verdicts"
+
+
+def test_verdicts_on_chosen_answers_are_refused(runs: Runs) -> None:
+    for folder in runs.folders:
+        flags = ("--sample", str(SAMPLE), "--judge_archive", *QUIET)
+        mmeval("score", folder, *judge(runs.new, "new"), *flags)
+        (draw,) = folder.glob("scores/greet/*/draw.json")
+        draw.unlink()
+    ended = runs.kept("new", "--format", "json")
+    assert ended.code == 3
+    assert numbers(ended)["refused"] == "not drawn at random"
+
+
+def test_a_changed_question_is_refused_before_a_call(runs: Runs) -> None:
+    for plan in runs.folders[0].glob("scores/greet/*/plan.json"):
+        document = unsealed_document(json.loads(plan.read_bytes()))
+        document["metrics"][0]["version"] = "0.1"
+        plan.write_bytes(sealed_document(document))
+    ended = runs.bridge("--format", "json")
+    assert (ended.code, runs.calls()) == (3, 0)
+    assert numbers(ended)["refused"] == "different questions"
+
+
+def test_an_unknown_judge_is_refused_with_the_known_ones(runs: Runs) -> None:
+    ended = runs.kept("newer")
+    assert ended.code == 2
+    assert "its judges are: old" in ended.error
