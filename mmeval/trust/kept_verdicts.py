@@ -14,8 +14,10 @@ from typing import Any
 from mmeval.aggregate.scores import Scores
 from mmeval.backend.contract import model_name_of
 from mmeval.errors import UsageError, did_you_mean
+from mmeval.metric.scoring.stored_trials import stored_trial
 from mmeval.metric.scoring.verdict_log import FILE as VERDICTS
 from mmeval.records.digests import digest
+from mmeval.records.sample import Sample
 from mmeval.results.compare import metrics_of, name_of
 from mmeval.results.stored_run import StoredRun, StoredTask
 from mmeval.results.task_results import fill
@@ -143,18 +145,16 @@ class RunJudges:
         for task in self.tasks:
             if task.name not in definitions:
                 continue
-            ids: dict[int, str] = {}
-            digests: dict[int, str] = {}
-            for row in task.sample_rows():
-                ids[row["i"]] = str(row["sample"]["id"])
-                digests[row["i"]] = row["d"]
+            samples = {row["i"]: row for row in task.sample_rows()}
             latest: dict[int, Mapping[str, Any]] = {}
             for row in recorded_trials(self.run.folder, task.name):
                 latest[trial_key(row["i"], row["n"])] = row
             for row in latest.values():
-                if row["i"] not in ids:
+                if row["i"] not in samples:
                     continue
-                sample = ids[row["i"]]
+                sample_row = samples[row["i"]]
+                sample = str(sample_row["sample"]["id"])
+                asked = question(definitions[task.name], sample_row["d"])
                 rows.append(
                     ScoreRow(
                         trial=trial_name(task.name, sample, row["n"]),
@@ -163,11 +163,30 @@ class RunJudges:
                         sample=f"{task.name}/{sample}",
                         task=task.name,
                         run=self.name,
-                        digest=row["d"],
-                        question=question(definitions[task.name], digests[row["i"]]),
+                        digest=self._digest(row, sample_row["sample"]),
+                        question=asked,
                     )
                 )
+        self.run.close()
         return rows
+
+    def _digest(self, row: Mapping[str, Any], sample_row: Mapping[str, Any]) -> str:
+        """Returns the recorded digest of a trial, or another one if it is not that of
+        the answer in the journal.
+
+        Only trials of one call are compared. The digest of any other covers failed
+        calls, which are not kept.
+        """
+        recorded = str(row["d"])
+        is_plain = len(row["x"]) == 1 and not row.keys() & {"output", "failed", "error"}
+        if not is_plain:
+            return recorded
+        journal = self.run.journal
+        sample = Sample.from_json(sample_row, journal.media.root)
+        trial = stored_trial(row, sample, journal)
+        if trial.error is not None or trial.digest == recorded:
+            return recorded
+        return digest([recorded, trial.digest])
 
 
 def question(definition: Mapping[str, Any], sample_digest: str) -> str:

@@ -65,5 +65,5 @@ class _OfSamples:
 
     indices: frozenset[int]
 
-    def __call__(self, index: int, repeat: int) -> bool:
+    def __call__(self, index: int, _repeat: int) -> bool:
         return index in self.indices
