@@ -70,7 +70,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ended = mmeval(
                 *("--tasks", folder / "greet.yaml"),
                 *("--output_path", folder / "runs", "--model_tag", name),
-                *openai(model),
+                *openai(model, model=name),
                 *QUIET,
                 *judge(old, "old"),
             )

@@ -88,9 +88,11 @@ def killed_once(
     arguments: Sequence[str | Path],
     server: MockServer,
     output: Path,
+    before: int = 0,
 ) -> int:
     """A run that is killed once its server has reached a state, with requests in
-    flight; its exit status, which is 0 where it ended first. What is still in the
+    flight; its exit status, which is 0 where it ended first. ``before`` is the number
+    of answers that other servers gave. What is still in the
     socket when a process dies is lost: so it is killed in the server's own thread,
     which answers nothing meanwhile, right after the last answer was kept below
     ``output``."""
@@ -106,7 +108,7 @@ def killed_once(
                 return False
             answered = server.stats()["answered"]
             wait_for(
-                lambda: kept_answers(output) >= answered,
+                lambda: kept_answers(output) - before >= answered,
                 f"{answered} answers that are kept",
             )
             process.kill()
