@@ -20,7 +20,8 @@ The file has JSON lines, or CSV with the same names: trial, run, metric (the jud
 value. Rows of the new judge state draw.how random (or all). If rows state the digest of
 the answer, it must be the same for both judges.
 
-The exit code is 3 if a number cannot be carried over.
+Runs keep their new numbers, and mmeval report shows them below the old ones. The exit
+code is 3 if a number cannot be carried over.
 """
 
 from __future__ import annotations
@@ -157,6 +158,7 @@ def _bridge_runs(args: argparse.Namespace, settings: Mapping[str, Setting]) -> i
     from mmeval.results.stored_run import StoredRun, run_folder
     from mmeval.trust.bridge_runs import bridge_runs, drawn_answers
     from mmeval.trust.bridge_text import calls_text
+    from mmeval.trust.kept_numbers import keep_bridge
     from mmeval.trust.kept_verdicts import RunJudges, judged_number
 
     runs = [StoredRun(run_folder(folder)) for folder in args.folders]
@@ -183,6 +185,7 @@ def _bridge_runs(args: argparse.Namespace, settings: Mapping[str, Setting]) -> i
         new_judge=new_judge,
         assume_random=args.assume_random,
     )
+    keep_bridge(result, judges, old, new)
     code = _show(result, old, new, args.format)
     if new_judge is not None:
         code = code or new_judge.exit_code

@@ -15,7 +15,8 @@ Ratings need a random draw: say so in each rating, with draw.how random (or all)
 
 The files are JSON lines, or CSV with the same names. Ratings have trial, rater and
 value, scores have trial, metric and value. Trials of a run are named TASK/SAMPLE/REPEAT
-in ratings, with repeats from 0. No model is called, and the run is not changed.
+in ratings, with repeats from 0. No model is called. The run keeps the corrected number,
+and mmeval report shows it below the metric.
 
 The exit code is 3 if the ratings do not allow the correction that was requested.
 """
@@ -121,6 +122,10 @@ def run(args: argparse.Namespace) -> int:
     scores = _scores(args)
     ratings = read_ratings(Path(args.ratings))
     calibration = calibrate(scores.rows, ratings, _options(args, scores))
+    if scores.runs:
+        from mmeval.trust.kept_numbers import keep_calibration
+
+        keep_calibration(calibration, scores.runs, Path(args.ratings))
     if args.format == "json":
         document = calibration.to_json()
         print_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")

@@ -60,10 +60,12 @@ def further_rows(
     """Returns the other numbers of a group or task that deserve a line, best first.
 
     ``rows`` are the numbers of the results file ``document`` alone. The order is:
-    totals of judged metrics, judged metrics, other totals, then the other outputs of
-    judged metrics. A number without a value is included only if it lost scores.
+    corrected numbers, totals of judged metrics, judged metrics, other totals, then the
+    other outputs of judged metrics. A number without a value is included only if it
+    lost scores.
     """
     main_outputs, all_outputs = _judged_outputs(headline, document)
+    corrected = document.get("mmeval", {}).get("corrected", ())
     whole = [row for row in rows if row.task == headline.task and not row.slice]
     inside: set[str] = set()
     for row in whole:
@@ -77,7 +79,9 @@ def further_rows(
         if not any(result.value is not None or result.unscored for result in known):
             continue
         is_total = bool(row.pieces) and row.metric not in inside
-        if is_total and not row.pieces.isdisjoint(all_outputs):
+        if [row.task, row.metric] in corrected:
+            ranked.append((-1, row))
+        elif is_total and not row.pieces.isdisjoint(all_outputs):
             ranked.append((0, row))
         elif row.metric in main_outputs:
             ranked.append((1, row))

@@ -23,6 +23,7 @@ from mmeval.report.samples_file import sample_rows, write_samples
 from mmeval.report.short_table import short_table
 from mmeval.report.table import render
 from mmeval.report.terminal import columns, write_line
+from mmeval.results.corrected import with_corrected
 from mmeval.run.availability import log_findings
 from mmeval.run.costs.bill import spent_words
 from mmeval.run.kept.outcome import keep_outcome
@@ -159,7 +160,7 @@ def publish(
         written = write_results(outcome, context, moment=moment, task_hashes=hashes)
     else:
         written = earlier.results
-    document = json.loads(written.read_bytes())
+    document = with_corrected(json.loads(written.read_bytes()), outcome.folder)
     other = ShownBaseline() if baseline is None else baseline.shown_with(document)
     findings = [finding for finding in outcome.findings if finding not in shown]
     _log_findings("of this run:", [*findings, *other.findings], outcome.folder)

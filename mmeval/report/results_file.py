@@ -22,6 +22,7 @@ from typing import Any
 from mmeval._version import __version__
 from mmeval.metric.answer_filter import name_and_filter
 from mmeval.records.score import FORMAT_VERSION, Result
+from mmeval.results.corrected import with_corrected
 from mmeval.run.availability import unavailable_findings
 from mmeval.run.costs.bill import spent_json
 from mmeval.run.options import RunOutcome
@@ -61,6 +62,7 @@ def write_results(
     folder = context.folder or outcome.folder
     file = folder / f"{context.stem}_{file_time(moment)}.json"
     document = results_document(outcome, context, task_hashes or {})
+    document = with_corrected(document, outcome.folder)
     write_atomic(file, sealed_document(document, allow_nan=False))
     return file
 

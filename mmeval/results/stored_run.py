@@ -19,6 +19,7 @@ from mmeval.findings.render import terminal_lines
 from mmeval.metric.scoring.score_set import FINISHED, PLAN, ROWS, lines_so_far
 from mmeval.metric.scoring.verdict_log import FILE as VERDICTS
 from mmeval.metric.scoring.votes import with_votes
+from mmeval.results.corrected import with_corrected
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import TrialFilter, every_trial, trial_key
@@ -172,7 +173,7 @@ class StoredRun:
         self.results_file = results or newest_results(folder, self.record)
         self.results: TaskRow = {}
         if self.results_file is not None:
-            self.results = read_results(self.results_file)
+            self.results = with_corrected(read_results(self.results_file), folder)
 
     @property
     def model(self) -> str:

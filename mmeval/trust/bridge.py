@@ -57,6 +57,8 @@ class BridgedRun:
     new: Estimate | None
     shift: Mean | None
     why: str = ""
+    trials: int = 0
+    """The number of answers, of which a sample may have several."""
 
 
 @dataclass(frozen=True)
@@ -291,6 +293,7 @@ def _bridged_run(
         new=estimate,
         shift=shift,
         why=why,
+        trials=len(verdicts.old),
     )
 
 

@@ -147,8 +147,8 @@ class RunJudges:
                 continue
             samples = {row["i"]: row for row in task.sample_rows()}
             latest: dict[int, Mapping[str, Any]] = {}
-            for row in recorded_trials(self.run.folder, task.name):
-                latest[trial_key(row["i"], row["n"])] = row
+            for recorded in recorded_trials(self.run.folder, task.name):
+                latest[trial_key(recorded["i"], recorded["n"])] = recorded
             for row in latest.values():
                 if row["i"] not in samples:
                     continue

@@ -16,11 +16,12 @@ from mmeval.trust.records import ScoreRow
 
 class RunScores(NamedTuple):
     """Scores, the names of one or two chosen runs in them (empty: there is no choice),
-    and the range of the first metric."""
+    the range of the first metric, and the runs by name if the scores are of runs."""
 
     rows: list[ScoreRow]
     names: tuple[str, str]
     limits: Range = NO_RANGE
+    runs: Mapping[str, StoredRun] = {}
 
 
 def read_runs(folders: Sequence[Path], metrics: Sequence[str]) -> RunScores:
@@ -41,7 +42,8 @@ def read_runs(folders: Sequence[Path], metrics: Sequence[str]) -> RunScores:
         ranges.add(range_in_run(run, metrics[0]))
     limits = ranges.pop() if len(ranges) == 1 else NO_RANGE
     first, second = names if len(names) > 1 else ("", "")
-    return RunScores(rows, (first, second), limits)
+    by_name = dict(zip(names, runs, strict=True))
+    return RunScores(rows, (first, second), limits, by_name)
 
 
 def trial_name(task: str, sample: str, repeat: int) -> str:

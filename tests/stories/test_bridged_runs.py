@@ -1,5 +1,7 @@
 """Numbers of runs carried over to a new judge, which is asked over a real socket."""
 
+import csv
+import io
 import json
 import shutil
 from collections.abc import Iterator, Mapping
@@ -199,3 +201,26 @@ def test_an_unknown_judge_is_refused_with_the_known_ones(runs: Runs) -> None:
     ended = runs.kept("newer")
     assert ended.code == 2
     assert "its judges are: old" in ended.error
+
+
+def test_a_report_shows_the_new_number_below_the_old_one(runs: Runs) -> None:
+    ended = runs.bridge("--format", "json")
+    value = numbers(ended)["runs"][0]["new"]["value"]
+    shown = mmeval("report", runs.folders[0], "--format", "csv").out
+    rows = list(csv.DictReader(io.StringIO(shown)))
+    assert [row["metric"] for row in rows] == ["rubric_judge", "rubric_judge as new"]
+    assert float(rows[1]["value"]) == pytest.approx(value, abs=1e-4)
+
+
+def test_a_number_is_not_shown_beside_that_of_another_judge(runs: Runs) -> None:
+    runs.bridge()
+    mmeval("score", runs.folders[0], *judge(runs.new, "new"), *QUIET)
+    assert "as new" not in mmeval("report", runs.folders[0], "--format", "csv").out
+
+
+def test_the_table_of_a_run_has_a_line_for_the_new_number(runs: Runs) -> None:
+    runs.bridge()
+    # the judge of the run has judged all answers, so it is not asked
+    table = mmeval("score", runs.folders[0], *QUIET).out
+    assert "  rubric_judge as new" in table
+    assert f"{SAMPLE}/{ROWS}" in table
