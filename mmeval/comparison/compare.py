@@ -33,6 +33,7 @@ from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_WORSE, UsageError, did_
 from mmeval.records.score import Key
 from mmeval.report.headline import headline_rows
 from mmeval.report.page.writer import names_of
+from mmeval.results.corrected import corrected_keys
 from mmeval.results.numbers import NumberRow, number_rows
 from mmeval.results.stored_run import StoredRun
 from mmeval.system.wording import split_names
@@ -365,6 +366,11 @@ def _chosen(
     has."""
     by_name = options.metrics not in ((), (ALL,))
     rows = number_rows(documents, names, repeats=by_name)
+    # corrected numbers have no scores of trials, so they cannot be paired
+    corrected: set[tuple[str, str]] = set()
+    for document in documents:
+        corrected |= corrected_keys(document)
+    rows = [row for row in rows if (row.task, row.metric) not in corrected]
     rows = [row for row in rows if not row.slice]
     known_tasks = {row.task for row in rows}
     known_metrics = {row.metric for row in rows}

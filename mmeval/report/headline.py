@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mmeval.results.corrected import corrected_keys
 from mmeval.results.groups import tasks_inside
 from mmeval.results.numbers import NumberRow, ResultsDocument, groups_of
 
@@ -65,7 +66,7 @@ def further_rows(
     lost scores.
     """
     main_outputs, all_outputs = _judged_outputs(headline, document)
-    corrected = document.get("mmeval", {}).get("corrected", ())
+    corrected = corrected_keys(document)
     whole = [row for row in rows if row.task == headline.task and not row.slice]
     inside: set[str] = set()
     for row in whole:
@@ -79,7 +80,7 @@ def further_rows(
         if not any(result.value is not None or result.unscored for result in known):
             continue
         is_total = bool(row.pieces) and row.metric not in inside
-        if [row.task, row.metric] in corrected:
+        if (row.task, row.metric) in corrected:
             ranked.append((-1, row))
         elif is_total and not row.pieces.isdisjoint(all_outputs):
             ranked.append((0, row))

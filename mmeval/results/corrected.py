@@ -55,7 +55,7 @@ def with_corrected(document: Mapping[str, Any], run: Path) -> dict[str, Any]:
     not in the file.
     """
     ours = dict(document["mmeval"])
-    before = {tuple(key) for key in ours.get("corrected", ())}
+    before = corrected_keys(document)
     results = []
     for row in ours["results"]:
         if (row["task"], row["metric"]) not in before:
@@ -66,6 +66,12 @@ def with_corrected(document: Mapping[str, Any], run: Path) -> dict[str, Any]:
     if not corrected:
         del ours["corrected"]
     return {**document, "mmeval": ours}
+
+
+def corrected_keys(document: Mapping[str, Any]) -> set[tuple[str, str]]:
+    """Returns the task and the name of each corrected number in a results file."""
+    keys = document.get("mmeval", {}).get("corrected", ())
+    return {(task, metric) for task, metric in keys}
 
 
 def _corrected_rows(

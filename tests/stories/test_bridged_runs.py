@@ -224,3 +224,10 @@ def test_the_table_of_a_run_has_a_line_for_the_new_number(runs: Runs) -> None:
     table = mmeval("score", runs.folders[0], *QUIET).out
     assert "  rubric_judge as new" in table
     assert f"{SAMPLE}/{ROWS}" in table
+
+
+def test_a_comparison_leaves_out_numbers_that_cannot_be_paired(runs: Runs) -> None:
+    runs.bridge()
+    page = runs.folder / "page"
+    flags = ("--metrics", "all", "--output_path", page)
+    assert "as new" not in mmeval("compare", *runs.folders, *flags).out
