@@ -19,13 +19,13 @@ from pydantic import ValidationError
 from mmeval import plugins
 from mmeval.errors import PluginError, did_you_mean
 from mmeval.system.yaml_document import Document, KeyPath, Problem, read_document
+from mmeval.task.chart_limits import RADAR_CORNERS
 from mmeval.task.file import SchemaPath, problem_of
 from mmeval.task.layout_keys import (
     GROUPS,
     INNER,
     MODELS,
     NONE,
-    RADAR_CORNERS,
     Absent,
     AxesKeys,
     BestKeys,

@@ -12,9 +12,6 @@ as 0."""
 Kind = Literal["absolute", "relative", "tau", "half_width"]
 
 Chart = Literal["radar", "bars", "lines", "forest"]
-RADAR_CORNERS = (3, 16)
-"""The smallest and largest number of corners of a radar chart. With fewer corners it
-would be a line, and with more the labels would overlap."""
 
 MODELS = "models"
 GROUPS = "groups"

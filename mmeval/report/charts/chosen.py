@@ -14,7 +14,7 @@ from mmeval.report.charts.radar import radar
 from mmeval.report.charts.series import ChartSeries
 from mmeval.report.charts.svg import Drawing
 from mmeval.results.numbers import NOT_THERE, NumberRow
-from mmeval.task.layout_keys import RADAR_CORNERS
+from mmeval.task.chart_limits import RADAR_CORNERS
 
 MOST_BARS = 60
 """The largest number of bars or groups of bars in a chart. The title states if some are

@@ -125,6 +125,15 @@ def test_a_comparison_does_not_import_scipy_stats() -> None:
     assert done.stdout.strip() == "False"
 
 
+def test_a_page_of_runs_without_a_layout_does_not_import_layouts() -> None:
+    # pydantic and the layouts took a third of the imports of a comparison
+    program = "import sys, mmeval.comparison.page; print('pydantic' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"
+
+
 def test_trials_are_paired_by_name_whatever_their_order(tmp_path: Path) -> None:
     scores = [0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0]
     turned = [
