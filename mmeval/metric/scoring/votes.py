@@ -21,13 +21,17 @@ def with_votes(rows: Iterable[ScoreSetRow]) -> Iterator[ScoreSetRow]:
     """
     for _, of_sample in groupby(rows, key=lambda row: row["i"]):
         answers = list(of_sample)
-        names: dict[str, None] = {}
-        for row in answers:
-            names.update(dict.fromkeys(_scores(row)))
         if len(answers) > 1:
-            for name in names:
-                _vote(answers, name)
+            _vote_by_number(answers)
         yield from answers
+
+
+def _vote_by_number(answers: list[ScoreSetRow]) -> None:
+    names: dict[str, None] = {}
+    for row in answers:
+        names.update(dict.fromkeys(_scores(row)))
+    for name in names:
+        _vote(answers, name)
 
 
 def _vote(answers: list[ScoreSetRow], name: str) -> None:
