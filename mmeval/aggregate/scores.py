@@ -266,6 +266,20 @@ class Scores:
         return list(compress(self._values, self._is_scored()))
 
     @property
+    def statuses(self) -> list[str]:
+        """The status of each row."""
+        return [STATUSES[code] for code in self._statuses]
+
+    @property
+    def values_or_none(self) -> list[float | None]:
+        """The value of each row, or None if the row has no value."""
+        values: list[float | None] = list(self._values)
+        for place, code in enumerate(self._statuses):
+            if code != _SCORED or place in self._known:
+                values[place] = None
+        return values
+
+    @property
     def weights(self) -> list[float]:
         """The number of units that each of the values covers, in the same order."""
         return list(compress(self._weights, self._is_scored()))

@@ -95,10 +95,8 @@ class TaskScores:
         self.statuses: dict[str, list[str]] = {}
         self.values: dict[str, list[float | None]] = {}
         for name, column in self.columns.items():
-            self.statuses[name], self.values[name] = [], []
-            for score in column:
-                self.statuses[name].append(score.status)
-                self.values[name].append(score.value)
+            self.statuses[name] = column.statuses
+            self.values[name] = column.values_or_none
 
     def _add(self, part: TaskFolder, offset: int) -> int:
         """Reads the trials of a folder and returns the number of its repeats."""
