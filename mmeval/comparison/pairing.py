@@ -104,10 +104,12 @@ class TaskScores:
         damaged_scores: list[int] = []
         digests: dict[int, str] = {}
         of_samples: dict[int, Any] = {}
-        for row in part.task.sample_rows(damaged_samples):
-            digests[row["i"]] = row["d"]
-            if self._label:
+        if self._label:
+            for row in part.task.sample_rows(damaged_samples):
+                digests[row["i"]] = row["d"]
                 of_samples[row["i"]] = row["sample"]["metadata"].get(self._label)
+        else:
+            digests.update(part.task.sample_digests(damaged_samples))
         first = len(self.indexes)
         asked_rows = part.run.ours.get("asked", {})
         counts = counted_by(asked_rows.get(part.task.name))

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,20 @@ from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import TrialFilter, every_trial, trial_key
 from mmeval.store.run_folder import RunFolder, journal_findings
 from mmeval.store.shard import shards_of
-from mmeval.store.task_records import first_calls, trial_rows
-from mmeval.system.json_lines import line_at, read_rows, unsealed, unsealed_document
+from mmeval.store.task_records import (
+    TrialHead,
+    first_calls,
+    sample_heads,
+    trial_head,
+    trial_rows,
+)
+from mmeval.system.json_lines import (
+    line_at,
+    parsed_lines,
+    read_rows,
+    unsealed,
+    unsealed_document,
+)
 from mmeval.system.wording import file_name, listed
 
 log = logging.getLogger(__name__)
@@ -91,7 +104,7 @@ class StoredTask:
         The numbers of damaged lines of a finished set are added to ``damaged``.
         """
         if self.score_set is not None:
-            yield from (row for _, row in _score_rows(self.score_set, damaged))
+            yield from _score_rows(self.score_set, damaged)
 
     def samples(self) -> Iterator[TaskRow]:
         """Yields the samples as recorded, in any order. A sample that changed appears
@@ -104,6 +117,14 @@ class StoredTask:
         file = self.folder / "samples" / f"{file_name(self.name)}.jsonl"
         return (row for _, row in read_rows(file, damaged))
 
+    def sample_digests(
+        self, damaged: list[int] | None = None
+    ) -> Iterator[tuple[int, str]]:
+        """Yields the index and the digest of each recorded sample. ``damaged`` receives
+        the numbers of damaged lines."""
+        for _, head in sample_heads(self.folder, self.name, damaged):
+            yield head.index, head.digest
+
     def first_calls(self) -> Iterator[tuple[int, int, str]]:
         """Yields the sample, the repeat and the first call's journal key of each
         recorded trial. If a trial has several rows, the last row is used."""
@@ -114,7 +135,8 @@ class StoredTask:
     ) -> Iterator[StoredTrial | None]:
         """Yields the trials that the filter keeps, in data set order, each from its
         last row. Then yields None for each damaged line."""
-        scores, verdicts = ScoreRows(self.score_set), _Verdicts(self.score_set)
+        scores = ScoreRows(self.score_set, trial_filter)
+        verdicts = _Verdicts(self.score_set)
         damaged: list[int] = []
         for row, sample, size in trial_rows(
             self.folder, self.name, damaged, trial_filter
@@ -279,12 +301,15 @@ def runs_below(folder: Path) -> list[Path]:
 
 
 class ScoreRows:
-    """Score rows in data set order, read together with the trials."""
+    """Score rows in data set order, read together with the trials that the filter
+    keeps."""
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(
+        self, folder: Path | None, trial_filter: TrialFilter = every_trial
+    ) -> None:
         self._rows: Iterator[tuple[int, TaskRow]] = iter(())
         if folder is not None:
-            self._rows = _score_rows(folder)
+            self._rows = _sized_rows(folder, trial_filter)
         self._next = next(self._rows, None)
 
     def of(self, key: int, digest: str) -> tuple[TaskRow | None, int]:
@@ -292,43 +317,55 @@ class ScoreRows:
         trial has no row, or if its row belongs to another answer. Trials must be
         requested in data set order."""
         while self._next is not None:
-            offset, row = self._next
+            size, row = self._next
             row_key = trial_key(row["i"], row["n"])
             if row_key > key:
                 break
             self._next = next(self._rows, None)
             if row_key == key:
-                # without a next row the size is unknown and counts as large
-                size = 1 << 30 if self._next is None else self._next[0] - offset
                 return (row, size) if row.get("d") == digest else (None, 0)
         return None, 0
 
 
-def _score_rows(
-    folder: Path, damaged: list[int] | None = None
+def _score_rows(folder: Path, damaged: list[int] | None = None) -> Iterator[TaskRow]:
+    """Yields the score rows of a set, including rows of unfinished scoring."""
+    if (folder / ROWS).is_file():
+        return with_votes(map(unsealed, lines_so_far(folder)))
+    return with_votes(row for _, row in read_rows(folder / FINISHED, damaged))
+
+
+def _sized_rows(
+    folder: Path, trial_filter: TrialFilter
 ) -> Iterator[tuple[int, TaskRow]]:
-    """Yields the score rows of a set with the offsets of their lines, including rows of
-    unfinished scoring."""
-    offsets: deque[int] = deque()
-    for row in with_votes(_rows_with_offsets(folder, offsets, damaged)):
-        yield offsets.popleft(), row
+    """Yields the size in bytes and the row of each score of the samples that have a
+    trial that the filter keeps. Votes need all answers to a sample. Other lines are not
+    decoded."""
+    sizes: deque[int] = deque()
+
+    def decoded() -> Iterator[dict[str, Any]]:
+        for _, answers in groupby(_score_lines(folder), key=_sample_index):
+            of_sample = list(answers)
+            if any(trial_filter(*head) for head, _ in of_sample):
+                for _, line in of_sample:
+                    sizes.append(len(line))
+                    yield unsealed(line)
+
+    for row in with_votes(decoded()):
+        yield sizes.popleft(), row
 
 
-def _rows_with_offsets(
-    folder: Path, offsets: deque[int], damaged: list[int] | None = None
-) -> Iterator[dict[str, Any]]:
-    """Yields the score rows of a set; the offset of each line is added to
-    ``offsets``."""
-    if not (folder / ROWS).is_file():
-        for line_offset, row in read_rows(folder / FINISHED, damaged):
-            offsets.append(line_offset)
-            yield row
-        return
-    offset = 0
-    for line in lines_so_far(folder):
-        offsets.append(offset)
-        yield unsealed(line)
-        offset += len(line)
+def _score_lines(folder: Path) -> Iterator[tuple[TrialHead, bytes]]:
+    if (folder / ROWS).is_file():
+        for line in lines_so_far(folder):
+            yield trial_head(line), line
+    else:
+        for _, line, head in parsed_lines(folder / FINISHED, trial_head):
+            yield head, line
+
+
+def _sample_index(score_line: tuple[TrialHead, bytes]) -> int:
+    head, _ = score_line
+    return head.index
 
 
 class _Verdicts:

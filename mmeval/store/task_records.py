@@ -11,9 +11,11 @@ from typing import Any, BinaryIO, NamedTuple
 from mmeval.records.sample import Sample
 from mmeval.store.paths import TrialFilter, every_trial, trial_key
 from mmeval.system.json_lines import (
+    check_seal,
     drop_damaged,
     line_at,
     open_append,
+    parsed_lines,
     read_rows,
     sealed,
     to_line,
@@ -27,6 +29,10 @@ _FIRST_CALL = re.compile(
     rb'\{"i":(\d+),"n":(\d+),"d":"[0-9a-f]*","x":\[\["[^"]*","[^"]*","([^"\\]*)"'
 )
 """Matches the start of a trial's line in the form that ``keep_trial`` writes."""
+_SAMPLE_HEAD = re.compile(rb'\{"i":(\d+),"d":"([0-9a-f]*)"')
+"""Matches the start of a sample's line in the form that ``keep_sample`` writes."""
+_TRIAL_HEAD = re.compile(rb'\{"i":(\d+),"n":(\d+),')
+"""Matches the start of a line about a trial: of its record, or of its scores."""
 
 
 class TaskRecords:
@@ -164,6 +170,52 @@ def tally(digests: Mapping[int, str]) -> dict[str, Any]:
     return {"count": len(digests), "digest": whole}
 
 
+class SampleHead(NamedTuple):
+    """The index of a recorded sample in the data set, and its digest."""
+
+    index: int
+    digest: str
+
+
+class TrialHead(NamedTuple):
+    """The sample's index and the repeat of a line about a trial."""
+
+    index: int
+    repeat: int
+
+
+def sample_head(line: bytes) -> SampleHead:
+    """Returns the head of a sample's sealed line. The line is matched and not decoded,
+    because decoding takes most of the time of reading. Raises ValueError if the line is
+    damaged."""
+    check_seal(line)
+    match = _SAMPLE_HEAD.match(line)
+    if match is None:
+        row = unsealed(line)
+        return SampleHead(row["i"], row["d"])
+    return SampleHead(int(match[1]), match[2].decode())
+
+
+def trial_head(line: bytes) -> TrialHead:
+    """Returns the head of a sealed line about a trial, which is not decoded. Raises
+    ValueError if the line is damaged."""
+    check_seal(line)
+    match = _TRIAL_HEAD.match(line)
+    if match is None:
+        row = unsealed(line)
+        return TrialHead(row["i"], row["n"])
+    return TrialHead(int(match[1]), int(match[2]))
+
+
+def sample_heads(
+    folder: Path, task: str, damaged: list[int] | None = None
+) -> Iterator[tuple[int, SampleHead]]:
+    """Yields the offset and the head of each recorded sample of a task. ``damaged``
+    receives the numbers of damaged lines."""
+    lines = parsed_lines(_files(folder, task)[0], sample_head, damaged)
+    return ((offset, head) for offset, _, head in lines)
+
+
 class TrialRows(NamedTuple):
     """The last row of a trial and the row of its sample.
 
@@ -188,10 +240,11 @@ def trial_rows(
     Only trials that ``trial_filter`` keeps are read in full.
     """
     sample_file, trial_file = _files(folder, task)
-    samples = {int(row["i"]): offset for offset, row in read_rows(sample_file, damaged)}
+    samples: dict[int, int] = {}
+    for offset, head in sample_heads(folder, task, damaged):
+        samples[head.index] = offset
     latest: dict[int, int] = {}
-    for offset, row in read_rows(trial_file, damaged):
-        index, repeat = row["i"], row["n"]
+    for offset, _, (index, repeat) in parsed_lines(trial_file, trial_head, damaged):
         if trial_filter(index, repeat):
             latest[trial_key(index, repeat)] = offset
     if not latest or not samples:

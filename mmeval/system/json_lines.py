@@ -11,9 +11,9 @@ import json
 import logging
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 from zlib import crc32
 
 import orjson
@@ -23,6 +23,7 @@ from mmeval.system.folders import replaced_file
 
 log = logging.getLogger(__name__)
 
+Parsed = TypeVar("Parsed")
 _TAIL = 1 << 16
 _SEAL = b',"crc":"%08x"}\n'
 _SEAL_BYTES = len(_SEAL % 0)
@@ -60,10 +61,15 @@ def sealed(line: bytes) -> bytes:
     return head + _SEAL % crc32(head)
 
 
-def unsealed(line: bytes) -> dict[str, Any]:
-    """Returns the object of a sealed line. Raises ValueError if it is damaged."""
+def check_seal(line: bytes) -> None:
+    """Raises ValueError if a sealed line is damaged."""
     if line[-_SEAL_BYTES:] != _SEAL % crc32(memoryview(line)[:-_SEAL_BYTES]):
         raise ValueError(_UNSEALED)
+
+
+def unsealed(line: bytes) -> dict[str, Any]:
+    """Returns the object of a sealed line. Raises ValueError if it is damaged."""
+    check_seal(line)
     row: dict[str, Any] = from_line(line)
     del row["crc"]
     return row
@@ -175,11 +181,22 @@ def read_rows(
 def read_lines(
     path: Path, damaged: list[int] | None = None
 ) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
-    """Yields the offset, bytes and content of each valid line; nothing if there is no
-    file.
+    """Yields the offset, bytes and content of each valid line, as :func:`parsed_lines`
+    does."""
+    return parsed_lines(path, unsealed, damaged)
 
-    A damaged line is left out with a warning, and its number is added to ``damaged``.
-    An incomplete last line is not damage: the process ended while writing it.
+
+def parsed_lines(
+    path: Path,
+    parse: Callable[[bytes], Parsed],
+    damaged: list[int] | None = None,
+) -> Iterator[tuple[int, bytes, Parsed]]:
+    """Yields the offset and bytes of each valid line, and what ``parse`` returns for
+    it; nothing if there is no file.
+
+    ``parse`` raises ValueError for a damaged line. It is left out with a warning, and
+    its number is added to ``damaged``. An incomplete last line is not damage: the
+    process ended while writing it.
     """
     if not path.is_file():
         return
@@ -190,7 +207,7 @@ def read_lines(
             if not line.endswith(b"\n"):
                 break
             try:
-                row = unsealed(line)
+                parsed = parse(line)
             except ValueError as error:
                 damaged_lines.append(number)
                 if len(damaged_lines) - before <= MOST_NAMED:
@@ -201,7 +218,7 @@ def read_lines(
                         error,
                     )
             else:
-                yield offset, line, row
+                yield offset, line, parsed
             offset += len(line)
     if (more := len(damaged_lines) - before - MOST_NAMED) > 0:
         log.warning("%s: %d more lines are damaged and were left out", path, more)

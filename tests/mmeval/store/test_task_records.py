@@ -1,9 +1,12 @@
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from mmeval.records.sample import Sample
-from mmeval.store.task_records import TaskRecords, tally
-from mmeval.system.json_lines import to_line
+from mmeval.store.task_records import TaskRecords, sample_head, tally, trial_head
+from mmeval.system.json_lines import sealed, to_line
 from tests.support.toy import sample
 
 
@@ -63,3 +66,28 @@ def test_a_tally_counts_trials_and_changes_with_each_of_them() -> None:
     assert tally(trials) == tally({2: "b", 1: "a"})
     assert tally(trials) != tally({1: "a", 2: "c"})
     assert tally(trials) != tally({1: "a", 3: "b"})
+
+
+def test_the_head_of_a_written_sample_is_its_index_and_digest(tmp_path: Path) -> None:
+    keep(tmp_path, (7, 0, "a"), asked=sample("seven"))
+    (line,) = (tmp_path / "samples" / "t.jsonl").read_bytes().splitlines(keepends=True)
+    assert sample_head(line) == (7, sample("seven").digest)
+
+
+def test_the_head_of_a_written_trial_is_its_sample_and_repeat(tmp_path: Path) -> None:
+    keep(tmp_path, (7, 3, "a"))
+    (line,) = (tmp_path / "trials" / "t.jsonl").read_bytes().splitlines(keepends=True)
+    assert trial_head(line) == (7, 3)
+
+
+def test_a_line_with_its_keys_in_another_order_is_decoded() -> None:
+    line = sealed(to_line({"d": "ab", "n": 3, "i": 7}))
+    assert sample_head(line) == (7, "ab")
+    assert trial_head(line) == (7, 3)
+
+
+@pytest.mark.parametrize("head", [sample_head, trial_head])
+def test_a_damaged_line_has_no_head(head: Callable[[bytes], object]) -> None:
+    line = sealed(to_line({"i": 7, "n": 3, "d": "ab"}))
+    with pytest.raises(ValueError, match="checksum"):
+        head(line.replace(b"7", b"8"))
