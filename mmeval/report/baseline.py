@@ -18,7 +18,6 @@ from mmeval.results.compare import unlike
 from mmeval.results.groups import tasks_inside
 from mmeval.results.numbers import ResultsDocument, groups_of, results_of
 from mmeval.results.stored_run import StoredRun, newest_results, read_results
-from mmeval.run.availability import log_findings
 
 
 @dataclass(frozen=True)
@@ -128,6 +127,9 @@ def recorded_baseline(settings: Mapping[str, Any], run: Path) -> Baseline | None
     baseline = _other_run(str(path), results_file)
     if isinstance(baseline, Baseline):
         return baseline
+    # Imported late: it imports tasks and their media, which a report seldom needs.
+    from mmeval.run.availability import log_findings
+
     log_findings("the baseline of the run is not shown:", [baseline])
     return None
 

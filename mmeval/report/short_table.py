@@ -12,7 +12,7 @@ import math
 import shlex
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from mmeval.findings.render import RemedyTarget, command_lines, terminal_lines
 from mmeval.records.score import Key, Result
@@ -26,8 +26,10 @@ from mmeval.report.listed_rows import (
 )
 from mmeval.report.markdown import text_width
 from mmeval.results.numbers import NumberRow, ResultsDocument, number_rows
-from mmeval.run.options import RunOutcome
 from mmeval.system.wording import listed, printable, wrapped
+
+if TYPE_CHECKING:
+    from mmeval.run.options import RunOutcome
 
 Verdict = Literal["better", "worse", ""]
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
-
-import yaml
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mmeval.errors import UsageError, did_you_mean
 from mmeval.system.folders import write_atomic
-from mmeval.system.yaml_document import Document, KeyPath, read_document
+
+if TYPE_CHECKING:
+    from mmeval.system.yaml_document import Document, KeyPath
 
 _BOARD_KEYS = ("title", "rows")
 _RUN_KEYS = ("run", "name", "group")
@@ -60,6 +60,9 @@ def read_board(file: Path) -> Board:
 
     Raises TaskFileError with the file and line of a fault.
     """
+    # Imported late: most commands are given runs, and not a board file.
+    from mmeval.system.yaml_document import read_document
+
     document = read_document(file)
     _check_keys(document, (), document.data, _BOARD_KEYS)
     title = _text(document, ("title",), document.data.get("title", ""))
@@ -94,6 +97,8 @@ def folders_of(path: Path) -> list[Path]:
 
 def write_board(path: Path, board: Board) -> None:
     """Writes a board file. Paths below its folder are written relative to it."""
+    import yaml
+
     rows: list[dict[str, Any]] = []
     for row in board.rows:
         if isinstance(row, BoardRun):

@@ -13,7 +13,6 @@ from mmeval.report.page.tables import link
 from mmeval.results.compare import metrics_of
 from mmeval.results.groups import tasks_inside
 from mmeval.results.numbers import NumberRow, ResultsDocument, groups_of
-from mmeval.run.availability import words_for
 
 
 def not_computed(
@@ -25,6 +24,9 @@ def not_computed(
 ) -> list[dict[str, Any]]:
     """Returns the rows without a value in any run, for the template, by cause and
     remedy. A number with two causes is listed under both causes."""
+    # Imported late: it imports tasks and their media, which a comparison does not need.
+    from mmeval.run.availability import words_for
+
     members = groups_of(documents)
     by_finding: dict[Finding, list[NumberRow]] = {}
     for row in rows:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from statistics import median
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -34,6 +33,9 @@ def three_answers(
     their task. Among answers with the same score, those with the largest number of
     kinds of parts are shown. If there are no scores, the answers are shown without
     scores. ``index`` is the report's index; ``details`` reads a row's trial in full."""
+    # Imported late: it imports fractions and decimals, which other pages do not need.
+    from statistics import median
+
     rows = index["rows"]
     answers = list(_answers(index, scored=True)) or list(_answers(index, scored=False))
     alike = len({answer.goodness for answer in answers}) < 2

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mmeval.run.costs.prices import Bill
 from mmeval.store.spending import CallTotals
+
+if TYPE_CHECKING:
+    from mmeval.run.costs.prices import Bill
 
 
 def spent_words(bills: Sequence[Bill]) -> str:

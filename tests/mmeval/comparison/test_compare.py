@@ -116,22 +116,31 @@ def test_a_difference_is_that_of_the_other_run_from_the_first(tmp_path: Path) ->
     assert (back.difference, back.verdict) == (-1.0, "worse")
 
 
-def test_a_comparison_does_not_import_scipy_stats() -> None:
-    # it takes longer than the comparison of ten thousand pairs
-    program = "import sys, mmeval.comparison.text; print('scipy.stats' in sys.modules)"
+def imported_by(*modules: str) -> set[str]:
+    """Returns the modules that a new process has imported after these."""
+    program = f"import sys, {', '.join(modules)}; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "False"
+    return set(done.stdout.split())
+
+
+def test_a_comparison_does_not_import_scipy_stats() -> None:
+    # it takes longer than the comparison of ten thousand pairs
+    assert "scipy.stats" not in imported_by("mmeval.comparison.text")
 
 
 def test_a_page_of_runs_without_a_layout_does_not_import_layouts() -> None:
     # pydantic and the layouts took a third of the imports of a comparison
-    program = "import sys, mmeval.comparison.page; print('pydantic' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "False"
+    imported = imported_by("mmeval.comparison.page")
+    assert not imported & {"pydantic", "mmeval.report.layouts.made"}
+
+
+def test_a_comparison_of_run_folders_does_not_import_what_reads_boards_and_media() -> (
+    None
+):
+    imported = imported_by("mmeval.comparison.compare", "mmeval.comparison.page")
+    assert not imported & {"yaml", "mmeval.run.availability", "mmeval.backend.routes"}
 
 
 def test_trials_are_paired_by_name_whatever_their_order(tmp_path: Path) -> None:
