@@ -9,14 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import islice
 
-from mmeval.media.decode import (
-    DecodeLimits,
-    SoundStart,
-    document_start,
-    image,
-    pages,
-    sound_start,
-)
+from mmeval.media import decode
+from mmeval.media.decode.limits import DecodeLimits
 from mmeval.media.encode import png, wav
 from mmeval.media.media import Media
 from mmeval.media.parts import Part, media_part, text_part
@@ -45,13 +39,13 @@ _PLAIN_SOUNDS = ("audio/wav", "audio/mpeg")
 
 def is_large(media: Media, limits: DecodeLimits) -> bool:
     """Decodes a picture. Returns True if it must be made smaller or converted."""
-    side = max(image(media, limits=limits).size)
+    side = max(decode.image(media, limits=limits).size)
     return side > MAX_SIDE or media.mime not in _PLAIN_PICTURES
 
 
 def smaller(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
     """Returns the picture as PNG, at most ``MAX_SIDE`` pixels wide and high."""
-    whole = image(media, limits=limits)
+    whole = decode.image(media, limits=limits)
     scale = min(1.0, MAX_SIDE / max(whole.size))
     size = (max(1, round(whole.width * scale)), max(1, round(whole.height * scale)))
     shown = whole if size == whole.size else whole.resize(size)
@@ -77,8 +71,8 @@ def sound_excerpt(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
     return [sound], f"{length} at {AUDIO_RATE:,} Hz"
 
 
-def _sound(media: Media, limits: DecodeLimits) -> SoundStart:
-    return sound_start(media, MAX_AUDIO_SECONDS, limits=limits)
+def _sound(media: Media, limits: DecodeLimits) -> decode.SoundStart:
+    return decode.sound_start(media, MAX_AUDIO_SECONDS, limits=limits)
 
 
 def document_excerpt(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
@@ -87,10 +81,12 @@ def document_excerpt(media: Media, limits: DecodeLimits) -> tuple[list[Part], st
     For a PDF without text, the excerpt consists of pictures of the first pages. Raises
     the errors of ``mmeval.media.decode``.
     """
-    words, more = document_start(media, MAX_DOCUMENT_CHARS, limits=limits)
+    words, more = decode.document_start(media, MAX_DOCUMENT_CHARS, limits=limits)
     if not words.strip() and media.mime == "application/pdf":
         limits = replace(limits, max_pages=max(limits.max_pages, 100_000))
-        first = islice(pages(media, dpi=PAGE_DPI, limits=limits), MAX_DOCUMENT_PAGES)
+        first = islice(
+            decode.pages(media, dpi=PAGE_DPI, limits=limits), MAX_DOCUMENT_PAGES
+        )
         shown = [media_part(png(page)) for page in first]
         return shown, f"{len(shown)} pictures of its pages, which contain no text,"
     count = f"{len(words):,} characters"

@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from mmeval.media.decode import MeshArrays
 from mmeval.media.encode import png
 from mmeval.media.media import Media
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from mmeval.media.decode import MeshArrays
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

@@ -24,16 +24,8 @@ from mmeval.backend.excerpt import (
 )
 from mmeval.backend.render import render
 from mmeval.errors import CorruptMediaError, UnknownNameError, UsageError
-from mmeval.media.decode import (
-    DEFAULT_LIMITS,
-    DecodeLimits,
-    Frame,
-    document_text,
-    mesh_arrays,
-    pages,
-    video,
-    video_info,
-)
+from mmeval.media import decode
+from mmeval.media.decode.limits import DEFAULT_LIMITS, DecodeLimits
 from mmeval.media.encode import png
 from mmeval.media.media import Media
 from mmeval.media.parts import Part, PartKind, media_part, text_part
@@ -137,20 +129,22 @@ def convert(
 
 def even_frames(
     media: Media, count: int, *, limits: DecodeLimits = DEFAULT_LIMITS
-) -> list[Frame]:
+) -> list[decode.Frame]:
     """Returns at most ``count`` different frames.
 
     The video is divided into equal spans, and the frame in the middle of each is taken.
 
     Raises the errors of ``mmeval.media.decode``.
     """
-    length = video_info(media, limits=limits).seconds
+    length = decode.video_info(media, limits=limits).seconds
     # If the file declares no length, the time of the last frame replaces it.
     if not length:
-        for frame in video(media, limits=limits):
+        for frame in decode.video(media, limits=limits):
             length = frame.time
     times = [(number + 0.5) * length / count for number in range(count)]
-    frames = {frame.time: frame for frame in video(media, times=times, limits=limits)}
+    frames = {
+        frame.time: frame for frame in decode.video(media, times=times, limits=limits)
+    }
     if not frames:
         raise CorruptMediaError(f"{media.label}: none of its frames can be decoded")
     return [frames[moment] for moment in sorted(frames)]
@@ -212,7 +206,7 @@ def routes_to_fewer(
 def _first_frame(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
     from PIL import Image
 
-    for frame in video(media, times=[0.0], limits=limits):
+    for frame in decode.video(media, times=[0.0], limits=limits):
         return [media_part(png(Image.fromarray(frame.rgb)))], "its first frame"
     raise CorruptMediaError(f"{media.label}: none of its frames can be decoded")
 
@@ -230,7 +224,7 @@ def _frames(
 
 
 def _text(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
-    words = str(document_text(media, limits=limits))
+    words = str(decode.document_text(media, limits=limits))
     if not words.strip():
         raise CorruptMediaError(
             f"{media.label}: no text can be extracted; convert it with "
@@ -241,7 +235,9 @@ def _text(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
 
 def _page_images(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
     few = replace(limits, max_pages=min(limits.max_pages, MAX_PAGES))
-    shown = [media_part(png(page)) for page in pages(media, dpi=PAGE_DPI, limits=few)]
+    shown = [
+        media_part(png(page)) for page in decode.pages(media, dpi=PAGE_DPI, limits=few)
+    ]
     if len(shown) == 1:
         return shown, "1 picture of its page"
     return shown, f"{len(shown)} pictures of its pages"
@@ -250,7 +246,7 @@ def _page_images(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
 def _renders(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
     if media.mime == _MATERIAL:
         return document_excerpt(media, limits)
-    drawn = render(mesh_arrays(media, limits=limits))
+    drawn = render(decode.mesh_arrays(media, limits=limits))
     return [media_part(drawn.picture)], drawn.about
 
 

@@ -29,7 +29,7 @@ from mmeval.errors import (
     UnsupportedMediaError,
 )
 from mmeval.media import decode
-from mmeval.media.decode import DEFAULT_LIMITS, DecodeLimits
+from mmeval.media.decode.limits import DEFAULT_LIMITS, DecodeLimits
 from mmeval.media.media import Media
 from mmeval.media.parts import Interleaved, Part, PartKind, text_part
 from mmeval.program.calls import Call

@@ -186,7 +186,12 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
             print_text(short_forecast_text(estimate, columns()))
         return estimate.exit_code
     with closing(for_stderr()) as bar:
-        outcome = run_tasks(selection, plan.options, progress=bar)
+        outcome = run_tasks(
+            selection,
+            plan.options,
+            progress=bar,
+            prepare_end=None if publication is None else publication.import_page,
+        )
     if publication is None:
         end_of_shard(outcome, str(shard), show=print_text)
     else:

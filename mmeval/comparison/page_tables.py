@@ -19,8 +19,8 @@ from mmeval.comparison.text import (
 from mmeval.report.charts.chosen import MOST_BARS, Chart, Ranges
 from mmeval.report.charts.forest import ForestRow, Tone, forest
 from mmeval.report.page.headlines import DIGITS
+from mmeval.report.page.links import trials_link
 from mmeval.report.page.pivot import PivotCell, PivotRow, PivotTable, aligned
-from mmeval.report.page.tables import trials_link
 from mmeval.report.short_table import number_text
 from mmeval.report.table_formats.layouts import shown
 from mmeval.results.layout import Table

@@ -11,12 +11,23 @@ from typing import BinaryIO, NamedTuple
 
 from mmeval.media.unread_formats import (
     UNREAD_SUFFIXES,
+    UNREAD_TEXTS,
     unread_mime,
     unread_text_mime,
 )
 from mmeval.media.zip_type import DOCX, ODS, PPTX, XLSX, ZIP, zip_mime
 
 UNKNOWN_MIME = "application/octet-stream"
+TEXT_MIMES = (
+    "text/",
+    "application/json",
+    "model/gltf+json",
+    "model/obj",
+    "model/mtl",
+    "image/svg+xml",
+    *UNREAD_TEXTS,
+)
+"""The beginnings of the types that are text."""
 """The MIME type of bytes whose format is unknown."""
 SNIFF_BYTES = 4096
 """The number of bytes at the start of a file that usually suffice for its type."""

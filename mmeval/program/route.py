@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mmeval.media.decode import DecodeLimits
+from mmeval.media.decode.limits import DecodeLimits
 from mmeval.media.media import Media
 from mmeval.media.parts import Part, PartKind
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import logging
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +18,6 @@ from mmeval.findings.finding import Finding
 from mmeval.findings.render import RemedyTarget
 from mmeval.report.baseline import Baseline, ShownBaseline, read_baseline
 from mmeval.report.closing_lines import last_lines
-from mmeval.report.layouts.made import layouts_at_end
 from mmeval.report.loggers.contract import Logger, create_loggers, log_results
 from mmeval.report.results_file import PublishedResults, file_time, write_results
 from mmeval.report.samples_file import sample_rows, write_samples
@@ -35,6 +36,8 @@ from mmeval.system.wording import file_name
 
 FOLDER = "report"
 """The name of the report folder in a run folder."""
+
+_OF_PAGE = ("mmeval.report.page", "jinja2")
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +72,18 @@ class Publication:
         other = recorded if baseline is None else read_baseline(baseline)
         return cls(create_loggers(loggers), other, log_samples, page, table)
 
+    def import_page(self) -> None:
+        """Imports the modules that write the page, if a page is requested.
+
+        They are imported while answers are awaited. An error is reported at the end of
+        the run, which imports them again.
+        """
+        if not self.page:
+            return
+        with suppress(Exception):
+            for module in _OF_PAGE:
+                importlib.import_module(module)
+
     def finish(
         self,
         outcome: RunOutcome,
@@ -97,6 +112,9 @@ class Publication:
             selection = outcome.selection
             layouts = [member.layout for member in (*selection, *selection.groups)]
             if form == "full" and any(layouts):
+                # imported late, since few runs print the tables of a paper
+                from mmeval.report.layouts.made import layouts_at_end
+
                 show(layouts_at_end(outcome.folder, published.file))
         log_results(self.loggers, outcome, published)
         earlier = outcome.published

@@ -55,9 +55,12 @@ from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.run_folder import RunFolder, journal_findings
 from mmeval.system import collector
+from mmeval.system.threads import OwnThread
 from mmeval.task.task import Selection
 
 SYNC_SECONDS = 10.0
+FIRST_CALL_SECONDS = 0.01
+"""Seconds between two looks whether the first calls are sent."""
 
 
 def run(
@@ -66,13 +69,15 @@ def run(
     *,
     progress: Progress,
     shared_budget: SharedBudget | None = None,
+    prepare_end: Callable[[], None] | None = None,
 ) -> RunOutcome:
     """Runs tasks: calls the model, scores the answers and aggregates the scores.
 
     A second call continues the run and repeats no request. ``shared_budget`` is the
-    budget of all models of the command, if there are several. Raises UsageError or
-    MissingError before any call is sent, and Interrupted if the user stops it. All
-    answers are kept in every case.
+    budget of all models of the command, if there are several. ``prepare_end`` runs in a
+    thread while the first answers are awaited. Raises UsageError or MissingError before
+    any call is sent, and Interrupted if the user stops it. All answers are kept in
+    every case.
     """
     path = run_path(options)
     words = task_words(options.settings, selection)
@@ -88,6 +93,7 @@ def run(
         progress,
         scoring=scoring,
         shared_budget=shared_budget,
+        prepare_end=prepare_end,
     )
     return runner.run(
         lambda media: NewTrials(selection, options, progress, place, media)
@@ -108,6 +114,7 @@ class Runner:
     progress: Progress
     scoring: bool = True
     shared_budget: SharedBudget | None = None
+    prepare_end: Callable[[], None] | None = None
 
     def run(self, prepare: Callable[[MediaStore], TrialSource]) -> RunOutcome:
         """Runs the source that ``prepare`` returns.
@@ -174,7 +181,7 @@ class Runner:
 
             open_run = OpenRun(folder, broker, tasks, scorer, self.progress)
             try:
-                trials = _run_trials(source, open_run, budget)
+                trials = _run_trials(source, open_run, budget, self.prepare_end)
             finally:  # also if the run was interrupted or spent its budget
                 handshakes = handshakes_of(broker, folder.record)
                 if source.makes_trials and handshakes:
@@ -337,6 +344,7 @@ def _run_trials(
     source: TrialSource,
     run: OpenRun,
     budget: Budget,
+    prepare_end: Callable[[], None] | None,
 ) -> TrialsRun:
     """Runs the trials of a source to their end.
 
@@ -347,7 +355,7 @@ def _run_trials(
         budget.stop = trials.work.stop
         try:
             with collector.settled():
-                loop.run(_until_done(trials, run))
+                loop.run(_until_done(trials, run, prepare_end))
         finally:
             run.progress.close()
     if budget.reached:
@@ -358,15 +366,36 @@ def _run_trials(
     return trials
 
 
-async def _until_done(trials: TrialsRun, run: OpenRun) -> None:
+async def _until_done(
+    trials: TrialsRun, run: OpenRun, prepare_end: Callable[[], None] | None
+) -> None:
     ticker = asyncio.create_task(_flush_on_timer(trials, run))
+    preparation = None
+    if prepare_end is not None:
+        preparation = asyncio.create_task(_after_first_call(trials, prepare_end))
     try:
         await interruptible(trials.work, trials.run(), run.progress)
     finally:
         ticker.cancel()
+        if preparation is not None:
+            preparation.cancel()
         await run.broker.close()
     if ticker.done() and not ticker.cancelled():
         ticker.result()
+
+
+async def _after_first_call(trials: TrialsRun, work: Callable[[], None]) -> None:
+    """Runs ``work`` in a thread once the first calls are sent.
+
+    Before that, the thread would delay the calls. The run does not wait for the thread.
+    """
+    while not trials.work.in_flight:
+        await asyncio.sleep(FIRST_CALL_SECONDS)
+    thread = OwnThread("mmeval-end")
+    try:
+        await thread.do(work)
+    finally:
+        thread.end()
 
 
 async def _flush_on_timer(trials: TrialsRun, run: OpenRun) -> None:

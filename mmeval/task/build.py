@@ -41,7 +41,6 @@ from mmeval.task.key_faults import (
     name_path,
     plugin_at,
 )
-from mmeval.task.layout_file import layout_file
 from mmeval.task.metric_list import (
     answer_filters,
     check_outputs,
@@ -197,6 +196,9 @@ def _faults(
     steps.append(partial(check_outputs, file, overrides))
     layout = file.keys.layout
     if layout:
+        # imported late, since few tasks name a layout
+        from mmeval.task.layout_file import layout_file
+
         steps.append(partial(plugin_at, layout_file, layout, ("layout",)))
     steps.append(lambda: combined_numbers(file, metrics_of(file, overrides, roles)))
     faults: dict[tuple[KeyPath, str], None] = {}

@@ -18,7 +18,6 @@ from mmeval.errors import (
 )
 from mmeval.system.wording import split_names
 from mmeval.task.index import TaskIndex
-from mmeval.task.layout_file import layout_file
 from mmeval.task.task import Group, GroupMetric, Selection, Task, TaskOverrides
 
 if TYPE_CHECKING:
@@ -78,6 +77,9 @@ class ChosenTasks:
                     problems.append((path, message))
             try:
                 if group.keys.layout:
+                    # imported late, since few groups name a layout
+                    from mmeval.task.layout_file import layout_file
+
                     layout_file(group.keys.layout)
             except UnknownNameError as error:
                 problems.append((("layout",), str(error)))

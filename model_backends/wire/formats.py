@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from mmeval.errors import ContentError, MissingError, UnknownNameError, UsageError
-from mmeval.media import Media, PartKind, png, wav
-from mmeval.media.decode import audio, image
+from mmeval.media import Media, PartKind, decode, png, wav
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.records import Request
 
@@ -110,8 +109,8 @@ def reencoded(kind: PartKind, media: Media) -> Media:
     """
     try:
         if kind == "image":
-            return png(image(media))
-        sound = audio(media)
+            return png(decode.image(media))
+        sound = decode.audio(media)
         return wav(sound.samples, sound.rate)
     except (ContentError, ValueError) as error:
         raise CallError("bad_request", str(error)) from None

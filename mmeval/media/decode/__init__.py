@@ -15,35 +15,45 @@ once per medium and limits, and cached with the medium (see ``memo``). Frames an
 are streamed, and are decoded again at each call.
 """
 
-from mmeval.media.decode.av.sound import Audio, SoundStart, audio, sound_start
-from mmeval.media.decode.av.video import (
-    Frame,
-    VideoInfo,
-    frame_count,
-    frames_at,
-    frames_by_change,
-    video,
-    video_info,
-)
-from mmeval.media.decode.container_header import whole_wave
-from mmeval.media.decode.document import (
-    TextBox,
-    document_start,
-    document_text,
-    page_boxes,
-    page_count,
-    pages,
-)
-from mmeval.media.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
-from mmeval.media.decode.memo import Decoder, decoded_once
-from mmeval.media.decode.mesh import (
-    MeshArrays,
-    mesh_arrays,
-    point_arrays,
-    raw_mesh_arrays,
-)
-from mmeval.media.decode.office.read import OFFICE, Block, OfficeTable, office_blocks
-from mmeval.media.decode.picture import image, stored_image
+from typing import TYPE_CHECKING
+
+from mmeval.doors import door
+
+if TYPE_CHECKING:
+    from mmeval.media.decode.av.sound import Audio, SoundStart, audio, sound_start
+    from mmeval.media.decode.av.video import (
+        Frame,
+        VideoInfo,
+        frame_count,
+        frames_at,
+        frames_by_change,
+        video,
+        video_info,
+    )
+    from mmeval.media.decode.container_header import whole_wave
+    from mmeval.media.decode.document import (
+        TextBox,
+        document_start,
+        document_text,
+        page_boxes,
+        page_count,
+        pages,
+    )
+    from mmeval.media.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
+    from mmeval.media.decode.memo import Decoder, decoded_once
+    from mmeval.media.decode.mesh import (
+        MeshArrays,
+        mesh_arrays,
+        point_arrays,
+        raw_mesh_arrays,
+    )
+    from mmeval.media.decode.office.read import (
+        OFFICE,
+        Block,
+        OfficeTable,
+        office_blocks,
+    )
+    from mmeval.media.decode.picture import image, stored_image
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -80,3 +90,5 @@ __all__ = [
     "whole_wave",
     "within",
 ]
+
+__getattr__, __dir__ = door(__name__)

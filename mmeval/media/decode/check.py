@@ -16,9 +16,8 @@ from mmeval.errors import (
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import finding_of
 from mmeval.media import decode
-from mmeval.media.decode.document import TEXT_MIMES
 from mmeval.media.media import Media, MediaKind, may_be
-from mmeval.media.media_type import UNKNOWN_MIME
+from mmeval.media.media_type import TEXT_MIMES, UNKNOWN_MIME
 from mmeval.media.parts import Part
 
 SECONDS = 60.0

@@ -21,7 +21,7 @@ from mmeval.media.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, with
 from mmeval.media.decode.memo import decoded_once
 from mmeval.media.decode.office.read import OFFICE, office_text
 from mmeval.media.media import Media
-from mmeval.media.unread_formats import UNREAD_TEXTS
+from mmeval.media.media_type import TEXT_MIMES
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -32,15 +32,6 @@ _MOST_PIECES = 1500
 
 The computing time grows with the square of this number.
 """
-TEXT_MIMES = (
-    "text/",
-    "application/json",
-    "model/gltf+json",
-    "model/obj",
-    "model/mtl",
-    "image/svg+xml",
-    *UNREAD_TEXTS,
-)
 
 
 class TextBox(NamedTuple):

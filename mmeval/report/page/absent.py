@@ -9,7 +9,7 @@ from mmeval.findings.finding import Finding
 from mmeval.findings.group import grouped
 from mmeval.findings.render import RemedyTarget, cause_text, page_rows
 from mmeval.records.score import Result
-from mmeval.report.page.tables import link
+from mmeval.report.page.links import link
 from mmeval.results.compare import metrics_of
 from mmeval.results.groups import tasks_inside
 from mmeval.results.numbers import NumberRow, ResultsDocument, groups_of

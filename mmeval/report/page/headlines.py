@@ -9,7 +9,7 @@ from typing import Any
 from mmeval.records.score import Key, Result
 from mmeval.report.baseline import BaselineColumn
 from mmeval.report.charts.scale import AxisScale, scale_for
-from mmeval.report.page.tables import link
+from mmeval.report.page.links import link
 from mmeval.results.notes import from_to
 from mmeval.results.numbers import NumberRow
 

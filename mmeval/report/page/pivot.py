@@ -12,7 +12,7 @@ from mmeval.records.score import Key
 from mmeval.report.baseline import BaselineColumn
 from mmeval.report.headline import headline_rows
 from mmeval.report.page.headlines import DIGITS, outermost
-from mmeval.report.page.tables import link
+from mmeval.report.page.links import link
 from mmeval.results.notes import from_to
 from mmeval.results.numbers import NumberRow, ResultsDocument
 

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mmeval.errors import MmevalError
-from mmeval.media.decode.document import TEXT_MIMES
 from mmeval.media.decode.limits import DecodeLimits
 from mmeval.media.media import Media
+from mmeval.media.media_type import TEXT_MIMES
 from mmeval.report.page.chunks import script
 from mmeval.report.page.places import MEDIA, linked_or_copied
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 import shlex
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -41,9 +41,9 @@ from mmeval.report.page.pivot import cautions_of, pivot_tables
 from mmeval.report.page.places import Places
 from mmeval.report.page.previews import Previews
 from mmeval.report.page.shell import chart_rows, run_rows, write_shell
-from mmeval.report.page.tables import layout_tables
 from mmeval.report.page.tiles import tile
 from mmeval.results.compare import metrics_of
+from mmeval.results.layout import layouts_of
 from mmeval.results.numbers import NumberRow, ResultsDocument, number_rows
 from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial
 from mmeval.store.paths import TrialFilter, every_trial
@@ -317,7 +317,7 @@ class PageWriter:
             labels, title = names, f"{len(runs)} runs"
         else:
             shown_baseline = baseline_of_run(runs[0], self._baseline)
-        of_layouts = layout_tables(list(zip(runs, labels, strict=True)))
+        layouts, layout_notes = _layouts(runs, labels)
         slices = number_rows(documents, names, every_slice=True, repeats=False)
         charts = charts_of(slices, names, ranges)
         summaries = []
@@ -328,7 +328,7 @@ class PageWriter:
             summaries.append({"name": name, "lead": words, "notes": notes})
         findings = self._findings(charts, runs)
         place = RemedyTarget(run=shlex.join(str(run.folder) for run in runs))
-        notes = [*shown_baseline.notes, *of_layouts.notes]
+        notes = [*shown_baseline.notes, *layout_notes]
         notes += summary.in_words(findings, place)
         gauges = []
         if len(runs) == 1:
@@ -357,7 +357,7 @@ class PageWriter:
                 uncounted=uncounted,
                 baseline=shown_baseline.column,
             ),
-            "layouts": of_layouts.layouts,
+            "layouts": layouts,
             "plots": [],
             "charts": chart_rows(charts[:MOST_CHARTS]),
             "count": self.index.count,
@@ -397,3 +397,15 @@ def names_of(runs: Sequence[StoredRun]) -> list[str]:
     if len(set(names)) == len(names):
         return names
     return [str(run.folder) for run in runs]
+
+
+def _layouts(
+    runs: Sequence[StoredRun], labels: Sequence[str]
+) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
+    """Returns the tables of the papers that the runs name, and notes about them."""
+    if not any(run.results and layouts_of(run) for run in runs):
+        return (), ()
+    # imported late, since few runs name a paper's tables
+    from mmeval.report.page.layout_tables import layout_tables
+
+    return layout_tables(list(zip(runs, labels, strict=True)))

@@ -9,8 +9,7 @@ import wave
 from collections.abc import Sequence
 
 from mmeval.errors import ContentError, MissingError
-from mmeval.media import Media, base64_bytes, wav
-from mmeval.media.decode import audio, whole_wave
+from mmeval.media import Media, base64_bytes, decode, wav
 
 ASSUMED_RATE = 24_000
 """Sampling rate in Hz if the reply states none. All providers use this rate."""
@@ -100,7 +99,7 @@ def joined_files(files: Sequence[bytes]) -> bytes | None:
     if joined is not None:
         return joined
     try:
-        sounds = [audio(Media.from_bytes(data)) for data in files]
+        sounds = [decode.audio(Media.from_bytes(data)) for data in files]
     except (ContentError, MissingError):
         return None
     shapes = {(sound.rate, sound.samples.shape[1]) for sound in sounds}
@@ -126,7 +125,7 @@ def _joined_waves(files: Sequence[bytes]) -> bytes | None:
     frames: list[bytes] = []
     for data in files:
         try:
-            with wave.open(io.BytesIO(whole_wave(data))) as sound:
+            with wave.open(io.BytesIO(decode.whole_wave(data))) as sound:
                 channels, width, rate = sound.getparams()[:3]
                 frames.append(sound.readframes(sound.getnframes()))
         except (wave.Error, EOFError):

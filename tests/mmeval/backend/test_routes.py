@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from mmeval.backend import routes as module
 from mmeval.backend.capabilities import Capabilities
 from mmeval.backend.routes import FRAMES, checked_routes, convert, even_frames, widened
 from mmeval.errors import (
@@ -11,6 +10,7 @@ from mmeval.errors import (
     UnknownNameError,
     UsageError,
 )
+from mmeval.media import decode
 from mmeval.media.decode import DecodeLimits, VideoInfo, image
 from mmeval.media.media import Media
 from mmeval.media.parts import Part
@@ -95,7 +95,7 @@ def test_frames_are_from_the_middle_of_equal_shares(
         "each frame of a short video is shown once"
     )
     monkeypatch.setattr(
-        module, "video_info", lambda *_args, **_kwargs: VideoInfo(32, 16, 0.0, 0.0)
+        decode, "video_info", lambda *_args, **_kwargs: VideoInfo(32, 16, 0.0, 0.0)
     )
     # A video without a stated length is measured.
     assert [frame.time for frame in even_frames(CLIP, 4)] == pytest.approx(

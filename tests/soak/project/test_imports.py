@@ -28,6 +28,15 @@ LOCAL = {
     "tokenizers",
 }
 """What local models need, and takes seconds to import."""
+UNNEEDED_BY_TEXT = {
+    "mmeval.media.decode.av",
+    "mmeval.media.decode.document",
+    "mmeval.media.decode.mesh",
+    "mmeval.media.decode.picture",
+    "mmeval.report.layouts",
+    "mmeval.task.layout_file",
+}
+"""What decodes media and makes the tables of papers."""
 HEAVY = {
     "numpy",
     "PIL",
@@ -201,6 +210,7 @@ def test_a_run_of_a_server_imports_nothing_that_local_models_need(
         "mmeval.broker.worker_pool",
         "mmeval.broker.worker_service",
     } & itself == set()
+    assert UNNEEDED_BY_TEXT & (itself | workers) == set()
 
 
 @pytest.mark.parametrize(("model", "folder"), [("hf", "llm"), ("diffusers", "sd")])

@@ -1,48 +1,21 @@
-"""Builds the tables of papers for the template, and links to trials."""
+"""Builds the tables of papers for the template."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote
+from typing import Any, NamedTuple
 
-from mmeval.report.page.index import STATUSES
+from mmeval.report.layouts.formats.lines import Heading, PrintedBand, bands_of
+from mmeval.report.layouts.made import made
+from mmeval.report.layouts.rows import OpenRun
+from mmeval.report.layouts.tables import PaperTable
 from mmeval.report.table_formats.markdown import MAX_NOTE
 from mmeval.results.layout import layouts_of
-from mmeval.results.numbers import NumberRow
 from mmeval.results.stored_run import StoredRun
 from mmeval.system.wording import printable
 
-if TYPE_CHECKING:
-    from mmeval.report.layouts.formats.lines import PrintedBand
-    from mmeval.report.layouts.tables import PaperTable
-
 log = logging.getLogger(__name__)
-
-
-def link(row: NumberRow, *, uncounted: bool) -> str:
-    """Returns the link to the list of the row's trials, or an empty string for a
-    group. If there are ``uncounted`` trials, the link excludes them."""
-    if row.is_group:
-        return ""
-    address = trials_link(row.task, row.slice)
-    if uncounted:
-        address += f"&status={','.join(STATUSES[:-1])}"
-    return address
-
-
-def trials_link(task: str, slice_: str = "") -> str:
-    """Returns the link to the trials of a task, or of one of its slices."""
-    address = f"#task={_quoted(task)}"
-    if slice_:
-        name, _, level = slice_.partition("=")
-        address += f"&label.{_quoted(name)}={_quoted(level)}"
-    return address
-
-
-def _quoted(text: str) -> str:
-    return quote(text, safe="", errors="replace")
 
 
 class LayoutTables(NamedTuple):
@@ -58,14 +31,15 @@ def layout_tables(runs: Sequence[tuple[StoredRun, str]]) -> LayoutTables:
     fails or is not installed becomes a note, and the page is still written."""
     layouts: list[dict[str, Any]] = []
     notes: list[str] = []
-    runs_of: dict[str, list[tuple[StoredRun, str]]] = {}
+    runs_of: dict[str, list[OpenRun]] = {}
     for run, label in runs:
         for name in layouts_of(run) if run.results else ():
-            runs_of.setdefault(name, []).append((run, label))
+            runs_of.setdefault(name, []).append(OpenRun(run, label))
     for name, of_layout in runs_of.items():
-        tables: list[dict[str, Any]] = []
+        tables = []
         try:
-            tables = _tables_of(name, of_layout)
+            for table in made(name, of_layout).tables:
+                tables += [_layout_table(table, band) for band in bands_of(table)]
         # a plugin's layout may raise anything
         except (Exception, SystemExit) as error:
             log.debug("a layout failed", exc_info=error)
@@ -76,24 +50,7 @@ def layout_tables(runs: Sequence[tuple[StoredRun, str]]) -> LayoutTables:
     return LayoutTables(tuple(layouts), tuple(notes))
 
 
-def _tables_of(
-    layout: str, runs: Sequence[tuple[StoredRun, str]]
-) -> list[dict[str, Any]]:
-    # Imported late: layouts are a third of a page's imports, and few runs name one.
-    from mmeval.report.layouts.formats.lines import bands_of
-    from mmeval.report.layouts.made import made
-    from mmeval.report.layouts.rows import OpenRun
-
-    open_runs = [OpenRun(run, label) for run, label in runs]
-    tables = []
-    for table in made(layout, open_runs).tables:
-        tables += [_layout_table(table, band) for band in bands_of(table)]
-    return tables
-
-
 def _layout_table(table: PaperTable, band: PrintedBand) -> dict[str, Any]:
-    from mmeval.report.layouts.formats.lines import Heading
-
     headers = [{"text": _text(band.corner), "is_number": False}]
     for column, is_number in zip(band.columns, band.are_numbers, strict=True):
         text = _text(f"{column.text}{column.mark}")
