@@ -1,38 +1,17 @@
-"""The size of data: an upper limit before they are opened, and differences from the
-task file."""
+"""Differences between the size of data and the task file."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import PREPARE_DATA
 from mmeval.prepare.sources import data_source
-from mmeval.run.options import RunOptions, ScoringOptions
 from mmeval.task.data import TaskData
 from mmeval.task.task import Task
 
 FEWER_SAMPLES = "the data have fewer samples than the task file expects"
-
-
-def most_trials(tasks: Sequence[Task], options: ScoringOptions) -> int | None:
-    """Returns an upper limit of the number of trials, without opening the data.
-
-    The limit is None if the options of a run set no number of samples.
-    """
-    if not isinstance(options, RunOptions):
-        return None
-    trials = 0
-    for task in tasks:
-        if task.name in options.samples:
-            samples = len(options.samples[task.name])
-        elif options.limit is not None and options.limit >= 1:
-            samples = int(options.limit)
-        else:
-            return None
-        trials += samples * task.repeats
-    return trials
 
 
 def more_rows(task: Task, rows: int) -> Iterator[Finding]:

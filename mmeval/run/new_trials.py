@@ -8,7 +8,6 @@ from dataclasses import asdict
 from typing import Any
 
 from mmeval import plugins
-from mmeval.backend.probe import FEWEST_TRIALS
 from mmeval.broker.broker import Broker
 from mmeval.broker.replay import ReplayState
 from mmeval.findings.finding import Finding, Subject
@@ -85,7 +84,7 @@ class NewTrials(TrialSource):
         self._identity = run_identity(self.backends, options)
         self.roles = self.backends.besides_model
         self.data = self._jobs.data()
-        self.has_few_trials = self._jobs.total() < FEWEST_TRIALS
+        self.most_trials = self._jobs.total()
         self.others = other_folders(options)
         self.batch_size = options.batch_size
 

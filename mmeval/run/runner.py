@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.backend.handshake.inputs import TAKES
-from mmeval.backend.probe import Probe, Probing
+from mmeval.backend.probe import FEWEST_TRIALS, Probe, Probing
 from mmeval.broker.cluster.ray_cluster import RayCluster
 from mmeval.errors import StorageError
 from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding
 from mmeval.findings.render import RemedyTarget
+from mmeval.metric.scoring.few_trials import are_cheap
 from mmeval.metric.scoring.scorer import Scorer
 from mmeval.metric.scoring.trial_rows import ScoringPlan
 from mmeval.metric.scoring.verdict_log import version_findings
@@ -27,7 +28,6 @@ from mmeval.run.costs.bill import known_dollars
 from mmeval.run.costs.budget import Budget
 from mmeval.run.costs.prices import Bill, bills
 from mmeval.run.costs.shared_budget import SharedBudget
-from mmeval.run.data_size import most_trials
 from mmeval.run.handshakes import handshake_findings, handshakes_of
 from mmeval.run.interrupt import interruptible
 from mmeval.run.kept.outcome import has_kept, kept_outcome, with_seal
@@ -133,19 +133,19 @@ class Runner:
 
             tasks: list[TaskRun] = []
             scorer = self._scorer(plans, tasks, cluster, stack)
-            most = most_trials(self.selection.tasks, options)
-            may_be_kept = has_kept(self.path)
-            if scorer is not None and not may_be_kept:
-                # its processes start while backends are created
-                scorer.start(most)
+            # A kept outcome needs no process, and neither do few trials with cheap
+            # metrics. Otherwise the processes start while backends are created.
+            starts_late = has_kept(self.path) or are_cheap(plans)
+            if scorer is not None and not starts_late:
+                scorer.start()
             source = prepare(media)
             limits, prices = limits_and_prices(options, source.backends)
             key = source.key(prices)
             kept = self._kept(source, key)
             if kept is not None:
                 return kept
-            if scorer is not None and may_be_kept:
-                scorer.start(most)
+            if scorer is not None and starts_late:
+                scorer.start(source.most_trials)
 
             folder = source.claim()
             stack.callback(folder.close)
@@ -324,7 +324,9 @@ def _probing(probing: Probing, source: TrialSource) -> Probing:
     """Returns when backends are asked what they can do, after resolving ``auto``."""
     if probing != "auto":
         return probing
-    return "off" if source.has_few_trials else "needed"
+    most = source.most_trials
+    is_few = most is not None and most < FEWEST_TRIALS
+    return "off" if is_few else "needed"
 
 
 def _record_handshakes(

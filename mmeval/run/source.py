@@ -102,8 +102,8 @@ class TrialSource(Protocol):
     others: Sequence[Path]
     """Other run folders whose answers this run reuses."""
     makes_trials: bool
-    has_few_trials: bool
-    """True if the run makes too few trials to justify a handshake."""
+    most_trials: int | None
+    """An upper limit of the number of trials; None if it is not known yet."""
     batch_size: BatchSize
 
     def key(self, prices: Prices) -> str:

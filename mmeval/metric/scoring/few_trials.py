@@ -26,11 +26,15 @@ _CHEAP = ("mmeval.metrics.structure.", "mmeval.metrics.text.")
 """The modules of metrics that only compare texts, in well under a millisecond."""
 
 
-def is_cheap(plan: ScoringPlan) -> bool:
-    """Returns True if the metrics of a task are mmeval's own and only compare texts.
+def are_cheap(plans: Sequence[ScoringPlan]) -> bool:
+    """Returns True if the metrics of all tasks are mmeval's own and only compare texts.
 
     They open no media, import no optional package, and cannot end their process.
     """
+    return all(map(_is_cheap, plans))
+
+
+def _is_cheap(plan: ScoringPlan) -> bool:
     if plan.batch:
         return False
     for name, _, _ in plan.metrics:

@@ -19,7 +19,7 @@ from mmeval.broker.cluster.ray_cluster import RayCluster
 from mmeval.errors import MmevalError
 from mmeval.metric.device import AUTO, require_device, use_device, used_device
 from mmeval.metric.scoring import worker
-from mmeval.metric.scoring.few_trials import FEW_TRIALS, FewTrialsScorer, is_cheap
+from mmeval.metric.scoring.few_trials import FEW_TRIALS, FewTrialsScorer, are_cheap
 from mmeval.metric.scoring.pool import ScorePool, ThreadScorer
 from mmeval.metric.scoring.scoring_queue import ScoringQueue
 from mmeval.metric.scoring.trial_rows import ScoringPlan
@@ -91,7 +91,7 @@ class Scorer:
             if with_models:
                 self._model_pool = ScorePool(self._setup(threads=True), 1)
                 self._models = self._queue(self._model_pool, MESSAGES_FOR_MODELS)
-        elif self._workers and is_few and all(map(is_cheap, self._plans)):
+        elif self._workers and is_few and are_cheap(self._plans):
             self._few = FewTrialsScorer(self._setup(threads=False))
             self._ordinary = self._queue(self._few, LEAST_MESSAGES)
         elif self._workers and (forkable or not of_script):

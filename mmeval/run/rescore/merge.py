@@ -178,7 +178,7 @@ class ShardTrials(TrialSource):
     """The source of trials that shards have made and scored. No call is sent."""
 
     makes_trials = False
-    has_few_trials = False
+    most_trials = None
     batch_size = AUTO
     others = ()
 

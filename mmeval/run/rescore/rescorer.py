@@ -89,7 +89,7 @@ class RecordedTrials(TrialSource):
     """
 
     makes_trials = False
-    has_few_trials = False
+    most_trials = None
     batch_size = AUTO
     others = ()
 

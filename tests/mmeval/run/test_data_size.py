@@ -1,11 +1,7 @@
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import pytest
-
-from mmeval.run.data_size import fewer_samples, more_rows, most_trials
-from mmeval.run.options import BackendSpec, RunOptions
+from mmeval.run.data_size import fewer_samples, more_rows
 from mmeval.task.data import TaskData
 from mmeval.task.task import ExpectedSize, Task
 from tests.support.toy import Rows, task
@@ -51,24 +47,3 @@ def test_data_that_prepare_began_to_fetch_are_fetched_to_the_same_folder(
 def test_no_command_fetches_data_of_a_local_folder() -> None:
     [found] = fewer_samples(expecting(in_folder("rows"), rows=4), 3, 3)
     assert found.remedy == ""
-
-
-def options(**chosen: Any) -> RunOptions:
-    return RunOptions(model=BackendSpec("reference"), output_path=Path(), **chosen)
-
-
-def test_the_number_of_trials_is_known_before_reading_if_samples_are_limited() -> None:
-    tasks = [replace(task(), repeats=2)]
-    assert most_trials(tasks, options(limit=10)) == 20
-
-
-def test_named_samples_are_counted_instead_of_the_limit() -> None:
-    samples = {task().name: (0, 5, 7)}
-    assert most_trials([task()], options(limit=10, samples=samples)) == 3
-
-
-@pytest.mark.parametrize("limit", [None, 0.5])
-def test_the_number_of_trials_is_unknown_without_a_number_of_samples(
-    limit: float | None,
-) -> None:
-    assert most_trials([task()], options(limit=limit)) is None

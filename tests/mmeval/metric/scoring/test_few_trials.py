@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mmeval.metric.scoring import scorer as scorer_module
-from mmeval.metric.scoring.few_trials import FEW_TRIALS, SHORT_BYTES, is_cheap
+from mmeval.metric.scoring.few_trials import FEW_TRIALS, SHORT_BYTES, are_cheap
 from mmeval.metric.scoring.scorer import Scorer
 from tests.support.cli import mmeval
 from tests.support.questions import questions
@@ -77,7 +77,7 @@ def test_a_long_answer_among_a_few_is_scored_by_a_process() -> None:
 def test_cheap_metrics_are_own_ones_that_compare_texts(
     metric: str, expected: bool
 ) -> None:
-    assert is_cheap(plan(metric)) == expected
+    assert are_cheap([plan(metric)]) == expected
 
 
 def test_a_metric_of_a_plugin_is_scored_by_a_process() -> None:
@@ -93,10 +93,11 @@ class NoPool:
         raise AssertionError("a scoring process was created")
 
 
-def test_a_run_with_a_small_limit_needs_no_scoring_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("limit", [["--limit", "2"], []], ids=["limit", "all"])
+def test_a_run_of_few_samples_needs_no_scoring_process(
+    limit: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scorer_module, "ScorePool", NoPool)
     words = [*questions(tmp_path), "--model", "reference", "--score_workers", "1"]
-    done = mmeval(*words, "--limit", "2")
+    done = mmeval(*words, *limit)
     assert done.code == 0, done.err
