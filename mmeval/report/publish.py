@@ -7,7 +7,6 @@ import json
 import logging
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -75,12 +74,9 @@ class Publication:
     def import_page(self) -> None:
         """Imports the modules that write the page, if a page is requested.
 
-        They are imported while answers are awaited. An error is reported at the end of
-        the run, which imports them again.
+        This takes a part of a second, so it is done while answers are awaited.
         """
-        if not self.page:
-            return
-        with suppress(Exception):
+        if self.page:
             for module in _OF_PAGE:
                 importlib.import_module(module)
 

@@ -6,7 +6,7 @@ import asyncio
 import shlex
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -390,12 +390,14 @@ async def _after_first_call(trials: TrialsRun, work: Callable[[], None]) -> None
     """Runs ``work`` in a thread once the first calls are sent.
 
     Before that, the thread would delay the calls. The run does not wait for the thread.
+    An error of ``work`` is ignored, since the end of the run meets it again.
     """
     while not trials.work.in_flight:
         await asyncio.sleep(FIRST_CALL_SECONDS)
     thread = OwnThread("mmeval-end")
     try:
-        await thread.do(work)
+        with suppress(Exception):
+            await thread.do(work)
     finally:
         thread.end()
 

@@ -350,6 +350,7 @@ def run_toy(
     model: BackendSpec | None = None,
     groups: tuple[Group, ...] = (),
     args: Mapping[str, Any] | None = None,
+    prepare_end: Callable[[], None] | None = None,
     **options: Any,
 ) -> RunOutcome:
     """A run of the model ``toy`` in a folder, scored in this process; ``asked_in``
@@ -364,7 +365,12 @@ def run_toy(
         output_path=folder / "runs",
         **{"score_workers": 0, "retry_on_error": 0, **options},
     )
-    return run(Selection(tasks, groups), made, progress=QuietProgress())
+    return run(
+        Selection(tasks, groups),
+        made,
+        progress=QuietProgress(),
+        prepare_end=prepare_end,
+    )
 
 
 def asked_in(folder: Path) -> list[str]:

@@ -1,4 +1,5 @@
 import shutil
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -396,3 +397,34 @@ def test_a_run_folder_that_goes_during_the_run_is_an_error_and_does_not_come_bac
     monkeypatch.undo()
     again = run_toy(tmp_path, task(rows=3))
     assert (again.exit_code, again.counts.kept + again.counts.new) == (EXIT_OK, 3)
+
+
+def test_the_end_is_prepared_in_a_thread_while_the_first_answer_is_awaited(
+    tmp_path: Path,
+) -> None:
+    threads: list[str] = []
+
+    def prepare_end() -> None:
+        threads.append(threading.current_thread().name)
+
+    run_toy(tmp_path, task(), args={"delay": 0.3}, prepare_end=prepare_end)
+    assert threads == ["mmeval-end"]
+
+
+def test_a_run_does_not_wait_for_the_preparation_of_its_end(tmp_path: Path) -> None:
+    is_over = threading.Event()
+
+    def prepare_end() -> None:
+        is_over.wait()
+
+    outcome = run_toy(tmp_path, task(), args={"delay": 0.3}, prepare_end=prepare_end)
+    is_over.set()
+    assert outcome.exit_code == EXIT_OK
+
+
+def test_a_failed_preparation_of_the_end_does_not_end_the_run(tmp_path: Path) -> None:
+    def prepare_end() -> None:
+        raise ImportError("no page")
+
+    outcome = run_toy(tmp_path, task(), args={"delay": 0.3}, prepare_end=prepare_end)
+    assert outcome.exit_code == EXIT_OK
