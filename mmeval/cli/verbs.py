@@ -36,7 +36,6 @@ EXAMPLES = (
     "mmeval ls tasks",
     "mmeval run --tasks unim_hard --data bundled --model reference",
     "mmeval run --tasks unim_hard --data bundled --model empty",
-    "mmeval trace runs/empty/default",
     "mmeval compare runs/reference/default runs/empty/default",
 )
 """Commands for a first try, in this order. They work without a server and network."""
@@ -123,8 +122,9 @@ def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
         return word, argv[1:]
     if word in REFUSED_VERBS:
         raise UsageError(f"mmeval {word}: {REFUSED_VERBS[word]}")
+    known_words = [*VERBS, *REFUSED_VERBS]
     raise UsageError(
-        f"unknown verb {word!r}{did_you_mean(word, VERBS)} ('mmeval --help' lists the "
+        f"unknown verb {word!r}{did_you_mean(word, known_words)} ('mmeval --help' lists the "
         "verbs)"
     )
 
@@ -135,7 +135,10 @@ def overview() -> str:
         "mmeval evaluates models that answer in any modality, interleaved.",
         "mmeval VERB [FLAGS]: 'mmeval VERB --help' explains a verb and its flags",
     ]
-    lines += [f"  {verb:<14}{purpose}" for verb, purpose in VERBS.items()]
+    for verb, purpose in VERBS.items():
+        if not verb.startswith(f"{TRY} "):
+            lines.append(f"  {verb:<14}{purpose}")
+    lines.append(f"  {TRY:<14}run a metric, an agent or a backend alone")
     lines += ["", "examples, in this order:"]
     lines += [f"  {example}" for example in EXAMPLES]
     return "\n".join(lines) + "\n"
