@@ -14,14 +14,18 @@ from tests.support.stored_runs import Told, text, write_run
 TRIALS, RATED = 60, 30
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
+def stored(folder: Path) -> Path:
     trials = []
     for place in range(TRIALS):
         score = {"status": "scored", "value": float(place % 3 > 0)}
         told = Told([text("?")], [text("!")], {"right": score})
         trials.append(replace(told, sample=f"s{place}", place=place))
-    return write_run(tmp_path / "run", trials, results={})
+    return write_run(folder, trials, results={})
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return stored(tmp_path / "run")
 
 
 def ratings(folder: Path, name: str = "panel.jsonl", how: str = "random") -> Path:

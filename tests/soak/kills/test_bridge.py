@@ -1,6 +1,7 @@
 """A bridge that is killed five times: the new judge is asked exactly about the sample of
 each run, and nothing that it answered is asked again."""
 
+from functools import partial
 from pathlib import Path
 
 from tests.soak.kills.test_crash import killed_once
@@ -41,6 +42,10 @@ def judged_runs(folder: Path) -> list[Path]:
     return [folder / "runs" / name / "default" for name in ("a", "b")]
 
 
+def has_answered(server: MockServer, count: int) -> bool:
+    return int(server.stats()["answered"]) >= count
+
+
 def test_a_bridge_that_is_killed_asks_nothing_twice(tmp_path: Path) -> None:
     runs = judged_runs(tmp_path)
     before = kept_answers(tmp_path / "runs")
@@ -53,13 +58,8 @@ def test_a_bridge_that_is_killed_asks_nothing_twice(tmp_path: Path) -> None:
         ]
         for kill in range(1, KILLS + 1):
             wanted = kill * CALLS // (KILLS + 1)
-            status = killed_once(
-                lambda wanted=wanted: new.stats()["answered"] >= wanted,
-                command,
-                new,
-                tmp_path / "runs",
-                before,
-            )
+            reached = partial(has_answered, new, wanted)
+            status = killed_once(reached, command, new, tmp_path / "runs", before)
             assert status == -9
         ended = mmeval(*command, "--format", "json")
         assert ended.code == 0, ended.err
