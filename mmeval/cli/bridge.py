@@ -44,6 +44,7 @@ from mmeval.settings.resolve import Setting, resolve
 
 if TYPE_CHECKING:
     from mmeval.run.options import RescoreOptions
+    from mmeval.store.spending import CallTotals
     from mmeval.trust.bridge import Bridge
     from mmeval.trust.kept_verdicts import RunJudges
     from mmeval.trust.new_judge import AskedJudge
@@ -159,6 +160,7 @@ def _bridge_file(args: argparse.Namespace) -> int:
 def _bridge_runs(args: argparse.Namespace, settings: Mapping[str, Setting]) -> int:
     from mmeval.report.page.writer import names_of
     from mmeval.results.stored_run import StoredRun, run_folder
+    from mmeval.run.costs.prices import load_prices
     from mmeval.trust.bridge_runs import bridge_runs, drawn_answers
     from mmeval.trust.bridge_text import calls_text
     from mmeval.trust.kept_numbers import keep_bridge
@@ -179,7 +181,8 @@ def _bridge_runs(args: argparse.Namespace, settings: Mapping[str, Setting]) -> i
         if new_judge is None:
             raise UsageError("--dry_run has no effect without --sample")
         trials = drawn_answers(judges, old, new, new_judge)
-        print_text(calls_text(_calls(judges, old, trials), new, columns()))
+        price = load_prices(settings["model_cost_config"].value).of_model(new)
+        print_text(calls_text(_calls(judges, old, trials), new, price, columns()))
         return 0
     result = bridge_runs(
         judges,
@@ -217,12 +220,12 @@ def _asked_judge(
 
 def _calls(
     judges: Sequence[RunJudges], old: str, trials: Mapping[str, set[str]]
-) -> Iterator[tuple[str, int, int]]:
-    """Yields the name of each run, its answers to judge, and the number of calls that
-    the old judge needed for these answers."""
+) -> Iterator[tuple[str, int, CallTotals]]:
+    """Yields the name of each run, its answers to judge, and what the old judge needed
+    for these answers."""
     for of_run in judges:
         to_judge = trials[of_run.name]
-        yield of_run.name, len(to_judge), of_run.calls(old, to_judge)
+        yield of_run.name, len(to_judge), of_run.spent(old, to_judge)
 
 
 def _show(result: Bridge, old: str, new: str, form: str) -> int:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mmeval.comparison.statistics import LEVEL
 from mmeval.report.short_table import number_text
+from mmeval.run.costs.prices import Price
+from mmeval.store.spending import CallTotals
 from mmeval.system.wording import listed, printable
 from mmeval.trust.bridge import NOT_RANDOM, Bridge, BridgedRun
 from mmeval.trust.text import interval_text, labelled, note, p_text, signed, table
@@ -15,7 +17,7 @@ _WIDEST_NAME = 18
 _WIDEST_IN_PAIR = 11
 _MOST_NAMED = 5
 _RUN_HEADS = ("run", "asked", "old", "new", "95 %", "new - old")
-_CALL_HEADS = ("run", "answers", "calls of the old judge for them")
+_CALL_HEADS = ("run", "answers", "calls")
 _PAIR_HEADS = ("pair", "old", "new", "95 %", "p", "verdict")
 
 
@@ -39,21 +41,32 @@ def bridge_text(result: Bridge, old: str, new: str, width: int) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def calls_text(runs: Iterable[tuple[str, int, int]], new: str, width: int) -> str:
+def calls_text(
+    runs: Iterable[tuple[str, int, CallTotals]],
+    new: str,
+    price: Price | None,
+    width: int,
+) -> str:
     """Returns what a dry run prints: the answers that the new judge would judge, and
-    the calls that the old judge needed for them."""
+    what the old judge needed for them. ``price`` is that of the new judge."""
     rows: list[Sequence[str]] = []
-    answers = calls = 0
-    for name, of_run, old_calls in runs:
-        rows.append((_short(name), f"{of_run:,}", f"{old_calls:,}"))
+    answers = 0
+    total = CallTotals()
+    for name, of_run, spent in runs:
+        rows.append((_short(name), f"{of_run:,}", f"{spent.answered:,}"))
         answers += of_run
-        calls += old_calls
+        total += spent
+    cost = "price unknown"
+    if price is not None:
+        cost = f"about {price.cost(total):,.2f} dollars"
     sentence = (
-        f"{_short(new)} would judge {answers:,} answers, in about {calls:,} calls."
+        f"{_short(new)} would judge {answers:,} answers, in about "
+        f"{total.answered:,} calls ({cost})."
     )
     lines = labelled("dry run", sentence, width)
     lines.append("")
     lines += table(_CALL_HEADS, rows)
+    lines += note("Calls are those of the old judge for the same answers.", width)
     return "".join(f"{line}\n" for line in lines)
 
 

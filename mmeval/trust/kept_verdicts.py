@@ -23,6 +23,7 @@ from mmeval.results.stored_run import StoredRun, StoredTask
 from mmeval.results.task_results import fill
 from mmeval.store.answer_draw import DrawnSamples, SampleName, kept_draw
 from mmeval.store.paths import trial_key
+from mmeval.store.spending import CallTotals
 from mmeval.store.task_records import recorded_trials
 from mmeval.system.json_lines import read_rows
 from mmeval.system.wording import file_name, listed
@@ -99,9 +100,9 @@ class RunJudges:
                 rows += self._verdicts(judge, stored)
         return rows
 
-    def calls(self, judge: str, trials: Collection[str]) -> int:
-        """Returns the number of calls of a judge for some trials."""
-        count = 0
+    def spent(self, judge: str, trials: Collection[str]) -> CallTotals:
+        """Returns the calls and tokens that a judge needed for some trials."""
+        calls = tokens_in = tokens_out = 0
         for task, score_set in self.score_sets(judge).items():
             stored = StoredTask(task, {}, self.run.folder, score_set)
             keys: set[int] = set()
@@ -109,9 +110,14 @@ class RunJudges:
                 if trial_name(task, row["s"], row["n"]) in trials:
                     keys.add(trial_key(row["i"], row["n"]))
             for _, row in read_rows(score_set / VERDICTS):
-                is_counted = row["metric"] == self.metric(task)
-                count += is_counted and trial_key(row["i"], row["n"]) in keys
-        return count
+                is_of_metric = row["metric"] == self.metric(task)
+                if is_of_metric and trial_key(row["i"], row["n"]) in keys:
+                    calls += 1
+                    tokens_in += row["usage"][0]
+                    tokens_out += row["usage"][1]
+        return CallTotals(
+            answered=calls, input_tokens=tokens_in, output_tokens=tokens_out
+        )
 
     def _verdicts(self, judge: str, task: StoredTask) -> Iterator[ScoreRow]:
         definition = definition_in(task.plan, self.metric(task.name))

@@ -115,9 +115,16 @@ def test_a_larger_sample_adds_to_a_smaller_one(runs: Runs) -> None:
 
 def test_a_dry_run_asks_nothing(runs: Runs) -> None:
     ended = runs.bridge("--dry_run")
-    words = ended.out.split()
-    assert ["a", str(SAMPLE), str(SAMPLE * len(CRITERIA))] == words[-6:-3]
+    rows = [line.split() for line in ended.out.splitlines()]
+    assert ["a", str(SAMPLE), str(SAMPLE * len(CRITERIA))] in rows
     assert runs.calls() == 0
+
+
+def test_a_dry_run_shows_the_price_of_the_new_judge(runs: Runs) -> None:
+    prices = runs.folder / "prices.yaml"
+    prices.write_text("models: {new: {input: 0, output: 0, per_call: 0.5}}")
+    ended = runs.bridge("--dry_run", "--model_cost_config", str(prices))
+    assert f"about {SAMPLE * len(CRITERIA):.2f} dollars" in ended.out
 
 
 def test_an_archive_of_verdicts_is_bridged_without_a_judge(runs: Runs) -> None:
