@@ -238,3 +238,19 @@ def test_a_comparison_leaves_out_numbers_that_cannot_be_paired(runs: Runs) -> No
     page = runs.folder / "page"
     flags = ("--metrics", "all", "--output_path", page)
     assert "as new" not in mmeval("compare", *runs.folders, *flags).out
+
+
+def test_scores_of_a_sample_state_that_they_are_of_a_subset(runs: Runs) -> None:
+    flags = ("--sample", str(SAMPLE), *QUIET)
+    ended = mmeval("score", runs.folders[0], *judge(runs.new, "new"), *flags)
+    assert ended.code == 0, ended.err
+    assert f"{SAMPLE}/{SAMPLE}" in ended.out
+    assert "chosen by --sample" in ended.out
+
+
+def test_a_sample_without_a_judge_is_refused(judged: Path, tmp_path: Path) -> None:
+    shutil.copytree(judged, tmp_path / "copy")
+    run = tmp_path / "copy/runs/a/default"
+    ended = mmeval("score", run, "--metrics", "includes", "--sample", "20", *QUIET)
+    assert ended.code == 2
+    assert "no metric asks a judge" in ended.error
