@@ -104,7 +104,7 @@ def _run_rows(runs: Sequence[BridgedRun]) -> Iterator[Sequence[str]]:
         ends = None if run.new is None else run.new.ci95
         yield (
             _short(run.run),
-            f"{run.asked:,}/{run.samples:,}",
+            f"{run.asked:,}/{run.trials:,}",
             number_text(run.old),
             number_text(value),
             interval_text(ends),

@@ -25,3 +25,15 @@ def test_nothing_that_moves_the_cursor_is_printed() -> None:
     new = ScoreRow("s\x1b[2J", "new", 1.0, run="r\x1b[2J", digest="b", draw=Draw("all"))
     text = bridge_text(bridge([row, new], "old", "new"), "old", "new", 80)
     assert "\x1b" not in text
+
+
+def test_answers_are_counted_and_not_samples() -> None:
+    rows = []
+    for place in range(30):
+        for repeat in range(2):
+            trial, sample = f"s{place}/{repeat}", f"s{place}"
+            rows.append(ScoreRow(trial, "old", float(place % 2), sample))
+            if place < 20:
+                rows.append(ScoreRow(trial, "new", float(place % 3), sample))
+    result = bridge(rows, "old", "new", assume_random=True)
+    assert "40/60" in bridge_text(result, "old", "new", 80)
