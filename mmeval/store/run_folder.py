@@ -9,6 +9,7 @@ media/                 produced media, by content
 samples/<task>.jsonl   the samples of the run, with labels and references
 trials/<task>.jsonl    the answers in the journal that make up each trial
 scores/<task>/<set>/   rows of scores (see mmeval.metric.scoring.score_set)
+ratings/<name>/        ratings of people, and numbers that they correct
 kept/<key>.json        outcomes of finished commands (see mmeval.run.kept.outcome)
 """
 
