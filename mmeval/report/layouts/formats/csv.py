@@ -29,6 +29,8 @@ def csv_tables(tables: Iterable[PaperTable]) -> str:
                     if PUBLISHED in (block.title.mark, row.title.mark, column.mark):
                         marks.append(PUBLISHED)
                     value = "" if cell.value is None else repr(float(cell.value))
+                    # a number may begin with a minus, but words may be foreign
+                    shown = csv_text(cell.shown) if cell.is_text else cell.shown
                     writer.writerow(
                         (
                             name,
@@ -36,7 +38,7 @@ def csv_tables(tables: Iterable[PaperTable]) -> str:
                             csv_text(row.title.text),
                             csv_text(column.text),
                             value,
-                            cell.shown,
+                            shown,
                             " ".join(marks),
                         )
                     )

@@ -3,6 +3,14 @@ import io
 from pathlib import Path
 
 from mmeval.report.layouts.formats.csv import COLUMNS, csv_tables
+from mmeval.report.layouts.tables import (
+    Block,
+    PaperTable,
+    ShownCell,
+    TableColumn,
+    TableRow,
+    Title,
+)
 from tests.support.layouts import layout_of, model, tables_of
 
 LAYOUT = """
@@ -45,6 +53,14 @@ def test_notes_stand_below_the_cells(tmp_path: Path) -> None:
 
 def test_a_formula_is_quoted(tmp_path: Path) -> None:
     assert rows(tmp_path, "=1+1")[1][2] == "'=1+1"
+
+
+def test_a_formula_in_a_cell_of_words_is_quoted() -> None:
+    row = TableRow(Title("x"), (ShownCell("=1+1", is_text=True),))
+    block = Block(Title(""), (TableColumn(("Judge",)),), (row,))
+    text = csv_tables([PaperTable("behind", "", "Model", (block,))])
+    (_, cells) = csv.reader(io.StringIO(text))
+    assert cells[5] == "'=1+1"
 
 
 def test_what_turns_the_direction_of_text_is_left_out(tmp_path: Path) -> None:
