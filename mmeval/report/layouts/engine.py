@@ -371,12 +371,14 @@ class _TableFiller:
 
     def _best(self, grid: Sequence[Sequence[Spot]], title: Title) -> set[Spot]:
         """Returns the best cells of a block, compared as printed, so that cells that
-        look alike are marked alike. Published rows are not ranked among runs."""
+        look alike are marked alike. Published rows are not ranked among runs, and
+        a model or run alone is not the best."""
         marks = self._table.best
-        is_alone = len(self._models) == 1
+        runs = [model for model in self._models if model.run is not None]
+        has_runs = bool(runs)
+        is_alone = len(runs or self._models) == 1
         if marks is None or is_alone or title.text in marks.except_groups:
             return set()
-        has_runs = any(model.run is not None for model in self._models)
         by_place: dict[Place, list[Spot]] = {}
         for row in grid:
             for model, place in row:

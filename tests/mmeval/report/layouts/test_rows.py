@@ -121,11 +121,24 @@ def test_a_published_row_is_not_ranked_among_runs(
     ranked = layout_of(tmp_path, f"{LAYOUT}best: {{}}\n")
     sources: list[Source] = [
         OpenRun(run_of(tmp_path / "x")),
+        OpenRun(run_of(tmp_path / "y")),
         PublishedRows(published(tmp_path, "theirs")),
     ]
     (table,) = filled(ranked, model_rows(ranked, sources)).tables
     rows = table.blocks[0].rows
-    assert [row.cells[0].is_bold for row in rows] == [True, False]
+    assert [row.cells[0].is_bold for row in rows] == [True, True, False]
+
+
+def test_a_run_alone_among_published_rows_is_not_the_best(
+    layout: LayoutFile, tmp_path: Path
+) -> None:
+    ranked = layout_of(tmp_path, f"{LAYOUT}best: {{}}\n")
+    sources: list[Source] = [
+        OpenRun(run_of(tmp_path / "x")),
+        PublishedRows(published(tmp_path, "theirs", "others")),
+    ]
+    (table,) = filled(ranked, model_rows(ranked, sources)).tables
+    assert not any(row.cells[0].is_bold for row in table.blocks[0].rows)
 
 
 def test_a_hook_that_fails_is_an_error_of_the_layout(
