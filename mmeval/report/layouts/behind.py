@@ -3,10 +3,10 @@ which profile was used."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from mmeval.records.score import Result
-from mmeval.report.layouts.rows import called, own_tasks
+from mmeval.report.layouts.rows import called
 from mmeval.report.layouts.tables import (
     Block,
     ModelRow,
@@ -40,7 +40,7 @@ def table_behind(
     for model in models:
         if model.run is None:
             continue
-        of_run = dict(_facts(model.run, own_tasks(layout, model.run), keys))
+        of_run = dict(_facts(model.run, model.tasks, keys))
         if layout.behind and model.run.results:
             of_run |= called(layout, layout.behind, model.run)
         for name, text in tuple(of_run.items()):
@@ -70,7 +70,7 @@ def table_behind(
 
 
 def _facts(
-    run: StoredRun, tasks: set[str], keys: Sequence[NumberKey]
+    run: StoredRun, tasks: Collection[str], keys: Sequence[NumberKey]
 ) -> Mapping[str, str]:
     """Returns the counts and the provenance of a run; a fact that does not apply is
     empty."""

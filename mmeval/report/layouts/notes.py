@@ -62,25 +62,37 @@ def _unlike_notes(
     models: Sequence[ModelRow], keys: Sequence[NumberKey]
 ) -> Iterator[str]:
     """Yields why runs cannot be compared with the first run of the table."""
-    runs = [(model.name, model.run) for model in models if model.run is not None]
+    runs = [model for model in models if model.run is not None]
     if len(runs) < 2:
         return
-    first_name, first = runs[0]
+    first = runs[0]
+    numbers = list(dict.fromkeys((key.task, key.metric) for key in keys))
     by_reason: dict[str, list[str]] = {}
-    for name, run in runs[1:]:
-        members = groups_of([first.results, run.results])
-        reasons: dict[str, None] = {}
-        for task, metric in dict.fromkeys((key.task, key.metric) for key in keys):
-            inside = sorted(tasks_inside(task, members))
-            asked = run.ours.get("protocols", {}).keys()
-            asked &= first.ours.get("protocols", {}).keys()
-            common = [inner for inner in inside if inner in asked]
-            reason = unlike(first.results, run.results, common, metric)
-            if reason:
-                reasons[reason] = None
-        for reason in reasons:
-            by_reason.setdefault(reason, []).append(name)
+    for model in runs[1:]:
+        for reason in _reasons(first, model, numbers):
+            by_reason.setdefault(reason, []).append(model.name)
     for reason, names in by_reason.items():
         yield (
-            f"Not comparable with {first_name}: {listed(names, MAX_NAMED)} ({reason})"
+            f"Not comparable with {first.name}: {listed(names, MAX_NAMED)} ({reason})"
         )
+
+
+def _reasons(
+    first: ModelRow, other: ModelRow, numbers: Sequence[tuple[str, str]]
+) -> list[str]:
+    """Returns why numbers, given by task and metric, of two runs cannot be compared."""
+    assert first.run is not None
+    assert other.run is not None
+    before, now = first.run, other.run
+    members = groups_of([before.results, now.results])
+    asked = before.ours.get("protocols", {}).keys() & now.ours.get("protocols", {})
+    reasons: dict[str, None] = {}
+    for task, metric in numbers:
+        common = tasks_inside(task, members) & asked
+        if not common:
+            # a hook computes the number from the trials of other tasks
+            common = first.tasks & other.tasks & asked
+        reason = unlike(before.results, now.results, sorted(common), metric)
+        if reason:
+            reasons[reason] = None
+    return list(reasons)

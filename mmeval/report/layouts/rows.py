@@ -82,12 +82,14 @@ def model_rows(layout: LayoutFile, sources: Sequence[Source]) -> list[ModelRow]:
         more: Iterable[TableNumber] = ()
         if layout.numbers and source.run.results:
             more = called(layout, layout.numbers, source.run)
+        tasks = own_tasks(layout, source.run)
         row = ModelRow(
             names[id(source)],
             RunNumbers(source.run, more),
             source.group,
             run=source.run,
-            limits=_limits(layout, source.run),
+            tasks=tasks,
+            limits=_limits(tasks, source.run),
         )
         rows.append(row)
     return rows
@@ -164,7 +166,7 @@ def tasks_of(layout: LayoutFile) -> set[str]:
     return tasks - {""}
 
 
-def own_tasks(layout: LayoutFile, run: StoredRun) -> set[str]:
+def own_tasks(layout: LayoutFile, run: StoredRun) -> frozenset[str]:
     """Returns the tasks of a run that a layout shows: those of its cells, and those
     whose files name the layout."""
     members = groups_of([run.results])
@@ -175,12 +177,11 @@ def own_tasks(layout: LayoutFile, run: StoredRun) -> set[str]:
     for task in run.tasks:
         if task.name in inside or task.config.get("layout") == layout.name:
             tasks.add(task.name)
-    return tasks
+    return frozenset(tasks)
 
 
-def _limits(layout: LayoutFile, run: StoredRun) -> str:
-    """Returns why the numbers of a run are not those of the whole benchmark."""
-    tasks = own_tasks(layout, run)
+def _limits(tasks: frozenset[str], run: StoredRun) -> str:
+    """Returns why the numbers of these tasks are not those of the whole benchmark."""
     limits = []
     if not tasks.isdisjoint(run.ours.get("not_comparable", ())):
         limits.append(BUNDLED)

@@ -22,8 +22,9 @@ NO_NUMBER = "-"
 class ModelRow:
     """A model of the tables, with its numbers. ``group`` is a heading, or empty.
 
-    ``run`` is None for published numbers, and ``source`` is then their file. ``limits``
-    state why the run is not a run of the whole benchmark.
+    ``run`` is None for published numbers, and ``source`` is then their file. ``tasks``
+    are those of the run that the layout shows. ``limits`` state why the run is not a
+    run of the whole benchmark.
     """
 
     name: str
@@ -31,6 +32,7 @@ class ModelRow:
     group: str = ""
     source: str = ""
     run: StoredRun | None = None
+    tasks: frozenset[str] = frozenset()
     limits: str = ""
 
     @property

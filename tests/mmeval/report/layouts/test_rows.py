@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from mmeval.report.layouts.tables import PaperTable
 from mmeval.results.board import BoardRun
 from mmeval.results.stored_run import StoredRun
 from mmeval.task.layout_file import LayoutFile
-from tests.support.layouts import layout_of
+from tests.support.layouts import layout_of, model
 from tests.support.stored_runs import result, stored
 
 LAYOUT = """
@@ -113,6 +114,26 @@ def test_runs_that_were_made_in_different_ways_are_noted(
     second = OpenRun(run_of(tmp_path / "y", protocols={"a": "episode"}), "Y")
     (note,) = table_of(layout, first, second).notes
     assert note.startswith("Not comparable with X: Y (a used the protocol single")
+
+
+def test_runs_are_noted_whose_numbers_a_hook_makes_from_other_tasks(
+    layout: LayoutFile, tmp_path: Path
+) -> None:
+    runs = []
+    for name, protocol in (("X", "single"), ("Y", "episode")):
+        run = stored(
+            tmp_path / name,
+            {"level": []},
+            layout="own",
+            numbers=["m"],
+            protocols={"level": protocol},
+        )
+        runs.append(OpenRun(run, name))
+    rows = model_rows(layout, runs)
+    numbers = model("", {"a": 0.5}).numbers
+    rows = [replace(row, numbers=numbers) for row in rows]
+    (table,) = filled(layout, rows).tables
+    assert table.notes[-1].startswith("Not comparable with X: Y (level used")
 
 
 def test_a_published_row_is_not_ranked_among_runs(
