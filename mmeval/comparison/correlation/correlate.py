@@ -14,6 +14,7 @@ from typing import Any, Literal, cast, get_args
 
 from mmeval.comparison.correlation.ratings import (
     BoardValues,
+    RatedTrial,
     Ratings,
     read_reference,
 )
@@ -72,7 +73,8 @@ class Correlated:
     """The correlations of numbers with a reference.
 
     ``without`` are the models that the reference lacks, and ``only_there`` those that
-    only the reference has.
+    only the reference has. ``unused`` is the number of rated trials, ``rated`` in all,
+    that no number has a score for.
     """
 
     reference: Path
@@ -81,6 +83,8 @@ class Correlated:
     differences: tuple[NumberDifference, ...]
     without: tuple[str, ...] = ()
     only_there: tuple[str, ...] = ()
+    rated: int = 0
+    unused: int = 0
 
     @property
     def is_defined(self) -> bool:
@@ -123,6 +127,8 @@ class Correlated:
             "differences": differences,
             "without": list(self.without),
             "only_there": list(self.only_there),
+            "rated": self.rated,
+            "unused": self.unused,
         }
 
 
@@ -301,7 +307,9 @@ def _with_ratings(
             f"{ratings.file}: none of its ratings is of a scored trial of these runs"
         )
     rows = []
+    used: set[RatedTrial] = set()
     for number, of_number in trials.items():
+        used.update(of_number.rated)
         points = Points(
             tuple(of_number.scores),
             tuple(of_number.ratings),
@@ -314,6 +322,8 @@ def _with_ratings(
         level="sample",
         numbers=tuple(rows),
         differences=tuple(_differences_of_trials(trials, methods)),
+        rated=len(ratings.values),
+        unused=len(ratings.values.keys() - used),
     )
 
 

@@ -47,6 +47,8 @@ class Trials:
     clusters: list[str] = field(default_factory=list)
     keys: list[tuple[str, str, int]] = field(default_factory=list)
     """The model, the sample and the repeat of each trial."""
+    rated: list[RatedTrial] = field(default_factory=list)
+    """The trials as the ratings name them."""
 
 
 def numbers_of_models(
@@ -64,12 +66,14 @@ def numbers_of_models(
     """
     numbers: dict[NumberName, dict[str, float]] = {}
     names = [named.name for named in runs]
-    models = [*names, *(model.name for model in published)]
+    of_files = [model.name for model in published]
+    models = [*names, *of_files]
     for name in models:
         if models.count(name) > 1:
-            raise UsageError(
-                f"the model {name} occurs twice; name a run with NAME=RUN", name=name
-            )
+            advice = "name a run with NAME=RUN"
+            if name not in names:
+                advice = "give its published numbers once, in one group"
+            raise UsageError(f"the model {name} occurs twice; {advice}", name=name)
     for row in _rows(runs, metrics):
         number = NumberName(row.task, row.metric)
         for name, result in zip(names, row.results, strict=True):
@@ -143,8 +147,8 @@ def _add_trials(
         return
     for place, score in enumerate(scores.columns[row.metric]):
         name, repeat = scores.names[place]
-        rating = _rating(ratings, compared.name, row, name, repeat)
-        if score.value is None or rating is None:
+        rated = _rated(ratings, compared.name, row, name, repeat)
+        if score.value is None or rated is None:
             continue
         slices = [""]
         if label and scores.levels[place] is not None:
@@ -153,20 +157,21 @@ def _add_trials(
             number = NumberName(row.task, row.metric, of_slice)
             trials = found.setdefault(number, Trials())
             trials.scores.append(score.value)
-            trials.ratings.append(rating)
+            trials.ratings.append(ratings.values[rated])
             trials.clusters.append(score.cluster)
             trials.keys.append((compared.name, name, repeat))
+            trials.rated.append(rated)
 
 
-def _rating(
+def _rated(
     ratings: Ratings, model: str, row: NumberRow, sample: str, repeat: int
-) -> float | None:
-    """Returns the rating of a trial, of its model and metric if these are named."""
+) -> RatedTrial | None:
+    """Returns a trial as the ratings name it, or None if it is not rated."""
     for of_model in (model, "") if ratings.has_models else ("",):
         for metric in (row.metric, ""):
             trial = RatedTrial(row.task, sample, repeat, of_model, metric)
             if trial in ratings.values:
-                return ratings.values[trial]
+                return trial
     return None
 
 

@@ -143,6 +143,11 @@ def _notes(correlated: Correlated) -> Iterator[str]:
         yield f"Intervals at 95 % of {names}: clusters of samples are resampled."
     if correlated.has_few_models:
         yield f"With fewer than {FEW_MODELS} models, one model can turn the order."
+    if correlated.unused:
+        yield (
+            f"Not used: {correlated.unused:,} of {correlated.rated:,} rated trials, "
+            "which have no score here."
+        )
     yield from _unmatched("Not in", correlated, correlated.without)
     yield from _unmatched("Only in", correlated, correlated.only_there)
 

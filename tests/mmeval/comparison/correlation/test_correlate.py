@@ -125,6 +125,21 @@ def test_scores_of_samples_are_correlated_with_ratings(tmp_path: Path) -> None:
     assert row.correlations[0].n == 5
 
 
+def test_ratings_without_a_scored_trial_are_counted(tmp_path: Path) -> None:
+    folder = run(tmp_path, "x", [0.0, 1.0])
+    rows = ["ask,s0,1", "ask,s1,2", "ask,s2,3", "asks,s0,4"]
+    correlated = correlate([folder], reference=ratings(tmp_path, *rows))
+    assert (correlated.unused, correlated.rated) == (2, 4)
+
+
+def test_unused_ratings_are_noted(tmp_path: Path) -> None:
+    folder = run(tmp_path, "x", [0.0, 1.0])
+    rows = ["ask,s0,1", "ask,s1,2", "ask,s2,3"]
+    correlated = correlate([folder], reference=ratings(tmp_path, *rows))
+    note = "Not used: 1 of 3 rated trials, which have no score here."
+    assert note in tables_of_correlations(correlated)[0].notes
+
+
 def test_ratings_of_several_runs_name_the_model(tmp_path: Path) -> None:
     runs = [run(tmp_path, "x", [0.0, 1.0]), run(tmp_path, "y", [1.0, 0.0])]
     rows = ["x,ask,s0,1", "x,ask,s1,5", "y,ask,s0,5", "y,ask,s1,1"]
@@ -181,6 +196,15 @@ def test_a_model_that_occurs_twice_is_refused(tmp_path: Path) -> None:
             published=[published(tmp_path, task=[1, 2])],
             reference=board(tmp_path, {"a": 1}),
         )
+
+
+def test_a_model_in_two_published_groups_is_refused_with_its_remedy(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "paper.csv"
+    file.write_text("model,group,task,metric,value\na,X,t,m,1\na,Y,u,m,2\n")
+    with pytest.raises(UsageError, match="give its published numbers once"):
+        correlate([], published=[file], reference=board(tmp_path, {"a": 1}))
 
 
 def test_tables_have_a_table_for_each_method_then_the_differences(
