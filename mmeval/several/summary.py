@@ -23,8 +23,10 @@ from mmeval.system.wording import listed, printable, wrapped
 
 _GAP = "  "
 _WIDEST_NAME = 30
+_WIDEST_ROW = 44
 _MOST_ROWS = 14
 """Number of rows above which members of groups have no row."""
+_MOST_NAMED = 6
 _LOST = "*"
 
 
@@ -65,7 +67,12 @@ def summary_text(
         names = _names(readable)
         rows = headline_rows(number_rows(documents, names))
         lines += _table(_shown(rows), names, width)
-        for note in (*_notes(rows, _shown(rows)), *_ranks(readable, rows)):
+        notes = [
+            *_notes(rows, _shown(rows)),
+            *_earlier(readable, runs),
+            *_ranks(readable, rows),
+        ]
+        for note in notes:
             lines += wrapped(printable(note, limit=2_000), width, _GAP)
         lines.append("")
     for model_run in runs:
@@ -131,7 +138,7 @@ def _bands(columns: Sequence[list[str]], room: int) -> Iterator[list[list[str]]]
 
 def _row_name(row: NumberRow) -> str:
     indent = _GAP * min(row.depth, 3)
-    return indent + printable(f"{row.alias}, {row.metric}", limit=_WIDEST_NAME)
+    return indent + printable(f"{row.alias}, {row.metric}", limit=_WIDEST_ROW)
 
 
 def _cell(row: NumberRow, number: int) -> str:
@@ -166,6 +173,14 @@ def _notes(rows: Sequence[NumberRow], shown: Sequence[NumberRow]) -> Iterator[st
     unlike = {reason for row in shown for reason in row.unlike if reason}
     if unlike:
         yield f"Not comparable: {listed(sorted(unlike), 3)}."
+
+
+def _earlier(plans: Sequence[ModelPlan], runs: Sequence[ModelRun]) -> Iterator[str]:
+    """Yields the models whose numbers this command did not make."""
+    made = {run.plan.entry.name for run in runs if not run.error}
+    earlier = [name for name in _names(plans) if name not in made]
+    if earlier:
+        yield f"From an earlier command: {listed(earlier, _MOST_NAMED)}."
 
 
 def _ranks(plans: Sequence[ModelPlan], rows: Sequence[NumberRow]) -> Iterator[str]:

@@ -56,9 +56,30 @@ def test_models_that_do_not_fit_are_in_a_band_below(tmp_path: Path) -> None:
     names = [f"model-{number}" for number in range(5)]
     plan = planned(tmp_path, names)
     finished(plan, names)
-    lines = summary(plan, width=60).splitlines()
+    runs = [ModelRun(model, 0) for model in plan.models]
+    lines = summary(plan, runs, width=60).splitlines()
     headers = [line.split() for line in lines if line.strip().startswith("model-")]
     assert headers == [names[:2], names[2:4], names[4:]]
+
+
+def test_the_name_of_a_number_is_not_cut_off(tmp_path: Path) -> None:
+    plan = planned(tmp_path, ["a"])
+    metric = "the_share_of_right_answers"
+    finished(plan, ["a"], value=0.5, scored=8, metric=metric)
+    assert f"ask, {metric}  " in summary(plan)
+
+
+def test_numbers_of_an_earlier_command_are_noted(tmp_path: Path) -> None:
+    plan = planned(tmp_path, ["a", "b", "c"])
+    finished(plan, ["a", "b", "c"])
+    runs = [ModelRun(plan.models[0], 0), ModelRun(plan.models[1], 3, "it is away")]
+    assert "From an earlier command: b, c." in summary(plan, runs)
+
+
+def test_numbers_of_this_command_have_no_note(tmp_path: Path) -> None:
+    plan = planned(tmp_path, ["a"])
+    finished(plan, ["a"])
+    assert "earlier" not in summary(plan, [ModelRun(plan.models[0], 3)])
 
 
 def test_lost_trials_are_marked(tmp_path: Path) -> None:
