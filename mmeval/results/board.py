@@ -128,11 +128,10 @@ def _relative(path: Path, folder: Path) -> str:
 def _row(document: Document, position: int) -> BoardRow:
     path: KeyPath = ("rows", position)
     row = document.data["rows"][position]
-    folder = document.file.parent
     if isinstance(row, Mapping) and "run" in row:
         _check_keys(document, path, row, _RUN_KEYS)
         return BoardRun(
-            folder / _name(document, (*path, "run"), row["run"]),
+            _path(document, (*path, "run"), row["run"]),
             _text(document, (*path, "name"), row.get("name", "")),
             _text(document, (*path, "group"), row.get("group", "")),
         )
@@ -144,7 +143,7 @@ def _row(document: Document, position: int) -> BoardRow:
         names = []
         for number, model in enumerate(models):
             names.append(_text(document, (*path, "models", number), model))
-        file = folder / _name(document, (*path, "published"), row["published"])
+        file = _path(document, (*path, "published"), row["published"])
         return BoardPublished(file, tuple(names))
     raise document.error(path, "must be {run: FOLDER} or {published: FILE}")
 
@@ -158,11 +157,12 @@ def _check_keys(
             raise document.error((*path, key), message)
 
 
-def _name(document: Document, path: KeyPath, value: Any) -> str:
+def _path(document: Document, path: KeyPath, value: Any) -> Path:
+    """Returns a path, which is relative to the folder of the board file."""
     text = _text(document, path, value)
     if not text:
         raise document.error(path, "must not be empty")
-    return text
+    return document.file.parent / Path(text).expanduser()
 
 
 def _text(document: Document, path: KeyPath, value: Any) -> str:

@@ -39,6 +39,15 @@ def test_a_path_starts_in_the_folder_of_the_board(tmp_path: Path) -> None:
     )
 
 
+def test_a_path_may_start_in_the_home_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    file = tmp_path / "b.yaml"
+    file.write_text("rows: [{run: ~/a}]\n")
+    assert read_board(file).rows == (BoardRun(tmp_path / "home" / "a"),)
+
+
 @pytest.mark.parametrize(
     "text, line, words",
     [
