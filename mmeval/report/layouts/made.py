@@ -97,7 +97,7 @@ def layouts_at_end(folder: Path, results: Path) -> str:
             "%s prints them",
             error,
             shlex.quote(str(folder)),
-            " or ".join(names) or "NAME",
+            ",".join(names) or "NAME",
         )
     return "".join(f"\n{text}" for text in texts if text)
 
