@@ -386,6 +386,10 @@ def _leaves(
     for position, entry in enumerate(entries):
         own_path = (*path, position)
         if entry.columns:
+            for key in ("id", "mean", "half_width"):
+                if getattr(entry, key):
+                    message = "is for an entry without columns"
+                    raise _LayoutProblem((*own_path, key), message)
             below = (*own_path, "columns")
             yield from _leaves(entry.columns, (*parents, entry), below)
         else:

@@ -35,6 +35,12 @@ def written(folder: Path, text: str) -> Path:
         ("mean: all", "mean: [B]", 7, "unknown entry 'B'"),
         ("mean: all", "mean: [Avg]", 7, "is a mean of itself"),
         ("mean: all", "mean: some", 7, "mean"),
+        (
+            "mean: all",
+            "mean: all, columns: [{header: B, task: b}]",
+            7,
+            "mean: is for an entry without columns",
+        ),
         (", task: a", "", 9, "the cell 'A' has no task"),
         ("number: m", "scale: 2", 9, "the cell 'A' has no number"),
         ("number: m", "number: m\ndecimals: -1", 4, "decimals: must be at least 0"),
