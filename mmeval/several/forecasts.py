@@ -73,7 +73,8 @@ def exit_code_of(forecasts: Sequence[ModelForecast]) -> int:
 
 
 def forecasts_text(forecasts: Sequence[ModelForecast], width: int) -> str:
-    """Returns a row for each model, the sum, and what each run would lack."""
+    """Returns a row for each model, the sum of those with a forecast, and what each run
+    would lack."""
     rows = [list(_HEADERS)]
     total_load = RoleLoad()
     costs: list[TokenRange | None] = []
@@ -85,7 +86,10 @@ def forecasts_text(forecasts: Sequence[ModelForecast], width: int) -> str:
         cost = entry.forecast.total()
         costs.append(cost)
         rows.append([_name(entry.name), *_cells(entry.load, cost)])
-    rows.append(["all", *_cells(total_load, _sum(costs))])
+    # the sum of the others is not the sum of all
+    is_whole = len(costs) == len(forecasts)
+    summed = "all" if is_whole else f"{len(costs)} of {len(forecasts)} models"
+    rows.append([summed, *_cells(total_load, _sum(costs))])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["dry run: nothing was sent", ""]
     for name, *cells in rows:
