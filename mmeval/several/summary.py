@@ -138,7 +138,9 @@ def _bands(columns: Sequence[list[str]], room: int) -> Iterator[list[list[str]]]
 
 def _row_name(row: NumberRow) -> str:
     indent = _GAP * min(row.depth, 3)
-    return indent + printable(f"{row.alias}, {row.metric}", limit=_WIDEST_ROW)
+    metric = printable(row.metric, limit=_WIDEST_NAME)
+    room = _WIDEST_ROW - len(indent) - len(metric) - len(", ")
+    return f"{indent}{printable(row.alias, limit=room)}, {metric}"
 
 
 def _cell(row: NumberRow, number: int) -> str:
@@ -164,7 +166,7 @@ def _notes(rows: Sequence[NumberRow], shown: Sequence[NumberRow]) -> Iterator[st
     if has_interval:
         yield "In brackets: 95 % intervals."
     if len(counts) == 1:
-        yield f"Samples of each number: {counts.pop()}."
+        yield f"Samples of each task: {counts.pop()}."
     if any(map(_has_lost, results)):
         yield f"{_LOST}: some of its trials are lost."
     hidden = len([row for row in rows if row.is_known]) - len(shown)

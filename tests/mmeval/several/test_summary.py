@@ -62,9 +62,9 @@ def test_models_that_do_not_fit_are_in_a_band_below(tmp_path: Path) -> None:
     assert headers == [names[:2], names[2:4], names[4:]]
 
 
-def test_the_name_of_a_number_is_not_cut_off(tmp_path: Path) -> None:
+def test_the_name_of_a_metric_is_not_cut_off(tmp_path: Path) -> None:
     plan = planned(tmp_path, ["a"])
-    metric = "the_share_of_right_answers"
+    metric = "the_share_of_all_right_answers"
     finished(plan, ["a"], value=0.5, scored=8, metric=metric)
     assert f"ask, {metric}  " in summary(plan)
 
