@@ -153,7 +153,8 @@ def _with_shared_limit(
 ) -> dict[str, BackendSpec]:
     """Divides the connections of each role among the models that run side by side.
 
-    Together they then send no more requests at a time than one model alone.
+    Together they then send no more requests at a time than one model alone, unless a
+    role has fewer connections than there are models: each has at least one.
     """
     if jobs == 1:
         return dict(roles)
