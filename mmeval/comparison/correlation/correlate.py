@@ -332,9 +332,13 @@ def _differences_of_trials(
 ) -> Iterator[NumberDifference]:
     """Yields the differences between the metrics of a task, over trials that both
     scored and whose rating is the same."""
-    for first, second in _pairs(list(trials)):
-        if (first.task, first.slice) != (second.task, second.slice):
-            continue
+    by_task: dict[tuple[str, str], list[NumberName]] = {}
+    for number in trials:
+        by_task.setdefault((number.task, number.slice), []).append(number)
+    pairs: list[tuple[NumberName, NumberName]] = []
+    for numbers in by_task.values():
+        pairs += _pairs(numbers)
+    for first, second in pairs:
         a, b = trials[first], trials[second]
         place_of = {key: place for place, key in enumerate(b.keys)}
         both = []

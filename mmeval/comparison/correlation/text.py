@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from mmeval.aggregate.statistics import Interval
 from mmeval.comparison.correlation.correlate import (
     FEW_MODELS,
+    MOST_PAIRED,
     Correlated,
     NumberDifference,
 )
@@ -141,6 +142,8 @@ def _notes(correlated: Correlated) -> Iterator[str]:
         yield f"Intervals at 95 %: {', '.join(formulas)}; of differences: resampled."
     else:
         yield f"Intervals at 95 % of {names}: clusters of samples are resampled."
+    if correlated.level == "model" and len(correlated.numbers) > MOST_PAIRED:
+        yield f"Differences of more than {MOST_PAIRED} numbers: to the first only."
     if correlated.has_few_models:
         yield f"With fewer than {FEW_MODELS} models, one model can turn the order."
     if correlated.unused:

@@ -248,9 +248,9 @@ def test_slices_by_a_label_follow_the_number_of_all_samples(tmp_path: Path) -> N
     assert counts == {"": 8, "level=easy": 4, "level=hard": 4}
 
 
-def test_metrics_of_one_task_are_compared_over_the_trials_that_both_scored(
-    tmp_path: Path,
-) -> None:
+def two_metrics(folder: Path) -> Path:
+    """A run of six samples at three levels with two metrics, of which the second has no
+    score for the last sample."""
     trials = []
     for place in range(6):
         scores = {
@@ -260,7 +260,14 @@ def test_metrics_of_one_task_are_compared_over_the_trials_that_both_scored(
         if place == 5:
             del scores["wrong"]
         trials.append(
-            Told([text("?")], [text("!")], scores, sample=f"s{place}", place=place)
+            Told(
+                [text("?")],
+                [text("!")],
+                scores,
+                sample=f"s{place}",
+                place=place,
+                labels={"level": str(place % 3)},
+            )
         )
     metrics = {
         name: {"outputs": [name], "range": [-9, 9], "aggregation": "mean"}
@@ -271,10 +278,15 @@ def test_metrics_of_one_task_are_compared_over_the_trials_that_both_scored(
         number = {"task": "ask", "metric": name, "value": 0.0}
         numbers.append({**number, "n": 6, "scored": 6})
     results = {"metrics": {"ask": metrics}, "results": numbers}
-    folder = write_run(tmp_path / "x", trials, task="ask", results=results, model="x")
+    return write_run(folder / "x", trials, task="ask", results=results, model="x")
+
+
+def test_metrics_of_one_task_are_compared_over_the_trials_that_both_scored(
+    tmp_path: Path,
+) -> None:
     rows = [f"ask,s{place},{place}" for place in range(6)]
     correlated = correlate(
-        [folder],
+        [two_metrics(tmp_path)],
         reference=ratings(tmp_path, *rows),
         metrics="all",
         methods="spearman",
@@ -282,3 +294,16 @@ def test_metrics_of_one_task_are_compared_over_the_trials_that_both_scored(
     (pair,) = correlated.differences
     assert pair.n == 5
     assert pair.differences[0].value == pytest.approx(-2)
+
+
+def test_metrics_are_compared_in_each_of_many_slices(tmp_path: Path) -> None:
+    rows = [f"ask,s{place},{place}" for place in range(6)]
+    correlated = correlate(
+        [two_metrics(tmp_path)],
+        reference=ratings(tmp_path, *rows),
+        metrics="all",
+        methods="pearson",
+        by="level",
+    )
+    slices = {pair.first.slice for pair in correlated.differences}
+    assert slices == {"", "level=0", "level=1", "level=2"}
