@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mmeval._version import __version__
+from mmeval.errors import EXIT_USAGE
 from mmeval.report.terminal import columns, print_text, write_line
 from mmeval.run.costs.shared_budget import BudgetLimits
 from mmeval.settings.models import ConfiguredModels
@@ -34,7 +35,7 @@ def run_command(
     if shared["dry_run"].value:
         return _forecast(planned, as_json=shared["format"].value == "json")
     from mmeval.several.runs import exit_code_of, run_models
-    from mmeval.several.summary import summary_text, write_board_of
+    from mmeval.several.summary import reasons_of, summary_text, write_board_of
 
     limits = BudgetLimits(
         shared["budget_usd"].value,
@@ -45,12 +46,18 @@ def run_command(
     with_results = write_board_of(planned)
     if shared["table"].value != "none":
         print_text(summary_text(with_results, runs, planned.board, columns()))
+    else:
+        for line in reasons_of(runs, columns()):
+            write_line(line)
     code = exit_code_of(runs)
     incomplete = [run for run in runs if run.exit_code]
     if incomplete:
+        # the same command would be refused again
+        is_refused = any(run.exit_code == EXIT_USAGE for run in incomplete)
+        advice = "see above" if is_refused else "the same command continues them"
         write_line(
             f"exit code {code}: {len(incomplete)} of {len(runs)} models are not "
-            "complete; the same command continues them"
+            f"complete; {advice}"
         )
     return code
 

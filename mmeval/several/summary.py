@@ -75,17 +75,24 @@ def summary_text(
         for note in notes:
             lines += wrapped(printable(note, limit=2_000), width, _GAP)
         lines.append("")
+    lines += reasons_of(runs, width)
+    if plans:
+        lines.append(f"board    {board}")
+        if len(plans) > 1:
+            lines.append(f"compare  mmeval compare {shlex.quote(str(board))}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def reasons_of(runs: Sequence[ModelRun], width: int) -> list[str]:
+    """Returns the lines that state why models are not complete; none if all are."""
+    lines: list[str] = []
     for model_run in runs:
         if model_run.exit_code != EXIT_OK:
             name = model_run.plan.entry.name
             reason = model_run.error or "some of its trials or scores are missing"
             text = printable(f"{name}: {reason}", limit=2_000)
             lines += wrapped(f"not complete  {text}", width, _GAP)
-    if plans:
-        lines.append(f"board    {board}")
-        if len(plans) > 1:
-            lines.append(f"compare  mmeval compare {shlex.quote(str(board))}")
-    return "".join(f"{line}\n" for line in lines)
+    return lines
 
 
 def _shown(rows: Sequence[NumberRow]) -> list[NumberRow]:

@@ -126,6 +126,16 @@ def test_an_entry_that_changed_is_refused_alone(
     assert done.code == 3
     assert "not complete  a:" in done.out
     assert server.stats()["requests"] == 2 * COUNT
+    assert "the same command continues" not in done.err
+
+
+def test_why_a_model_is_not_complete_is_shown_without_a_table(
+    server: MockServer, tmp_path: Path
+) -> None:
+    run = command(tmp_path, unreachable("absent"), entry("b", server))
+    done = mmeval(*run, "--table", "none")
+    assert not done.out
+    assert "not complete  absent:" in done.err
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
