@@ -148,6 +148,11 @@ def _number(
     key = NumberKey(
         _field(row, "task"), _field(row, "metric"), _field(row, "slice"), kind
     )
+    if row["value"] is None:
+        # an empty field would be a lost number
+        raise TaskFileError(
+            "the line ends before the column value", file=file, line=line
+        )
     text = _field(row, "value")
     if not text:
         if state == "cannot":

@@ -58,6 +58,20 @@ def test_a_fault_is_found_in_its_line(tmp_path: Path, row: str, words: str) -> N
     assert words in str(error.value)
 
 
+def test_a_line_that_ends_before_its_value_is_not_a_lost_number(
+    tmp_path: Path,
+) -> None:
+    file = written(tmp_path, "model,task,metric,value", "A,t,m")
+    with pytest.raises(TaskFileError, match=r":2: the line ends before .* value"):
+        read_published(file)
+
+
+def test_optional_fields_may_be_absent_at_the_end_of_a_line(tmp_path: Path) -> None:
+    file = written(tmp_path, "model,task,metric,value,state", "A,t,m,1")
+    (model,) = read_published(file)
+    assert model.numbers[NumberKey("t", "m")].value == 1
+
+
 def test_a_number_that_occurs_twice_is_refused(tmp_path: Path) -> None:
     file = written(tmp_path, "model,task,metric,value", "A,t,m,1", "A,t,m,2")
     with pytest.raises(TaskFileError, match=r":3: .*occurs twice"):
