@@ -12,7 +12,7 @@ from mmeval.errors import UsageError
 from mmeval.report.charts import standalone, written
 from mmeval.report.layouts.made import drawn_figures, made
 from mmeval.report.layouts.rows import OpenRun, Source, sources_of
-from mmeval.report.layouts.tables import MissingRun, PaperTable
+from mmeval.report.layouts.tables import MissingRun, ModelRow, PaperTable
 from mmeval.report.layouts.writers import FORMATS
 from mmeval.report.terminal import print_text
 from mmeval.results.board import (
@@ -117,6 +117,7 @@ def _write_tables(
             f"{_first_place(sources)}; use another layout"
         )
     _warn_of(layout.incomplete, name, "table")
+    _warn_of_published(layout.not_shown, name)
     titled = _titled(layout.tables, title)
     for form in command.formats:
         if form in FORMATS:
@@ -134,6 +135,22 @@ def _warn_of(incomplete: Sequence[MissingRun], layout: str, kind: str) -> None:
         place = f"{kind} {missing.table}" if missing.table else f"{kind}s"
         log.warning(
             "%s: no number for the %s of the layout %s", missing.name, place, layout
+        )
+
+
+def _warn_of_published(rows: Sequence[ModelRow], layout: str) -> None:
+    """Warns of published models that have no row, for example if the name of a task is
+    misspelt in their file."""
+    names_of_file: dict[str, list[str]] = {}
+    for row in rows:
+        names_of_file.setdefault(row.source, []).append(row.name)
+    for file, names in names_of_file.items():
+        log.warning(
+            "%s: the layout %s has none of the numbers of %s; check their tasks and "
+            "metrics",
+            file,
+            layout,
+            listed(names, MAX_NAMED),
         )
 
 

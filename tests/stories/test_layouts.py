@@ -97,6 +97,15 @@ def test_runs_and_published_rows_stand_in_one_table(bench: Bench, folder: str) -
     assert "1,,,note,,† published: paper.csv," in lines
 
 
+def test_a_published_model_without_a_row_is_named(bench: Bench, folder: str) -> None:
+    lines = "model,task,metric,value\nLost,tyni,exact_match,0.5\n"
+    (bench.folder / "typo.csv").write_text(lines)
+    words = ("--published", "typo.csv", "--layout", "own.yaml", "--format", "csv")
+    left = bench.mmeval("report", folder, *words)
+    assert left.code == 0
+    assert "typo.csv: the layout own.yaml has none of the numbers of Lost" in left.err
+
+
 def test_a_run_without_the_number_that_another_run_has_is_not_complete(
     bench: Bench, folder: str
 ) -> None:

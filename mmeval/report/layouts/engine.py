@@ -77,6 +77,7 @@ def filled(
     """
     tables: list[PaperTable] = []
     incomplete: list[MissingRun] = []
+    not_shown: list[ModelRow] = []
     keys: dict[NumberKey, None] = {}
     shown_models: set[int] = set()
     for layout_table in layout.tables:
@@ -90,12 +91,16 @@ def filled(
         if table.blocks:
             tables.append(table)
     for position, row in enumerate(models):
-        if row.run is not None and position not in shown_models:
+        if position in shown_models:
+            continue
+        if row.run is None:
+            not_shown.append(row)
+        else:
             incomplete.append(MissingRun(row.name))
     if tables and layout.note:
         notes = (layout.note, *tables[0].notes)
         tables[0] = replace(tables[0], notes=notes)
-    return FilledLayout(tuple(tables), tuple(incomplete), tuple(keys))
+    return FilledLayout(tuple(tables), tuple(incomplete), tuple(keys), tuple(not_shown))
 
 
 def sort_names(layout: LayoutFile) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from mmeval.errors import UsageError, did_you_mean
@@ -50,7 +51,7 @@ def made(name: str, sources: Sequence[Source], *, sort: str = GIVEN) -> FilledLa
         behind = table_behind(layout, models, tables.keys)
     if behind is None:
         return tables
-    return FilledLayout((*tables.tables, behind), tables.incomplete, tables.keys)
+    return replace(tables, tables=(*tables.tables, behind))
 
 
 def drawn_figures(name: str, sources: Sequence[Source], *, sort: str) -> DrawnFigures:

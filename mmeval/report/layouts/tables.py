@@ -136,9 +136,10 @@ class MissingRun(NamedTuple):
 
 @dataclass(frozen=True)
 class FilledLayout:
-    """The tables of a layout, the runs without numbers in them, and the keys of all
-    cells that are not means."""
+    """The tables of a layout, the runs without numbers in them, the keys of all cells
+    that are not means, and the published models that no table shows."""
 
     tables: Sequence[PaperTable] = ()
     incomplete: Sequence[MissingRun] = ()
     keys: Sequence[NumberKey] = ()
+    not_shown: Sequence[ModelRow] = ()
