@@ -160,7 +160,8 @@ def read_layout(file: Path, package: str = "") -> LayoutFile:
         except _LayoutProblem as error:
             problems.append((error.path, str(error)))
     if problems:
-        raise document.errors(problems)
+        # tables and figures share lists, and with them the faults
+        raise document.errors(list(dict.fromkeys(problems)))
     return LayoutFile(
         keys.layout,
         keys.title or keys.layout,

@@ -164,3 +164,12 @@ def test_a_mean_is_no_corner_or_place_of_a_line(
     text = FIGURE.replace("radar", chart) + "        - {header: Avg, mean: all}\n"
     (figure,) = read_layout(written(tmp_path, WHOLE + text)).figures
     assert len(figure.table.columns) == count
+
+
+def test_a_fault_of_a_list_that_several_tables_use_is_stated_once(
+    tmp_path: Path,
+) -> None:
+    text = WHOLE.replace("mean: all", "mean: [B]") + '  - name: "2"\n'
+    with pytest.raises(TaskFileError) as error:
+        read_layout(written(tmp_path, text))
+    assert str(error.value).count("unknown entry 'B'") == 1
