@@ -35,7 +35,6 @@ from mmeval.report.terminal import columns, print_text
 if TYPE_CHECKING:
     from mmeval.trust.calibrate import CalibrationOptions
     from mmeval.trust.correction.rated_trials import Range
-    from mmeval.trust.human_values import HumanValue
     from mmeval.trust.run_scores import RunScores
 
 FORMATS = ("text", "json")
@@ -155,6 +154,7 @@ def _scores(args: argparse.Namespace) -> RunScores:
 
 def _options(args: argparse.Namespace, scores: RunScores) -> CalibrationOptions:
     from mmeval.trust.calibrate import CalibrationOptions
+    from mmeval.trust.human_values import named_human_value
 
     run, against = scores.names
 
@@ -169,7 +169,7 @@ def _options(args: argparse.Namespace, scores: RunScores) -> CalibrationOptions:
         precision=args.precision,
         sequence=args.sequence,
         assume_random=args.assume_random,
-        human=_human(args.human),
+        human=named_human_value(args.human),
         question=args.question or None,
     )
 
@@ -182,18 +182,3 @@ def _range(text: str) -> Range:
     if not low < high:
         raise UsageError(f"--range must be LOW,HIGH such as 0,1, not {text!r}")
     return low, high
-
-
-def _human(name: str) -> HumanValue | None:
-    from mmeval.trust.human_values import HUMAN_VALUES
-
-    if not name:
-        return None
-    for human_value in HUMAN_VALUES:
-        if human_value == name:
-            return human_value
-    known = ", ".join(HUMAN_VALUES)
-    raise UsageError(
-        f"--human must be one of {known}, not {name!r}"
-        f"{did_you_mean(name, HUMAN_VALUES)}"
-    )

@@ -30,6 +30,7 @@ from mmeval.trust.paired_trials import (
     PairedTrials,
     clusters_of,
     paired_trials,
+    ratings_of_question,
     ratings_of_runs,
 )
 from mmeval.trust.records import Rating, ScoreRow
@@ -204,7 +205,7 @@ def calibrate(
     """
     _check(options)
     runs = _rows_by_run(scores, options)
-    by_run = ratings_of_runs(_of_question(ratings, options), list(runs))
+    by_run = ratings_of_runs(ratings_of_question(ratings, options.question), list(runs))
     chosen = [name for name in (options.run, options.against) if name] or list(runs)
     groups: dict[str, PairedTrials] = {}
     for name in chosen:
@@ -263,30 +264,6 @@ def _rows_by_run(
             "choose one with --run"
         )
     return runs
-
-
-def _of_question(
-    ratings: Iterable[Rating], options: CalibrationOptions
-) -> list[Rating]:
-    """Returns the ratings of one question. Answers to different questions have no
-    common mean."""
-    all_ratings = list(ratings)
-    questions = sorted({rating.question for rating in all_ratings})
-    if options.question is None:
-        if len(questions) > 1:
-            raise UsageError(
-                f"the ratings answer {len(questions):,} questions "
-                f"({listed(questions, 3)}); choose one with --question"
-            )
-        return all_ratings
-    if options.question not in questions:
-        raise UsageError(
-            f"no rating answers the question {options.question!r}"
-            f"{did_you_mean(options.question, questions)}",
-            name=options.question,
-            known=questions,
-        )
-    return [rating for rating in all_ratings if rating.question == options.question]
 
 
 def _check_label(label: str, groups: Iterable[PairedTrials]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 from typing import Literal, TypeAlias, get_args
 
-from mmeval.errors import UsageError
+from mmeval.errors import UsageError, did_you_mean
 from mmeval.trust.records import Rating, TrialName, Value
 
 HumanValue = Literal["mean", "median", "majority"]
@@ -52,6 +52,23 @@ def usual_human_value(ratings: Iterable[Rating]) -> HumanValue:
         if isinstance(rating.value, str):
             return "majority"
     return "mean"
+
+
+def named_human_value(name: str) -> HumanValue | None:
+    """Returns the way to combine raters by its name, or None for an empty name.
+
+    Raises UsageError for an unknown name.
+    """
+    if not name:
+        return None
+    for how in HUMAN_VALUES:
+        if how == name:
+            return how
+    known = ", ".join(HUMAN_VALUES)
+    raise UsageError(
+        f"--human must be one of {known}, not {name!r}"
+        f"{did_you_mean(name, HUMAN_VALUES)}"
+    )
 
 
 def human_value(values: Sequence[Given], how: HumanValue) -> Value:

@@ -164,7 +164,7 @@ def paired_trials(
         places[name] = len(trials)
         row = by_metric[proxies[0]]
         human = human_scores.get(name)
-        labels = _labels(row, by_trial.get(name, ()))
+        labels = labels_of(row, by_trial.get(name, ()))
         trials.append(PairedTrial(name, row.cluster_name, labels, values, human))
     if not trials:
         raise UsageError(f"no trial has values of {listed(list(proxies), 5)}")
@@ -212,6 +212,33 @@ def ratings_of_runs(
             )
         by_run.setdefault(run, []).append(rating)
     return by_run
+
+
+def ratings_of_question(
+    ratings: Iterable[Rating], question: str | None
+) -> list[Rating]:
+    """Returns the ratings of one question, or of the only one if it is None.
+
+    Answers to different questions have no common value. Raises UsageError if there are
+    several questions, or if no rating answers this one.
+    """
+    all_ratings = list(ratings)
+    questions = sorted({rating.question for rating in all_ratings})
+    if question is None:
+        if len(questions) > 1:
+            raise UsageError(
+                f"the ratings answer {len(questions):,} questions "
+                f"({listed(questions, 3)}); choose one with --question"
+            )
+        return all_ratings
+    if question not in questions:
+        raise UsageError(
+            f"no rating answers the question {question!r}"
+            f"{did_you_mean(question, questions)}",
+            name=question,
+            known=questions,
+        )
+    return [rating for rating in all_ratings if rating.question == question]
 
 
 def _values(
@@ -269,14 +296,16 @@ def _first_time(ratings: Iterable[Rating]) -> datetime | None:
     return min(times, default=None)
 
 
-def _labels(row: ScoreRow, ratings: Iterable[Rating]) -> dict[str, str]:
+def labels_of(row: ScoreRow | None, ratings: Iterable[Rating]) -> dict[str, str]:
     """Returns the labels of a trial: those of its ratings, and over them those of its
-    score."""
+    score, if it has one."""
     labels: dict[str, str] = {}
     for rating in ratings:
         labels = {**rating.labels, **labels}
         if rating.task:
             labels.setdefault("task", rating.task)
+    if row is None:
+        return labels
     labels.update(row.labels)
     if row.task:
         labels["task"] = row.task

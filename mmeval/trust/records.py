@@ -72,6 +72,11 @@ class Rating:
     labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def cluster_name(self) -> str:
+        """The cluster. Without one it is the sample, and without that the trial."""
+        return self.cluster or self.sample or self.trial
+
+    @property
     def place(self) -> tuple[str, str, str, str, int]:
         """What the rating is about. A later rating of the same place replaces it."""
         return (self.run, self.trial, self.rater, self.question, self.pass_number)
@@ -94,6 +99,7 @@ class Rating:
 class ScoreRow:
     """One trial's value of one metric. ``value`` is None if the trial is unscored.
 
+    A verdict in words, such as a choice, is in ``word``, and has no value.
     ``digest`` identifies the answer, and ``question`` the question with its criteria.
     Both are empty if they are not stated. ``draw`` says how the trial was drawn, if
     only some trials have a value.
@@ -110,6 +116,7 @@ class ScoreRow:
     question: str = ""
     draw: Draw = Draw()
     labels: Mapping[str, str] = field(default_factory=dict)
+    word: str = ""
 
     @property
     def sample_name(self) -> str:

@@ -10,8 +10,8 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -78,13 +78,24 @@ def read_ratings(path: Path) -> list[Rating]:
     return list(_records(path, _rating))
 
 
-def read_scores(path: Path) -> list[ScoreRow]:
+def ratings_of_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> list[Rating]:
+    """Returns the ratings of rows with the names of mmeval's own files.
+
+    Raises UsageError with the place of a row in ``rows`` if it cannot be used.
+    """
+    ratings = []
+    for number, row in enumerate(rows, start=1):
+        ratings.append(_rating(_Line(path, number, row)))
+    return ratings
+
+
+def read_scores(path: Path, *, words: bool = False) -> list[ScoreRow]:
     """Returns the rows of a file of scores in the order of its lines.
 
-    Raises the errors of ``read_ratings``, and UsageError if a trial has two values of
-    one metric.
+    With ``words``, a value may be a word. Raises the errors of ``read_ratings``, and
+    UsageError if a trial has two values of one metric.
     """
-    rows = list(_records(path, _score_row))
+    rows = list(_records(path, _score_or_word if words else _score_row))
     seen: set[tuple[str, str, str]] = set()
     for row in rows:
         place = (row.run, row.trial, row.metric)
@@ -98,17 +109,42 @@ def read_scores(path: Path) -> list[ScoreRow]:
     return rows
 
 
+def read_gold(path: Path) -> dict[str, Value]:
+    """Returns the right answers of a file by trial. Its rows have trial and value.
+
+    Raises the errors of ``read_ratings``.
+    """
+    return dict(_records(path, _gold))
+
+
+def _gold(line: _Line) -> tuple[str, Value]:
+    return line.required("trial"), line.value_of("value")
+
+
 def _records(path: Path, make: Callable[[_Line], _Record]) -> Iterator[_Record]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise MissingDataError(f"{path} does not exist", file=path) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}", file=path) from None
+    text = _text_of(path)
     is_csv = path.suffix.lower() == ".csv"
     lines = _csv_lines(path, text) if is_csv else _json_lines(path, text)
     for line in lines:
         yield make(line)
+
+
+def csv_rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    """Yields the rows of a table of another program, by the names of its columns.
+
+    Raises the errors of ``read_ratings``.
+    """
+    for line in _csv_lines(path, _text_of(path)):
+        yield line.row
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise MissingDataError(f"{path} does not exist", file=path) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}", file=path) from None
 
 
 def _json_lines(path: Path, text: str) -> Iterator[_Line]:
@@ -203,8 +239,16 @@ def _score_row(line: _Line) -> ScoreRow:
     )
 
 
+def _score_or_word(line: _Line) -> ScoreRow:
+    value = line.value_of("value")
+    if not isinstance(value, str):
+        return _score_row(line)
+    without_word = line._replace(row={**line.row, "value": None})
+    return replace(_score_row(without_word), word=value)
+
+
 _RATING_NAMES = frozenset(field.name for field in fields(Rating)) | {"pass"}
-_SCORE_NAMES = frozenset(field.name for field in fields(ScoreRow))
+_SCORE_NAMES = frozenset(field.name for field in fields(ScoreRow)) - {"word"}
 
 
 def _pass_number(line: _Line) -> int:
