@@ -1,0 +1,1 @@
+"""Measures how well a metric agrees with people, and people with each other."""

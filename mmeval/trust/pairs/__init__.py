@@ -1,0 +1,1 @@
+"""Ranks models by people's judgements of pairs of their answers."""
