@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
-from mmeval.errors import StorageError
+from mmeval.errors import MissingDataError, StorageError
 from mmeval.system.json_lines import open_append, to_line
 from mmeval.system.wording import file_name
 from mmeval.trust.records import Rating
@@ -23,6 +23,17 @@ FILE = "ratings.jsonl"
 def ratings_path(run: Path, name: str) -> Path:
     """Returns the path of the ratings called ``name`` in a run folder."""
     return run / FOLDER / file_name(name) / FILE
+
+
+def files_of_run(run: Path) -> list[Path]:
+    """Returns all files of ratings in a run folder, sorted by name.
+
+    Raises MissingDataError if there are none.
+    """
+    files = sorted(run.glob(f"{FOLDER}/*/{FILE}"))
+    if not files:
+        raise MissingDataError(f"{run} has no ratings: {FOLDER}/NAME/{FILE}", file=run)
+    return files
 
 
 class RatingsFile:

@@ -1,0 +1,1 @@
+"""Reads and writes ratings in the forms of other programs, one module a form."""
