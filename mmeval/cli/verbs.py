@@ -21,6 +21,7 @@ VERBS: dict[str, str] = {
     "report": "write the page of a run, its tables or its charts",
     "compare": "compare runs: differences, and their uncertainty",
     "correlate": "correlate numbers with another board, or with ratings of people",
+    "agree": "compare a metric with people's ratings, and rank models by pairs",
     "calibrate": "correct a metric by people's ratings of few answers",
     "bridge": "carry numbers of an old judge over to a new one",
     "export": "write the answers of a run in the format of another program",
