@@ -154,7 +154,7 @@ def _json_lines(path: Path, text: str) -> Iterator[_Line]:
             continue
         try:
             row = json.loads(words)
-        except ValueError:
+        except (ValueError, RecursionError):
             row = None
         if not isinstance(row, dict):
             raise UsageError(
