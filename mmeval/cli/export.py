@@ -1,11 +1,13 @@
-"""Write the answers of a run in the format of another program.
+"""Write the answers of a run, or its ratings, in the format of another program.
 
     mmeval export                                      the formats
     mmeval export runs/my-model/default --format NAME
+    mmeval export ratings.jsonl --format label_studio
 
 RUN is the folder of a run, <output_path>/<model>/<run_id>. A folder named after its
 model is written below --output_path, completely or not at all. --model replay reads it.
-No model is called, and the run is not changed.
+Ratings are those of a run, or of a file. They are written to one file below
+--output_path. No model is called, and the run is not changed.
 
 exit codes: 0 all is in the files; 2 usage, or the run does not fit the format; 3
 something requested is not in the files: the format does not support a task, answers are
@@ -43,7 +45,8 @@ def configure(parser: Parser) -> None:
         metavar="RUN",
         nargs="?",
         type=Path,
-        help="the folder of a run; without it, the formats are listed",
+        help="the folder of a run, or a file of ratings; without it, the formats are "
+        "listed",
     )
     parser.add_argument(
         "--format", metavar="NAME", default="", help="format to write, listed below"
@@ -64,12 +67,18 @@ def configure(parser: Parser) -> None:
         help="tasks or groups of the run, separated by commas (all); may be repeated",
     )
     parser.add_argument(
+        "--question",
+        metavar="NAME",
+        default="",
+        help="only the ratings of this question (all)",
+    )
+    parser.add_argument(
         "--force",
         metavar="BOOL",
         nargs="?",
         const=True,
         default=False,
-        help="replace an existing folder once the new one is complete (false)",
+        help="replace an existing folder or file once the new one is complete (false)",
     )
 
 
@@ -83,6 +92,7 @@ def run(args: argparse.Namespace) -> int:
     from mmeval.interchange.contract import load_format
     from mmeval.interchange.export import export
     from mmeval.results.stored_run import StoredRun, run_folder
+    from mmeval.trust.forms.registry import FORMS
 
     if args.folder is None:
         if args.format:
@@ -93,10 +103,13 @@ def run(args: argparse.Namespace) -> int:
         return EXIT_OK
     if not args.format:
         raise UsageError(f"--format is missing\n{_list_of_formats()}")
+    if args.format in FORMS:
+        return _export_ratings(args)
     try:
         form = load_format(args.format)
     except UnknownNameError:
-        near = did_you_mean(args.format, plugins.names("mmeval.formats"))
+        known = [*plugins.names("mmeval.formats"), *FORMS]
+        near = did_you_mean(args.format, known)
         raise UsageError(
             f"unknown format {args.format!r}{near}\n{_list_of_formats()}"
         ) from None
@@ -130,10 +143,42 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_INCOMPLETE if exported.gaps else EXIT_OK
 
 
+def _export_ratings(args: argparse.Namespace) -> int:
+    """Writes the ratings to a file named after their source, and prints its path."""
+    from mmeval.results.stored_run import StoredRun, run_folder
+    from mmeval.trust.forms.export import export_ratings
+    from mmeval.trust.forms.registry import FORMS
+
+    if args.tasks:
+        raise UsageError(f"--tasks selects answers, but {args.format} has ratings")
+    source: Path = args.folder
+    name = source.stem
+    if source.is_dir():
+        stored = StoredRun(run_folder(source))
+        name = stored.model
+        stored.close()
+    ending = FORMS[args.format].suffix
+    if ending != f".{args.format}":  # several programs read files of one kind
+        ending = f".{args.format}{ending}"
+    into = Path(args.output_path).expanduser()
+    file = into / f"{file_name(name)}{ending}"
+    count = export_ratings(
+        source,
+        args.format,
+        file,
+        question=args.question or None,
+        force=values.switch(args.force),
+    )
+    log.info("exported ratings: %s", f"{count:,}")
+    print_text(f"{file}\n")
+    return EXIT_OK
+
+
 def _list_of_formats() -> str:
     """Returns a line for each format that can be written."""
     from mmeval import plugins
     from mmeval.interchange.contract import load_format
+    from mmeval.trust.forms.registry import FORMS
 
     about: dict[str, str] = {}
     for name in plugins.names("mmeval.formats"):
@@ -144,6 +189,9 @@ def _list_of_formats() -> str:
             continue
         if form.write is not None:
             about[name] = form.about
+    for name, ratings_form in FORMS.items():
+        if ratings_form.write is not None:
+            about[name] = f"ratings: {ratings_form.about}"
     widest_name = max(map(len, about))
     lines = ["formats, for mmeval export RUN --format NAME:"]
     for name, text in about.items():

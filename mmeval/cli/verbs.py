@@ -24,7 +24,7 @@ VERBS: dict[str, str] = {
     "agree": "compare a metric with people's ratings, and rank models by pairs",
     "calibrate": "correct a metric by people's ratings of few answers",
     "bridge": "carry numbers of an old judge over to a new one",
-    "export": "write the answers of a run in the format of another program",
+    "export": "write the answers or ratings of a run in another program's format",
     "try metric": "compute one metric on given files or answers",
     "try agent": "run an agent offline, with prepared replies",
     "try backend": "check the rules of a local model, or ask a server what it can do",

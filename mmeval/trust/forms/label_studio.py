@@ -92,8 +92,12 @@ def _value(kind: str, value: Mapping[str, Any]) -> Any:
 
 
 def _write(ratings: Sequence[Rating], _human: HumanValue) -> str:
+    """Returns a task for each trial, with the first passes of its raters. The form has
+    no second ones."""
     tasks: dict[TrialName, Row] = {}
     for rating in ratings:
+        if rating.pass_number != 1:
+            continue
         number = len(tasks) + 1
         task = tasks.setdefault((rating.run, rating.trial), _task(rating, number))
         annotations = task["annotations"]
@@ -136,7 +140,10 @@ def _results(rating: Rating) -> list[Row]:
             return []
         kind, value = "pairwise", {"selected": side_of[str(rating.value)]}
     elif not isinstance(rating.value, str):
+        # the stars of Label Studio are whole numbers
         kind, value = "number", {"number": rating.value}
+        if rating.value.is_integer() and rating.value >= 0:
+            kind, value = "rating", {"rating": int(rating.value)}
     return [
         {
             "id": "r",
