@@ -190,9 +190,11 @@ def _of_raters(raters: RaterAgreement, metric: str, width: int) -> list[str]:
 
     ceilings = _ceilings(raters)
     if ceilings:
-        lines.append("")
-        heads = ("with the other raters", "a rater", _short(metric) or "metric")
-        lines += table(heads, ceilings)
+        heads = ["with the other raters", "a rater"]
+        if metric:
+            heads.append(_short(metric))
+        columns_shown = [row[: len(heads)] for row in ceilings]
+        lines += ["", *table(heads, columns_shown)]
     if raters.self is not None:
         lines += note(_self_text(raters), width)
     return lines
@@ -211,8 +213,8 @@ def _ceilings(raters: RaterAgreement) -> list[Sequence[str]]:
 def _self_text(raters: RaterAgreement) -> str:
     assert raters.self is not None
     text = (
-        f"raters with themselves: {raters.self.agreement:.2f} equal in "
-        f"{raters.self.pairs:,} pairs"
+        f"raters with themselves: share of equal values {raters.self.agreement:.2f}, "
+        f"trials rated twice {raters.self.pairs:,}"
     )
     if raters.self.pairs < FEWEST_SELF_PAIRS:
         text += ", which are few"

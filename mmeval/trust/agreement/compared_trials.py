@@ -101,7 +101,9 @@ def chosen_metric(scores: Iterable[ScoreRow], metric: str) -> str:
         return known[0]
     if metric in known:
         return metric
-    there_are = f"there are {listed(known, 10) or 'no scores'}"
+    there_are = "there are no scores"
+    if known:
+        there_are = f"the scores have {listed(known, 10)}"
     if not metric:
         raise UsageError(f"choose a metric with --metric; {there_are}", known=known)
     raise UsageError(

@@ -27,6 +27,7 @@ Scale = Literal["correlation", "kappa", "plain"]
 """The scale of the spread: atanh(x) of a correlation, -log(1 - x) of a kappa, or x."""
 NO_DISAGREEMENT = "no disagreement was seen"
 
+_ALL_ALIKE = "it is the same without any one of the clusters"
 _LIMITS: Range = (-1.0, 1.0)
 _AT_THE_END = 1e-9
 _FEWEST_GROUPS = 3
@@ -91,7 +92,8 @@ def jackknifed(
 
     stderr = _spread(known)
     if stderr < ROUNDING:
-        return AgreementStatistic(value, 0.0, why=NO_DISAGREEMENT)
+        why = NO_DISAGREEMENT if value >= 1 - _AT_THE_END else _ALL_ALIKE
+        return AgreementStatistic(value, 0.0, why=why)
     freedom = count - 1
     if scale == "plain" or _is_at_an_end([value, *known], scale):
         ends = interval(value, stderr, freedom, _LIMITS)

@@ -24,6 +24,7 @@ FEWEST_SELF_PAIRS = 10
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 _FEWEST_OF_RATER = 3
+_NO_TWO_RATERS = "no trial has two raters"
 _Two = tuple[Given, Given]
 
 
@@ -127,7 +128,7 @@ def gold_shares(
 
 def _agreement(shared: Sequence[ComparedTrial]) -> AgreementStatistic:
     if not shared:
-        return AgreementStatistic(None, why="no trial has two raters")
+        return AgreementStatistic(None, why=_NO_TWO_RATERS)
     shares = []
     for trial in shared:
         pairs = list(combinations(trial.ratings.values(), 2))
@@ -146,14 +147,16 @@ def _alphas(
         numbers = []
         for value in trial.ratings.values():
             number = number_of.setdefault(value, float(len(number_of)))
-            numbers.append(value if not isinstance(value, str) else number)
-            if is_word:
-                numbers[-1] = number
+            if not (is_word or isinstance(value, str)):
+                number = value
+            numbers.append(number)
         units.append(numbers)
     clusters = in_order_of_appearance([trial.cluster for trial in shared])
     alphas: dict[Level, AgreementStatistic] = {}
     for level in LEVELS:
-        if is_word and level != "nominal":
+        if not shared:
+            alphas[level] = AgreementStatistic(None, why=_NO_TWO_RATERS)
+        elif is_word and level != "nominal":
             alphas[level] = AgreementStatistic(None, why="ratings are words")
         else:
             alphas[level] = alpha(alpha_units(units, clusters), level)

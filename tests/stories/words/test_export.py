@@ -15,6 +15,7 @@ MIXED = MMMG.replace(
 )
 EXPORT = "export runs/reference/default"
 AGAIN = f"{EXPORT} --format mmmg"
+RATINGS = {"ratings.csv": "trial,rater,value\nt1,ann,4\nt1,ann,5\nt2,bob,\n"}
 
 
 def _mine(folder: Path) -> None:
@@ -44,6 +45,14 @@ CASES = {
     },
     "no run": Case("export", {}),
     "a format without a run": Case("export --format mmmg", {}),
+    "ratings of a file": Case("export ratings.csv --format label_studio", RATINGS),
+    "ratings that are there": Case(
+        "export ratings.csv --format inspect",
+        RATINGS,
+        before=("export ratings.csv --format inspect",),
+    ),
+    "a form that can only be read": Case("export ratings.csv --format potato", RATINGS),
+    "ratings of a task": Case("export ratings.csv --format csv --tasks t", RATINGS),
     "a folder that is there": Case(AGAIN, {}, before=(f"{MMMG} --limit 1", AGAIN)),
     "a folder of another kind": Case(
         f"{AGAIN} --force", {}, before=(f"{MMMG} --limit 1",), meanwhile=_mine
