@@ -87,7 +87,7 @@ def _squared(coordinates: Values, unit_of: Places) -> float:
     sizes = np.bincount(unit_of)
     count = len(coordinates)
     apart = coordinates - coordinates.mean()
-    by_chance = 2 * float(apart @ apart) / (count - 1)
+    by_chance = 2 * float(np.square(apart).sum()) / (count - 1)
 
     means = np.bincount(unit_of, coordinates) / sizes
     within = np.bincount(unit_of, np.square(coordinates - means[unit_of]))

@@ -111,24 +111,31 @@ def _counts_of_trials(first: Values, second: Values) -> _Counts:
     rows = np.zeros((count, len(_PairCounts._fields)), dtype=np.int64)
     if count == 0:
         return rows
-    rows[:, 0] = count - 1
-    rows[:, 1] = _net_of_trials(first, second)
     first_place = np.unique(first, return_inverse=True)[1]
     second_place = np.unique(second, return_inverse=True)[1]
     both_place = first_place * (int(second_place.max()) + 1) + second_place
+    rows[:, 0] = count - 1
+    rows[:, 1] = _net_of_trials(first_place, second_place, both_place)
     for column, place in enumerate((first_place, second_place, both_place), start=2):
         _, equal, sizes = np.unique(place, return_inverse=True, return_counts=True)
         rows[:, column] = sizes[equal] - 1
     return rows
 
 
-def _net_of_trials(first: Values, second: Values) -> _Counts:
-    count = len(first)
-    net = np.zeros(count, dtype=np.int64)
-    at_once = max(1, _PAIRS_AT_ONCE // count)
-    for start in range(0, count, at_once):
+def _net_of_trials(
+    first_place: Places, second_place: Places, both_place: Places
+) -> _Counts:
+    # trials with the same two values have the same number, and grades have few values
+    _, members, cell_of, sizes = np.unique(
+        both_place, return_index=True, return_inverse=True, return_counts=True
+    )
+    first, second = first_place[members], second_place[members]
+    cells = len(members)
+    net = np.zeros(cells, dtype=np.int64)
+    at_once = max(1, _PAIRS_AT_ONCE // cells)
+    for start in range(0, cells, at_once):
         part = slice(start, start + at_once)
-        first_order = np.sign(first[part, None] - first).astype(np.int8)
-        second_order = np.sign(second[part, None] - second).astype(np.int8)
-        net[part] = (first_order * second_order).sum(axis=1, dtype=np.int64)
-    return net
+        first_order = np.sign(first[part, None] - first)
+        second_order = np.sign(second[part, None] - second)
+        net[part] = (first_order * second_order) @ sizes
+    return net[cell_of]
