@@ -29,7 +29,8 @@ def correlated(human: Iterable[float], r: float, random: np.random.Generator) ->
     noise -= noise.mean()
     noise -= target * (noise @ target) / (target @ target)
     noise /= noise.std()
-    return r * target + np.sqrt(1 - r * r) * noise
+    scores: Values = r * target + np.sqrt(1 - r * r) * noise
+    return scores
 
 
 def three_raters(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmeval.aggregate.resampling import Values
-from mmeval.trust.correction.rated_trials import Places
+from mmeval.trust.correction.rated_trials import Places, in_order_of_appearance
 from mmeval.trust.human_values import Given
 
 
@@ -50,11 +50,3 @@ def paired_columns(
     return PairedColumns(
         column(first), column(second), in_order_of_appearance(clusters), are_numbers
     )
-
-
-def in_order_of_appearance(names: Sequence[str]) -> Places:
-    """Returns the number of each name, counted from 0 as the names first appear."""
-    number_of: dict[str, int] = {}
-    for name in names:
-        number_of.setdefault(name, len(number_of))
-    return np.array([number_of[name] for name in names], dtype=np.intp)

@@ -10,12 +10,13 @@ from typing import Any, get_args
 import numpy as np
 
 from mmeval.trust.agreement.alpha import Level, alpha, alpha_units
-from mmeval.trust.agreement.columns import in_order_of_appearance, paired_columns
+from mmeval.trust.agreement.columns import paired_columns
 from mmeval.trust.agreement.compared_trials import ComparedTrial
 from mmeval.trust.agreement.jackknife import AgreementStatistic, statistic_of_mean
 from mmeval.trust.agreement.measure import OF_WORDS, PLAIN
 from mmeval.trust.agreement.statistics import kappa_quadratic
 from mmeval.trust.correction.mean import clustered_mean
+from mmeval.trust.correction.rated_trials import in_order_of_appearance
 from mmeval.trust.human_values import Given, HumanValue, human_value
 from mmeval.trust.records import Rating, Value
 

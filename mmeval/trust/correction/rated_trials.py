@@ -111,6 +111,14 @@ def numbered(names: Sequence[str], known: Sequence[str]) -> Places:
     return np.array([place_of[name] for name in names], dtype=np.intp)
 
 
+def in_order_of_appearance(names: Sequence[str]) -> Places:
+    """Returns the number of each name, counted from 0 as the names first appear."""
+    number_of: dict[str, int] = {}
+    for name in names:
+        number_of.setdefault(name, len(number_of))
+    return np.array([number_of[name] for name in names], dtype=np.intp)
+
+
 def cluster_sums(values: Values, clusters: Places, *, count: int = 0) -> Values:
     """Returns the sums of rows by cluster: of all numbers from 0 to the largest one, or
     to ``count - 1`` if that is more."""

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from mmeval.aggregate.resampling import Values
 from mmeval.errors import MmevalError
-from mmeval.trust.agreement.columns import in_order_of_appearance
 from mmeval.trust.correction.rated_trials import (
     NO_RANGE,
+    Places,
     Range,
     cluster_sums,
+    in_order_of_appearance,
     interval,
 )
 from mmeval.trust.pairs.existence import Arrow, components, is_separated
@@ -225,7 +226,7 @@ def _maximum(comparisons: _Comparisons) -> Values:
 def _with_errors(
     comparisons: _Comparisons,
     parameters: Values,
-    clusters: NDArray[np.intp],
+    clusters: Places,
     players: Sequence[str],
 ) -> dict[str, Strength]:
     count = len(players)
@@ -248,7 +249,7 @@ def _with_errors(
 def _variances(
     comparisons: _Comparisons,
     parameters: Values,
-    clusters: NDArray[np.intp],
+    clusters: Places,
     cluster_count: int,
 ) -> list[float]:
     """Returns the variances of the centred strengths, by the sandwich over clusters."""

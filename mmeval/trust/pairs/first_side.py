@@ -12,8 +12,12 @@ import numpy as np
 from mmeval.aggregate.resampling import Values
 from mmeval.comparison.paired.sign_flips import sign_flips
 from mmeval.comparison.statistics import MANY_CLUSTERS
-from mmeval.trust.agreement.columns import in_order_of_appearance
-from mmeval.trust.correction.rated_trials import cluster_sums, sandwich
+from mmeval.trust.correction.rated_trials import (
+    Places,
+    cluster_sums,
+    in_order_of_appearance,
+    sandwich,
+)
 from mmeval.trust.pairs.judgements import Judgement
 
 
@@ -58,9 +62,7 @@ def _binomial_p(first: int, count: int) -> float:
     return float(stats.binomtest(first, count).pvalue)
 
 
-def _clustered_p(
-    signs: Values, clusters: np.ndarray[Any, np.dtype[np.intp]], count: int
-) -> float | None:
+def _clustered_p(signs: Values, clusters: Places, count: int) -> float | None:
     from scipy import special
 
     if count < 2:

@@ -11,7 +11,7 @@ from mmeval.trust.agreement.order import (
 
 RANDOM = np.random.default_rng(0)
 FIRST = RANDOM.integers(1, 6, 60).astype(float)
-SECOND = np.clip(FIRST + RANDOM.integers(-1, 2, 60), 1, 5)
+SECOND = np.clip(FIRST + RANDOM.integers(-1, 2, 60), 1, 5).astype(float)
 GROUPS = np.array_split(np.arange(60), 7)
 
 
@@ -48,8 +48,8 @@ def test_kendall_without_a_group_is_that_of_the_others() -> None:
 def test_pairwise_accuracy_without_a_group_is_that_of_the_others() -> None:
     expected = []
     for group in GROUPS:
-        others = np.delete(FIRST, group), np.delete(SECOND, group)
-        expected.append(pairwise_accuracy(*others))
+        first, second = np.delete(FIRST, group), np.delete(SECOND, group)
+        expected.append(pairwise_accuracy(first, second))
     assert pairwise_accuracy_without(FIRST, SECOND, GROUPS) == pytest.approx(expected)
 
 

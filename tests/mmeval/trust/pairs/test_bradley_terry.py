@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -52,7 +53,11 @@ def test_a_forced_tie_is_a_win_of_its_side() -> None:
 
 def test_the_error_of_two_players_is_that_of_a_logit() -> None:
     wins, losses = 30, 10
-    judgements = judged("x", "y", *["a"] * wins, *["b"] * losses)
+    judgements = judged("x", "y", "a") * wins + judged("x", "y", "b") * losses
+    # each comparison is its own cluster
+    judgements = [
+        replace(each, cluster=str(place)) for place, each in enumerate(judgements)
+    ]
     result = strengths(judgements, ["x", "y"], "davidson")
     assert isinstance(result, Strengths)
     # half of the error of the log odds, for clusters of one comparison
