@@ -111,7 +111,8 @@ def _of_metric(agreement: Agreement, whole: AgreementSlice, width: int) -> list[
     for name, statistic in whole.statistics.items():
         constant = _constant(whole, name)
         ends = interval_text(statistic.ci95)
-        rows.append((_NAMES[name], _value_text(statistic, name), ends, constant))
+        value = _value_text(statistic, name)
+        rows.append((_NAMES[name], value, ends, constant))
     lines += table(("", "value", "95 %", "constant"), rows)
     if whole.constant is not None:
         answer = whole.constant.answer
@@ -160,7 +161,8 @@ def _of_slices(agreement: Agreement) -> list[str]:
         macro = agreement.macro
         cells = [_mean_text(macro[name].value, name) for name in names]
         rows.append((f"mean of {len(agreement.slices):,}", "", *cells))
-    heads = [_short(agreement.options.by), "trials", *(_NAMES[name] for name in names)]
+    heads = [_short(agreement.options.by), "trials"]
+    heads += [_NAMES[name] for name in names]
     return ["", *table(heads, rows)]
 
 
@@ -186,7 +188,8 @@ def _of_raters(raters: RaterAgreement, metric: str, width: int) -> list[str]:
         kind = "accuracy" if name == _EQUAL_PAIRS else "alpha"
         cells.append((name, _value_text(statistic, kind), ends))
     title = f"{raters.raters:,} raters, {raters.trials:,} trials with two or more"
-    lines = [*note(title, width), *table(("", "value", "95 %"), cells)]
+    lines = note(title, width)
+    lines += table(("", "value", "95 %"), cells)
 
     ceilings = _ceilings(raters)
     if ceilings:

@@ -68,7 +68,8 @@ def _nominal(values: Values, unit_of: Places) -> float:
     sizes = np.bincount(unit_of)
     _, counts = np.unique(values, return_counts=True)
     count = len(values)
-    by_chance = (count**2 - float(counts @ counts)) / (count * (count - 1))
+    unequal = count**2 - float(np.square(counts).sum())
+    by_chance = unequal / (count * (count - 1))
 
     both = np.column_stack((unit_of, values))
     cells, cell_counts = np.unique(both, axis=0, return_counts=True)
@@ -87,7 +88,9 @@ def _squared(coordinates: Values, unit_of: Places) -> float:
     sizes = np.bincount(unit_of)
     count = len(coordinates)
     apart = coordinates - coordinates.mean()
-    by_chance = 2 * float(np.square(apart).sum()) / (count - 1)
+    # not a scalar product: its threads wait for each other on a busy machine
+    squares = float(np.square(apart).sum())
+    by_chance = 2 * squares / (count - 1)
 
     means = np.bincount(unit_of, coordinates) / sizes
     within = np.bincount(unit_of, np.square(coordinates - means[unit_of]))
@@ -107,9 +110,12 @@ def alpha_units(
 ) -> AlphaUnits:
     """Returns the units as arrays."""
     sizes = [len(values) for values in values_of_units]
+    flat: list[float] = []
+    for values in values_of_units:
+        flat += values
     numbers = np.arange(len(sizes), dtype=np.intp)
     return AlphaUnits(
-        values=np.array([v for values in values_of_units for v in values], dtype=float),
+        values=np.array(flat, dtype=float),
         units=np.repeat(numbers, sizes),
         clusters=np.repeat(cluster_of_units, sizes),
     )

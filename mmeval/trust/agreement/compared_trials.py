@@ -68,7 +68,8 @@ def compared_trials(
 
     trials = []
     for name in dict.fromkeys([*by_trial, *rows]):
-        trials.append(_trial(name, rows.get(name), by_trial.get(name, ())))
+        ratings_of_trial = by_trial.get(name, [])
+        trials.append(_trial(name, rows.get(name), ratings_of_trial))
     return trials
 
 

@@ -44,8 +44,9 @@ def constant_judge(human: Sequence[Given]) -> ConstantJudge | None:
     numbers = [value for value in human if not isinstance(value, str)]
     if len(numbers) < len(human):
         return ConstantJudge(answer, share)
-    error = float(np.abs(np.array(numbers) - median(numbers)).mean())
-    return ConstantJudge(answer, share, error, _tied_share(counts))
+    # the median is the constant answer with the smallest mean absolute error
+    errors = np.abs(np.array(numbers) - median(numbers))
+    return ConstantJudge(answer, share, float(errors.mean()), _tied_share(counts))
 
 
 def _tied_share(counts: Counter[Given]) -> float | None:

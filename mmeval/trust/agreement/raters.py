@@ -221,18 +221,21 @@ def _self_agreement(ratings: Iterable[Rating]) -> SelfAgreement | None:
         if rating.value is not None and rating.pass_number in passes:
             place = (rating.run, rating.trial, rating.rater)
             passes[rating.pass_number][place] = rating.value
-    pairs = [(first[place], second[place]) for place in second if place in first]
-    if not pairs:
+    twice = [place for place in second if place in first]
+    if not twice:
         return None
     columns = paired_columns(
-        [value for value, _ in pairs], [value for _, value in pairs], [""] * len(pairs)
+        [first[place] for place in twice],
+        [second[place] for place in twice],
+        [""] * len(twice),
     )
     agreement = float((columns.first == columns.second).mean())
     if not columns.are_numbers:
-        return SelfAgreement(len(pairs), agreement, None, None)
+        return SelfAgreement(len(twice), agreement, None, None)
+    errors = np.abs(columns.first - columns.second)
     return SelfAgreement(
-        pairs=len(pairs),
+        pairs=len(twice),
         agreement=agreement,
-        mean_absolute_error=float(np.abs(columns.first - columns.second).mean()),
+        mean_absolute_error=float(errors.mean()),
         kappa_quadratic=kappa_quadratic(columns.first, columns.second),
     )

@@ -99,8 +99,9 @@ def about_trial(data: Mapping[str, Any]) -> Row:
     """Returns what ``data`` of a foreign record says of its trial in mmeval's names."""
     row: Row = {}
     for name in ("sample", "cluster", "task", "run", "a", "b", "first"):
-        if is_plain(data.get(name)) and data.get(name) not in (None, ""):
-            row[name] = str(data[name])
+        value = data.get(name)
+        if is_plain(value) and value not in (None, ""):
+            row[name] = str(value)
     labels = mapping(data.get("labels"))
     if labels:
         row["labels"] = dict(labels)

@@ -118,7 +118,8 @@ def _answers(scheme: str, cells: Any) -> Iterator[tuple[str, Any]]:
 def _are_marks(cells: Mapping[str, Any]) -> bool:
     """Returns True if cells say which labels are chosen, not what is said of them.
 
-    A single 1 may be a grade; several cells of only 0 and 1 are marks.
+    Several cells of only 0 and 1 are marks. A single 1 is a mark if its label is a
+    number, such as ``quality.4``, and else a grade.
     """
     numbers = 0
     for label, cell in cells.items():
@@ -129,7 +130,7 @@ def _are_marks(cells: Mapping[str, Any]) -> bool:
             numbers += 1
         elif text not in _YES and text != "false" and text != label.lower():
             return False
-    return numbers == 0 or len(cells) > 1
+    return numbers == 0 or len(cells) > 1 or all(map(str.isdecimal, cells))
 
 
 def _side(scale_value: Any) -> str:

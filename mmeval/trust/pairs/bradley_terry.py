@@ -79,7 +79,8 @@ class _Comparisons:
         """Returns the logarithm of the probability of each outcome."""
         powers = np.where(self.possible, self.exponents @ parameters, -math.inf)
         powers -= powers.max(axis=1, keepdims=True)
-        logs: Values = powers - np.log(np.exp(powers).sum(axis=1, keepdims=True))
+        sums = np.exp(powers).sum(axis=1, keepdims=True)
+        logs: Values = powers - np.log(sums)
         return logs
 
     def log_likelihood(self, parameters: Values) -> float:
@@ -259,5 +260,6 @@ def _variances(
     strengths_alone = bread[:, : comparisons.players]
     centred = strengths_alone - strengths_alone.mean(axis=1, keepdims=True)
     factor = cluster_count / (cluster_count - 1)
-    variances: list[float] = (factor * np.square(centred).sum(axis=0)).tolist()
-    return variances
+    variances: Values = factor * np.square(centred).sum(axis=0)
+    numbers: list[float] = variances.tolist()
+    return numbers

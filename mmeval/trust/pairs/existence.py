@@ -22,9 +22,10 @@ def components(count: int, arrows: Iterable[Arrow]) -> list[list[int]]:
     from scipy.sparse.csgraph import connected_components
 
     pairs = list(arrows)
-    rows = [row for row, _ in pairs]
-    columns = [column for _, column in pairs]
-    graph = coo_array((np.ones(len(pairs)), (rows, columns)), shape=(count, count))
+    winners = [winner for winner, _ in pairs]
+    losers = [loser for _, loser in pairs]
+    ones = np.ones(len(pairs))
+    graph = coo_array((ones, (winners, losers)), shape=(count, count))
     number, labels = connected_components(graph, directed=True, connection="strong")
     members: list[list[int]] = [[] for _ in range(number)]
     for player, label in enumerate(labels.tolist()):

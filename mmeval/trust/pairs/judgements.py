@@ -31,7 +31,9 @@ class Judgement:
     @property
     def winner(self) -> str:
         """The better player, or empty for every tie."""
-        return {"a": self.a, "b": self.b}.get(self.outcome, "")
+        if self.outcome == "a":
+            return self.a
+        return self.b if self.outcome == "b" else ""
 
     @property
     def forced_winner(self) -> str:
@@ -69,7 +71,7 @@ def judgements_of(ratings: Iterable[Rating]) -> list[Judgement]:
                 b=rating.b,
                 outcome=_outcome(rating),
                 cluster=rating.cluster_name,
-                first={"a": rating.a, "b": rating.b}.get(rating.first, rating.first),
+                first=_first(rating),
             )
         )
     return judgements
@@ -78,6 +80,13 @@ def judgements_of(ratings: Iterable[Rating]) -> list[Judgement]:
 def has_pairs(ratings: Iterable[Rating]) -> bool:
     """Returns True if any rating is about a pair."""
     return any(rating.a and rating.b for rating in ratings)
+
+
+def _first(rating: Rating) -> str:
+    """Returns the name of the player shown first, which may be stated as a or b."""
+    if rating.first == "a":
+        return rating.a
+    return rating.b if rating.first == "b" else rating.first
 
 
 def _outcome(rating: Rating) -> Outcome:

@@ -88,6 +88,8 @@ def test_argilla_leaves_out_drafts_of_its_server(tmp_path: Path) -> None:
         ({"quality.good": "true", "quality.bad": ""}, [("quality", "good")]),
         ({"quality.good": 0, "quality.bad": 1}, [("quality", "bad")]),
         ({"quality.scale": 3}, [("quality", 3.0)]),
+        ({"quality.scale": 1}, [("quality", 1.0)]),
+        ({"quality.4": 1}, [("quality", 4.0)]),
         ({"side.selection": "B"}, [("side", "b")]),
         ({"side.scale_value": "-2"}, [("side", "a")]),
         ({"side.scale_value": "0"}, [("side", "tie")]),
