@@ -26,13 +26,18 @@ _KEPT_ELSEWHERE = frozenset({"v", "crc"})
 
 
 class _Line(NamedTuple):
-    """One row of a file, with its place for messages."""
+    """One row of a file, with its place for messages. Ratings of other programs have a
+    number in their file, but not a line."""
 
     file: Path
     number: int
     row: Mapping[str, Any]
+    is_line: bool = True
 
     def error(self, what: str) -> UsageError:
+        if not self.is_line:
+            place = f"{self.file}: rating {self.number:,}"
+            return UsageError(f"{place}: {what}", file=self.file)
         return UsageError(
             f"{self.file}:{self.number}: {what}", file=self.file, line=self.number
         )
@@ -81,11 +86,11 @@ def read_ratings(path: Path) -> list[Rating]:
 def ratings_of_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> list[Rating]:
     """Returns the ratings of rows with the names of mmeval's own files.
 
-    Raises UsageError with the place of a row in ``rows`` if it cannot be used.
+    Raises UsageError with the number of a row if it cannot be used.
     """
     ratings = []
     for number, row in enumerate(rows, start=1):
-        ratings.append(_rating(_Line(path, number, row)))
+        ratings.append(_rating(_Line(path, number, row, is_line=False)))
     return ratings
 
 

@@ -160,6 +160,12 @@ def test_judgejudy_leaves_out_scores_outside_its_scale(tmp_path: Path) -> None:
     assert (rating.trial, rating.rater, rating.run) == ("c", "ann", "r")
 
 
+def test_an_error_names_the_number_of_the_rating(tmp_path: Path) -> None:
+    rows = [{"id": "s1", "value": 4}, {"id": "s2", "value": [4]}]
+    with pytest.raises(UsageError, match="rating 2: value must be"):
+        read("inspect", rows, tmp_path)
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     "content", ["", "7", "[7]", "{}", '{"a": 1}', '[{"annotations": 3}]', "[" * 200_000]
