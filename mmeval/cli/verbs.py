@@ -22,6 +22,7 @@ VERBS: dict[str, str] = {
     "compare": "compare runs: differences, and their uncertainty",
     "correlate": "correlate numbers with another board, or with ratings of people",
     "agree": "compare a metric with people's ratings, and rank models by pairs",
+    "annotate": "let people rate answers on a local page",
     "calibrate": "correct a metric by people's ratings of few answers",
     "bridge": "carry numbers of an old judge over to a new one",
     "export": "write the answers or ratings of a run in another program's format",
