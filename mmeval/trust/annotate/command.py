@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -73,10 +73,34 @@ Show = Callable[[str], None]
 """Shows text to the person who runs the command."""
 
 
+@dataclass(frozen=True)
+class Annotation:
+    """A session that is ready: what is rated, and the server of its page. ``path`` is
+    the file of ratings."""
+
+    trials: TrialsToRate
+    session: Session
+    server: AnnotationServer
+    path: Path
+
+
 def serve(options: AnnotationOptions, show: Show) -> int:
     """Serves the page until a signal ends it. Returns the exit code.
 
     Raises UsageError if the options do not fit the runs, or the port is in use.
+    """
+    with prepared(options) as annotation:
+        show(_opening(options, annotation))
+        _serve_until_signal(annotation.server)
+        show(_closing(annotation.session))
+    return EXIT_OK
+
+
+@contextmanager
+def prepared(options: AnnotationOptions) -> Iterator[Annotation]:
+    """Prepares a session, which takes over earlier ratings, and its server.
+
+    Raises UsageError like ``serve``.
     """
     session_options = _session_options(options)
     runs = [StoredRun(run_folder(folder)) for folder in options.folders]
@@ -104,16 +128,15 @@ def serve(options: AnnotationOptions, show: Show) -> int:
             stop_rule=_stop_rule(options, trials, runs),
         )
         session.resume(read_ratings(path))
-        hosts = _own_names(options.host)
         access = Access(
-            Tokens(record.secret), options.raters, hosts, options.completion
+            tokens=Tokens(record.secret),
+            raters=options.raters,
+            hosts=_own_names(options.host),
+            completion=options.completion,
         )
         server = _server(options, session, access, opaque)
         stack.callback(server.server_close)
-        show(_opening(options, trials, session, server, path))
-        _serve_until_signal(server)
-        show(_closing(session))
-    return EXIT_OK
+        yield Annotation(trials, session, server, path)
 
 
 def _session_options(options: AnnotationOptions) -> SessionOptions:
@@ -228,15 +251,13 @@ def _serve_until_signal(server: AnnotationServer) -> None:
         thread.join()
 
 
-def _opening(
-    options: AnnotationOptions,
-    trials: TrialsToRate,
-    session: Session,
-    server: AnnotationServer,
-    path: Path,
-) -> str:
+def _opening(options: AnnotationOptions, annotation: Annotation) -> str:
+    trials, session = annotation.trials, annotation.session
+    server = annotation.server
     unit = "pairs" if trials.trials[0].a else "answers"
-    lines = [f"{len(trials.trials):,} {unit} to rate, {session.count:,} ratings so far"]
+    lines = [
+        f"{unit} to rate: {len(trials.trials):,}, ratings so far: {session.count:,}"
+    ]
     if trials.without_answer:
         lines.append(f"left out: {trials.without_answer:,} without an answer")
     if trials.without_question:
@@ -263,12 +284,12 @@ def _opening(
         )
     if session.stopped:
         lines.append(f"Rating has ended: {session.stopped}.")
-    lines += [f"Ratings are kept in {path}.", "Ctrl-C ends.", ""]
+    lines += [f"Ratings are kept in {annotation.path}.", "Ctrl-C ends.", ""]
     return "\n".join(lines)
 
 
 def _closing(session: Session) -> str:
-    lines = ["", f"{session.count:,} ratings"]
+    lines = ["", f"ratings: {session.count:,}"]
     if session.stopped:
         lines.append(f"ended: {session.stopped}")
     for rater, progress in sorted(session.raters.items()):
