@@ -108,6 +108,8 @@ def prepared(options: AnnotationOptions) -> Iterator[Annotation]:
     names = names_of(runs) if len(runs) > 1 else [""]
     named = list(zip(names, runs, strict=True))
     with ExitStack() as stack:
+        for run in runs:
+            stack.callback(run.close)
         material = stack.enter_context(MaterialFile())
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         question = None if options.ask is None else read_question(options.ask)
