@@ -31,7 +31,7 @@ def run_to_rate(
     trials = []
     for number in range(count):
         evidence = {"reason": "judge-reason"}
-        score = {"value": 0.25, "status": "scored", "evidence": evidence}
+        score = {"value": 0.3125, "status": "scored", "evidence": evidence}
         told = Told(
             [text(f"Greet guest {number}.")],
             [text(f"Hello, guest {number}!")],

@@ -23,7 +23,7 @@ from mmeval.trust.annotate.session import Session
 log = logging.getLogger(__name__)
 
 STATIC = Path(__file__).with_name("static")
-OWN_ASSETS = ("annotate.js", "annotate.css")
+OWN_ASSETS = ("annotate.js", "annotate.css", "icon.svg")
 REPORT_ASSETS = (
     "dom.js",
     "controls.js",
@@ -39,6 +39,7 @@ _TYPES: Mapping[str, str] = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
+    ".svg": "image/svg+xml",
 }
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "

@@ -21,7 +21,7 @@ SECRETS = (
     "polite_metric",
     "judge-reason",
     "judge-words",
-    "0.25",
+    "0.3125",
 )
 """The model, its server, the run, a sample, its task, a metric, what its judge said, and
 a score."""
