@@ -85,7 +85,7 @@ mmeval.annotate = (() => {
   function asked() {
     const { question } = page;
     const keys = `${HELP[question.kind]}; Enter saves, b goes back, c comments (Esc leaves it)`;
-    return el("form", { class: "ask", on: { submit: (event) => event.preventDefault() } },
+    return el("section", { class: "ask", "aria-labelledby": "question" },
       el("p", { class: "question", id: "question", dir: "auto" }, nodes(question.text)),
       page.answer, page.comment, page.failure,
       el("div", { class: "actions" }, button("Save (Enter)", save, { "aria-keyshortcuts": "Enter" }), button("Back (b)", back), el("p", { class: "keys" }, keys)));
