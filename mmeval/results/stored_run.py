@@ -221,7 +221,10 @@ class StoredRun:
     @cached_property
     def journal(self) -> Journal:
         return Journal(
-            self.folder / "journal", MediaStore(self.folder / "media"), writable=False
+            self.folder / "journal",
+            MediaStore(self.folder / "media"),
+            writable=False,
+            counts_spending=False,
         )
 
     @cached_property

@@ -413,3 +413,18 @@ def test_a_damaged_receipt_of_a_dead_worker_is_a_warning(
         path.write_bytes(path.read_bytes()[:-3])
         assert journal.recover(worker.segment.path, {"k": "d"}) == {}
     assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+def test_a_journal_that_counts_no_spending_has_the_same_answers(
+    tmp_path: Path,
+) -> None:
+    written(tmp_path, k=Response.failed("server", "gone"), b=reply("first"))
+    written(tmp_path, **{"k": reply("back"), 'quoted "key"': reply("odd")})
+    folder, media = tmp_path / "journal", MediaStore(tmp_path / "media")
+    journal = Journal(folder, media, writable=False, counts_spending=False)
+    texts = []
+    for key in ("k", "b", 'quoted "key"'):
+        entry = journal.get(key)
+        texts.append(entry and entry.response.text)
+    journal.close()
+    assert texts == ["back", "first", "odd"]
