@@ -19,7 +19,8 @@ in a YAML file (--ask):
 A choice has options, a rubric has criteria, and labels (kinds of errors) have labels.
 With 'pairs: true' instead of kind, raters choose the better one of two runs' answers.
 
-The page is served to this machine only, unless --host names another address.
+The page is served to this machine only, unless --host names another address. The
+exit code is 2 if the question does not fit the runs.
 """
 
 from __future__ import annotations

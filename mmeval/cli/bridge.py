@@ -20,8 +20,9 @@ The file has JSON lines, or CSV with the same names: trial, run, metric (the jud
 value. Rows of the new judge state draw.how random (or all). If rows state the digest of
 the answer, it must be the same for both judges.
 
-Runs keep their new numbers, and mmeval report shows them below the old ones. The exit
-code is 3 if a number cannot be carried over.
+Runs keep their new numbers, and mmeval report shows them below the old ones.
+
+The exit code is 3 if a number cannot be carried over.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ VERBS: dict[str, str] = {
     "report": "write the page of a run, its tables or its charts",
     "compare": "compare runs: differences, and their uncertainty",
     "correlate": "correlate numbers with another board, or with ratings of people",
-    "agree": "compare a metric with people's ratings, and rank models by pairs",
     "annotate": "let people rate answers on a local page",
+    "agree": "compare a metric with people's ratings, or rank models",
     "calibrate": "correct a metric by people's ratings of few answers",
     "bridge": "carry numbers of an old judge over to a new one",
     "export": "write the answers or ratings of a run in another program's format",
@@ -126,8 +126,8 @@ def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
         raise UsageError(f"mmeval {word}: {REFUSED_VERBS[word]}")
     known_words = [*VERBS, *REFUSED_VERBS]
     raise UsageError(
-        f"unknown verb {word!r}{did_you_mean(word, known_words)} ('mmeval --help' lists the "
-        "verbs)"
+        f"unknown verb {word!r}{did_you_mean(word, known_words)} ('mmeval --help' "
+        "lists the verbs)"
     )
 
 

@@ -123,7 +123,7 @@ class StoredTask:
         """Yields the index and the digest of each recorded sample. ``damaged`` receives
         the numbers of damaged lines."""
         for _, head in sample_heads(self.folder, self.name, damaged):
-            yield head.index, head.digest
+            yield head.sample_index, head.digest
 
     def first_calls(self) -> Iterator[tuple[int, int, str]]:
         """Yields the sample, the repeat and the first call's journal key of each
@@ -368,7 +368,7 @@ def _score_lines(folder: Path) -> Iterator[tuple[TrialHead, bytes]]:
 
 def _sample_index(score_line: tuple[TrialHead, bytes]) -> int:
     head, _ = score_line
-    return head.index
+    return head.sample_index
 
 
 class _Verdicts:

@@ -173,14 +173,14 @@ def tally(digests: Mapping[int, str]) -> dict[str, Any]:
 class SampleHead(NamedTuple):
     """The index of a recorded sample in the data set, and its digest."""
 
-    index: int
+    sample_index: int
     digest: str
 
 
 class TrialHead(NamedTuple):
     """The sample's index and the repeat of a line about a trial."""
 
-    index: int
+    sample_index: int
     repeat: int
 
 
@@ -242,7 +242,7 @@ def trial_rows(
     sample_file, trial_file = _files(folder, task)
     samples: dict[int, int] = {}
     for offset, head in sample_heads(folder, task, damaged):
-        samples[head.index] = offset
+        samples[head.sample_index] = offset
     latest: dict[int, int] = {}
     for offset, _, (index, repeat) in parsed_lines(trial_file, trial_head, damaged):
         if trial_filter(index, repeat):
