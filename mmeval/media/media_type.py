@@ -18,6 +18,7 @@ from mmeval.media.unread_formats import (
 from mmeval.media.zip_type import DOCX, ODS, PPTX, XLSX, ZIP, zip_mime
 
 UNKNOWN_MIME = "application/octet-stream"
+"""The MIME type of bytes whose format is unknown."""
 TEXT_MIMES = (
     "text/",
     "application/json",
@@ -28,7 +29,6 @@ TEXT_MIMES = (
     *UNREAD_TEXTS,
 )
 """The beginnings of the types that are text."""
-"""The MIME type of bytes whose format is unknown."""
 SNIFF_BYTES = 4096
 """The number of bytes at the start of a file that usually suffice for its type."""
 MAX_BOXES = 10_000

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from mmeval.errors import ContentError, MissingError, UnknownNameError, UsageError
-from mmeval.media import Media, PartKind, decode, png, wav
+from mmeval.media import Media, PartKind, png, wav
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.records import Request
 
@@ -107,10 +107,13 @@ def reencoded(kind: PartKind, media: Media) -> Media:
     The PNG is upright, has 8 bits, and shows the first frame of an animation. Raises
     CallError if the medium cannot be decoded.
     """
+    # imported late, since a run of text decodes no media
+    from mmeval.media.decode import audio, image
+
     try:
         if kind == "image":
-            return png(decode.image(media))
-        sound = decode.audio(media)
+            return png(image(media))
+        sound = audio(media)
         return wav(sound.samples, sound.rate)
     except (ContentError, ValueError) as error:
         raise CallError("bad_request", str(error)) from None

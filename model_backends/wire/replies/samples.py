@@ -9,7 +9,7 @@ import wave
 from collections.abc import Sequence
 
 from mmeval.errors import ContentError, MissingError
-from mmeval.media import Media, base64_bytes, decode, wav
+from mmeval.media import Media, base64_bytes, wav
 
 ASSUMED_RATE = 24_000
 """Sampling rate in Hz if the reply states none. All providers use this rate."""
@@ -98,8 +98,11 @@ def joined_files(files: Sequence[bytes]) -> bytes | None:
     joined = _joined_waves(files)
     if joined is not None:
         return joined
+    # imported late, since a run of text decodes no media
+    from mmeval.media.decode import audio
+
     try:
-        sounds = [decode.audio(Media.from_bytes(data)) for data in files]
+        sounds = [audio(Media.from_bytes(data)) for data in files]
     except (ContentError, MissingError):
         return None
     shapes = {(sound.rate, sound.samples.shape[1]) for sound in sounds}
@@ -121,11 +124,13 @@ def _joined_waves(files: Sequence[bytes]) -> bytes | None:
 
     Returns None for other files.
     """
+    from mmeval.media.decode import whole_wave
+
     formats: set[tuple[int, int, int]] = set()
     frames: list[bytes] = []
     for data in files:
         try:
-            with wave.open(io.BytesIO(decode.whole_wave(data))) as sound:
+            with wave.open(io.BytesIO(whole_wave(data))) as sound:
                 channels, width, rate = sound.getparams()[:3]
                 frames.append(sound.readframes(sound.getnframes()))
         except (wave.Error, EOFError):
