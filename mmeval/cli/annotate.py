@@ -1,23 +1,25 @@
 """Let people rate the answers of runs on a local page.
 
     mmeval annotate runs/omni/default --metric judge_grade --raters ann,bob
-    mmeval annotate runs/omni/default --ask question.yaml --limit 50 --raters ann,bob
-    mmeval annotate runs/a/default runs/b/default --ask pairs.yaml --raters ann,bob
+    mmeval annotate runs/omni/default --ask tone.yaml --limit 50 --raters ann,bob
+    mmeval annotate runs/a/default runs/b/default --ask pairs.yaml
 
-Each rater gets a link, and sees one answer at a time with a question about it. The page
-does not show which model gave an answer, nor any score. The order of the answers
-differs for each rater. Each rating is on disk before the next answer is shown, in
-RUN/ratings/NAME/ratings.jsonl. Stop with Ctrl-C; the same command goes on later.
+Each rater gets a link, and sees one answer at a time with a question about it.
+The page does not show which model gave an answer, nor any score. The order of
+the answers differs for each rater. Each rating is on disk before the next answer
+is shown, in RUN/ratings/NAME/ratings.jsonl. Ctrl-C stops; the same command goes
+on later.
 
-The question is that of a judged metric (--metric), with ratings in its units, or it is
-in a YAML file (--ask):
+The question is that of a judged metric (--metric), with ratings in its units, or
+it is in a YAML file (--ask):
 
     question: How polite is the answer?
     kind: grade                  # or choice, yes_no, rubric, labels, text
     levels: [rude, neutral, polite]
 
-A choice has options, a rubric has criteria, and labels (kinds of errors) have labels.
-With 'pairs: true' instead of kind, raters choose the better one of two runs' answers.
+A choice has options, a rubric has criteria, and labels (kinds of errors) have
+labels. With 'pairs: true' instead of kind, raters choose the better one of two
+runs' answers.
 
 The page is served to this machine only, unless --host names another address. The
 exit code is 2 if the question does not fit the runs.

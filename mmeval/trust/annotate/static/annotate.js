@@ -44,7 +44,7 @@ mmeval.annotate = (() => {
     progress.textContent = `${value.done + 1} of ${value.total}`;
     page.failure = el("p", { class: "failure", role: "alert" });
     page.comment = el("textarea", { id: "comment", maxlength: "5000", placeholder: "comment (optional)", "aria-label": "comment" });
-    page.answer = el("div", { class: "answer" });
+    page.answer = el("div", { class: "given" });
     main.replaceChildren(...sections(value), asked());
     draw();
     const text = page.answer.querySelector("textarea");
