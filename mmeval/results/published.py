@@ -8,14 +8,13 @@ exported frame of numbers can be read.
 from __future__ import annotations
 
 import csv
-import io
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar, get_args
 
-from mmeval.errors import TaskFileError, UsageError, did_you_mean
+from mmeval.errors import TaskFileError, did_you_mean
+from mmeval.system.csv_file import CsvRow, csv_reader, field_of, number_of
 
 NumberKind = Literal["absolute", "relative", "tau", "half_width"]
 """The kind of a number. ``absolute``: the mean itself. ``tau``: the share of supported
@@ -27,7 +26,6 @@ output. ``lost``: the value is not known."""
 KINDS: tuple[NumberKind, ...] = get_args(NumberKind)
 STATES: tuple[NumberState, ...] = get_args(NumberState)
 REQUIRED = ("model", "task", "metric", "value")
-MAX_FILE_BYTES = 50_000_000
 LOST_THERE = "lost where it was published"
 
 Choice = TypeVar("Choice", bound=str)
@@ -75,16 +73,16 @@ def read_published(file: Path) -> tuple[PublishedModel, ...]:
     A line without a value and without a state is ``lost``. Raises UsageError with the
     file and line of a fault.
     """
-    reader = csv.DictReader(io.StringIO(_text(file), newline=""), strict=True)
+    reader = csv_reader(file)
     numbers: dict[tuple[str, str], dict[NumberKey, TableNumber]] = {}
     try:
         _check_columns(reader.fieldnames or (), file)
         for row in reader:
-            model = _field(row, "model")
+            model = field_of(row, "model")
             if not model:
                 raise TaskFileError("model is missing", file=file, line=reader.line_num)
             number = _number(row, file, reader.line_num)
-            of_model = numbers.setdefault((model, _field(row, "group")), {})
+            of_model = numbers.setdefault((model, field_of(row, "group")), {})
             if number.key in of_model:
                 raise TaskFileError(
                     f"{model}: the number {number.key.task}, {number.key.metric} "
@@ -103,22 +101,6 @@ def read_published(file: Path) -> tuple[PublishedModel, ...]:
     return tuple(models)
 
 
-def _text(file: Path) -> str:
-    try:
-        raw = file.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{file}: cannot be read ({error.strerror})") from None
-    if len(raw) > MAX_FILE_BYTES:
-        raise TaskFileError(f"is larger than {MAX_FILE_BYTES} bytes", file=file)
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise TaskFileError(
-            "is not UTF-8 text; save it as UTF-8", file=file, line=line
-        ) from None
-
-
 def _check_columns(columns: Sequence[str], file: Path) -> None:
     missing = [name for name in REQUIRED if name not in columns]
     if missing:
@@ -130,30 +112,26 @@ def _check_columns(columns: Sequence[str], file: Path) -> None:
         )
 
 
-def _field(row: Mapping[str, str | None], column: str) -> str:
-    return (row.get(column) or "").strip()
-
-
 def _number(
-    row: Mapping[str, str | None],
+    row: CsvRow,
     file: Path,
     line: int,
 ) -> TableNumber:
     for column in ("task", "metric"):
-        if not _field(row, column):
+        if not field_of(row, column):
             raise TaskFileError(f"{column} is missing", file=file, line=line)
-    kind = _choice("kind", _field(row, "kind") or "absolute", KINDS, file, line)
-    state = _choice("state", _field(row, "state"), STATES, file, line)
-    is_lower_better = _field(row, "higher_is_better").lower() == "false"
+    kind = _choice("kind", field_of(row, "kind") or "absolute", KINDS, file, line)
+    state = _choice("state", field_of(row, "state"), STATES, file, line)
+    is_lower_better = field_of(row, "higher_is_better").lower() == "false"
     key = NumberKey(
-        _field(row, "task"), _field(row, "metric"), _field(row, "slice"), kind
+        field_of(row, "task"), field_of(row, "metric"), field_of(row, "slice"), kind
     )
     if row["value"] is None:
         # an empty field would be a lost number
         raise TaskFileError(
             "the line ends before the column value", file=file, line=line
         )
-    text = _field(row, "value")
+    text = field_of(row, "value")
     if not text:
         if state == "cannot":
             return TableNumber(key, None, state)
@@ -164,14 +142,7 @@ def _number(
             file=file,
             line=line,
         )
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise TaskFileError(
-            f"value: must be a number, not {text!r}", file=file, line=line
-        )
+    value = number_of(row, "value", file, line)
     return TableNumber(key, value, higher_is_better=not is_lower_better)
 
 

@@ -7,19 +7,17 @@ have ``model,repeat,metric,rater``.
 from __future__ import annotations
 
 import csv
-import io
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
-from mmeval.errors import TaskFileError, UsageError
+from mmeval.errors import TaskFileError
+from mmeval.system.csv_file import csv_reader, field_of, number_of
 
 _BOARD = ("model", "value")
 _RATINGS = ("task", "sample", "value")
-MAX_FILE_BYTES = 50_000_000
 
 
 class RatedTrial(NamedTuple):
@@ -64,17 +62,7 @@ def read_reference(file: Path) -> BoardValues | Ratings:
 
     Raises UsageError with the file and line of a fault.
     """
-    try:
-        raw = file.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{file}: cannot be read ({error.strerror})") from None
-    if len(raw) > MAX_FILE_BYTES:
-        raise TaskFileError(f"is larger than {MAX_FILE_BYTES:,} bytes", file=file)
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise TaskFileError("is not UTF-8 text", file=file) from None
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    reader = csv_reader(file)
     try:
         columns = reader.fieldnames or ()
         if all(name in columns for name in _RATINGS):
@@ -96,7 +84,7 @@ def read_reference(file: Path) -> BoardValues | Ratings:
 def _board(file: Path, reader: csv.DictReader[str]) -> dict[str, float]:
     values: dict[str, float] = {}
     for row in reader:
-        model = _field(row, "model")
+        model = field_of(row, "model")
         if not model:
             raise TaskFileError("model is missing", file=file, line=reader.line_num)
         if model in values:
@@ -105,15 +93,15 @@ def _board(file: Path, reader: csv.DictReader[str]) -> dict[str, float]:
                 file=file,
                 line=reader.line_num,
             )
-        if _field(row, "value"):  # a model without a value is not on the board
-            values[model] = _value(row, file, reader.line_num)
+        if field_of(row, "value"):  # a model without a value is not on the board
+            values[model] = number_of(row, "value", file, reader.line_num)
     return values
 
 
 def _ratings(file: Path, reader: csv.DictReader[str]) -> dict[RatedTrial, float]:
     by_trial: dict[RatedTrial, list[float]] = {}
     for row in reader:
-        repeat = _field(row, "repeat") or "0"
+        repeat = field_of(row, "repeat") or "0"
         if not repeat.isdecimal() or len(repeat) > 9:
             raise TaskFileError(
                 f"repeat: must be a whole number, not {repeat!r}",
@@ -121,30 +109,13 @@ def _ratings(file: Path, reader: csv.DictReader[str]) -> dict[RatedTrial, float]
                 line=reader.line_num,
             )
         trial = RatedTrial(
-            _field(row, "task"),
-            _field(row, "sample"),
+            field_of(row, "task"),
+            field_of(row, "sample"),
             int(repeat),
-            _field(row, "model"),
-            _field(row, "metric"),
+            field_of(row, "model"),
+            field_of(row, "metric"),
         )
-        if _field(row, "value"):
-            value = _value(row, file, reader.line_num)
+        if field_of(row, "value"):
+            value = number_of(row, "value", file, reader.line_num)
             by_trial.setdefault(trial, []).append(value)
     return {trial: fmean(values) for trial, values in by_trial.items()}
-
-
-def _field(row: Mapping[str, str | None], column: str) -> str:
-    return (row.get(column) or "").strip()
-
-
-def _value(row: Mapping[str, str | None], file: Path, line: int) -> float:
-    text = _field(row, "value")
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise TaskFileError(
-            f"value: must be a number, not {text!r}", file=file, line=line
-        )
-    return value
