@@ -18,6 +18,7 @@ from typing import Any
 
 from mmeval.cli.parser import add_flags
 from mmeval.report.terminal import print_text, write_line
+from mmeval.settings import values
 from mmeval.settings.flags import BY_NAME
 from mmeval.system.secrets import text_without_secrets
 
@@ -63,6 +64,8 @@ def run(args: argparse.Namespace) -> int:
             f"{args.folder}: nothing to merge, the run has all trials of its "
             f"shards{before}"
         )
+        if values.switch(getattr(args, "report", False)):
+            _write_missing_page(args.folder)
         return exit_code
     recorded: dict[str, Any] = dict(division.shards[-1].record["settings"])
     recorded.pop("shard", None)
@@ -89,3 +92,13 @@ def run(args: argparse.Namespace) -> int:
     publication.finish(merged.outcome, plan.report, show=print_text)
     merged.note()
     return merged.outcome.exit_code
+
+
+def _write_missing_page(folder: Path) -> None:
+    """Writes the page of a merged run if it has none: its merge had no --report."""
+    from mmeval.report.page import write_report
+
+    report = folder / "report"
+    if not (report / "index.html").is_file():
+        page = write_report([folder], report)
+        print_text(f"page  {report / page.page.name}\n")

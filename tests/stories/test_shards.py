@@ -171,6 +171,16 @@ def test_a_merge_writes_the_page_as_its_own_flag_says(
     assert (shards.run / "report" / "index.html").exists() == has_page
 
 
+def test_a_page_that_a_merge_left_out_is_written_on_request(shards: Shards) -> None:
+    shards.ask("1/2", "2/2")
+    shards.merge("--report", "false")
+    page = shards.run / "report" / "index.html"
+    shards.merge("--report", "false")
+    assert not page.exists()
+    again = shards.merge("--report")
+    assert (again.code, page.is_file()) == (0, True), again.err
+
+
 def test_merging_notes_the_warnings_of_the_answers(shards: Shards) -> None:
     assert shards.ask("1/2", "2/2", more=shards.drawing()) == [0, 0]
     merged = shards.merge()
