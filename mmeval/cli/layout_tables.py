@@ -26,6 +26,7 @@ from mmeval.results.board import (
 from mmeval.results.provenance import skipped_metrics_note
 from mmeval.system.folders import write_atomic
 from mmeval.system.wording import file_name, file_names, listed
+from mmeval.task.layout_file import layout_file
 
 MAX_NAMED = 10
 FIGURE_FORMATS = ("svg", "png")
@@ -119,9 +120,11 @@ def _write_tables(
     _warn_of(layout.incomplete, name, "table")
     _warn_of_published(layout.not_shown, name)
     titled = _titled(layout.tables, title)
+    written_file = layout_file(name)
+    stem = written_file.name if written_file else name
     for form in command.formats:
         if form in FORMATS:
-            _write(titled, name, form, command.into)
+            _write(titled, stem, form, command.into)
     return not layout.incomplete
 
 

@@ -84,6 +84,15 @@ def test_a_report_writes_the_tables_to_a_folder(bench: Bench, folder: str) -> No
     assert TITLE in files[0].read_text()
 
 
+def test_the_tables_of_a_layout_file_are_called_by_its_name(
+    bench: Bench, folder: str
+) -> None:
+    words = ("--layout", "own.yaml", "--format", "csv", "-o", "tables-of-own")
+    bench.mmeval("report", folder, *words)
+    (file,) = Path("tables-of-own/tables").iterdir()
+    assert file.name == "own.csv"
+
+
 def test_runs_and_published_rows_stand_in_one_table(bench: Bench, folder: str) -> None:
     words = ("--published", "paper.csv", "--layout", "own.yaml", "--format", "csv")
     left = bench.mmeval("report", f"Ours={folder}", *words)
