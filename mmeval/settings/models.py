@@ -101,6 +101,14 @@ def chosen_entries(
     it. Raises UsageError for an unknown name."""
     names = [entry.name for entry in models.entries]
     for name in only:
+        parts = name.split(",")
+        if name not in names and {part.strip() for part in parts} <= set(names):
+            # a name may contain a comma, so a list is not split
+            raise UsageError(
+                f"--only {name}: repeat the flag for each of these models",
+                name=name,
+                known=names,
+            )
         if name not in names:
             raise UsageError(
                 f"--only {name}: {models.file} has only the models "

@@ -39,6 +39,7 @@ CASES = {
         flags: case(flags)
         for flags in (
             "--only wrong",
+            "--only right,nothing",
             "--jobs 0",
             "--model hf",
             "--shard 1/2",
