@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from mmeval.errors import EXIT_OK, UsageError
+from mmeval.errors import EXIT_OK, RunLockedError, StorageError, UsageError
 from mmeval.records.digests import digest
 from mmeval.report.page.writer import names_of
 from mmeval.results.stored_run import StoredRun, run_folder
+from mmeval.store.lock import Lock, LockHeldError
 from mmeval.system.signals import handled_by
 from mmeval.trust.annotate.access import EVERYONE, Tokens
 from mmeval.trust.annotate.ask_file import read_question
@@ -116,6 +117,7 @@ def prepared(options: AnnotationOptions) -> Iterator[Annotation]:
         trials = _trials(options, named, question, material)
         path = ratings_path(runs[0].folder, options.name)
         record = session_record(path.parent, _question_digest(options, trials))
+        stack.callback(_locked(path.parent).close)
         file = stack.enter_context(RatingsFile(path))
         opaque = OpaqueFiles(record.secret)
         parts = {}
@@ -139,6 +141,19 @@ def prepared(options: AnnotationOptions) -> Iterator[Annotation]:
         server = _server(options, session, access, opaque)
         stack.callback(server.server_close)
         yield Annotation(trials, session, server, path)
+
+
+def _locked(folder: Path) -> Lock:
+    """Returns the lock of a folder of ratings. Two servers would give the same trial
+    away twice."""
+    try:
+        return Lock(folder / "lock")
+    except LockHeldError as error:
+        raise RunLockedError(
+            f"{folder}: another process collects ratings ({error})"
+        ) from None
+    except OSError as error:
+        raise StorageError(f"{folder}: cannot be locked ({error.strerror})") from None
 
 
 def _session_options(options: AnnotationOptions) -> SessionOptions:

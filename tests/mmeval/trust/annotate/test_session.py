@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.errors import UsageError
+from mmeval.errors import RunLockedError, UsageError
 from mmeval.trust.records import Draw
 from tests.support.annotation import (
     ASK,
@@ -85,6 +85,16 @@ def test_ratings_of_another_question_need_another_name(tmp_path: Path) -> None:
         pass
     other = asked(tmp_path, ASK.replace("How polite", "How short"))
     with pytest.raises(UsageError, match="another --name"), served(run, ask=other):
+        pass
+
+
+def test_two_servers_do_not_collect_the_same_ratings(tmp_path: Path) -> None:
+    run, ask = run_to_rate(tmp_path / "run"), asked(tmp_path)
+    with (
+        served(run, ask=ask),
+        pytest.raises(RunLockedError, match="another process"),
+        served(run, ask=ask),
+    ):
         pass
 
 
