@@ -25,7 +25,7 @@ VERBS: dict[str, str] = {
     "agree": "compare a metric with people's ratings, or rank models",
     "calibrate": "correct a metric by people's ratings of few answers",
     "bridge": "carry numbers of an old judge over to a new one",
-    "export": "write the answers or ratings of a run in another program's format",
+    "export": "write answers or ratings of a run in another program's format",
     "try metric": "compute one metric on given files or answers",
     "try agent": "run an agent offline, with prepared replies",
     "try backend": "check the rules of a local model, or ask a server what it can do",
