@@ -25,7 +25,12 @@ Headers = Mapping[str, str]
 
 
 def run_to_rate(
-    folder: Path, count: int = 4, *, model: str = MODEL, **run: Any
+    folder: Path,
+    count: int = 4,
+    *,
+    model: str = MODEL,
+    answer: str = "Hello",
+    **run: Any,
 ) -> Path:
     """A run with ``count`` answers, and scores that a judge explains."""
     trials = []
@@ -34,7 +39,7 @@ def run_to_rate(
         score = {"value": 0.3125, "status": "scored", "evidence": evidence}
         told = Told(
             [text(f"Greet guest {number}.")],
-            [text(f"Hello, guest {number}!")],
+            [text(f"{answer}, guest {number}!")],
             {"polite_metric": score},
             sample=f"guest-{number}",
             metadata={"level": "easy" if number % 2 else "hard"},

@@ -172,14 +172,19 @@ def paired_runs(
                 continue
             other = second[answered.trial]
             shown = _material(answered.stored, question, answered.output, other.output)
+            answers = {name_a: answered.output, name_b: other.output}
+            names = sorted(answers)
             trials.append(
                 TrialToRate(
-                    trial=answered.trial,
+                    # a sample has a trial for each two runs: a rating of one pair must
+                    # not replace that of another pair
+                    trial=f"{answered.trial} ({', '.join(names)})",
                     question=question,
                     position=material.add(shown),
                     sample=str(answered.stored.sample["id"]),
                     cluster=answered.cluster,
                     task=task.name,
+                    digest=digest([_answer_digest(answers[name]) for name in names]),
                     draw=answered.draw,
                     a=name_a,
                     b=name_b,

@@ -1,5 +1,6 @@
 """What a rater sees and what is kept, over a real server."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,18 @@ def test_a_pair_is_rated_in_terms_of_the_runs(tmp_path: Path) -> None:
     first_wins = {rating.first: rating.value for rating in ratings}
     assert first_wins == {"x": "a", "y": "b"}
     assert sum(rating.first == "x" for rating in ratings) == 3
+
+
+def test_a_pair_with_a_new_answer_is_rated_anew(tmp_path: Path) -> None:
+    run = run_to_rate(tmp_path / "x", 2, model="x")
+    other = run_to_rate(tmp_path / "y", 2, model="y")
+    ask = asked(tmp_path, PAIRS)
+    with served(run, other, ask=ask, raters=("ann",)) as session:
+        assert rate_all(session.rater("ann")) == 2
+    shutil.rmtree(other)
+    changed = run_to_rate(tmp_path / "y", 2, model="y", answer="Goodbye")
+    with served(run, changed, ask=ask, raters=("ann",)) as session:
+        assert rate_all(session.rater("ann")) == 2
 
 
 def test_two_runs_are_rated_together(tmp_path: Path) -> None:

@@ -134,6 +134,24 @@ def test_pairs_are_trials_that_both_runs_have(
     assert found.without_answer == 1
 
 
+def test_each_two_runs_have_trials_of_their_own(
+    tmp_path: Path, material: MaterialFile
+) -> None:
+    runs = {}
+    for name in ("x", "y", "z"):
+        folder = run_to_rate(tmp_path / name, 1, model=name)
+        runs[name] = (name, StoredRun(folder))
+    pair = AnnotationQuestion("pair", "better", "?")
+    names = set()
+    for first, second in (("x", "y"), ("x", "z"), ("z", "x")):
+        both = [runs[first], runs[second]]
+        (trial,) = paired_runs(both, pair, DrawOptions(), material).trials
+        names.add(trial.trial)
+    for _, run in runs.values():
+        run.close()
+    assert names == {"greeting/guest-0/0 (x, y)", "greeting/guest-0/0 (x, z)"}
+
+
 def test_pairs_need_two_runs(tmp_path: Path, material: MaterialFile) -> None:
     run = StoredRun(run_to_rate(tmp_path))
     pair = AnnotationQuestion("pair", "better", "?")
