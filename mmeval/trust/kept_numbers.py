@@ -1,6 +1,8 @@
 """Keeps corrected and bridged numbers in the folders of their runs.
 
 Only numbers of one task are kept: a mean over several tasks is no number of any task.
+A refused correction removes an earlier one of the same name, whose ratings or answers
+have changed since.
 """
 
 from __future__ import annotations
@@ -11,9 +13,9 @@ from pathlib import Path
 
 from mmeval.errors import StorageError
 from mmeval.records.score import Result
-from mmeval.results.corrected import keep_corrected
+from mmeval.results.corrected import Correction, drop_corrected, keep_corrected
 from mmeval.results.stored_run import StoredRun
-from mmeval.trust.bridge import Bridge
+from mmeval.trust.bridge import NOT_RANDOM, OLD_MISSING, Bridge, BridgedRun
 from mmeval.trust.calibrate import Calibration, CalibrationResult
 from mmeval.trust.correction.estimate import Estimate
 from mmeval.trust.kept_verdicts import RunJudges
@@ -36,23 +38,25 @@ def keep_calibration(
     metric = calibration.options.metric
     for run_name, run in runs.items():
         of_run = [row for row in calibration.results if row.run == run_name]
-        results = []
-        for task, row in _of_tasks(of_run, calibration, run):
-            assert row.corrected is not None
+        corrections = []
+        rows_of_tasks = list(_of_tasks(of_run, calibration, run))
+        for task, row in rows_of_tasks:
+            if row.corrected is None:
+                continue
             label = f"{metric} corrected ({name})"
-            results.append(
-                _result(
-                    run,
-                    task,
-                    metric,
-                    label,
-                    row.corrected,
-                    trials=row.trials,
-                    rests_on=row.ratings,
-                )
+            result = _result(
+                run,
+                task,
+                metric,
+                label,
+                row.corrected,
+                trials=row.trials,
+                rests_on=row.ratings,
             )
+            corrections.append(Correction(result, metric))
         sets = dict(run.ours.get("score_sets", {}))
-        _keep(run, f"{name}-{metric}", results, sets)
+        if rows_of_tasks:
+            _keep(run, f"{name}-{metric}", corrections, sets)
 
 
 def keep_bridge(
@@ -63,6 +67,9 @@ def keep_bridge(
     for of_run in judges:
         bridged = of_runs.get(of_run.name)
         tasks = [task.name for task in of_run.tasks]
+        name = f"{old}-to-{new}-{of_run.number}"
+        if bridge.refused not in ("", NOT_RANDOM) or _lacks_old(bridged):
+            _keep(of_run.run, name, [], {})
         if bridged is None or bridged.new is None or len(tasks) != 1:
             continue
         result = _result(
@@ -75,20 +82,22 @@ def keep_bridge(
             rests_on=bridged.asked,
         )
         sets = {task: path.name for task, path in of_run.score_sets(old).items()}
-        _keep(of_run.run, f"{old}-to-{new}-{of_run.number}", [result], sets)
+        _keep(of_run.run, name, [Correction(result, of_run.number)], sets)
+
+
+def _lacks_old(bridged: BridgedRun | None) -> bool:
+    return bridged is not None and bridged.why == OLD_MISSING
 
 
 def _of_tasks(
     rows: Sequence[CalibrationResult], calibration: Calibration, run: StoredRun
 ) -> Iterator[tuple[str, CalibrationResult]]:
-    """Yields the corrected numbers of single tasks, each with its task."""
+    """Yields the results of single tasks, each with its task."""
     tasks = []
     for task in run.tasks:
         if calibration.options.metric in numbers_of(run, task.name):
             tasks.append(task.name)
     for row in rows:
-        if row.corrected is None:
-            continue
         if not row.slice and len(tasks) == 1:
             yield tasks[0], row
         elif calibration.options.by == _TASK and row.slice in tasks and len(tasks) > 1:
@@ -119,11 +128,17 @@ def _result(
 
 
 def _keep(
-    run: StoredRun, name: str, results: Sequence[Result], sets: Mapping[str, str]
+    run: StoredRun,
+    name: str,
+    corrections: Sequence[Correction],
+    sets: Mapping[str, str],
 ) -> None:
-    if not results:
-        return
+    """Writes corrections into the folder of a run. Without any, earlier ones of this
+    name are removed."""
     try:
-        keep_corrected(run.folder, name, results, sets)
+        if corrections:
+            keep_corrected(run.folder, name, corrections, sets, run.results)
+        else:
+            drop_corrected(run.folder, name)
     except (StorageError, OSError) as error:
         log.warning("the result is not kept in %s: %s", run.folder, error)

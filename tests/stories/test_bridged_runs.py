@@ -225,6 +225,16 @@ def test_a_number_is_not_shown_beside_that_of_another_judge(runs: Runs) -> None:
     assert "as new" not in mmeval("report", runs.folders[0], "--format", "csv").out
 
 
+def test_a_refused_bridge_removes_the_new_number(runs: Runs) -> None:
+    runs.bridge()
+    file = runs.folders[0] / "trials/greet.jsonl"
+    lines = [unsealed(line) for line in file.read_bytes().splitlines(keepends=True)]
+    lines[5]["d"] = "0" * 32
+    file.write_bytes(b"".join(sealed(to_line(line)) for line in lines))
+    assert runs.bridge().code == 3
+    assert "as new" not in mmeval("report", runs.folders[0], "--format", "csv").out
+
+
 def test_the_table_of_a_run_has_a_line_for_the_new_number(runs: Runs) -> None:
     runs.bridge()
     # the judge of the run has judged all answers, so it is not asked

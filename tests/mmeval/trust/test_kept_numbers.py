@@ -4,10 +4,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from mmeval.records.score import Result
 from mmeval.results.stored_run import StoredRun
+from mmeval.system.json_lines import sealed_document, unsealed_document
 from tests.support.cli import Ended, mmeval
 from tests.support.stored_runs import Told, text, write_run
 
@@ -37,6 +40,13 @@ def ratings(folder: Path, name: str = "panel.jsonl", how: str = "random") -> Pat
     file.parent.mkdir(exist_ok=True)
     file.write_text("\n".join(lines))
     return file
+
+
+def write_number(run: Path, row: Mapping[str, Any]) -> None:
+    (file,) = run.glob("results_*.json")
+    document = unsealed_document(json.loads(file.read_bytes()))
+    document["mmeval"]["results"] = [row]
+    file.write_bytes(sealed_document(document))
 
 
 def calibrated(run: Path, file: Path) -> Ended:
@@ -78,6 +88,21 @@ def test_a_refused_calibration_is_not_kept(run: Path) -> None:
     ended = calibrated(run, ratings(run.parent, how="chosen"))
     assert ended.code == 3
     assert list(shown(run)) == ["right"]
+
+
+def test_a_refused_calibration_removes_an_earlier_number(run: Path) -> None:
+    calibrated(run, ratings(run.parent))
+    calibrated(run, ratings(run.parent, how="chosen"))
+    assert list(shown(run)) == ["right"]
+
+
+def test_a_number_is_not_shown_beside_one_that_has_changed(run: Path) -> None:
+    row = Result("told", "right", 0.66, n=TRIALS, scored=TRIALS).to_json()
+    write_number(run, row)
+    calibrated(run, ratings(run.parent))
+    assert StoredRun(run).ours["corrected"]
+    write_number(run, {**row, "n": TRIALS + 1})
+    assert "corrected" not in StoredRun(run).ours
 
 
 def test_a_damaged_correction_is_left_out(run: Path) -> None:
