@@ -32,7 +32,7 @@ from mmeval.report.terminal import columns, print_text
 if TYPE_CHECKING:
     from mmeval.trust.agreement.agree import AgreementOptions
     from mmeval.trust.pairs.judgements import Ties
-    from mmeval.trust.records import ScoreRow
+    from mmeval.trust.run_scores import RunScores
 
 FORMATS = ("text", "json")
 
@@ -95,6 +95,7 @@ def run(args: argparse.Namespace) -> int:
     from mmeval.trust.agreement.agree import agree
     from mmeval.trust.agreement.agree_text import agreement_text
     from mmeval.trust.forms.registry import read_files
+    from mmeval.trust.rated_answers import ratings_of_kept_answers
 
     if args.format not in FORMATS:
         raise UsageError(
@@ -105,7 +106,11 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--macro needs --by LABEL: the slices whose mean is printed")
     paths = [Path(path) for path in args.ratings]
     reading = read_files(paths, args.form)
-    agreement = agree(reading.ratings, _scores(args, paths), _options(args))
+    scores = _scores(args, paths)
+    ratings = reading.ratings
+    if scores.runs:
+        ratings = ratings_of_kept_answers(ratings, scores.runs)
+    agreement = agree(ratings, scores.rows, _options(args))
     if args.format == "json":
         document = agreement.to_json()
         if reading.skipped:
@@ -116,23 +121,23 @@ def run(args: argparse.Namespace) -> int:
     return agreement.exit_code
 
 
-def _scores(args: argparse.Namespace, paths: Sequence[Path]) -> list[ScoreRow]:
+def _scores(args: argparse.Namespace, paths: Sequence[Path]) -> RunScores:
     """Returns the scores of a file, of runs, or of the run whose ratings are read."""
     from mmeval.trust.rows import read_scores
-    from mmeval.trust.run_scores import read_runs
+    from mmeval.trust.run_scores import RunScores, read_runs
 
     if args.scores and args.run:
         raise UsageError("give --scores or --run, not both")
     if args.scores:
-        return read_scores(Path(args.scores), words=True)
+        return RunScores(read_scores(Path(args.scores), words=True), ("", ""))
     folders = [Path(folder) for folder in args.run]
     if not folders and args.metric:
         folders = list(_folders(paths))
     if not folders:
-        return []
+        return RunScores([], ("", ""))
     if not args.metric:
         raise UsageError("--run needs --metric: the metric to compare with people")
-    return read_runs(folders, [args.metric]).rows
+    return read_runs(folders, [args.metric])
 
 
 def _folders(paths: Sequence[Path]) -> Iterator[Path]:

@@ -111,6 +111,7 @@ def run(args: argparse.Namespace) -> int:
     """Prints the calibration, and returns its exit code."""
     from mmeval.trust.calibrate import calibrate
     from mmeval.trust.calibrate_text import calibration_text
+    from mmeval.trust.rated_answers import ratings_of_kept_answers
     from mmeval.trust.rows import read_ratings
 
     if args.format not in FORMATS:
@@ -120,6 +121,8 @@ def run(args: argparse.Namespace) -> int:
         )
     scores = _scores(args)
     ratings = read_ratings(Path(args.ratings))
+    if scores.runs:
+        ratings = ratings_of_kept_answers(ratings, scores.runs)
     calibration = calibrate(scores.rows, ratings, _options(args, scores))
     if scores.runs:
         from mmeval.trust.kept_numbers import keep_calibration

@@ -16,6 +16,7 @@ from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial, counte
 from mmeval.store.paths import TrialFilter
 from mmeval.trust.annotate.material import Material, MaterialFile
 from mmeval.trust.annotate.question import AnnotationQuestion
+from mmeval.trust.rated_answers import answer_digest
 from mmeval.trust.records import Draw, Rating, Value
 from mmeval.trust.run_scores import trial_name
 
@@ -184,7 +185,7 @@ def paired_runs(
                     sample=str(answered.stored.sample["id"]),
                     cluster=answered.cluster,
                     task=task.name,
-                    digest=digest([_answer_digest(answers[name]) for name in names]),
+                    digest=digest([answer_digest(answers[name]) for name in names]),
                     draw=answered.draw,
                     a=name_a,
                     b=name_b,
@@ -297,18 +298,9 @@ def _single(
         cluster=answered.cluster,
         task=answered.task.name,
         run=run,
-        digest=_answer_digest(answered.output),
+        digest=answer_digest(answered.output),
         draw=answered.draw,
     )
-
-
-def _answer_digest(output: Sequence[Mapping[str, Any]]) -> str:
-    """Returns the digest of an answer, wherever its media are."""
-    parts = []
-    for part in output:
-        media = part.get("media") or {}
-        parts.append([part["type"], part.get("text"), media.get("sha256")])
-    return digest(parts)
 
 
 def _material(
