@@ -71,7 +71,7 @@ class _Line(NamedTuple):
             if not math.isfinite(number):
                 raise self.error(f"{name} must be a finite number")
             return number
-        return _number_or_text(str(value))
+        return number_or_text(str(value))
 
 
 def read_ratings(path: Path) -> list[Rating]:
@@ -333,7 +333,8 @@ def _as_float(value: float) -> float:
         return math.inf
 
 
-def _number_or_text(text: str) -> float | str:
+def number_or_text(text: str) -> float | str:
+    """Returns the number that a word of a file is read as, or the word itself."""
     try:
         number = float(text)
     except ValueError:

@@ -23,6 +23,7 @@ from mmeval.trust.annotate.trials import TrialToRate
 from mmeval.trust.human_values import kept_ratings
 from mmeval.trust.ratings_file import RatingsFile
 from mmeval.trust.records import Rating, Value
+from mmeval.trust.rows import number_or_text
 
 GOLD_FLOOR = 0.7
 """A rater with a smaller share of right gold answers is named."""
@@ -189,7 +190,11 @@ class Session:
 
     def _note(self, rater: str, assignment: Assignment, rating: Rating) -> None:
         trial = self._trials[assignment.place]
-        self._assignments.add(rater, assignment, rating.value)
+        # an option such as "2" is a number for all who read the file
+        value = rating.value
+        if isinstance(value, str):
+            value = number_or_text(value)
+        self._assignments.add(rater, assignment, value)
         self._ratings.append(rating)
         self._ids[rater, self._id(rater, assignment)] = assignment
         if trial.a:
@@ -197,7 +202,7 @@ class Session:
             turned[assignment] = rating.first == trial.b
         if trial.gold is not None:
             verdicts = self._gold.setdefault(rater, {})
-            verdicts[assignment] = rating.value == trial.gold
+            verdicts[assignment] = value == trial.gold
 
     def _is_turned(self, rater: str, assignment: Assignment) -> bool:
         is_pair = bool(self._trials[assignment.place].a)

@@ -145,6 +145,17 @@ def test_gold_answers_show_who_rates_well(tmp_path: Path) -> None:
     assert [rating.gold for rating in known] == [3.0]
 
 
+def test_an_option_that_is_a_number_equals_the_gold_answer(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.jsonl"
+    row = '{"trial": "greeting/guest-0/0", "rater": "expert", "value": "2"}'
+    gold.write_text(row, encoding="utf-8")
+    ask = asked(tmp_path, "question: How many?\nkind: choice\noptions: [1, 2]\n")
+    run = run_to_rate(tmp_path / "run", 1)
+    with served(run, ask=ask, gold=gold, raters=("ann",)) as session:
+        rate_all(session.rater("ann"), chosen=1)
+        assert session.annotation.session.gold_share("ann").share == 1
+
+
 def test_rating_ends_when_the_mean_is_known(tmp_path: Path) -> None:
     run = run_to_rate(tmp_path / "run", 60)
     yes_no = asked(tmp_path, "question: Good?\nkind: yes_no\n")
