@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.records.score import Result
+from mmeval.store.seal import CORRECTED_NUMBERS
 from mmeval.system.folders import write_atomic
 from mmeval.system.json_lines import sealed_document, unsealed_document
 from mmeval.system.wording import file_name
@@ -98,7 +99,7 @@ def corrected_keys(document: Mapping[str, Any]) -> set[tuple[str, str]]:
 
 
 def _corrected_rows(run: Path, ours: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for file in sorted((run / FOLDER).glob(f"*/{_FILE}")):
+    for file in sorted(run.glob(CORRECTED_NUMBERS)):
         try:
             kept = unsealed_document(json.loads(file.read_bytes()))
             rows = [Result.from_json(row).to_json() for row in kept["results"]]

@@ -16,6 +16,8 @@ from mmeval.system.json_lines import unsealed
 
 _FOLDERS = ("journal", "samples", "trials", "media")
 """The folders of a run that every outcome depends on."""
+CORRECTED_NUMBERS = "ratings/*/corrected.json"
+"""The files of a run with corrected numbers, which its table and its page show."""
 
 FileState = tuple[int, int, int]
 """The size of a file in bytes, and the times of the last changes of its content and of
@@ -112,6 +114,7 @@ def files_in(folder: Path) -> Iterator[Path]:
 
 def _files_of_run(folder: Path, score_sets: Iterable[str]) -> Iterator[Path]:
     yield folder / "run.json"
+    yield from folder.glob(CORRECTED_NUMBERS)
     for name in (*_FOLDERS, *score_sets):
         yield from files_in(folder / name)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mmeval.results.corrected import keep_corrected
 from mmeval.run.kept import outcome
 from tests.support.finished_run import TASK, TEMPLATE, FinishedRun
 from tests.support.mock_openai_server import MockServer
@@ -94,6 +95,12 @@ def test_a_changed_file_of_the_run_is_noticed(run: FinishedRun, name: str) -> No
 
 def test_a_new_file_of_the_run_is_noticed(run: FinishedRun) -> None:
     (run.path / "journal" / "other-1-abcdef.jsonl").write_bytes(b"")
+    run.again()
+    assert run.sessions == 2
+
+
+def test_a_corrected_number_of_the_run_is_noticed(run: FinishedRun) -> None:
+    keep_corrected(run.path, "people", [], {}, {})
     run.again()
     assert run.sessions == 2
 
