@@ -314,6 +314,12 @@ def _with_estimates(
 ) -> CalibrationResult:
     estimate = corrected(trials, options.limits)
     remarks = []
+    unrated = _tasks_without_rating(group)
+    if unrated:
+        remarks.append(
+            f"no trial of {listed(unrated, 3)} is rated: the correction holds only if "
+            "trials of all tasks could be drawn"
+        )
     if estimate.ci95 is None:
         remarks.append("no two ratings differ, so there is no interval")
     effective = _effective_ratings(trials)
@@ -343,6 +349,12 @@ def _with_estimates(
         sequence=sequence,
         remarks=tuple(remarks),
     )
+
+
+def _tasks_without_rating(group: PairedTrials) -> list[str]:
+    """Returns the tasks that are part of the number, but not of the ratings."""
+    rated = {trial.labels.get("task", "") for trial in group.rated}
+    return [task for task in group.values("task") if task not in rated]
 
 
 def _refusal(

@@ -65,6 +65,14 @@ def test_the_three_values_stand_beside_each_other() -> None:
     assert result.corrected.stderr < result.people.stderr
 
 
+def test_a_task_without_a_rating_is_named() -> None:
+    rows = []
+    for place, row in enumerate(scores()):
+        rows.append(replace(row, task="seen" if place < 60 else "unseen"))
+    (remark,) = of(rows, ratings()).results[0].remarks
+    assert "no trial of unseen is rated" in remark
+
+
 def test_nineteen_ratings_are_too_few() -> None:
     calibration = of(scores(), ratings(19))
     assert calibration.results[0].why == "fewer than 20 ratings"
