@@ -170,7 +170,7 @@ class AnnotationHandler(BaseHTTPRequestHandler):
         if not is_own_host(self.headers.get("Host", ""), access.hosts):
             raise _RefusedError(HTTPStatus.FORBIDDEN, "this address is not known here")
         address = urlsplit(self.path)
-        token, _, place = address.path.removeprefix("/").partition("/")
+        token, slash, place = address.path.removeprefix("/").partition("/")
         rater = access.tokens.rater(token)
         if rater == EVERYONE and access.completion is not None:
             return self._joined(address.query, access.completion)
@@ -178,6 +178,8 @@ class AnnotationHandler(BaseHTTPRequestHandler):
         if rater is None or rater == EVERYONE or not is_known:
             text = "the link is wrong or not complete"
             raise _RefusedError(HTTPStatus.FORBIDDEN, text)
+        if not slash:  # a link that was copied without its last character
+            return _moved(self.server.path_of(rater))
         if method == "POST":
             return self._rated(rater, place, body)
         folder, _, name = place.partition("/")

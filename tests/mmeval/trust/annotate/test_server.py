@@ -52,6 +52,13 @@ def test_without_a_token_nothing_is_shown(session: Served, path: str) -> None:
     assert Client(session.port).send("GET", path, None).status == 403
 
 
+def test_a_link_without_its_last_slash_leads_to_the_page(
+    session: Served, ann: Client
+) -> None:
+    reply = Client(session.port).send("GET", ann.base.rstrip("/"), None)
+    assert (reply.status, reply.headers["Location"]) == (303, ann.base)
+
+
 def test_a_rater_who_is_not_asked_has_no_page(session: Served) -> None:
     assert session.rater("eve").get("").status == 403
 
