@@ -41,6 +41,19 @@ class ServedFile:
             content = content.replace(self.digest.encode(), self.address.encode())
         return content
 
+    def size(self) -> int:
+        """Returns the number of bytes. Raises OSError if the file is gone."""
+        return len(self.read()) if self.digest else self.path.stat().st_size
+
+    def part(self, first: int, count: int) -> bytes:
+        """Returns at most ``count`` bytes from a place on. Raises OSError if the file
+        is gone."""
+        if self.digest:
+            return self.read()[first : first + count]
+        with self.path.open("rb") as file:
+            file.seek(first)
+            return file.read(count)
+
 
 class OpaqueFiles:
     """The files that a browser may read, by addresses that say nothing about them."""

@@ -17,7 +17,7 @@ from mmeval.errors import StorageError, UsageError
 from mmeval.report.page.shell import STATIC as REPORT_STATIC
 from mmeval.system.json_lines import to_line
 from mmeval.trust.annotate.access import EVERYONE, Tokens, is_own_host
-from mmeval.trust.annotate.blind_parts import OpaqueFiles
+from mmeval.trust.annotate.blind_parts import OpaqueFiles, ServedFile
 from mmeval.trust.annotate.session import Session
 
 log = logging.getLogger(__name__)
@@ -35,6 +35,9 @@ REPORT_ASSETS = (
 )
 """The files of the report page that show parts."""
 MAX_BODY = 200_000
+MAX_RANGE = 4 * 2**20
+"""Maximum number of bytes of a file in one reply to a player."""
+MAX_DIGITS = 18
 _TYPES: Mapping[str, str] = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -226,10 +229,9 @@ class AnnotationHandler(BaseHTTPRequestHandler):
         if file is None:
             raise _RefusedError(HTTPStatus.NOT_FOUND, _NOTHING_HERE)
         try:
-            content = file.read()
+            return _medium_reply(file, self.headers.get("Range", ""))
         except OSError:
             raise _RefusedError(HTTPStatus.NOT_FOUND, "the file is gone") from None
-        return _ranged(content, file.mime, self.headers.get("Range", ""))
 
     def _joined(self, query: str, completion: Completion) -> Reply:
         """Returns the way to the own page of a person who comes from Prolific."""
@@ -276,21 +278,28 @@ def _moved(address: str) -> Reply:
     return Reply(HTTPStatus.SEE_OTHER, b"", "text/plain; charset=utf-8", headers)
 
 
-def _ranged(content: bytes, mime: str, header: str) -> Reply:
-    """Returns a file, or the one range of it that a player asks for."""
+def _medium_reply(file: ServedFile, header: str) -> Reply:
+    """Returns a file, or the one range of it that a player asks for. Of a long range,
+    the first bytes are sent; players then ask for the next."""
     headers = {"Accept-Ranges": "bytes"}
     unit, _, span = header.partition("=")
     first, _, last = span.partition("-")
-    if unit != "bytes" or not first.isdigit() or not (last.isdigit() or not last):
-        return Reply(HTTPStatus.OK, content, mime, headers)
-    start, size = int(first), len(content)
+    is_range = unit == "bytes" and _is_number(first) and (_is_number(last) or not last)
+    if not is_range:
+        return Reply(HTTPStatus.OK, file.read(), file.mime, headers)
+    start, size = int(first), file.size()
     end = min(int(last) if last else size - 1, size - 1)
     if start > end:
         headers["Content-Range"] = f"bytes */{size}"
-        return Reply(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, b"", mime, headers)
-    headers["Content-Range"] = f"bytes {start}-{end}/{size}"
-    part = content[start : end + 1]
-    return Reply(HTTPStatus.PARTIAL_CONTENT, part, mime, headers)
+        status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+        return Reply(status, b"", file.mime, headers)
+    content = file.part(start, min(end - start + 1, MAX_RANGE))
+    headers["Content-Range"] = f"bytes {start}-{start + len(content) - 1}/{size}"
+    return Reply(HTTPStatus.PARTIAL_CONTENT, content, file.mime, headers)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
 
 
 def _asset_reply(name: str) -> Reply:

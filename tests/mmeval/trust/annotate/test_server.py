@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from mmeval.media.media import Media
-from mmeval.trust.annotate.server import OWN_ASSETS, REPORT_ASSETS, Completion
+from mmeval.trust.annotate.server import (
+    MAX_RANGE,
+    OWN_ASSETS,
+    REPORT_ASSETS,
+    Completion,
+)
 from tests.support.annotation import MODEL, Client, Served, asked, run_to_rate, served
 from tests.support.stored_runs import Told, text, write_run
 from tests.support.tiny_media import wav
@@ -168,3 +173,18 @@ def test_a_person_of_prolific_gets_a_page_and_the_code(tmp_path: Path) -> None:
         "prolific.com/submissions/complete?cc=DONE1"
     )
     assert "5f1c" not in rating.rater
+
+
+def test_a_player_gets_a_large_file_piece_by_piece(tmp_path: Path) -> None:
+    sound = tmp_path / "long.wav"
+    sound.write_bytes(wav() + b"\0" * MAX_RANGE)
+    media = Media.from_path(sound).to_json()
+    part = {"type": "audio", "media": media, "raw": "<audio1>", "label": "audio1"}
+    run = write_run(tmp_path / "run", [Told([text("?")], [part])])
+    with served(run, ask=asked(tmp_path)) as session:
+        rater = session.rater("rater")
+        (shown,) = rater.get("next").json["answers"][0]
+        first = rater.get(shown["src"], {"Range": "bytes=0-"})
+        rest = rater.get(shown["src"], {"Range": f"bytes={MAX_RANGE}-"})
+    assert len(first.body) == MAX_RANGE
+    assert first.body + rest.body == sound.read_bytes()
