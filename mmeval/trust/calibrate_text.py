@@ -18,6 +18,7 @@ _WIDEST_NAME = 24
 _LEFT_OUT = {
     "no_score": "rated trials without a score: {:,}",
     "no_majority": "rated trials without a majority: {:,}",
+    "gold": "trials that were chosen to check raters: {:,}",
 }
 _HEADS = ("", "value", "95 %", "these trials, 95 %")
 

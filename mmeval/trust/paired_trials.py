@@ -149,10 +149,14 @@ def paired_trials(
                 known=known,
             )
 
+    left_out: Counter[str] = Counter()
     by_trial: dict[str, list[Rating]] = {}
     for (_, trial), of_trial in first_passes(kept_ratings(ratings)).items():
-        by_trial.setdefault(trial, []).extend(of_trial)
-    left_out: Counter[str] = Counter()
+        # chosen to check the raters; the draw of the other trials is not less random
+        if all(rating.is_check for rating in of_trial):
+            left_out["gold"] += 1
+        else:
+            by_trial.setdefault(trial, []).extend(of_trial)
     human_scores = _human_scores(by_trial, how, left_out)
 
     trials: list[PairedTrial] = []

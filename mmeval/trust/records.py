@@ -77,6 +77,11 @@ class Rating:
         return self.cluster or self.sample or self.trial
 
     @property
+    def is_check(self) -> bool:
+        """True if the trial was chosen because its right answer is known."""
+        return self.gold is not None and self.draw.how == "chosen"
+
+    @property
     def place(self) -> tuple[str, str, str, str, int]:
         """What the rating is about. A later rating of the same place replaces it."""
         return (self.run, self.trial, self.rater, self.question, self.pass_number)

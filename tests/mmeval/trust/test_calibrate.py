@@ -65,6 +65,15 @@ def test_the_three_values_stand_beside_each_other() -> None:
     assert result.corrected.stderr < result.people.stderr
 
 
+def test_trials_that_check_raters_are_not_part_of_the_draw() -> None:
+    checks = []
+    for rating in ratings(70)[60:]:
+        checks.append(replace(rating, gold=1.0, draw=Draw("chosen")))
+    result = of(scores(), [*ratings(), *checks]).results[0]
+    assert (result.refused, result.ratings) == ("", 60)
+    assert result.left_out == {"gold": 10}
+
+
 def test_a_task_without_a_rating_is_named() -> None:
     rows = []
     for place, row in enumerate(scores()):
