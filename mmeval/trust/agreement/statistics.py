@@ -34,7 +34,7 @@ def kappa_linear(first: Values, second: Values) -> float | None:
     """Returns kappa weighted by the distance of the values.
 
     The distance is that of the values, not of their places among the values that occur.
-    A level that nobody uses changes nothing.
+    An unused level changes nothing.
     """
     if _is_one_value(first, second):
         return None

@@ -47,7 +47,7 @@ _EVERY_ADDRESS = frozenset({"0.0.0.0", "::", ""})
 
 @dataclass(frozen=True)
 class AnnotationOptions:
-    """What is rated, by whom, and where the page is. Numbers that are None have their
+    """What is rated, the raters, and where the page is. Numbers that are None have their
     usual values. Either ``metric`` or ``ask`` states the question."""
 
     folders: tuple[Path, ...]
@@ -294,7 +294,7 @@ def _opening(options: AnnotationOptions, annotation: Annotation) -> str:
             "&SESSION_ID={{%SESSION_ID%}}"
         )
         lines.append(f"  {base}{server.path_of(EVERYONE)}{placeholders}")
-    lines += ["", "A link is secret: whoever has it can rate under its name."]
+    lines += ["", "A link is secret: anyone who has it can rate under its name."]
     if options.host not in _LOCAL:
         lines.append(
             f"The page is open to other machines, at {options.host}, and not encrypted."
