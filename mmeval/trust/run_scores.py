@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.aggregate.scores import Scores
+from mmeval.errors import UsageError, did_you_mean
 from mmeval.results.compare import metrics_of, range_of
 from mmeval.results.stored_run import StoredRun, StoredTask, counted_by, run_folder
 from mmeval.results.task_results import fill
+from mmeval.system.wording import listed
 from mmeval.trust.correction.rated_trials import NO_RANGE, Range
 from mmeval.trust.records import ScoreRow
 
@@ -28,11 +30,12 @@ def read_runs(folders: Sequence[Path], metrics: Sequence[str]) -> RunScores:
     """Returns the scores of one run, or of two runs that are compared.
 
     Two runs are named as ``mmeval compare`` names them. Raises MissingDataError if a
-    folder contains no run.
+    folder contains no run, and UsageError if no run has the first metric.
     """
     from mmeval.report.page.writer import names_of
 
     runs = [StoredRun(run_folder(folder)) for folder in folders]
+    _refuse_unknown(runs, metrics[0])
     # ratings of the only run need not name it
     names = names_of(runs) if len(runs) > 1 else [""]
     rows: list[ScoreRow] = []
@@ -44,6 +47,23 @@ def read_runs(folders: Sequence[Path], metrics: Sequence[str]) -> RunScores:
     first, second = names if len(names) > 1 else ("", "")
     by_name = dict(zip(names, runs, strict=True))
     return RunScores(rows, (first, second), limits, by_name)
+
+
+def _refuse_unknown(runs: Sequence[StoredRun], metric: str) -> None:
+    known: dict[str, None] = {}
+    for run in runs:
+        for task in run.tasks:
+            known.update(dict.fromkeys(numbers_of(run, task.name)))
+    if metric not in known:
+        folders = listed([str(run.folder) for run in runs], 2)
+        hint = did_you_mean(metric, known)
+        there_are = " The metrics are" if hint else "; the metrics are"
+        raise UsageError(
+            f"there are no scores of {metric!r} in {folders}{hint}{there_are}: "
+            f"{listed(list(known), 10) or 'none'}",
+            name=metric,
+            known=list(known),
+        )
 
 
 def trial_name(task: str, sample: str, repeat: int) -> str:

@@ -1,6 +1,9 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from mmeval.errors import UsageError
 from mmeval.results.stored_run import StoredRun
 from mmeval.trust.run_scores import range_in_run, read_runs, scores_of_run
 from tests.support.stored_runs import Told, text, write_run
@@ -50,6 +53,14 @@ def test_labels_are_those_of_the_score_and_the_sample(tmp_path: Path) -> None:
 
 def test_a_metric_that_the_run_lacks_has_no_rows(tmp_path: Path) -> None:
     assert scores_of_run(stored(tmp_path), ["wrong"]) == []
+
+
+def test_a_metric_that_no_run_has_is_refused_with_the_known_ones(
+    tmp_path: Path,
+) -> None:
+    stored(tmp_path)
+    with pytest.raises(UsageError, match='mean "right"\\? The metrics are: right'):
+        read_runs([tmp_path], ["rihgt"])
 
 
 def test_the_range_is_that_of_the_metric(tmp_path: Path) -> None:
