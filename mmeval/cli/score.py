@@ -22,6 +22,7 @@ import os
 import shlex
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from mmeval.settings.flags import BY_NAME, SCORE_FLAGS
 from mmeval.settings.resolve import Setting, config_file, exclude_each_other, resolve
 
 if TYPE_CHECKING:
+    from mmeval.findings.finding import Finding
     from mmeval.run.options import RescoreOptions, RunOutcome
     from mmeval.settings.report_options import ReportContext
 
@@ -176,8 +178,18 @@ def log_outcome(outcome: RunOutcome) -> None:
     from mmeval.run.availability import log_findings
 
     place = RemedyTarget(run=shlex.quote(str(outcome.folder)))
-    findings = [finding for finding in outcome.findings if finding.kind != "subset"]
+    findings = []
+    for finding in outcome.findings:
+        if finding.kind != "subset":
+            findings.append(_archiving(finding))
     log_findings("of this run:", findings, place, width=columns())
+
+
+def _archiving(finding: Finding) -> Finding:
+    """Returns a finding whose command leaves the numbers of the run as they are."""
+    if finding.remedy.startswith("mmeval score "):
+        return replace(finding, remedy=f"{finding.remedy} --judge_archive")
+    return finding
 
 
 def _archived_text(outcome: RunOutcome) -> str:

@@ -207,7 +207,21 @@ def test_a_changed_question_is_refused_before_a_call(runs: Runs) -> None:
 def test_an_unknown_judge_is_refused_with_the_known_ones(runs: Runs) -> None:
     ended = runs.kept("newer")
     assert ended.code == 2
-    assert "its judges are: old" in ended.error
+    assert "'newer'; its judges are: old" in ended.error
+
+
+def test_a_similar_judge_is_proposed_before_the_known_ones(runs: Runs) -> None:
+    ended = runs.kept("olde")
+    assert 'did you mean "old"? Its judges are: old' in ended.error
+
+
+def test_the_command_that_goes_on_leaves_the_numbers_of_the_run(runs: Runs) -> None:
+    with judge_server(runs.folder / "mute", {"guest": "I would rather not."}) as mute:
+        runs.new, kept = mute, runs.new
+        ended = runs.bridge()
+        runs.new = kept
+    words = ended.err.split()
+    assert (ended.code, words.count("--judge_archive")) == (3, 2)
 
 
 def test_a_report_shows_the_new_number_below_the_old_one(runs: Runs) -> None:
