@@ -148,9 +148,11 @@ def _run(judges: RunJudges, old: str, new: str, new_judge: NewJudge | None) -> _
 
 def _no_verdict(judges: RunJudges, judge: str, advice: str = "") -> UsageError:
     known = judges.judges()
+    hint = did_you_mean(judge, known)
+    its_judges = " Its judges are" if hint else "; its judges are"
     return UsageError(
-        f"{judges.run.folder} has no verdict of {judge!r}{did_you_mean(judge, known)}; "
-        f"its judges are: {listed(known, 10) or 'none'}{advice}",
+        f"{judges.run.folder} has no verdict of {judge!r}{hint}{its_judges}: "
+        f"{listed(known, 10) or 'none'}{advice}",
         name=judge,
         known=known,
     )
