@@ -87,7 +87,7 @@ class Suspension:
                 kind: Kind = "suspended"
                 remedy = again
                 if isinstance(loss, UnreadableJudgeError):
-                    remedy = f"{again} {ANOTHER_JUDGE}"
+                    remedy = f"{_without_judge(again)} {ANOTHER_JUDGE}"
                 if isinstance(loss, KeyRefusedError):
                     kind = "missing_key"
                 elif loss.exit_code == EXIT_MISSING:
@@ -101,6 +101,15 @@ class Suspension:
                     remedy=remedy,
                     severity="error",
                 )
+
+
+def _without_judge(command: str) -> str:
+    """Returns a command without the role that ``--judge`` would name again."""
+    words = shlex.split(command)
+    for at, word in enumerate(words):
+        if word == "--role" and words[at + 1].startswith("judge="):
+            return shlex.join((*words[:at], *words[at + 2 :]))
+    return command
 
 
 def score_command(

@@ -222,6 +222,8 @@ def test_the_command_that_goes_on_leaves_the_numbers_of_the_run(runs: Runs) -> N
         runs.new = kept
     words = ended.err.split()
     assert (ended.code, words.count("--judge_archive")) == (3, 2)
+    # the flag that names another judge excludes the role of this one
+    assert (words.count("--judge"), words.count("--role")) == (2, 0)
 
 
 def test_a_report_shows_the_new_number_below_the_old_one(runs: Runs) -> None:
