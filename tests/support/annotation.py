@@ -15,7 +15,7 @@ from typing import Any
 from mmeval.trust.annotate.command import Annotation, AnnotationOptions, prepared
 from mmeval.trust.records import Rating
 from mmeval.trust.rows import read_ratings
-from tests.support.stored_runs import Told, text, write_run
+from tests.support.stored_runs import WrittenTrial, text, write_run
 
 ASK = "question: How polite is the answer?\nkind: grade\nlevels: [rude, fair, polite]\n"
 PAIRS = "question: Which answer is better?\npairs: true\n"
@@ -37,7 +37,7 @@ def run_to_rate(
     for number in range(count):
         evidence = {"reason": "judge-reason"}
         score = {"value": 0.3125, "status": "scored", "evidence": evidence}
-        told = Told(
+        told = WrittenTrial(
             [text(f"Greet guest {number}.")],
             [text(f"{answer}, guest {number}!")],
             {"polite_metric": score},

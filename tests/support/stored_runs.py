@@ -28,8 +28,8 @@ SCORE_SET = "0123456789ab"
 
 
 @dataclass
-class Told:
-    """One trial as a test tells it: what was asked, answered and scored. ``answer`` is
+class WrittenTrial:
+    """One trial of a written run: what was asked, answered and scored. ``answer`` is
     None where the call failed with ``error``; ``steps`` are further calls after the
     first, as (role, parts). ``place`` is that of its sample in the data set, by default
     that of the trial, and ``digest`` that of its sample, by default made of the
@@ -66,7 +66,7 @@ def text(words: str) -> Json:
 
 def write_run(
     folder: Path,
-    trials: Iterable[Told],
+    trials: Iterable[WrittenTrial],
     *,
     task: str = "told",
     config: Mapping[str, Any] | None = None,
@@ -118,7 +118,7 @@ def write_run(
     return folder
 
 
-def _add(files: tuple[list[Json], ...], task: str, at: int, told: Told) -> None:
+def _add(files: tuple[list[Json], ...], task: str, at: int, told: WrittenTrial) -> None:
     samples, made, journal, scores, verdicts = files
 
     def kept(key: str, reply: Json) -> None:

@@ -5,7 +5,7 @@ import pytest
 from mmeval.__main__ import main
 from tests.support.cli import QUIET
 from tests.support.questions import write_benchmark
-from tests.support.stored_runs import Told, text, write_run
+from tests.support.stored_runs import WrittenTrial, text, write_run
 
 REASON = "The answer names no hare, and it shows none in its pictures. " * 5
 
@@ -19,7 +19,7 @@ def test_the_worst_answers_with_long_reasons_fit_a_terminal(
     for place in range(12):
         name = f"natural_science/chemistry/{place}/{'long' * 30}"
         answers.append(
-            Told([text("draw")], [text("done")], {"right": score}, sample=name)
+            WrittenTrial([text("draw")], [text("done")], {"right": score}, sample=name)
         )
     folder = write_run(tmp_path, answers, results={})
     assert main(["trace", str(folder)]) == 0
@@ -31,7 +31,7 @@ def test_a_reason_takes_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     score = {"value": 0.0, "status": "scored", "evidence": {"reason": REASON}}
-    answer = Told([text("draw")], [text("done")], {"right": score})
+    answer = WrittenTrial([text("draw")], [text("done")], {"right": score})
     folder = write_run(tmp_path / "run", [answer], results={})
     main(["trace", str(folder)])
     listed = capsys.readouterr().out.partition("\n\n")[0]
@@ -45,7 +45,7 @@ def test_the_command_for_the_steps_fits_a_terminal(
     monkeypatch.chdir(tmp_path)
     score = {"value": 0.0, "status": "scored"}
     name = "general_area/sports/1"
-    answer = Told([text("draw")], [text("done")], {"right": score}, sample=name)
+    answer = WrittenTrial([text("draw")], [text("done")], {"right": score}, sample=name)
     write_run(Path("run"), [answer], results={})
     main(["trace", "run"])
     assert capsys.readouterr().out.splitlines()[-2:] == [

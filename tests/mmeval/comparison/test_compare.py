@@ -14,7 +14,7 @@ from mmeval.comparison.compare import Comparison, compare
 from mmeval.comparison.number import ComparedNumber
 from mmeval.comparison.text import comparison_text
 from mmeval.errors import MissingDataError, UsageError
-from tests.support.stored_runs import Json, Told, rewritten, text, write_run
+from tests.support.stored_runs import Json, WrittenTrial, rewritten, text, write_run
 
 METRIC: Json = {
     "outputs": ["right"],
@@ -34,10 +34,10 @@ def of_metric(**changes: Any) -> Json:
     return {"metrics": {"told": {"right": {**METRIC, **changes}}}}
 
 
-def told(value: float | None, place: int, **more: Any) -> Told:
+def told(value: float | None, place: int, **more: Any) -> WrittenTrial:
     """A sample with this score; None: the metric gave none."""
     score: Json = {"value": value, "status": "unscored" if value is None else "scored"}
-    return Told(
+    return WrittenTrial(
         [text("?")],
         [text("!")],
         {"right": score},
@@ -47,7 +47,7 @@ def told(value: float | None, place: int, **more: Any) -> Told:
     )
 
 
-def failed(place: int) -> Told:
+def failed(place: int) -> WrittenTrial:
     return replace(
         told(None, place),
         answer=None,
@@ -56,19 +56,23 @@ def failed(place: int) -> Told:
     )
 
 
-def values(found: Iterable[float], **more: Any) -> list[Told]:
+def values(found: Iterable[float], **more: Any) -> list[WrittenTrial]:
     return [told(value, place, **more) for place, value in enumerate(found)]
 
 
 def run(
-    folder: Path, trials: Sequence[Told], *, metric: Mapping[str, Any] = {}, **ours: Any
+    folder: Path,
+    trials: Sequence[WrittenTrial],
+    *,
+    metric: Mapping[str, Any] = {},
+    **ours: Any,
 ) -> Path:
     results = of_metric(**metric) | ours
     return write_run(folder, trials, results=results, model=folder.name)
 
 
 def two(
-    folder: Path, a: Sequence[Told], b: Sequence[Told], **ours: Any
+    folder: Path, a: Sequence[WrittenTrial], b: Sequence[WrittenTrial], **ours: Any
 ) -> tuple[Path, Path]:
     return run(folder / "a", a, **ours), run(folder / "b", b, **ours)
 
@@ -79,12 +83,12 @@ def one(found: Comparison) -> ComparedNumber:
 
 
 def compared(
-    folder: Path, a: Sequence[Told], b: Sequence[Told], **options: Any
+    folder: Path, a: Sequence[WrittenTrial], b: Sequence[WrittenTrial], **options: Any
 ) -> ComparedNumber:
     return one(compare(*two(folder, a, b), **options))
 
 
-def lost(count: int) -> list[Told]:
+def lost(count: int) -> list[WrittenTrial]:
     return [failed(place) for place in range(count)]
 
 
@@ -250,7 +254,7 @@ def test_a_lower_value_may_be_the_better_one(tmp_path: Path) -> None:
 
 
 def test_slices_are_a_family_of_their_own(tmp_path: Path) -> None:
-    def half(end: float) -> list[Told]:
+    def half(end: float) -> list[WrittenTrial]:
         return [
             told(end if at < 12 else 0.0, at, labels={"level": "ab"[at // 12]})
             for at in range(24)
@@ -591,7 +595,7 @@ def test_within_a_margin_is_what_the_printed_interval_is(tmp_path: Path) -> None
 
 
 def test_a_gate_corrects_slices_apart_as_the_verdicts_do(tmp_path: Path) -> None:
-    def half(end: float) -> list[Told]:
+    def half(end: float) -> list[WrittenTrial]:
         return [
             told(1.0 if at >= 6 else end, at, labels={"level": at % 8})
             for at in range(80)
@@ -603,7 +607,7 @@ def test_a_gate_corrects_slices_apart_as_the_verdicts_do(tmp_path: Path) -> None
     assert (found.exit_code, reasons(found)[:1]) == (5, ["worse"])
 
 
-def judged(folder: Path, judge: str, trials: Sequence[Told]) -> Path:
+def judged(folder: Path, judge: str, trials: Sequence[WrittenTrial]) -> Path:
     judges = {"told": [{"role": "judge", "served": judge}]}
     return run(folder, trials, metric={"judged": True}, judges=judges)
 

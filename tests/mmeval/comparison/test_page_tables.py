@@ -6,14 +6,14 @@ from typing import Any
 from mmeval.comparison.compare import Comparison, compare
 from mmeval.comparison.page_tables import comparison_tables, forest_plots
 from mmeval.report.page.pivot import PivotRow
-from tests.support.stored_runs import Told, text, write_run
+from tests.support.stored_runs import WrittenTrial, text, write_run
 
 
 def scored(folder: Path, name: str, values: list[float], metric: str = "right") -> Path:
     trials = []
     for value in values:
         scores = {metric: {"status": "scored", "value": value}}
-        trials.append(Told([text("?")], [text("!")], scores))
+        trials.append(WrittenTrial([text("?")], [text("!")], scores))
     return write_run(folder / name, trials, task="vqa", results={}, model=name)
 
 

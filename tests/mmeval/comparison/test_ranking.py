@@ -11,7 +11,7 @@ from mmeval.comparison.compare import compare
 from mmeval.comparison.ranking import ALPHA, Order, Rank, Ranking, groups, ranks
 from mmeval.comparison.text import comparison_text, tables_of_comparison
 from mmeval.report.table_formats.layouts import RENDERED
-from tests.support.stored_runs import Told, text, write_run
+from tests.support.stored_runs import WrittenTrial, text, write_run
 
 
 class Compared(NamedTuple):
@@ -79,10 +79,10 @@ def test_an_interval_holds_the_rank_also_where_a_test_over_more_trials_disagrees
 
 def told(
     value: float | None, sample: int, weight: float = 1.0, cluster: str = ""
-) -> Told:
+) -> WrittenTrial:
     status = "unscored" if value is None else "scored"
     score = {"value": value, "status": status, "weight": weight}
-    return Told(
+    return WrittenTrial(
         [text("?")], [text("!")], {"right": score}, place=sample, cluster=cluster
     )
 

@@ -6,13 +6,15 @@ import pytest
 from mmeval.comparison.compare import compare
 from mmeval.comparison.text import comparison_text, tables_of_comparison
 from mmeval.report.table_formats.layouts import RENDERED
-from tests.support.stored_runs import Told, text, write_run
+from tests.support.stored_runs import WrittenTrial, text, write_run
 
 LONG = "an-organisation-with-a-long-name/a-model-of-many-words-and-numbers-72b-instruct"
 
 
-def told(status: str, value: float | None) -> Told:
-    return Told([text("?")], [text("!")], {"right": {"status": status, "value": value}})
+def told(status: str, value: float | None) -> WrittenTrial:
+    return WrittenTrial(
+        [text("?")], [text("!")], {"right": {"status": status, "value": value}}
+    )
 
 
 def runs(folder: Path, count: int, scale: float) -> list[Path]:
@@ -66,7 +68,7 @@ def test_long_names_are_told_apart_in_a_ranking(tmp_path: Path) -> None:
 
 def test_a_name_that_steers_a_terminal_is_shown_harmless(tmp_path: Path) -> None:
     names = ["\x1b[2Jred", "=cmd()"]
-    trials = [Told([text("?")], [text("!")], sample=f"{at}") for at in range(3)]
+    trials = [WrittenTrial([text("?")], [text("!")], sample=f"{at}") for at in range(3)]
     found = compare(
         *(
             write_run(tmp_path / f"{at}", trials, results={}, model=name)

@@ -9,15 +9,15 @@ from mmeval.interchange.contract import MissingAnswer
 from mmeval.interchange.own import read_own
 from mmeval.media.parts import Part
 from mmeval.records.sample import Sample, user
-from tests.support.stored_runs import Told, rewritten, text, write_run
+from tests.support.stored_runs import WrittenTrial, rewritten, text, write_run
 from tests.support.toy import picture
 
 Json = dict[str, Any]
 PNG = {"sha256": "a" * 64, "mime": "image/png", "size": 3}
 
 
-def drawn(answer: list[Json] | None, **more: Any) -> Told:
-    return Told([text("Draw.")], answer, sample="s", **more)
+def drawn(answer: list[Json] | None, **more: Any) -> WrittenTrial:
+    return WrittenTrial([text("Draw.")], answer, sample="s", **more)
 
 
 def one(folder: Path, answer: str = "a hare") -> Path:
@@ -133,7 +133,8 @@ def test_the_digest_is_that_of_the_answers_and_not_of_their_place(
 ) -> None:
     same = write_run(tmp_path / "same", [drawn([text("a hare")])], results={})
     more = write_run(
-        tmp_path / "more", [drawn([text("a hare")]), Told([text("?")], [text("b")])]
+        tmp_path / "more",
+        [drawn([text("a hare")]), WrittenTrial([text("?")], [text("b")])],
     )
     assert (
         read_own(one(tmp_path / "one")).digest

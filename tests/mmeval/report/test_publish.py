@@ -12,7 +12,7 @@ from mmeval.run.costs.prices import Bill
 from mmeval.settings.report_options import ReportContext
 from mmeval.store.spending import CallTotals, ModelEndpoint
 from tests.support.outcomes import outcome, result, task
-from tests.support.stored_runs import Told, text, write_run
+from tests.support.stored_runs import WrittenTrial, text, write_run
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -56,7 +56,9 @@ def test_findings_are_one_warning_but_for_those_that_were_shown(
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    return write_run(tmp_path / "run", [Told([text("a")], [text("b")])], results={})
+    return write_run(
+        tmp_path / "run", [WrittenTrial([text("a")], [text("b")])], results={}
+    )
 
 
 def test_the_end_of_a_run_has_its_page_or_one_warning(

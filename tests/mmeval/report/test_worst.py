@@ -6,30 +6,30 @@ import pytest
 
 from mmeval.report.worst import MOST, MOST_LOST, WorstTrials, judge_reason, worst_trials
 from mmeval.results.stored_run import StoredRun
-from tests.support.stored_runs import Told, text, write_run
+from tests.support.stored_runs import WrittenTrial, text, write_run
 
 RANGE = {"told": {"right": {"outputs": ["right"], "range": [0, 1]}}}
 ENDLESS = {"told": {"right": {"outputs": ["right"], "range": None}}}
 
 
-def answer(value: float | None, **more: Any) -> Told:
+def answer(value: float | None, **more: Any) -> WrittenTrial:
     """An answer with a score, or with an unscored one."""
     status = "unscored" if value is None else "scored"
     score = {"value": value, "status": status, **more}
-    return Told([text("draw")], [text("done")], {"right": score})
+    return WrittenTrial([text("draw")], [text("done")], {"right": score})
 
 
-def failed(kind: str) -> Told:
+def failed(kind: str) -> WrittenTrial:
     error = {"kind": kind, "message": "the server is gone"}
-    return Told([text("draw")], None, {}, error=error)
+    return WrittenTrial([text("draw")], None, {}, error=error)
 
 
-def worst(folder: Path, *trials: Told, **results: Any) -> WorstTrials:
+def worst(folder: Path, *trials: WrittenTrial, **results: Any) -> WorstTrials:
     run = StoredRun(write_run(folder, trials, results={"metrics": RANGE, **results}))
     return worst_trials(run, ["told"])
 
 
-def samples(folder: Path, *trials: Told, **results: Any) -> list[str]:
+def samples(folder: Path, *trials: WrittenTrial, **results: Any) -> list[str]:
     return [trial.sample for trial in worst(folder, *trials, **results).worst]
 
 
@@ -87,7 +87,7 @@ def test_a_sample_that_was_not_sent_is_left_out(kind: str, tmp_path: Path) -> No
 
 
 def test_an_answer_with_nothing_to_score_is_left_out(tmp_path: Path) -> None:
-    inapplicable = Told(
+    inapplicable = WrittenTrial(
         [text("draw")], [text("done")], {"right": {"status": "inapplicable"}}
     )
     assert worst(tmp_path, answer(0.5), inapplicable).lost == 0

@@ -7,7 +7,7 @@ import pytest
 from mmeval import plugins
 from mmeval.results.layout import Table, layouts_of, result_of, scores_of, tables_of
 from mmeval.results.stored_run import StoredRun
-from tests.support.stored_runs import Told, text, write_run
+from tests.support.stored_runs import WrittenTrial, text, write_run
 
 
 def plain(run: StoredRun) -> Iterator[Table]:
@@ -22,7 +22,7 @@ def _layouts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def stored(folder: Path, *values: float, **more: Any) -> StoredRun:
     trials = [
-        Told(
+        WrittenTrial(
             [text("a")],
             [text("b")],
             scores={"right": {"value": value, "status": "scored"}},

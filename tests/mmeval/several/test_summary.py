@@ -8,7 +8,7 @@ from mmeval.settings.models import read_models
 from mmeval.several.plans import CommandPlan, plan_models
 from mmeval.several.runs import ModelRun
 from mmeval.several.summary import summary_text, write_board_of
-from tests.support.stored_runs import Told, text, write_run
+from tests.support.stored_runs import WrittenTrial, text, write_run
 
 
 def planned(folder: Path, names: Sequence[str]) -> CommandPlan:
@@ -32,7 +32,7 @@ def finished(plan: CommandPlan, names: Sequence[str], **number: Any) -> None:
     trials = []
     for place in range(8):
         score = {"right": {"value": 0.5, "status": "scored"}}
-        trials.append(Told([text("?")], [text("!")], score, place=place))
+        trials.append(WrittenTrial([text("?")], [text("!")], score, place=place))
     for model in plan.models:
         if model.entry.name in names:
             name = model.entry.name

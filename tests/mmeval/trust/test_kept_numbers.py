@@ -12,7 +12,7 @@ from mmeval.records.score import Result
 from mmeval.results.stored_run import StoredRun
 from mmeval.system.json_lines import sealed_document, unsealed_document
 from tests.support.cli import Ended, mmeval
-from tests.support.stored_runs import Told, text, write_run
+from tests.support.stored_runs import WrittenTrial, text, write_run
 
 TRIALS, RATED = 60, 30
 
@@ -21,7 +21,7 @@ def stored(folder: Path) -> Path:
     trials = []
     for place in range(TRIALS):
         score = {"status": "scored", "value": float(place % 3 > 0)}
-        told = Told([text("?")], [text("!")], {"right": score})
+        told = WrittenTrial([text("?")], [text("!")], {"right": score})
         trials.append(replace(told, sample=f"s{place}", place=place))
     return write_run(folder, trials, results={})
 

@@ -6,14 +6,14 @@ import pytest
 from mmeval.errors import UsageError
 from mmeval.results.stored_run import StoredRun
 from mmeval.trust.run_scores import range_in_run, read_runs, scores_of_run
-from tests.support.stored_runs import Told, text, write_run
+from tests.support.stored_runs import WrittenTrial, text, write_run
 
 
-def told(value: float | None, **more: Any) -> Told:
+def told(value: float | None, **more: Any) -> WrittenTrial:
     score: dict[str, Any] = {"status": "unscored", "reason": "lost"}
     if value is not None:
         score = {"status": "scored", "value": value}
-    return Told(
+    return WrittenTrial(
         [text("?")],
         [text("!")],
         {"right": score},

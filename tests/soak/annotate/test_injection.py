@@ -9,7 +9,7 @@ from tests.soak.annotate.test_keyboard import at, opened
 from tests.soak.support.chromium import check
 from tests.soak.support.hostile.report_run import INJECTIONS
 from tests.support.annotation import asked, served
-from tests.support.stored_runs import Told, text, write_run
+from tests.support.stored_runs import WrittenTrial, text, write_run
 
 pytestmark = pytest.mark.timeout(1800)
 
@@ -18,7 +18,7 @@ def test_no_string_becomes_anything_but_text(browser: Browser, tmp_path: Path) -
     trials = []
     for words in INJECTIONS:
         code = {"type": "code", "text": words}
-        trials.append(Told([text(words)], [text(words), code]))
+        trials.append(WrittenTrial([text(words)], [text(words), code]))
     run = write_run(tmp_path / "run", trials)
     count = len(INJECTIONS)
     with (
@@ -34,7 +34,7 @@ def test_no_string_becomes_anything_but_text(browser: Browser, tmp_path: Path) -
 
 
 def test_the_words_of_a_question_are_text(browser: Browser, tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run", [Told([text("?")], [text("!")])])
+    run = write_run(tmp_path / "run", [WrittenTrial([text("?")], [text("!")])])
     hostile = "<img src=x onerror=alert(1)>"
     words = f"question: '{hostile}'\nkind: choice\noptions: ['{hostile}', b]\n"
     with (

@@ -12,7 +12,7 @@ from mmeval.comparison.compare import compare
 from mmeval.comparison.page import write_comparison
 from tests.soak.support.chromium import Watched, check
 from tests.soak.support.hostile.report_run import INJECTIONS
-from tests.support.stored_runs import Json, Told, text, write_run
+from tests.support.stored_runs import Json, WrittenTrial, text, write_run
 from tests.support.tiny_media import picture, wav
 
 pytestmark = pytest.mark.timeout(1800)
@@ -42,7 +42,7 @@ def medium(folder: Path, kind: str, data: bytes, mime: str) -> Json:
     return {"type": kind, "media": row, "raw": f"<{kind}1>", "label": f"{kind}1"}
 
 
-def told(folder: Path, side: int) -> list[Told]:
+def told(folder: Path, side: int) -> list[WrittenTrial]:
     """Samples that came out in each way; each answer has a picture and a sound of its
     own."""
     image = medium(
@@ -62,7 +62,7 @@ def told(folder: Path, side: int) -> list[Told]:
         }
         answer = [text(f"answer {side} to {name}"), image, sound]
         found.append(
-            Told(
+            WrittenTrial(
                 [text(f"Question {at}")],
                 answer,
                 {"right": score},
@@ -205,9 +205,9 @@ def test_a_deep_link_opens_a_sample_and_back_leads_to_the_list(
 def test_no_string_of_two_hostile_runs_becomes_anything_but_text(
     seen: Watched, tmp_path: Path
 ) -> None:
-    def hostile(side: int) -> list[Told]:
+    def hostile(side: int) -> list[WrittenTrial]:
         return [
-            Told(
+            WrittenTrial(
                 [text(words)],
                 [text(words)],
                 {"right": {"value": float(side), "status": "scored", "reason": words}},

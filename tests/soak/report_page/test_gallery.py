@@ -198,7 +198,7 @@ def test_a_comparison_has_the_answers_of_its_runs_in_columns(
 ) -> None:
     runs = []
     for name, value in (("a", 0.0), ("b", 1.0)):
-        told = stored_runs.Told(
+        told = stored_runs.WrittenTrial(
             [stored_runs.text("Question")],
             [stored_runs.text(f"answer of {name}")],
             {"right": {"value": value, "status": "scored"}},

@@ -4,7 +4,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from mmeval.results.board import Board, BoardRun, write_board
-from tests.support.stored_runs import Told, text, write_run
+from tests.support.stored_runs import WrittenTrial, text, write_run
 from tests.support.words import RUN, TASK, TINY, Case, shown
 
 A, B, C = (f"runs/{name}/default" for name in ("omni-1", "omni-2", "omni-3"))
@@ -14,9 +14,9 @@ def told(folder: Path) -> None:
     """Runs of which the second is better on one of two levels, the third not, and what
     cannot be compared with them."""
 
-    def trials(right: int, lost: int = 0) -> list[Told]:
+    def trials(right: int, lost: int = 0) -> list[WrittenTrial]:
         return [
-            Told(
+            WrittenTrial(
                 [text(f"{at}")],
                 [text("b")] if at >= lost else None,
                 {"right": {"value": float(at % 40 < right), "status": "scored"}}

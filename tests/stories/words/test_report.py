@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from tests.support.stored_runs import Told, text, write_run
+from tests.support.stored_runs import WrittenTrial, text, write_run
 from tests.support.words import RUN, Case, shown
 
 FOLDER = Path("runs/teller/default")
@@ -24,9 +24,11 @@ SLICES = [
 def told(folder: Path) -> None:
     """A run with numbers, and one that lacks something of each kind that a report can
     lack."""
-    trials = [Told([text("a")], [text("b")])]
+    trials = [WrittenTrial([text("a")], [text("b")])]
     write_run(folder / FOLDER, trials, results={"results": SLICES})
-    write_run(folder / "damaged", [Told([text("a")], [{"no": "type"}])], results={})
+    write_run(
+        folder / "damaged", [WrittenTrial([text("a")], [{"no": "type"}])], results={}
+    )
     write_run(folder / "cut", [])
     lost: list[dict[str, Any]] = [
         {"inapplicable": 9, "unsupported": 1},

@@ -12,7 +12,7 @@ from mmeval.comparison.correlation.text import (
 )
 from mmeval.errors import UsageError
 from mmeval.results.board import Board, BoardRun, write_board
-from tests.support.stored_runs import Told, text, write_run
+from tests.support.stored_runs import WrittenTrial, text, write_run
 
 MODELS = ("a", "b", "c", "d", "e")
 
@@ -40,7 +40,9 @@ def run(folder: Path, model: str, values: Sequence[float]) -> Path:
     for place, value in enumerate(values):
         scores = {"right": {"value": value, "status": "scored"}}
         trials.append(
-            Told([text("?")], [text("!")], scores, sample=f"s{place}", place=place)
+            WrittenTrial(
+                [text("?")], [text("!")], scores, sample=f"s{place}", place=place
+            )
         )
     metric = {"outputs": ["right"], "range": [0, 1], "aggregation": "mean"}
     mean = {"task": "ask", "metric": "right", "value": fmean(values)}
@@ -227,7 +229,7 @@ def test_slices_by_a_label_follow_the_number_of_all_samples(tmp_path: Path) -> N
         scores = {"right": {"value": place / 8, "status": "scored"}}
         level = "easy" if place < 4 else "hard"
         trials.append(
-            Told(
+            WrittenTrial(
                 [text("?")],
                 [text("!")],
                 scores,
@@ -260,7 +262,7 @@ def two_metrics(folder: Path) -> Path:
         if place == 5:
             del scores["wrong"]
         trials.append(
-            Told(
+            WrittenTrial(
                 [text("?")],
                 [text("!")],
                 scores,

@@ -11,7 +11,7 @@ from mmeval.report.layouts.rows import OpenRun, PublishedRows
 from mmeval.results.layout import Table
 from mmeval.results.stored_run import StoredRun
 from tests.support.layouts import shown
-from tests.support.stored_runs import Told, text, write_run
+from tests.support.stored_runs import WrittenTrial, text, write_run
 
 
 def plain(run: StoredRun) -> Iterator[Table]:
@@ -31,7 +31,7 @@ def _layouts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def stored(folder: Path) -> StoredRun:
-    trials = [Told([text("a")], [text("b")])]
+    trials = [WrittenTrial([text("a")], [text("b")])]
     return StoredRun(write_run(folder, trials, results={}))
 
 
@@ -52,7 +52,7 @@ def test_a_layout_that_fails_costs_its_tables_alone(
 ) -> None:
     run = write_run(
         tmp_path,
-        [Told([text("a")], [text("b")])],
+        [WrittenTrial([text("a")], [text("b")])],
         config={"layout": "broken"},
         results={},
     )

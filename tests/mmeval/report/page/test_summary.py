@@ -8,9 +8,9 @@ from mmeval.report.page.index import SampleCounts
 from mmeval.report.page.summary import in_words, lead, notes
 from mmeval.results.stored_run import StoredRun
 from tests.support.outcomes import NO_JUDGE
-from tests.support.stored_runs import Told, text, write_run
+from tests.support.stored_runs import WrittenTrial, text, write_run
 
-TRIAL = Told([text("a")], [text("b")])
+TRIAL = WrittenTrial([text("a")], [text("b")])
 NUMBER = {"task": "told", "metric": "right", "value": 0.5, "n": 10, "scored": 10}
 
 

@@ -13,17 +13,26 @@ from mmeval.report.page import write_report
 from mmeval.report.page.writer import MOST_CHARTS
 from mmeval.system.json_lines import sealed_document
 from tests.support.readers import Report, called
-from tests.support.stored_runs import SCORE_SET, Told, rewritten, text, write_run
+from tests.support.stored_runs import (
+    SCORE_SET,
+    WrittenTrial,
+    rewritten,
+    text,
+    write_run,
+)
 
 FAILED = {"kind": "timeout", "message": "no answer in 60 s"}
-PLAIN = Told([text("a")], [text("b")])
-LOST = Told([text("a")], None, scores={}, error=FAILED)
+PLAIN = WrittenTrial([text("a")], [text("b")])
+LOST = WrittenTrial([text("a")], None, scores={}, error=FAILED)
 SCORED = {"status": "scored", "value": 0.0}
 LINKED = "status=scored,unscored,failed,unsupported,unavailable,inapplicable,refused"
 
 
 def report(
-    tmp_path: Path, *trials: Told, results: dict[str, Any] | None = None, **more: Any
+    tmp_path: Path,
+    *trials: WrittenTrial,
+    results: dict[str, Any] | None = None,
+    **more: Any,
 ) -> Report:
     run = write_run(
         tmp_path / "run",
@@ -57,7 +66,10 @@ def statuses(found: Report) -> list[str]:
 def test_every_trial_is_in_the_index_and_in_full(tmp_path: Path) -> None:
     found = report(
         tmp_path,
-        *(Told([text(f"question {at}")], [text(f"answer {at}")]) for at in range(250)),
+        *(
+            WrittenTrial([text(f"question {at}")], [text(f"answer {at}")])
+            for at in range(250)
+        ),
     )
     rows = found.index["rows"]
     assert rows["title"][249] == "question 249"
@@ -166,7 +178,7 @@ def test_long_texts_are_cut_with_a_note(tmp_path: Path) -> None:
     long = "x" * 30_000
     evidence = {"reply": long, "list": [1] * 5_000}
     scores = {"right": {**SCORED, "evidence": evidence}}
-    told = Told([text(long)], [text(long)], scores, metadata={"m": long})
+    told = WrittenTrial([text(long)], [text(long)], scores, metadata={"m": long})
     (trial,) = report(tmp_path, told).trials
     assert re.findall(r"[\d,]+", trial["output"][0]["note"]) == ["20,000", "30,000"]
     assert trial["metadata"]["m"].endswith("… (30,000 characters)")
@@ -180,7 +192,7 @@ def test_a_trial_has_its_verdicts_and_the_text_filter_finds_whatever_was_written
     unscored = {"value": None, "status": "unscored", "reason": "verdict lost"}
     judge = {"role": "judge", "asked": "j", "served": "j-1"}
     verdict = {**judge, "metric": "right", "at": 0, "parts": [text("yes")]}
-    told = Told(
+    told = WrittenTrial(
         [text("WHAT?")],
         [text("that")],
         {"right": unscored},
@@ -352,7 +364,7 @@ def test_the_first_screen_has_numbers_and_three_answers_and_no_word_for_nothing(
     tmp_path: Path,
 ) -> None:
     answers = [
-        Told(
+        WrittenTrial(
             [text("q")],
             [text(f"answer {at}")],
             {"right": {"value": at / 10, "status": "scored"}},

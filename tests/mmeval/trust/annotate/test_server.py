@@ -14,7 +14,7 @@ from mmeval.trust.annotate.server import (
     Completion,
 )
 from tests.support.annotation import MODEL, Client, Served, asked, run_to_rate, served
-from tests.support.stored_runs import Told, text, write_run
+from tests.support.stored_runs import WrittenTrial, text, write_run
 from tests.support.tiny_media import wav
 
 SECRETS = (
@@ -141,7 +141,7 @@ def test_media_have_opaque_addresses(tmp_path: Path) -> None:
     sound.write_bytes(wav())
     media = Media.from_path(sound).to_json()
     part = {"type": "audio", "media": media, "raw": "<audio1>", "label": "audio1"}
-    run = write_run(tmp_path / "run", [Told([text("?")], [part])])
+    run = write_run(tmp_path / "run", [WrittenTrial([text("?")], [part])])
     with served(run, ask=asked(tmp_path)) as session:
         rater = session.rater("rater")
         page = rater.get("next")
@@ -180,7 +180,7 @@ def test_a_player_gets_a_large_file_piece_by_piece(tmp_path: Path) -> None:
     sound.write_bytes(wav() + b"\0" * MAX_RANGE)
     media = Media.from_path(sound).to_json()
     part = {"type": "audio", "media": media, "raw": "<audio1>", "label": "audio1"}
-    run = write_run(tmp_path / "run", [Told([text("?")], [part])])
+    run = write_run(tmp_path / "run", [WrittenTrial([text("?")], [part])])
     with served(run, ask=asked(tmp_path)) as session:
         rater = session.rater("rater")
         (shown,) = rater.get("next").json["answers"][0]

@@ -19,7 +19,7 @@ from mmeval.trust.annotate.trials import (
 )
 from mmeval.trust.records import Draw, Rating
 from tests.support.annotation import run_to_rate
-from tests.support.stored_runs import Told, text, write_run
+from tests.support.stored_runs import WrittenTrial, text, write_run
 
 QUESTION = AnnotationQuestion("grade", "polite", "?", level_options(["a", "b"]))
 
@@ -42,8 +42,10 @@ def drawn(
 def test_all_trials_with_an_answer_are_rated(
     tmp_path: Path, material: MaterialFile
 ) -> None:
-    failed = Told([text("?")], None, error={"kind": "timeout", "message": "late"})
-    run = write_run(tmp_path, [failed, Told([text("?")], [text("!")])])
+    failed = WrittenTrial(
+        [text("?")], None, error={"kind": "timeout", "message": "late"}
+    )
+    run = write_run(tmp_path, [failed, WrittenTrial([text("?")], [text("!")])])
     found = drawn(run, material)
     assert [trial.trial for trial in found.trials] == ["told/sample 1/0"]
     assert found.without_answer == 1
@@ -93,7 +95,9 @@ def test_a_trial_with_a_known_answer_is_always_rated(
 def test_a_cluster_is_that_of_the_scores(
     tmp_path: Path, material: MaterialFile
 ) -> None:
-    run = write_run(tmp_path, [Told([text("?")], [text("!")], cluster="book 1")])
+    run = write_run(
+        tmp_path, [WrittenTrial([text("?")], [text("!")], cluster="book 1")]
+    )
     (trial,) = drawn(run, material).trials
     assert trial.cluster == "book 1"
 
