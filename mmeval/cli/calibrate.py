@@ -18,7 +18,8 @@ value, scores have trial, metric and value. Trials of a run are named TASK/SAMPL
 in ratings, with repeats from 0. No model is called. The run keeps the corrected number,
 and mmeval report shows it below the metric.
 
-The exit code is 3 if the ratings do not allow the correction that was requested.
+The exit code is 3 if the correction is refused, as for ratings that were not drawn at
+random. With fewer than 20 ratings, nothing is corrected, and the exit code is 0.
 """
 
 from __future__ import annotations

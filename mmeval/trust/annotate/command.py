@@ -47,8 +47,11 @@ _EVERY_ADDRESS = frozenset({"0.0.0.0", "::", ""})
 
 @dataclass(frozen=True)
 class AnnotationOptions:
-    """What is rated, the raters, and where the page is. Numbers that are None have their
-    usual values. Either ``metric`` or ``ask`` states the question."""
+    """What is rated, the raters, and where the page is.
+
+    Numbers that are None have their usual values. Either ``metric`` or ``ask`` states
+    the question.
+    """
 
     folders: tuple[Path, ...]
     metric: str = ""

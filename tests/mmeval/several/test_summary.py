@@ -32,11 +32,19 @@ def finished(plan: CommandPlan, names: Sequence[str], **number: Any) -> None:
     trials = []
     for place in range(8):
         score = {"right": {"value": 0.5, "status": "scored"}}
-        trials.append(WrittenTrial([text("?")], [text("!")], score, place=place))
+        trials.append(
+            WrittenTrial([text("?")], [text("!")], score, place=place),
+        )
     for model in plan.models:
         if model.entry.name in names:
             name = model.entry.name
-            write_run(model.folder, trials, task="ask", results=results, model=name)
+            write_run(
+                model.folder,
+                trials,
+                task="ask",
+                results=results,
+                model=name,
+            )
 
 
 def summary(plan: CommandPlan, runs: Sequence[ModelRun] = (), width: int = 80) -> str:
@@ -65,7 +73,13 @@ def test_models_that_do_not_fit_are_in_a_band_below(tmp_path: Path) -> None:
 def test_the_name_of_a_metric_is_not_cut_off(tmp_path: Path) -> None:
     plan = planned(tmp_path, ["a"])
     metric = "the_share_of_all_right_answers"
-    finished(plan, ["a"], value=0.5, scored=8, metric=metric)
+    finished(
+        plan,
+        ["a"],
+        value=0.5,
+        scored=8,
+        metric=metric,
+    )
     assert f"ask, {metric}  " in summary(plan)
 
 

@@ -25,10 +25,22 @@ def verdicts(
             new = old + 1 + (shift or {}).get(run, 0.0)
             new += 0.5 * random.standard_normal()
             trial = f"{run}/s{place}"
-            row = ScoreRow(trial, "old", old, sample=f"s{place}", run=run, digest="d")
+            row = ScoreRow(
+                trial,
+                "old",
+                old,
+                sample=f"s{place}",
+                run=run,
+                digest="d",
+            )
             rows.append(row)
             if place < asked:
-                drawn = replace(row, metric="new", value=new, draw=Draw("random"))
+                drawn = replace(
+                    row,
+                    metric="new",
+                    value=new,
+                    draw=Draw("random"),
+                )
                 rows.append(drawn)
     return rows
 

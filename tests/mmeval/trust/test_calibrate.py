@@ -20,7 +20,13 @@ def scores(count: int = 200, *, run: str = "", shift: float = 0.0) -> list[Score
     for place, value in enumerate(random.random(count).round(2)):
         labels = {"level": "easy" if place % 5 else "hard"}
         rows.append(
-            ScoreRow(f"t{place}", "judge", value + shift, run=run, labels=labels)
+            ScoreRow(
+                f"t{place}",
+                "judge",
+                value + shift,
+                run=run,
+                labels=labels,
+            )
         )
     return rows
 
@@ -68,7 +74,9 @@ def test_the_three_values_stand_beside_each_other() -> None:
 def test_trials_that_check_raters_are_not_part_of_the_draw() -> None:
     checks = []
     for rating in ratings(70)[60:]:
-        checks.append(replace(rating, gold=1.0, draw=Draw("chosen")))
+        checks.append(
+            replace(rating, gold=1.0, draw=Draw("chosen")),
+        )
     result = of(scores(), [*ratings(), *checks]).results[0]
     assert (result.refused, result.ratings) == ("", 60)
     assert result.left_out == {"gold": 10}
@@ -98,7 +106,11 @@ def test_ratings_that_were_not_drawn_at_random_are_refused(draw: Draw) -> None:
 
 def test_a_draw_can_be_assumed_to_be_random() -> None:
     drawn = of(scores(), ratings())
-    assumed = of(scores(), ratings(draw=Draw()), assume_random=True)
+    assumed = of(
+        scores(),
+        ratings(draw=Draw()),
+        assume_random=True,
+    )
     assert assumed.results[0].corrected == drawn.results[0].corrected
 
 
@@ -135,7 +147,12 @@ def test_two_runs_have_a_difference() -> None:
 
 def test_ratings_of_one_run_say_nothing_of_another() -> None:
     rows = [*scores(run="A"), *scores(run="B")]
-    calibration = of(rows, ratings(run="A"), run="A", against="B")
+    calibration = of(
+        rows,
+        ratings(run="A"),
+        run="A",
+        against="B",
+    )
     assert calibration.refused == "no ratings of both runs"
     assert calibration.difference is None
     assert calibration.exit_code == 3
@@ -161,7 +178,9 @@ def test_probabilities_may_differ_between_strata() -> None:
     rated = []
     for rating in ratings():
         probability = 0.3 if levels[rating.trial] == "easy" else 0.003
-        rated.append(replace(rating, draw=Draw("random", probability)))
+        rated.append(
+            replace(rating, draw=Draw("random", probability)),
+        )
     assert of(scores(), rated, strata="level").results[0].remarks == ()
 
 
@@ -226,7 +245,10 @@ def test_an_option_that_does_not_fit_is_an_error(
 
 def test_scores_of_several_runs_need_a_choice() -> None:
     with pytest.raises(UsageError, match="choose one with --run"):
-        of([*scores(run="A"), *scores(run="B")], ratings(run="A"))
+        of(
+            [*scores(run="A"), *scores(run="B")],
+            ratings(run="A"),
+        )
 
 
 def test_ratings_of_several_questions_need_a_choice() -> None:

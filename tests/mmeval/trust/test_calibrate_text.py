@@ -13,11 +13,19 @@ def test_a_line_is_at_most_eighty_columns_wide_with_any_name() -> None:
     for place in range(80):
         labels = {HOSTILE: HOSTILE}
         value = float(random.random())
-        row = ScoreRow(f"t{place}", HOSTILE, -value, run=HOSTILE, labels=labels)
+        row = ScoreRow(
+            f"t{place}",
+            HOSTILE,
+            -value,
+            run=HOSTILE,
+            labels=labels,
+        )
         scores.append(row)
         if place < 40:
             draw = Draw("random", 0.5)
-            ratings.append(Rating(f"t{place}", "r", value, run=HOSTILE, draw=draw))
+            ratings.append(
+                Rating(f"t{place}", "r", value, run=HOSTILE, draw=draw),
+            )
     options = CalibrationOptions(HOSTILE, by=HOSTILE, strata=HOSTILE)
     text = calibration_text(calibrate(scores, ratings, options), 80)
     assert max(map(len, text.splitlines())) <= 80

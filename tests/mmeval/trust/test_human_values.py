@@ -13,7 +13,9 @@ from mmeval.trust.records import Rating
 
 
 def test_a_later_line_replaces_an_earlier_one() -> None:
-    kept = kept_ratings([Rating("t", "ann", 1.0), Rating("t", "ann", 2.0)])
+    kept = kept_ratings(
+        [Rating("t", "ann", 1.0), Rating("t", "ann", 2.0)],
+    )
     assert [rating.value for rating in kept] == [2.0]
 
 

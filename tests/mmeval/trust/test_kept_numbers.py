@@ -21,7 +21,11 @@ def stored(folder: Path) -> Path:
     trials = []
     for place in range(TRIALS):
         score = {"status": "scored", "value": float(place % 3 > 0)}
-        told = WrittenTrial([text("?")], [text("!")], {"right": score})
+        told = WrittenTrial(
+            [text("?")],
+            [text("!")],
+            {"right": score},
+        )
         trials.append(replace(told, sample=f"s{place}", place=place))
     return write_run(folder, trials, results={})
 

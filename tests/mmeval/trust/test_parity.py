@@ -33,7 +33,9 @@ def test_a_case_has_its_values(case: dict[str, Any], tmp_path: Path) -> None:
     for expected in case["expected"]:
         value = value_at(printed, expected["key"])
         if not is_equal(value, expected["value"], expected.get("tol", 1e-6)):
-            unlike.append((expected["key"], expected["value"], value))
+            unlike.append(
+                (expected["key"], expected["value"], value),
+            )
     assert unlike == []
 
 

@@ -50,7 +50,12 @@ def test_a_correction_rests_on_no_rating_of_an_earlier_answer(tmp_path: Path) ->
     ratings = tmp_path / "run/ratings/people/ratings.jsonl"
     shutil.copy(ratings, tmp_path / "people.jsonl")
     shutil.rmtree(run)
-    run_to_rate(run, 24, answer="Goodbye", results={"metrics": METRICS})
+    run_to_rate(
+        run,
+        24,
+        answer="Goodbye",
+        results={"metrics": METRICS},
+    )
     flags = ("--ratings", tmp_path / "people.jsonl", "--metric", "polite_metric")
     ended = mmeval("calibrate", run, *flags)
     assert "not corrected: fewer than 20 ratings" in ended.out

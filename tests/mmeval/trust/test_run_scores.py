@@ -70,7 +70,12 @@ def test_the_range_is_that_of_the_metric(tmp_path: Path) -> None:
 def test_two_runs_are_named_by_their_models(tmp_path: Path) -> None:
     folders = [tmp_path / "a", tmp_path / "b"]
     for folder in folders:
-        write_run(folder, [told(1.0)], results={}, model=f"omni-{folder.name}")
+        write_run(
+            folder,
+            [told(1.0)],
+            results={},
+            model=f"omni-{folder.name}",
+        )
     scores = read_runs(folders, ["right"])
     assert scores.names == ("omni-a", "omni-b")
     assert [row.run for row in scores.rows] == ["omni-a", "omni-b"]

@@ -7,7 +7,10 @@ def test_a_text_is_wrapped_behind_its_label() -> None:
 
 
 def test_the_columns_of_a_table_are_aligned() -> None:
-    lines = table(("", "value"), [("judge", "0.5"), ("a", "10")])
+    lines = table(
+        ("", "value"),
+        [("judge", "0.5"), ("a", "10")],
+    )
     assert lines == ["          value", "   judge    0.5", "   a         10"]
 
 

@@ -27,12 +27,20 @@ def test_left_out_trials_are_counted_by_reason() -> None:
         Rating("other", "ann", 1.0),
     ]
     options = AgreementOptions(human="majority")
-    agreement = agree(rated, scores(1, 2, None, 4, 5), options)
+    agreement = agree(
+        rated,
+        scores(1, 2, None, 4, 5),
+        options,
+    )
     assert agreement.left_out == {"no_score": 2, "no_majority": 1, "no_rating": 1}
 
 
 def test_a_replaced_rating_is_given_but_not_kept() -> None:
-    agreement = agree([*ratings(1, 2), *ratings(3)], [], AgreementOptions())
+    agreement = agree(
+        [*ratings(1, 2), *ratings(3)],
+        [],
+        AgreementOptions(),
+    )
     assert (agreement.given, agreement.ratings) == (3, 2)
 
 
@@ -49,20 +57,32 @@ def test_words_have_accuracy_and_kappa_alone() -> None:
 
 def test_a_slice_has_the_trials_of_its_label() -> None:
     options = AgreementOptions(by="level")
-    agreement = agree(ratings(1, 2, 3), scores(1, 2, 3), options)
+    agreement = agree(
+        ratings(1, 2, 3),
+        scores(1, 2, 3),
+        options,
+    )
     counts = {name: each.trials for name, each in agreement.slices.items()}
     assert counts == {"even": 2, "odd": 1}
 
 
 def test_a_label_of_ratings_counts_for_slices_too() -> None:
     rated = [Rating("t0", "ann", 1.0, labels={"language": "en"})]
-    agreement = agree(rated, scores(1), AgreementOptions(by="language"))
+    agreement = agree(
+        rated,
+        scores(1),
+        AgreementOptions(by="language"),
+    )
     assert list(agreement.slices) == ["en"]
 
 
 def test_the_macro_mean_is_over_the_slices_that_have_a_value() -> None:
     options = AgreementOptions(by="level")
-    agreement = agree(ratings(1, 2, 3, 2, 2), scores(1, 2, 3, 4, 5), options)
+    agreement = agree(
+        ratings(1, 2, 3, 2, 2),
+        scores(1, 2, 3, 4, 5),
+        options,
+    )
     assert agreement.macro["pearson"].without == ("odd",)
     assert agreement.macro["accuracy"].value == pytest.approx((2 / 3 + 1 / 2) / 2)
 
@@ -80,8 +100,12 @@ def test_trials_of_two_runs_share_the_cluster_of_their_sample() -> None:
     for run in ("a", "b"):
         for place in range(4):
             name = f"t{place}"
-            rated.append(Rating(name, "ann", float(place), run=run))
-            rows.append(ScoreRow(name, "judge", float(place), run=run))
+            rated.append(
+                Rating(name, "ann", float(place), run=run),
+            )
+            rows.append(
+                ScoreRow(name, "judge", float(place), run=run),
+            )
     whole = agree(rated, rows, AgreementOptions()).whole
     assert whole is not None
     assert (whole.trials, whole.clusters) == (8, 4)
@@ -108,5 +132,9 @@ def test_several_metrics_need_a_choice() -> None:
 
 def test_a_rater_below_the_floor_of_gold_answers_is_named() -> None:
     options = AgreementOptions(gold={"t0": 1.0, "t1": 1.0})
-    agreement = agree([*ratings(1, 1), *ratings(1, 2, rater="bob")], [], options)
+    agreement = agree(
+        [*ratings(1, 1), *ratings(1, 2, rater="bob")],
+        [],
+        options,
+    )
     assert agreement.below_gold_floor == ["bob"]

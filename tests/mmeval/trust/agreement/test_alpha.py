@@ -50,6 +50,9 @@ def test_alpha_without_units_is_unknown() -> None:
 
 def test_units_of_a_cluster_are_left_out_together() -> None:
     units = [(1, 2), (2, 2), (3, 3), (1, 1)]
-    together = alpha(alpha_units(units, np.array([0, 0, 1, 1])), "interval")
+    together = alpha(
+        alpha_units(units, np.array([0, 0, 1, 1])),
+        "interval",
+    )
     # two clusters have no jackknife error
     assert together.stderr is None

@@ -22,5 +22,9 @@ def test_second_passes_are_not_values_of_a_trial() -> None:
 
 def test_rated_trials_come_before_the_others() -> None:
     rows = [ScoreRow("t1", "judge", 1.0), ScoreRow("t2", "judge", 1.0)]
-    trials = compared_trials(rows, [Rating("t2", "ann", 1.0)], "judge")
+    trials = compared_trials(
+        rows,
+        [Rating("t2", "ann", 1.0)],
+        "judge",
+    )
     assert [trial.name for trial in trials] == [("", "t2"), ("", "t1")]

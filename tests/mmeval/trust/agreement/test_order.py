@@ -22,7 +22,10 @@ def test_kendall_is_that_of_scipy() -> None:
 
 def test_a_pair_tied_in_both_columns_is_right() -> None:
     # of three pairs, one is tied in both, one is ordered alike, one is tied in one
-    value = pairwise_accuracy(np.array([1.0, 1, 2]), np.array([3.0, 3, 3]))
+    value = pairwise_accuracy(
+        np.array([1.0, 1, 2]),
+        np.array([3.0, 3, 3]),
+    )
     assert value == pytest.approx(1 / 3)
 
 
@@ -41,7 +44,9 @@ def test_no_trial_has_no_pair() -> None:
 def test_kendall_without_a_group_is_that_of_the_others() -> None:
     expected = []
     for group in GROUPS:
-        expected.append(kendall(np.delete(FIRST, group), np.delete(SECOND, group)))
+        expected.append(
+            kendall(np.delete(FIRST, group), np.delete(SECOND, group)),
+        )
     assert kendall_without(FIRST, SECOND, GROUPS) == pytest.approx(expected)
 
 

@@ -34,7 +34,11 @@ def test_full_agreement_has_a_one_sided_interval() -> None:
 
 
 def test_trials_with_one_rater_are_not_counted() -> None:
-    raters = rater_agreement([*TRIALS, trial("t5", {"dan": 1})], [], "mean")
+    raters = rater_agreement(
+        [*TRIALS, trial("t5", {"dan": 1})],
+        [],
+        "mean",
+    )
     assert (raters.raters, raters.trials) == (3, 4)
 
 
@@ -90,5 +94,8 @@ def test_gold_answers_count_by_rater() -> None:
 
 
 def test_a_rating_may_state_its_own_right_answer() -> None:
-    shares = gold_shares([Rating("t1", "ann", 1.0, gold=2.0)], {})
+    shares = gold_shares(
+        [Rating("t1", "ann", 1.0, gold=2.0)],
+        {},
+    )
     assert shares == {"ann": GoldShare(1, 0)}

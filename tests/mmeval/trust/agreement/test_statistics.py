@@ -36,7 +36,10 @@ def test_kappa_is_that_of_its_definition(weights: str) -> None:
 
 
 def test_an_unused_level_does_not_change_a_weighted_kappa() -> None:
-    with_gap = kappa_linear(np.array([1.0, 5, 5]), np.array([1.0, 1, 5]))
+    with_gap = kappa_linear(
+        np.array([1.0, 5, 5]),
+        np.array([1.0, 1, 5]),
+    )
     assert with_gap == pytest.approx(
         kappa(np.array([0.0, 1, 1]), np.array([0.0, 0, 1]))
     )

@@ -19,7 +19,9 @@ def trials(count: int, **more: Any) -> list[TrialToRate]:
     rows = []
     for number in range(count):
         name = f"t{number}"
-        rows.append(TrialToRate(name, QUESTION, 0, name, name, "task", Draw(), **more))
+        rows.append(
+            TrialToRate(name, QUESTION, 0, name, name, "task", Draw(), **more),
+        )
     return rows
 
 
@@ -103,17 +105,25 @@ def test_every_rater_rates_trials_with_a_known_answer() -> None:
 
 
 def test_each_run_of_a_pair_is_first_equally_often() -> None:
-    session = Assignments(trials(20, a="x", b="y"), SessionOptions(("ann",), 1))
+    session = Assignments(
+        trials(20, a="x", b="y"),
+        SessionOptions(("ann",), 1),
+    )
     turned = []
     for place in range(20):
-        turned.append(session.is_turned("ann", Assignment(place, 1)))
+        turned.append(
+            session.is_turned("ann", Assignment(place, 1)),
+        )
     assert sum(turned) == 10
     assert turned != [place % 2 == 0 for place in range(20)]
     assert turned != [place % 2 == 1 for place in range(20)]
 
 
 def test_the_second_pass_of_a_pair_is_turned_round() -> None:
-    session = Assignments(trials(1, a="x", b="y"), SessionOptions(("ann",), 1))
+    session = Assignments(
+        trials(1, a="x", b="y"),
+        SessionOptions(("ann",), 1),
+    )
     first = session.is_turned("ann", Assignment(0, 1))
     assert session.is_turned("ann", Assignment(0, 2)) is not first
 

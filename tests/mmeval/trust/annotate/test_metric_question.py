@@ -16,7 +16,10 @@ def ratings(asked: AnnotationQuestion) -> dict[str, Any]:
 
 
 def test_levels_are_graded_in_the_units_of_the_metric() -> None:
-    asked = question(levels=["rude", "fair", "polite"], criterion="How polite?")
+    asked = question(
+        levels=["rude", "fair", "polite"],
+        criterion="How polite?",
+    )
     assert asked.text == "How polite?"
     assert ratings(asked) == {"1": 0.0, "2": 0.5, "3": 1.0}
 
@@ -45,12 +48,19 @@ def test_yes_is_rated_1_where_it_is_wanted() -> None:
 
 
 def test_the_label_of_a_sample_decides_what_is_wanted() -> None:
-    asked = question({"rude": "no"}, question="Is it rude?", wanted_key="rude")
+    asked = question(
+        {"rude": "no"},
+        question="Is it rude?",
+        wanted_key="rude",
+    )
     assert ratings(asked) == {"yes": 0.0, "no": 1.0}
 
 
 def test_the_criteria_are_those_of_the_sample() -> None:
-    asked = question({"rubric": ["a hare", "an owl"]}, criteria="rubric")
+    asked = question(
+        {"rubric": ["a hare", "an owl"]},
+        criteria="rubric",
+    )
     assert [criterion.text for criterion in asked.criteria] == ["a hare", "an owl"]
 
 

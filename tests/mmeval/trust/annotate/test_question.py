@@ -34,7 +34,10 @@ def test_a_level_is_rated_by_its_place() -> None:
 
 
 def test_levels_as_shares_go_from_0_to_1() -> None:
-    options = level_options({1: "bad", 3: "fair", 5: "good"}, as_share=True)
+    options = level_options(
+        {1: "bad", 3: "fair", 5: "good"},
+        as_share=True,
+    )
     assert [option.value for option in options] == [0.0, 0.5, 1.0]
 
 

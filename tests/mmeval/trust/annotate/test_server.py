@@ -96,7 +96,10 @@ def test_no_path_leads_to_another_file(ann: Client, path: str) -> None:
 
 def test_a_rating_is_sent_as_json(ann: Client, session: Served) -> None:
     name = ann.get("next").json["id"]
-    reply = ann.post({"id": name, "chosen": 0}, kind="text/plain")
+    reply = ann.post(
+        {"id": name, "chosen": 0},
+        kind="text/plain",
+    )
     assert reply.status == 415
     assert session.ratings == []
 
@@ -141,7 +144,10 @@ def test_media_have_opaque_addresses(tmp_path: Path) -> None:
     sound.write_bytes(wav())
     media = Media.from_path(sound).to_json()
     part = {"type": "audio", "media": media, "raw": "<audio1>", "label": "audio1"}
-    run = write_run(tmp_path / "run", [WrittenTrial([text("?")], [part])])
+    run = write_run(
+        tmp_path / "run",
+        [WrittenTrial([text("?")], [part])],
+    )
     with served(run, ask=asked(tmp_path)) as session:
         rater = session.rater("rater")
         page = rater.get("next")
@@ -180,7 +186,10 @@ def test_a_player_gets_a_large_file_piece_by_piece(tmp_path: Path) -> None:
     sound.write_bytes(wav() + b"\0" * MAX_RANGE)
     media = Media.from_path(sound).to_json()
     part = {"type": "audio", "media": media, "raw": "<audio1>", "label": "audio1"}
-    run = write_run(tmp_path / "run", [WrittenTrial([text("?")], [part])])
+    run = write_run(
+        tmp_path / "run",
+        [WrittenTrial([text("?")], [part])],
+    )
     with served(run, ask=asked(tmp_path)) as session:
         rater = session.rater("rater")
         (shown,) = rater.get("next").json["answers"][0]

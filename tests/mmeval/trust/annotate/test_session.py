@@ -118,7 +118,12 @@ def test_a_pair_with_a_new_answer_is_rated_anew(tmp_path: Path) -> None:
     with served(run, other, ask=ask, raters=("ann",)) as session:
         assert rate_all(session.rater("ann")) == 2
     shutil.rmtree(other)
-    changed = run_to_rate(tmp_path / "y", 2, model="y", answer="Goodbye")
+    changed = run_to_rate(
+        tmp_path / "y",
+        2,
+        model="y",
+        answer="Goodbye",
+    )
     with served(run, changed, ask=ask, raters=("ann",)) as session:
         assert rate_all(session.rater("ann")) == 2
 

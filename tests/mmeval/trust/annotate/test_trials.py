@@ -45,7 +45,10 @@ def test_all_trials_with_an_answer_are_rated(
     failed = WrittenTrial(
         [text("?")], None, error={"kind": "timeout", "message": "late"}
     )
-    run = write_run(tmp_path, [failed, WrittenTrial([text("?")], [text("!")])])
+    run = write_run(
+        tmp_path,
+        [failed, WrittenTrial([text("?")], [text("!")])],
+    )
     found = drawn(run, material)
     assert [trial.trial for trial in found.trials] == ["told/sample 1/0"]
     assert found.without_answer == 1
@@ -59,7 +62,12 @@ def test_without_a_limit_the_draw_is_of_all(
 
 
 def test_a_limit_draws_at_random(tmp_path: Path, material: MaterialFile) -> None:
-    found = drawn(run_to_rate(tmp_path, 8), material, limit=2, seed=7)
+    found = drawn(
+        run_to_rate(tmp_path, 8),
+        material,
+        limit=2,
+        seed=7,
+    )
     assert [trial.draw for trial in found.trials] == 2 * [Draw("random", 0.25, "", 7)]
 
 
@@ -160,4 +168,9 @@ def test_pairs_need_two_runs(tmp_path: Path, material: MaterialFile) -> None:
     run = StoredRun(run_to_rate(tmp_path))
     pair = AnnotationQuestion("pair", "better", "?")
     with pytest.raises(UsageError, match="two runs"):
-        paired_runs([("x", run)], pair, DrawOptions(), material)
+        paired_runs(
+            [("x", run)],
+            pair,
+            DrawOptions(),
+            material,
+        )

@@ -31,7 +31,10 @@ VALUES = np.random.default_rng(5).random(200)
 def test_runs_over_the_same_samples_are_paired() -> None:
     better = 0.9 * VALUES + 0.2
     paired = between(data(VALUES), data(better))
-    apart = between(data(VALUES), data(better, first_cluster=200))
+    apart = between(
+        data(VALUES),
+        data(better, first_cluster=200),
+    )
     assert paired.value == apart.value
     assert paired.stderr < 0.3 * apart.stderr
 

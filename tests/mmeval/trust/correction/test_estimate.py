@@ -17,7 +17,11 @@ def trials(
 ) -> RatedTrials:
     """Trials of which the first ones are rated."""
     count = len(human)
-    known = np.where(np.arange(count) < rated, human, np.nan)
+    known = np.where(
+        np.arange(count) < rated,
+        human,
+        np.nan,
+    )
     zeros = np.zeros(count, dtype=np.intp)
     return RatedTrials(
         proxies=proxy.reshape(count, -1),
@@ -116,7 +120,12 @@ def test_strata_count_by_their_trials() -> None:
 def test_trials_of_a_cluster_count_together() -> None:
     judge, human = noisy(80)
     pairs = np.arange(160) // 2
-    data = trials(judge.repeat(2), human.repeat(2), 80, clusters=pairs)
+    data = trials(
+        judge.repeat(2),
+        human.repeat(2),
+        80,
+        clusters=pairs,
+    )
     alone = trials(judge, human, 40)
     assert corrected(data).value == pytest.approx(corrected(alone).value)
     assert corrected(data).stderr == pytest.approx(corrected(alone).stderr)
@@ -124,5 +133,8 @@ def test_trials_of_a_cluster_count_together() -> None:
 
 def test_an_interval_is_cut_to_the_range() -> None:
     judge, human = noisy()
-    estimate = corrected(trials(judge, human, 20), limits=(0.5, 0.51))
+    estimate = corrected(
+        trials(judge, human, 20),
+        limits=(0.5, 0.51),
+    )
     assert estimate.ci95 == (0.5, 0.51)

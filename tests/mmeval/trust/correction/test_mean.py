@@ -19,7 +19,11 @@ def test_one_cluster_says_nothing_of_others() -> None:
 
 
 def test_equal_values_in_a_range_have_a_one_sided_interval() -> None:
-    mean = clustered_mean(np.ones(20), np.arange(20), (0.0, 1.0))
+    mean = clustered_mean(
+        np.ones(20),
+        np.arange(20),
+        (0.0, 1.0),
+    )
     assert mean.ci95 == pytest.approx((0.05 ** (1 / 20), 1.0))
 
 

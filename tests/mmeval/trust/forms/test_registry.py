@@ -103,7 +103,9 @@ def test_argilla_leaves_out_drafts_of_its_server(tmp_path: Path) -> None:
 def test_potato_has_cells_of_schemes(
     cells: Any, expected: list[tuple[str, Any]], tmp_path: Path
 ) -> None:
-    line = json.dumps({"instance_id": "i", "user_id": "u", **cells})
+    line = json.dumps(
+        {"instance_id": "i", "user_id": "u", **cells},
+    )
     ratings = read("potato", f"{line}\n", tmp_path, name="file.jsonl")
     assert [(each.question, each.value) for each in ratings] == expected
 
@@ -147,7 +149,11 @@ def test_inspect_names_epochs(tmp_path: Path) -> None:
 
 def test_inspect_with_two_values_of_a_sample_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="two values"):
-        read("inspect", [{"id": "s", "value": 4}, {"id": "s", "value": 5}], tmp_path)
+        read(
+            "inspect",
+            [{"id": "s", "value": 4}, {"id": "s", "value": 5}],
+            tmp_path,
+        )
 
 
 def test_judgejudy_leaves_out_scores_outside_its_scale(tmp_path: Path) -> None:
@@ -188,13 +194,25 @@ def test_written_ratings_are_read_again(form: str, tmp_path: Path) -> None:
     write = FORMS[form].write
     assert write is not None
     file = f"f{FORMS[form].suffix}"
-    again = read(form, write(ratings, "majority"), tmp_path, name=file)
+    again = read(
+        form,
+        write(ratings, "majority"),
+        tmp_path,
+        name=file,
+    )
     assert [(each.trial, each.value) for each in again] == [("t1", 4.0), ("t2", "good")]
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "label_studio"])
 def test_forms_with_raters_keep_raters_and_labels(form: str, tmp_path: Path) -> None:
-    rating = Rating("t1", "ann", 4.0, "q", sample="s1", labels={"level": "hard"})
+    rating = Rating(
+        "t1",
+        "ann",
+        4.0,
+        "q",
+        sample="s1",
+        labels={"level": "hard"},
+    )
     write = FORMS[form].write
     assert write is not None
     file = f"f{FORMS[form].suffix}"

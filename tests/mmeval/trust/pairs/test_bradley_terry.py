@@ -27,7 +27,11 @@ def test_the_odds_of_two_players_are_their_wins() -> None:
 
 
 def test_strengths_have_mean_0() -> None:
-    result = strengths(judged("x", "y", "a", "a", "b"), ["x", "y"], "davidson")
+    result = strengths(
+        judged("x", "y", "a", "a", "b"),
+        ["x", "y"],
+        "davidson",
+    )
     assert isinstance(result, Strengths)
     assert sum(each.value for each in result.of_players.values()) == pytest.approx(0)
 
@@ -42,12 +46,18 @@ def test_ties_of_two_players_have_the_weight_of_davidson() -> None:
 
 
 def test_half_a_tie_is_half_a_win_for_each() -> None:
-    value = gap(judged("x", "y", "a", "a", "b", "tie"), "half")
+    value = gap(
+        judged("x", "y", "a", "a", "b", "tie"),
+        "half",
+    )
     assert value == pytest.approx(math.log(2.5 / 1.5))
 
 
 def test_a_forced_tie_is_a_win_of_its_side() -> None:
-    value = gap(judged("x", "y", "a", "tie_a", "b"), "forced")
+    value = gap(
+        judged("x", "y", "a", "tie_a", "b"),
+        "forced",
+    )
     assert value == pytest.approx(math.log(2))
 
 
@@ -83,7 +93,9 @@ def test_at_the_maximum_the_expected_wins_are_the_observed_ones() -> None:
         a, b = random.choice(names, 2, replace=False).tolist()
         outcome: Outcome = "a" if random.random() < 0.6 else "b"
         wins[a if outcome == "a" else b] += 1
-        judgements.append(Judgement(a, b, outcome, str(place)))
+        judgements.append(
+            Judgement(a, b, outcome, str(place)),
+        )
     result = strengths(judgements, names, "davidson")
     assert isinstance(result, Strengths)
     expected = dict.fromkeys(names, 0.0)
@@ -134,10 +146,18 @@ def test_ties_that_connect_players_may_have_a_finite_estimate() -> None:
 
 
 def test_only_ties_have_no_finite_estimate() -> None:
-    result = strengths(judged("x", "y", "tie", "tie"), ["x", "y"], "davidson")
+    result = strengths(
+        judged("x", "y", "tie", "tie"),
+        ["x", "y"],
+        "davidson",
+    )
     assert result == NoStrengths("no finite estimate", (("x",), ("y",)))
 
 
 def test_a_tie_without_a_side_cannot_be_forced() -> None:
-    result = strengths(judged("x", "y", "a", "b", "tie"), ["x", "y"], "forced")
+    result = strengths(
+        judged("x", "y", "a", "b", "tie"),
+        ["x", "y"],
+        "forced",
+    )
     assert result == NoStrengths("a tie has no side")

@@ -8,7 +8,9 @@ from mmeval.trust.pairs.judgements import Judgement, Outcome
 def shown(count: int, *, outcome: Outcome, clusters: int) -> list[Judgement]:
     rows = []
     for place in range(count):
-        rows.append(Judgement("x", "y", outcome, f"c{place % clusters}", first="x"))
+        rows.append(
+            Judgement("x", "y", outcome, f"c{place % clusters}", first="x"),
+        )
     return rows
 
 
@@ -21,7 +23,13 @@ def test_ties_do_not_count() -> None:
 
 def test_comparisons_of_their_own_have_the_exact_p() -> None:
     judgements = [
-        Judgement("x", "y", "a" if place < 9 else "b", f"c{place}", first="x")
+        Judgement(
+            "x",
+            "y",
+            "a" if place < 9 else "b",
+            f"c{place}",
+            first="x",
+        )
         for place in range(10)
     ]
     side = first_side(judgements)

@@ -37,4 +37,6 @@ def test_an_unknown_outcome_is_an_error() -> None:
 
 def test_a_pair_of_the_same_model_is_an_error() -> None:
     with pytest.raises(UsageError, match="with itself"):
-        judgements_of([Rating("t", "ann", "a", a="x", b="x")])
+        judgements_of(
+            [Rating("t", "ann", "a", a="x", b="x")],
+        )
