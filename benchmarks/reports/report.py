@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.measuring import Figure, measure
-from tests.support.stored_runs import Told, text, write_run
+from tests.support.stored_runs import WrittenTrial, text, write_run
 
 GOALS = {10_000: (1.5, 400.0), 50_000: (8.0, 400.0)}
 """By trials, the seconds and MiB that a report may take."""
@@ -22,7 +22,7 @@ _CODE = (
 _WORDS = "what is to be seen in it, and what is to be heard? " * 6
 
 
-def told(number: int) -> Told:
+def told(number: int) -> WrittenTrial:
     """A trial among many."""
     answer = [text(f"answer {number}: {_WORDS}")]
     if number % 10 == 0:
@@ -54,7 +54,7 @@ def told(number: int) -> Told:
             "evidence": {"grade": number % 7, "of": 6},
         },
     }
-    return Told(
+    return WrittenTrial(
         asked=[text(f"question {number}: {_WORDS}")],
         answer=None if failed else answer,
         scores={} if failed else scores,
