@@ -233,7 +233,7 @@ class RunOutcome:
     findings: tuple[Finding, ...] = ()
     """The findings of the run."""
     seal: Seal | None = None
-    """The seal with which the outcome may be kept (:mod:`mmeval.run.kept`); None if the
+    """The seal with which the outcome may be kept (``mmeval.run.kept``); None if the
     same command must read the run again."""
     published: PublishedFiles | None = None
     """The files of the earlier session whose kept outcome this is."""
