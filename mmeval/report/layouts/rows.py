@@ -191,5 +191,5 @@ def _limits(tasks: frozenset[str], run: StoredRun) -> str:
     if not tasks.isdisjoint(run.ours.get("unfinished", {})):
         limits.append("unfinished")
     if not tasks.isdisjoint(run.ours.get("uses_reference", ())):
-        limits.append("the prompts used reference information")
+        limits.append("uses reference information")
     return "; ".join(limits)

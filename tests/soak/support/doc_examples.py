@@ -31,6 +31,7 @@ from pathlib import Path
 
 from mmeval.errors import TaskFileError
 from mmeval.settings.flags import FLAGS
+from mmeval.settings.models import read_models
 from mmeval.settings.resolve import read_config
 from mmeval.system.yaml_document import Document, read_document
 from mmeval.task.file import parse_group, parse_task
@@ -338,7 +339,8 @@ def check_yaml(block: Block, folder: Path) -> None:
     file.write_text(block.text)
     try:
         if "config" in block.words:
-            read_config(file, [flag.name for flag in FLAGS])
+            if read_models(file) is None:
+                read_config(file, [flag.name for flag in FLAGS])
             return
         document = read_document(file).without("include")
         if {"group", "aggregate_metric_list"} & document.data.keys():
