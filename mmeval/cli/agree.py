@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     from mmeval.trust.agreement.agree import agree
     from mmeval.trust.agreement.agree_text import agreement_text
     from mmeval.trust.forms.registry import read_files
-    from mmeval.trust.rated_answers import ratings_of_kept_answers
+    from mmeval.trust.rated_answers import ratings_of_kept_answers, warn_of_strangers
 
     if args.format not in FORMATS:
         raise UsageError(
@@ -110,6 +110,7 @@ def run(args: argparse.Namespace) -> int:
     ratings = reading.ratings
     if scores.runs:
         ratings = ratings_of_kept_answers(ratings, scores.runs)
+    warn_of_strangers(ratings, scores.rows)
     agreement = agree(ratings, scores.rows, _options(args))
     if args.format == "json":
         document = agreement.to_json()

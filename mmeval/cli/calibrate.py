@@ -112,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
     """Prints the calibration, and returns its exit code."""
     from mmeval.trust.calibrate import calibrate
     from mmeval.trust.calibrate_text import calibration_text
-    from mmeval.trust.rated_answers import ratings_of_kept_answers
+    from mmeval.trust.rated_answers import ratings_of_kept_answers, warn_of_strangers
     from mmeval.trust.rows import read_ratings
 
     if args.format not in FORMATS:
@@ -124,6 +124,7 @@ def run(args: argparse.Namespace) -> int:
     ratings = read_ratings(Path(args.ratings))
     if scores.runs:
         ratings = ratings_of_kept_answers(ratings, scores.runs)
+    warn_of_strangers(ratings, scores.rows)
     calibration = calibrate(scores.rows, ratings, _options(args, scores))
     if scores.runs:
         from mmeval.trust.kept_numbers import keep_calibration

@@ -14,7 +14,8 @@ from mmeval.records.digests import digest
 from mmeval.report.page.details import exchanges, output_of
 from mmeval.results.stored_run import StoredRun
 from mmeval.store.paths import TrialFilter
-from mmeval.trust.records import Rating, TrialName
+from mmeval.system.wording import printable
+from mmeval.trust.records import Rating, ScoreRow, TrialName
 from mmeval.trust.run_scores import trial_name
 
 log = logging.getLogger(__name__)
@@ -61,6 +62,21 @@ def ratings_of_kept_answers(
     if left_out:
         log.warning("ratings of answers that have changed, left out: %s", left_out)
     return kept
+
+
+def warn_of_strangers(ratings: Iterable[Rating], scores: Iterable[ScoreRow]) -> None:
+    """Logs a warning if no rating is of a scored trial, with a name of each side.
+
+    The usual cause are names of another form, which would look like missing ratings.
+    """
+    rated = {rating.trial for rating in ratings if not rating.a}
+    scored = {score.trial for score in scores}
+    if rated and scored and rated.isdisjoint(scored):
+        log.warning(
+            "no rated trial has a score; ratings name trials such as %r, scores %r",
+            printable(min(rated), limit=60),
+            printable(min(scored), limit=60),
+        )
 
 
 def _digests(run: StoredRun, rated: Collection[str]) -> Iterator[tuple[str, set[str]]]:

@@ -3,9 +3,11 @@
 import shutil
 from pathlib import Path
 
+import pytest
+
 from mmeval.results.stored_run import StoredRun
-from mmeval.trust.rated_answers import ratings_of_kept_answers
-from mmeval.trust.records import Rating
+from mmeval.trust.rated_answers import ratings_of_kept_answers, warn_of_strangers
+from mmeval.trust.records import Rating, ScoreRow
 from tests.support.annotation import asked, run_to_rate, served
 from tests.support.cli import mmeval
 
@@ -60,3 +62,20 @@ def test_a_correction_rests_on_no_rating_of_an_earlier_answer(tmp_path: Path) ->
     ended = mmeval("calibrate", run, *flags)
     assert "not corrected: fewer than 20 ratings" in ended.out
     assert "ratings of answers that have changed, left out: 24" in ended.err
+
+
+def test_names_of_another_form_are_said_with_an_example_of_each(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    ratings = [Rating("greeting-0", "ann", 1.0)]
+    warn_of_strangers(ratings, [ScoreRow("greeting/0/0", "judge", 0.5)])
+    assert "'greeting-0'" in caplog.text
+    assert "'greeting/0/0'" in caplog.text
+
+
+def test_nothing_is_said_if_any_rated_trial_has_a_score(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    ratings = [Rating("a", "ann", 1.0), Rating("b", "ann", 1.0)]
+    warn_of_strangers(ratings, [ScoreRow("b", "judge", 0.5)])
+    assert not caplog.text
