@@ -96,7 +96,7 @@ def test_an_unknown_model_of_a_published_file_is_refused(
         ({"not_comparable": ["a"]}, "bundled samples"),
         ({"subset": {"a": {"chosen": 1, "of": 2}}}, "a subset of the samples"),
         ({"unfinished": {"a": {"made": 1, "of": 2}}}, "unfinished"),
-        ({"uses_reference": ["a"]}, "used reference information"),
+        ({"uses_reference": ["a"]}, "uses reference information"),
     ],
 )
 def test_a_run_that_is_not_of_the_whole_benchmark_is_marked(
