@@ -1,4 +1,4 @@
-"""The plain mean of values in clusters, with Student's interval."""
+"""The plain mean of values in clusters: Student's interval, and whether it is 0."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from mmeval.aggregate.intervals import same_value_interval
 from mmeval.aggregate.resampling import Values
+from mmeval.comparison.paired.sign_flips import sign_flips
+from mmeval.comparison.statistics import MANY_CLUSTERS
 from mmeval.trust.correction.rated_trials import (
     NO_RANGE,
     ROUNDING,
@@ -51,3 +55,38 @@ def clustered_mean(
     if all(map(math.isfinite, limits)):
         ends = same_value_interval(value, count, limits)
     return Mean(value, 0.0, ends)
+
+
+def p_of_zero(values: Values, clusters: Places) -> float | None:
+    """Returns the two-sided p of a true mean of 0, for values in numbered clusters.
+
+    It is that of sign flips over clusters, and from 30 clusters on Student's. If all
+    values are equal, it is that of clusters which all differ in one direction. Returns
+    None with fewer than two clusters.
+    """
+    mean = clustered_mean(values, clusters)
+    if mean.stderr is None:
+        return None
+    count = int(clusters.max()) + 1
+    if mean.stderr == 0:
+        return 1.0 if mean.value == 0 else 2.0 ** (1 - count)
+    if count < MANY_CLUSTERS:
+        return _flipped_p(values, clusters)
+    return 2 * students_p(abs(mean.value) / mean.stderr, count - 1)
+
+
+def students_p(distance: float, freedom: int) -> float:
+    """Returns the probability that Student's t is above a distance in errors."""
+    from scipy import special
+
+    return float(special.stdtr(freedom, -distance))
+
+
+def _flipped_p(values: Values, clusters: Places) -> float:
+    added = cluster_sums(values / len(values), clusters)
+    shares = np.bincount(clusters) / len(values)
+    flips = sign_flips(added, shares)
+    one_sided = min(
+        flips.one_sided_p(0.0, above=True), flips.one_sided_p(0.0, above=False)
+    )
+    return min(1.0, 2 * one_sided)
