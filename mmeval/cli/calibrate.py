@@ -26,16 +26,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mmeval.errors import UsageError, did_you_mean
 from mmeval.report.terminal import columns, print_text
+from mmeval.settings import values
 
 if TYPE_CHECKING:
     from mmeval.trust.calibrate import CalibrationOptions
-    from mmeval.trust.correction.rated_trials import Range
     from mmeval.trust.run_scores import RunScores
 
 FORMATS = ("text", "json")
@@ -170,20 +169,10 @@ def _options(args: argparse.Namespace, scores: RunScores) -> CalibrationOptions:
         by=args.by,
         run=run,
         against=against,
-        limits=_range(args.range) if args.range else scores.limits,
+        limits=values.limits(args.range) if args.range else scores.limits,
         precision=args.precision,
         sequence=args.sequence,
         assume_random=args.assume_random,
         human=named_human_value(args.human),
         question=args.question or None,
     )
-
-
-def _range(text: str) -> Range:
-    try:
-        low, high = map(float, text.split(","))
-    except ValueError:
-        low = high = math.nan
-    if not low < high:
-        raise UsageError(f"--range must be LOW,HIGH such as 0,1, not {text!r}")
-    return low, high

@@ -233,6 +233,17 @@ def limit(value: Any) -> float | int | None:
     return int(amount) if amount >= 1 else amount
 
 
+def limits(text: str) -> tuple[float, float]:
+    """Returns the two ends of a range of scores, such as 0,1."""
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        low = high = math.nan
+    if not low < high:
+        raise UsageError(f"--range must be LOW,HIGH such as 0,1, not {text!r}")
+    return low, high
+
+
 def seed(value: Any) -> int:
     """Parses one seed, or four as in lm-evaluation-harness, and returns the first.
 
