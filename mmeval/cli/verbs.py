@@ -25,6 +25,7 @@ VERBS: dict[str, str] = {
     "agree": "compare a metric with people's ratings, or rank models",
     "calibrate": "correct a metric by people's ratings of few answers",
     "bridge": "carry numbers of an old judge over to a new one",
+    "audit": "check a judge: does it repeat itself, look, and keep to the answer?",
     "export": "write answers or ratings of a run in another program's format",
     "try metric": "compute one metric on given files or answers",
     "try agent": "run an agent offline, with prepared replies",

@@ -1,4 +1,4 @@
-"""Reads the files of ratings and of scores: JSON lines, or CSV with the same names.
+"""Reads the files of ratings, scores and calls: JSON lines, or CSV with the same names.
 
 In CSV, the parts of a draw are columns with a dot, such as ``draw.probability``. An
 empty value means "cannot say". Any column that is not a field is a label.
@@ -17,6 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from mmeval.errors import MissingDataError, UsageError, did_you_mean
+from mmeval.trust.audit.calls import NOT_SURE, Call
+from mmeval.trust.audit.checks import CHECKS
+from mmeval.trust.correction.rated_trials import Range
 from mmeval.trust.records import HOWS, Draw, Rating, ScoreRow, Value
 
 _Record = TypeVar("_Record")
@@ -120,6 +123,62 @@ def read_gold(path: Path) -> dict[str, Value]:
     Raises the errors of ``read_ratings``.
     """
     return dict(_records(path, _gold))
+
+
+def read_calls(path: Path, limits: Range | None = None) -> list[Call]:
+    """Returns what a judge said, its scores put from the range ``limits`` on 0 to 1.
+
+    Raises the errors of ``read_ratings``, and UsageError if a score is not in the
+    range.
+    """
+    low, high = limits or (0.0, 1.0)
+
+    def call(line: _Line) -> Call:
+        scores = {}
+        for name in ("first", "again", "changed", "score"):
+            scores[name] = _share_of_range(line, name, low, high)
+        return _call(line, scores)
+
+    return list(_records(path, call))
+
+
+def _share_of_range(line: _Line, name: str, low: float, high: float) -> float | None:
+    if line.text(name) == NOT_SURE:
+        return None
+    value = line.number_of(name)
+    if value is None:
+        return None
+    if not low <= value <= high:
+        raise line.error(
+            f"{name} is {value:g}, which is not in the range {low:g} to {high:g}; "
+            "state the range of the judge's scores with --range"
+        )
+    return (value - low) / (high - low)
+
+
+def _call(line: _Line, scores: Mapping[str, float | None]) -> Call:
+    trial = line.required("trial")
+    check = line.required("check")
+    if check not in CHECKS:
+        hint = did_you_mean(check, CHECKS)
+        raise line.error(f"{check!r} is not a check{hint}")
+    return Call(
+        check=check,
+        trial=trial,
+        cluster=line.text("cluster") or trial,
+        first=scores["first"],
+        again=scores["again"],
+        changed=scores["changed"],
+        is_unsure=line.text("changed") == NOT_SURE,
+        position=line.number_of("position"),
+        position_turned=line.number_of("position_turned"),
+        score=scores["score"],
+        human=line.number_of("human"),
+        human2=line.number_of("human2"),
+        words=line.number_of("words"),
+        own=line.number_of("own"),
+        side=line.text("side"),
+    )
 
 
 def _gold(line: _Line) -> tuple[str, Value]:

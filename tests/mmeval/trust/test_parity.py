@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.cli import mmeval
 
-VERBS = ("agree", "calibrate", "bridge")
+VERBS = ("agree", "calibrate", "bridge", "audit")
 CASES: list[dict[str, Any]] = []
 for file in sorted(Path(os.environ["MMEVAL_TRUST_CASES"]).glob("*.json")):
     content = json.loads(file.read_text("utf-8"))

@@ -1,0 +1,86 @@
+"""Formats an audit as text in at most 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mmeval.report.short_table import number_text
+from mmeval.system.wording import listed
+from mmeval.trust.audit.audit import Audit
+from mmeval.trust.audit.evidence import CheckResult
+from mmeval.trust.text import interval_text, labelled, note, p_text, signed, table
+
+_HEADS = ("check", "effect", "95 %", "p", "margin", "smallest seen", "verdict")
+_MOST_NAMED = 10
+_DETAILS = {
+    "equal": "equal",
+    "inconsistent": "inconsistent",
+    "bd": "BD",
+    "bd_repeat": "BD of a repeat",
+    "not_sure": "not sure",
+    "full_marks": "full marks",
+    "unstable": "unstable",
+    "bc": "BC",
+    "bc_repeat": "BC of a repeat",
+}
+"""The further numbers of checks that are printed, with their names."""
+
+
+def audit_text(result: Audit, width: int) -> str:
+    """Returns the text that the command prints: the faults, then each check."""
+    lines = labelled("verdict", f"{_verdict(result)}.", width)
+    lines.append("")
+    lines += table(_HEADS, map(_row, result.checks))
+    for row in result.checks:
+        details = "; ".join(_details(row))
+        if details:
+            lines += note(f"{row.check}: {details}", width)
+    tests = sum(row.p_adjusted is not None for row in result.checks)
+    if tests > 1:
+        lines += note(f"Holm over {tests:,} tests", width)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _verdict(result: Audit) -> str:
+    checks = _counted(len(result.checks))
+    if result.faults:
+        faults = listed(list(result.faults), _MOST_NAMED)
+        return f"{len(result.faults):,} of {checks} find a fault: {faults}"
+    unknown = [row.check for row in result.checks if row.word == "unknown"]
+    if unknown:
+        return (
+            f"no fault is seen in {checks}, but "
+            f"{listed(unknown, _MOST_NAMED)} could not tell"
+        )
+    return f"no fault is seen in {checks}"
+
+
+def _counted(checks: int) -> str:
+    return "1 check" if checks == 1 else f"{checks:,} checks"
+
+
+def _row(row: CheckResult) -> Sequence[str]:
+    evidence = row.evidence
+    return (
+        row.check,
+        "-" if evidence.value is None else _effect(evidence.value),
+        interval_text(evidence.ci95),
+        p_text(row.p_adjusted),
+        f"{row.margin:.2f}",
+        number_text(evidence.smallest_seen),
+        row.word,
+    )
+
+
+def _effect(value: float) -> str:
+    # adding 0 removes the sign of a rounded -0
+    return signed(round(value, 3) + 0.0)
+
+
+def _details(row: CheckResult) -> Iterator[str]:
+    for name, shown in _DETAILS.items():
+        value = row.evidence.details.get(name)
+        if value is not None:
+            yield f"{shown} {value:.2f}"
+    if row.evidence.why:
+        yield row.evidence.why

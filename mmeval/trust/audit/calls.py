@@ -1,0 +1,41 @@
+"""What a judge said of one trial, plainly and after a change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+NOT_SURE = "not sure"
+"""What a judge may say of a changed trial in place of a score."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """The verdicts of a judge on one trial, for one check.
+
+    ``first`` is its score, ``again`` the score when asked once more, and ``changed``
+    that of the changed trial. A score is None if it is missing. ``is_unsure`` is True
+    if the judge said of the changed trial that it cannot tell. ``position`` is the
+    place of its choice in a list as shown, from 0 (first) to 1 (last), and
+    ``position_turned`` the place when the list is turned round.
+
+    ``score`` is compared with the ratings ``human`` and ``human2``, and with the number
+    of ``words`` of the answer, or with ``own``: 1 if the answer's model is of the
+    judge's family, otherwise 0. ``side`` is ``text`` if the criterion speaks of text
+    alone.
+    """
+
+    check: str
+    trial: str
+    cluster: str
+    first: float | None = None
+    again: float | None = None
+    changed: float | None = None
+    is_unsure: bool = False
+    position: float | None = None
+    position_turned: float | None = None
+    score: float | None = None
+    human: float | None = None
+    human2: float | None = None
+    words: float | None = None
+    own: float | None = None
+    side: str = ""
