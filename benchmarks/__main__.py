@@ -38,6 +38,7 @@ STATISTICS = (
     "ranks",
     "corrections",
     "bridges",
+    "audits",
     "sequences",
 )
 BENCHMARKS = {
