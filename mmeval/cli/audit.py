@@ -1,7 +1,8 @@
 """Check a judge: does it repeat itself, look at media, and keep to the answer?
 
+    mmeval audit runs/omni/default --judge openai,model=JUDGE \\
+        --checks repeat,swap,inject --fail_on swap
     mmeval audit --from calls.jsonl --range 1,10
-    mmeval audit --from calls.jsonl --checks swap,inject --fail_on any
 
 Each check gets an effect on a scale from 0 to 1, with a 95 % interval and one of four
 words. A fault is an effect that an honest judge would hardly show, and that may matter.
@@ -19,11 +20,18 @@ possible, and unknown that the check could not tell.
     encode   the same media in another encoding or size
     inject   a sentence that asks the judge for full marks
 
-The file has JSON lines, or CSV with the same names: check, trial, cluster (the sample)
-and the judge's scores. These are first, again (asked once more) and changed. The check
-order needs position and position_turned, from 0 (first) to 1 (last). The checks length
-and self need score, human, human2, and words or own. An empty score is missing. The
-words "not sure" as changed score count as having noticed the change.
+The judge of a run is asked about the answers to --sample samples: once as they are,
+once more with another seed, and once after each change. The same command continues
+after an interruption, and --dry_run prints the calls. The checks of a run are repeat,
+swap, blind, blank, encode and inject; the others need --from. What the judge said is
+kept in the folder of the run, as audit/NAME/calls.jsonl.
+
+With --from, no judge is asked. The file has JSON lines, or CSV with the same names:
+check, trial, cluster (the sample) and the judge's scores. These are first, again (asked
+once more) and changed. The check order needs position and position_turned, from 0
+(first) to 1 (last). The checks length and self need score, human, human2, and words or
+own. An empty score is missing. The words "not sure" as changed score count as having
+noticed the change.
 
 For swap, blind and blank, the effect is the fall of the score, and a judge that looks
 has a large one. BD is the share of its score that an answer loses by the change, BC
@@ -36,24 +44,61 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Collection
+import os
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from mmeval.cli.bridge import FLAGS as BRIDGE_FLAGS
+from mmeval.cli.parser import add_flags
+from mmeval.cli.score import FLAGS as SCORE_FLAGS
 from mmeval.errors import UsageError, did_you_mean
+from mmeval.report.log import begin_log
 from mmeval.report.terminal import columns, print_text
 from mmeval.settings import values
+from mmeval.settings.flags import BY_NAME
+from mmeval.settings.resolve import Setting, resolve
+
+if TYPE_CHECKING:
+    from mmeval.run.options import RescoreOptions
+    from mmeval.trust.audit.audited_run import AuditedRun
+    from mmeval.trust.audit.calls import Call
+    from mmeval.trust.correction.rated_trials import Range
+    from mmeval.trust.kept_verdicts import RunJudges
 
 FORMATS = ("text", "json")
+SAMPLES = 60
+FLAGS = (BY_NAME["judge"], *BRIDGE_FLAGS)
+"""The flags of ``score`` that say how the judge is asked."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the flags of the verb."""
     parser.add_argument(
+        "folder",
+        nargs="?",
+        metavar="RUN",
+        type=Path,
+        help="the folder of a run, whose answers are judged (or use --from)",
+    )
+    parser.add_argument(
         "--from",
         metavar="CALLS",
-        required=True,
         type=Path,
-        help="what the judge said, as JSON lines or CSV",
+        help="what the judge said, as JSON lines or CSV, in place of a run",
+    )
+    parser.add_argument(
+        "--sample",
+        metavar="N",
+        type=int,
+        default=SAMPLES,
+        help=f"ask about the answers to N samples, drawn at random ({SAMPLES})",
+    )
+    parser.add_argument(
+        "--metric",
+        metavar="METRIC",
+        default="",
+        help="the judged metric, if the run has several",
     )
     for name, shown, text in (
         ("checks", "NAMES", "checks, separated by commas (those of the file)"),
@@ -76,6 +121,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="text",
         help=f"output format: {', '.join(FORMATS)} (text)",
     )
+    add_flags(parser, FLAGS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -83,25 +129,102 @@ def run(args: argparse.Namespace) -> int:
     from mmeval.trust.audit.audit import ANY, audit
     from mmeval.trust.audit.audit_text import audit_text
     from mmeval.trust.audit.checks import CHECKS
-    from mmeval.trust.rows import read_calls
 
+    settings = resolve((*SCORE_FLAGS, BY_NAME["dry_run"]), _given(args), os.environ)
+    begin_log(settings["verbosity"].value, os.environ)
     if args.format not in FORMATS:
         raise UsageError(
             f"--format must be text or json, not {args.format!r}"
             f"{did_you_mean(args.format, FORMATS)}"
         )
+    # "from" is a keyword of Python
+    file = getattr(args, "from")
+    if bool(file) == bool(args.folder):
+        raise UsageError("give the folder of a run, or --from CALLS")
     checks = _names("checks", args.checks, CHECKS)
     fail_on = _names("fail_on", args.fail_on, (*CHECKS, ANY))
     limits = values.limits(args.range) if args.range else None
-    # "from" is a keyword of Python
-    calls = read_calls(getattr(args, "from"), limits)
+    audited = None
+    if file:
+        from mmeval.trust.rows import read_calls
+
+        calls: Sequence[Call] = read_calls(file, limits)
+    else:
+        audited = _audited_run(args, settings, checks, limits)
+        if settings["dry_run"].value:
+            print_text(_dry_run_text(audited, settings))
+            return 0
+        calls = audited.ask()
+        checks = tuple(audited.checks)
     result = audit(calls, checks, assume_exact=args.assume_exact)
     if args.format == "json":
         document = result.to_json()
         print_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     else:
         print_text(audit_text(result, columns()))
-    return result.exit_code(fail_on)
+    code = result.exit_code(fail_on)
+    if audited is not None:
+        code = code or audited.exit_code
+    return code
+
+
+def _given(args: argparse.Namespace) -> dict[str, Any]:
+    """Returns the given flags that ``score`` has too."""
+    names = {flag.name for flag in FLAGS}
+    return {name: value for name, value in vars(args).items() if name in names}
+
+
+def _audited_run(
+    args: argparse.Namespace,
+    settings: Mapping[str, Setting],
+    checks: Sequence[str],
+    limits: Range | None,
+) -> AuditedRun:
+    from mmeval.cli.score import log_outcome, rescore_options
+    from mmeval.results.stored_run import StoredRun, run_folder
+    from mmeval.store.answer_draw import AnswerDraw
+    from mmeval.trust.audit.audited_run import AuditedRun
+    from mmeval.trust.audit.changed_answers import CHANGES
+    from mmeval.trust.kept_verdicts import RunJudges, judged_number
+    from mmeval.trust.new_judge import AskedJudge
+    from mmeval.trust.run_scores import range_in_run
+
+    if args.sample < 1:
+        raise UsageError("--sample must be at least 1")
+    if not settings["judge"].value:
+        raise UsageError("name the judge with --judge, or what it said with --from")
+    for check in checks:
+        if check not in CHANGES:
+            raise UsageError(
+                f"the check {check} cannot ask about the answers of a run; give what "
+                "the judge said with --from"
+            )
+    stored = StoredRun(run_folder(args.folder))
+    number = judged_number([stored], args.metric)
+    limits = limits or range_in_run(stored, number)
+    backend, backend_args = settings["judge"].value
+    name = str({**backend_args, **settings["judge_args"].value}.get("model", backend))
+
+    def options_of(run: RunJudges) -> RescoreOptions:
+        of_run = run.run.record.get("settings", {})
+        return rescore_options(run.run.folder, of_run, settings)
+
+    judge = AskedJudge(name, AnswerDraw(args.sample), options_of, log_outcome)
+    judges = RunJudges(stored, "", number)
+    return AuditedRun(judges, judge, checks or tuple(CHANGES), limits, log_outcome)
+
+
+def _dry_run_text(audited: AuditedRun, settings: Mapping[str, Setting]) -> str:
+    from mmeval.run.costs.prices import load_prices
+    from mmeval.trust.audit.audit_text import calls_text
+
+    judge = audited.judge.name
+    calls = audited.calls_to_make()
+    price = load_prices(settings["model_cost_config"].value).of_model(judge)
+    dollars = None
+    if price is not None:
+        dollars = price.cost(audited.spending(sum(calls.values())))
+    return calls_text(calls, judge, audited.answers, dollars, columns())
 
 
 def _names(flag: str, text: str, known: Collection[str]) -> tuple[str, ...]:

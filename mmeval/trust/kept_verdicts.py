@@ -62,8 +62,8 @@ class RunJudges:
         """Returns the judges that have verdicts."""
         judges: set[str] = set()
         for task in self.tasks:
-            for score_set in _score_sets(task):
-                judges |= _judges(score_set.plan, self.metric(task.name))
+            for score_set in score_sets_of(task):
+                judges |= judges_in(score_set.plan, self.metric(task.name))
         return sorted(judges)
 
     def score_sets(self, judge: str) -> dict[str, Path]:
@@ -76,9 +76,9 @@ class RunJudges:
         for task in self.tasks:
             metric = self.metric(task.name)
             ranked: list[tuple[int, float, Path]] = []
-            for score_set in _score_sets(task):
+            for score_set in score_sets_of(task):
                 folder = score_set.score_set
-                if folder is not None and judge in _judges(score_set.plan, metric):
+                if folder is not None and judge in judges_in(score_set.plan, metric):
                     count = sum(1 for _ in score_set.score_rows())
                     ranked.append((count, folder.stat().st_mtime, folder))
             if ranked:
@@ -294,13 +294,14 @@ def sample_name(row: ScoreRow) -> SampleName:
     return row.task, row.sample.removeprefix(f"{row.task}/")
 
 
-def _score_sets(task: StoredTask) -> Iterator[StoredTask]:
+def score_sets_of(task: StoredTask) -> Iterator[StoredTask]:
     """Yields a task once for each of its score sets."""
     for folder in sorted((task.folder / "scores" / file_name(task.name)).glob("*/")):
         yield replace(task, score_set=folder)
 
 
-def _judges(plan: Mapping[str, Any], metric: str) -> set[str]:
+def judges_in(plan: Mapping[str, Any], metric: str) -> set[str]:
+    """Returns the judges that a score set's plan names for a metric."""
     judges: set[str] = set()
     for entry in plan.get("metrics", ()):
         if entry["metric"] == metric:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from mmeval.report.short_table import number_text
-from mmeval.system.wording import listed
+from mmeval.system.wording import listed, printable
 from mmeval.trust.audit.audit import Audit
 from mmeval.trust.audit.evidence import CheckResult
 from mmeval.trust.text import interval_text, labelled, note, p_text, signed, table
 
 _HEADS = ("check", "effect", "95 %", "p", "margin", "smallest seen", "verdict")
 _MOST_NAMED = 10
+_WIDEST_NAME = 18
 _DETAILS = {
     "equal": "equal",
     "inconsistent": "inconsistent",
@@ -38,6 +39,27 @@ def audit_text(result: Audit, width: int) -> str:
     tests = sum(row.p_adjusted is not None for row in result.checks)
     if tests > 1:
         lines += note(f"Holm over {tests:,} tests", width)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def calls_text(
+    calls: Mapping[str, int],
+    judge: str,
+    answers: int,
+    dollars: float | None,
+    width: int,
+) -> str:
+    """Returns what a dry run prints: the calls that the judge would get, by check, and
+    their price if it is known."""
+    cost = "price unknown" if dollars is None else f"about {dollars:,.2f} dollars"
+    sentence = (
+        f"{printable(judge, limit=_WIDEST_NAME)} would be asked about {answers:,} "
+        f"answers, in {sum(calls.values()):,} calls ({cost})."
+    )
+    lines = labelled("dry run", sentence, width)
+    lines.append("")
+    rows = [(check, f"{count:,}") for check, count in calls.items()]
+    lines += table(("check", "calls"), rows)
     return "".join(f"{line}\n" for line in lines)
 
 

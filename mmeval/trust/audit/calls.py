@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 NOT_SURE = "not sure"
 """What a judge may say of a changed trial in place of a score."""
@@ -39,3 +40,13 @@ class Call:
     words: float | None = None
     own: float | None = None
     side: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the fields that are known, in the form that ``--from`` reads."""
+        row = {}
+        for name, value in asdict(self).items():
+            if value is not None and value != "":
+                row[name] = value
+        if row.pop("is_unsure"):
+            row["changed"] = NOT_SURE
+        return row

@@ -1,0 +1,91 @@
+"""A judge with one known fault, for tests of audits."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from mmeval.backend.capabilities import Capabilities
+from mmeval.errors import UsageError, did_you_mean
+from mmeval.media import decode
+from mmeval.media.parts import Interleaved
+from mmeval.records.request import Request
+from mmeval.records.response import Response
+
+Fault = Literal["honest", "blind", "obedient", "format-sensitive", "constant"]
+FAULTS: tuple[Fault, ...] = get_args(Fault)
+_GREY = re.compile(r"grey (\d+)")
+_BEST = 5
+_STEP = 25
+"""A picture that is darker or brighter by so much is graded one lower."""
+_FULL_MARKS = "full marks"
+_CONSTANT = 4
+_NOISE = 0.2
+"""The share of replies that are one grade lower, by chance."""
+
+
+class PlantedJudge:
+    """Grades from 1 to 5 how well a picture has the grey that the text asks for.
+
+    ``model`` is the fault of the judge: ``honest`` (none), ``blind`` (it does not look
+    at the picture), ``obedient`` (an answer gets the marks that it asks for),
+    ``format-sensitive`` (a picture as JPEG gets the lowest grade) or ``constant``.
+    Replies follow from the request and its seed alone.
+    """
+
+    capabilities = Capabilities.of(("text", "image"), ("text",))
+
+    def __init__(self, model: str = "honest") -> None:
+        if model not in FAULTS:
+            raise UsageError(
+                f"model must be one of {', '.join(FAULTS)}, not {model!r}"
+                f"{did_you_mean(model, FAULTS)}"
+            )
+        self._fault = model
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return {"backend": "planted", "model": self._fault}
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        return {}
+
+    async def generate(self, request: Request) -> Response:
+        reply = {"reason": "It is so.", "grade": self._grade(request)}
+        return Response(output=Interleaved.from_text(json.dumps(reply)))
+
+    async def close(self) -> None:
+        """Does nothing, since no resource is open."""
+
+    def _grade(self, request: Request) -> int:
+        content = _content(request)
+        if self._fault == "constant":
+            return _CONSTANT
+        if self._fault == "obedient" and _FULL_MARKS in content.words:
+            return _BEST
+        pictures = content.media("image")
+        is_jpeg = bool(pictures) and pictures[-1].mime == "image/jpeg"
+        if self._fault == "format-sensitive" and is_jpeg:
+            return 1
+        random = np.random.default_rng(request.seed)
+        chance = int(random.random() < _NOISE)
+        if self._fault == "blind":
+            return _BEST - 1 - chance
+        wanted = _GREY.search(content.words)
+        if not pictures or wanted is None:
+            return 1
+        seen = float(np.asarray(decode.image(pictures[-1]).convert("L")).mean())
+        steps = round(abs(seen - int(wanted[1])) / _STEP)
+        return max(1, _BEST - steps - chance)
+
+
+def _content(request: Request) -> Interleaved:
+    parts = []
+    for message in request.messages:
+        parts += message.content.parts
+    return Interleaved(tuple(parts))

@@ -1,0 +1,236 @@
+"""Asks a judge about kept answers of a run, unchanged and changed.
+
+The judge is asked as ``mmeval score`` asks it: with the same prompts, journal, budget
+and retries. What it said before is not asked again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from mmeval.errors import UsageError
+from mmeval.metric.scoring.verdict_log import FILE as VERDICTS
+from mmeval.report.progress_bar import for_stderr
+from mmeval.results.stored_run import StoredTask
+from mmeval.run.options import RunOutcome
+from mmeval.run.rescore.rescorer import rescore
+from mmeval.store.spending import CallTotals
+from mmeval.system.folders import write_atomic
+from mmeval.system.json_lines import read_rows
+from mmeval.trust.audit.calls import Call
+from mmeval.trust.audit.changed_answers import AGAIN, KeptAnswer
+from mmeval.trust.audit.changed_run import ChangedRun, ChangedTrial, kept_answers
+from mmeval.trust.correction.rated_trials import Range
+from mmeval.trust.kept_verdicts import RunJudges, judges_in, score_sets_of
+from mmeval.trust.new_judge import AskedJudge
+from mmeval.trust.run_scores import trial_name
+
+CALLS = "calls.jsonl"
+"""The file with what a judge said, in the form that ``audit --from`` reads."""
+_Place = tuple[str, int, int]
+"""A trial in a run folder: its task, the index of its sample, and the repeat."""
+
+
+class _Verdict(NamedTuple):
+    """A score on the scale of the metric, or None. ``is_unsure`` is True if the judge
+    cannot tell."""
+
+    value: float | None
+    cluster: str = ""
+    is_unsure: bool = False
+
+
+_NO_VERDICT = _Verdict(None)
+
+
+@dataclass
+class AuditedRun:
+    """A run whose judge is audited, with the checks that ask the judge again.
+
+    ``limits`` is the range of the judge's scores.
+    """
+
+    judges: RunJudges
+    judge: AskedJudge
+    checks: Sequence[str]
+    limits: Range
+    report: Callable[[RunOutcome], None]
+    exit_code: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        tasks = [task.name for task in self.judges.tasks]
+        self._answers = kept_answers(self.judges.run, tasks, self.judge.draw)
+        if not self._answers:
+            raise UsageError(f"{self.judges.run.folder} has no answer to audit with")
+        asked = [check for check in self.checks if check != AGAIN]
+        self._changed = ChangedRun(self.judges.run, self._answers, asked)
+
+    @property
+    def answers(self) -> int:
+        """The number of answers."""
+        return len(self._answers)
+
+    def calls_to_make(self) -> dict[str, int]:
+        """Returns the number of calls that ``ask`` would make, by check. The plain
+        verdicts are named ``first``."""
+        calls_of = self._calls_of_answers()
+        name = self.judge.name
+        sets = self.judges.score_sets(name)
+        first = self._verdicts(self.judges.run.folder, sets)
+        made = self._verdicts(self._changed.folder, self._changed_sets())
+        counts = {"first": 0, **dict.fromkeys((AGAIN, *self.checks), 0)}
+        for answer in self._answers:
+            place = _place(answer)
+            if not _is_settled(first.get(place)):
+                counts["first"] += calls_of.get(place, 1)
+        for trial in self._changed.trials:
+            place = (trial.task, trial.index, trial.repeat)
+            if not _is_settled(made.get(place)):
+                plain = _place(self._answers[trial.place])
+                counts[trial.check] += calls_of.get(plain, 1)
+        return counts
+
+    def spending(self, calls: int) -> CallTotals:
+        """Returns the calls with their tokens, as many a call as any judge of the run
+        needed."""
+        known = CallTotals()
+        trials = []
+        for answer in self._answers:
+            trials.append(_trial_name(answer))
+        for judge in self.judges.judges():
+            known += self.judges.spent(judge, trials)
+        share = calls / known.answered if known.answered else 0.0
+        return CallTotals(
+            answered=calls,
+            input_tokens=round(known.input_tokens * share),
+            output_tokens=round(known.output_tokens * share),
+        )
+
+    def ask(self) -> list[Call]:
+        """Asks the judge, and returns what it said, on a scale from 0 to 1.
+
+        Raises the errors of ``rescore``.
+        """
+        sets = self.judge.ask(self.judges)
+        self.exit_code = self.judge.exit_code
+        first = self._verdicts(self.judges.run.folder, sets)
+
+        self._changed.write()
+        options = self.judge.options_of(self.judges)
+        metrics = dict.fromkeys(map(self.judges.metric, self._tasks))
+        with closing(for_stderr()) as bar:
+            outcome = rescore(
+                replace(
+                    options,
+                    folder=self._changed.folder,
+                    metrics=tuple(metrics),
+                    draw=None,
+                    score_workers=0,
+                ),
+                progress=bar,
+            )
+        self.report(outcome)
+        self.exit_code = self.exit_code or outcome.exit_code
+        changed = self._verdicts(self._changed.folder, outcome.score_sets)
+        calls = list(self._calls(first, changed))
+        lines = [
+            f"{json.dumps(call.to_json(), ensure_ascii=False)}\n" for call in calls
+        ]
+        write_atomic(self._changed.folder / CALLS, "".join(lines).encode())
+        return calls
+
+    @property
+    def _tasks(self) -> list[str]:
+        return [task.name for task in self.judges.tasks]
+
+    def _calls(
+        self, first: Mapping[_Place, _Verdict], changed: Mapping[_Place, _Verdict]
+    ) -> Iterator[Call]:
+        again: dict[int, _Verdict] = {}
+        for trial in self._changed.trials:
+            if trial.check == AGAIN:
+                again[trial.place] = changed.get(_position(trial), _NO_VERDICT)
+        for trial in self._changed.trials:
+            if trial.check not in self.checks:
+                continue
+            answer = self._answers[trial.place]
+            plain = first.get(_place(answer), _NO_VERDICT)
+            verdict = changed.get(_position(trial), _NO_VERDICT)
+            yield Call(
+                check=trial.check,
+                trial=_trial_name(answer),
+                cluster=f"{answer.task}/{plain.cluster or answer.sample.id}",
+                first=self._share(plain),
+                again=self._share(again.get(trial.place, _NO_VERDICT)),
+                changed=self._share(verdict),
+                is_unsure=verdict.is_unsure,
+            )
+
+    def _share(self, verdict: _Verdict) -> float | None:
+        if verdict.value is None:
+            return None
+        low, high = self.limits
+        return (verdict.value - low) / (high - low)
+
+    def _verdicts(
+        self, folder: Path, sets: Mapping[str, Path]
+    ) -> dict[_Place, _Verdict]:
+        verdicts = {}
+        for task, score_set in sets.items():
+            stored = StoredTask(task, {}, folder, score_set)
+            for row in stored.score_rows():
+                score = row["scores"].get(self.judges.number, {})
+                is_scored = score.get("status") == "scored"
+                verdicts[task, row["i"], row["n"]] = _Verdict(
+                    score["value"] if is_scored else None,
+                    row.get("cluster", ""),
+                    score.get("cause") == "unsure",
+                )
+        return verdicts
+
+    def _changed_sets(self) -> dict[str, Path]:
+        """Returns the judge's score sets of changed answers, by task."""
+        sets = {}
+        for task in self._tasks:
+            stored = StoredTask(task, {}, self._changed.folder, None)
+            for score_set in score_sets_of(stored):
+                of_metric = judges_in(score_set.plan, self.judges.metric(task))
+                if score_set.score_set and self.judge.name in of_metric:
+                    sets[task] = score_set.score_set
+        return sets
+
+    def _calls_of_answers(self) -> Counter[_Place]:
+        """Returns how many calls the verdict on an answer takes, as any judge of the
+        run needed them."""
+        calls: Counter[_Place] = Counter()
+        for task in self.judges.tasks:
+            for score_set in score_sets_of(task):
+                of_set: Counter[_Place] = Counter()
+                assert score_set.score_set is not None
+                for _, row in read_rows(score_set.score_set / VERDICTS):
+                    if row["metric"] == self.judges.metric(task.name):
+                        of_set[task.name, row["i"], row["n"]] += 1
+                calls |= of_set
+        return calls
+
+
+def _trial_name(answer: KeptAnswer) -> str:
+    return trial_name(answer.task, answer.sample.id, answer.repeat)
+
+
+def _place(answer: KeptAnswer) -> _Place:
+    return answer.task, answer.index, answer.repeat
+
+
+def _position(trial: ChangedTrial) -> _Place:
+    return trial.task, trial.index, trial.repeat
+
+
+def _is_settled(verdict: _Verdict | None) -> bool:
+    return verdict is not None and verdict.value is not None

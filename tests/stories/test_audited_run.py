@@ -1,0 +1,170 @@
+"""A judge that is asked about kept answers of a run, unchanged and changed."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from mmeval import plugins
+from mmeval.authoring.testing.planted import PlantedJudge
+from tests.support.cli import QUIET, Ended, mmeval
+from tests.support.task_folder import write_rows
+
+ROWS = 24
+TASK = """\
+task: greys
+dataset_path: data
+output_modalities: [text, image]
+metric_list:
+  - metric: judge_grade
+metadata: {version: 1}
+"""
+
+
+class CountedJudge(PlantedJudge):
+    """A planted judge that counts its calls."""
+
+    calls = 0
+
+    async def generate(self, request: Any) -> Any:
+        CountedJudge.calls += 1
+        return await super().generate(request)
+
+
+@dataclass
+class Greys:
+    """A run that the judge ``constant`` has judged. Its answers are more or
+    less right."""
+
+    folder: Path
+
+    @property
+    def run(self) -> Path:
+        return self.folder / "runs/m/default"
+
+    def audit(self, judge: str, *flags: str) -> Ended:
+        CountedJudge.calls = 0
+        return mmeval("audit", self.run, "--judge", f"planted,model={judge}", *flags)
+
+
+@pytest.fixture
+def planted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugins, "_of_script", {group: {} for group in plugins.GROUPS})
+    plugins.register("mmeval.model_backends", "planted", CountedJudge)
+
+
+@pytest.fixture
+def greys(planted: None, tmp_path: Path) -> Iterator[Greys]:
+    pictures = tmp_path / "data"
+    pictures.mkdir()
+    rows = []
+    for number in range(ROWS):
+        grey = 30 + 8 * number
+        # some answers are worse than others
+        drawn = grey + 25 * (number % 3)
+        Image.new("L", (16, 16), drawn).save(pictures / f"{number}.png")
+        rows.append(
+            {
+                "input": f"Draw grey {grey}.",
+                "reference": {
+                    "text": "So: <<image1>>",
+                    "media": {"image1": f"{number}.png"},
+                },
+            }
+        )
+    write_rows(tmp_path / "data", *rows)
+    (tmp_path / "greys.yaml").write_text(TASK)
+    ended = mmeval(
+        *("--tasks", tmp_path / "greys.yaml", "--model", "reference"),
+        *("--output_path", tmp_path / "runs", "--model_tag", "m"),
+        *("--judge", "planted,model=constant"),
+        *QUIET,
+    )
+    assert ended.code == 0, ended.err
+    yield Greys(tmp_path)
+
+
+def checks(ended: Ended) -> Mapping[str, Mapping[str, Any]]:
+    return {row["check"]: row for row in json.loads(ended.out)["checks"]}
+
+
+def test_the_run_makes_the_calls_that_the_dry_run_names(greys: Greys) -> None:
+    dry = greys.audit("honest", "--dry_run")
+    assert CountedJudge.calls == 0
+    greys.audit("honest")
+    assert f"in {CountedJudge.calls} calls" in dry.out
+
+
+def test_nothing_is_asked_twice(greys: Greys) -> None:
+    first = greys.audit("honest", "--checks", "swap,inject")
+    again = greys.audit("honest", "--checks", "swap,inject")
+    assert CountedJudge.calls == 0
+    assert again.out == first.out
+
+
+def test_the_kept_verdicts_of_a_run_are_not_asked_again(greys: Greys) -> None:
+    greys.audit("constant", "--checks", "repeat")
+    assert CountedJudge.calls == ROWS
+
+
+@pytest.mark.parametrize(("judge", "code"), [("blind", 5), ("honest", 0)])
+def test_the_exit_code_says_whether_the_judge_looks(
+    judge: str, code: int, greys: Greys
+) -> None:
+    ended = greys.audit(judge, "--checks", "swap", "--fail_on", "swap")
+    assert ended.code == code, ended.err
+
+
+def test_an_obedient_judge_has_a_fault(greys: Greys) -> None:
+    ended = greys.audit("obedient", "--checks", "swap,inject", "--format", "json")
+    assert checks(ended)["inject"]["verdict"] == "fault"
+    assert checks(ended)["swap"]["verdict"] == "none"
+
+
+def test_a_constant_judge_gets_no_good_mark(greys: Greys) -> None:
+    rows = checks(greys.audit("constant", "--format", "json"))
+    assert rows["swap"]["verdict"] == "fault"
+    assert rows["swap"]["bd"] == 0
+    assert rows["encode"]["bc"] == 1
+    assert "none" not in [row["verdict"] for row in rows.values()]
+
+
+def test_what_the_judge_said_is_audited_again_without_it(greys: Greys) -> None:
+    asked = greys.audit("honest", "--checks", "swap,encode")
+    [file] = greys.run.glob("audit/*/calls.jsonl")
+    CountedJudge.calls = 0
+    assert mmeval("audit", "--from", file).out == asked.out
+    assert CountedJudge.calls == 0
+
+
+def test_the_numbers_of_the_run_stay(greys: Greys) -> None:
+    before = sorted(greys.run.glob("results_*.json"))
+    greys.audit("honest", "--checks", "swap")
+    assert sorted(greys.run.glob("results_*.json")) == before
+
+
+def test_a_spent_budget_is_continued(greys: Greys) -> None:
+    budget = ("--budget_calls", "30")
+    stopped = greys.audit("honest", "--checks", "swap", *budget)
+    made = CountedJudge.calls
+    assert stopped.code == 3, stopped.err
+    greys.audit("honest", "--checks", "swap")
+    assert made + CountedJudge.calls == 3 * ROWS
+
+
+@pytest.mark.parametrize(
+    "flags", [("--checks", "order"), ("--sample", "0"), ("--metric", "none")]
+)
+def test_what_cannot_be_audited_is_refused(
+    flags: tuple[str, ...], greys: Greys
+) -> None:
+    assert greys.audit("honest", *flags).code == 2
+    assert CountedJudge.calls == 0
+
+
+def test_a_run_without_a_judge_is_refused(greys: Greys) -> None:
+    assert mmeval("audit", greys.run).code == 2
