@@ -24,7 +24,8 @@ The judge of a run is asked about the answers to --sample samples: once as they 
 once more with another seed, and once after each change. The same command continues
 after an interruption, and --dry_run prints the calls. The checks of a run are repeat,
 swap, blind, blank, encode and inject; the others need --from. What the judge said is
-kept in the folder of the run, as audit/NAME/calls.jsonl.
+kept in the run's folder, as audit/NAME/calls.jsonl. The results are kept as a page and
+as JSON in audit/certificates, named by the digest of judge, prompts and sample.
 
 With --from, no judge is asked. The file has JSON lines, or CSV with the same names:
 check, trial, cluster (the sample) and the judge's scores. These are first, again (asked
@@ -44,6 +45,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -65,6 +67,8 @@ if TYPE_CHECKING:
     from mmeval.trust.audit.calls import Call
     from mmeval.trust.correction.rated_trials import Range
     from mmeval.trust.kept_verdicts import RunJudges
+
+log = logging.getLogger(__name__)
 
 FORMATS = ("text", "json")
 SAMPLES = 60
@@ -164,6 +168,7 @@ def run(args: argparse.Namespace) -> int:
         print_text(audit_text(result, columns()))
     code = result.exit_code(fail_on)
     if audited is not None:
+        log.info("certificate: %s", audited.certify(result))
         code = code or audited.exit_code
     return code
 

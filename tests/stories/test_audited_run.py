@@ -141,6 +141,22 @@ def test_what_the_judge_said_is_audited_again_without_it(greys: Greys) -> None:
     assert CountedJudge.calls == 0
 
 
+def test_a_judge_has_a_certificate(greys: Greys) -> None:
+    ended = greys.audit("blind", "--checks", "swap,blind", "--format", "json")
+    [file] = greys.run.glob("audit/certificates/*.json")
+    certificate = json.loads(file.read_text())
+    assert certificate["checks"] == json.loads(ended.out)["checks"]
+    assert certificate["digest"] == file.stem
+    assert (certificate["judge"], certificate["answers"]) == ("blind", ROWS)
+    assert "Audit of blind" in file.with_suffix(".html").read_text()
+
+
+def test_another_sample_has_another_certificate(greys: Greys) -> None:
+    greys.audit("blind", "--checks", "repeat")
+    greys.audit("blind", "--checks", "repeat", "--sample", "20")
+    assert len(list(greys.run.glob("audit/certificates/*.json"))) == 2
+
+
 def test_the_numbers_of_the_run_stay(greys: Greys) -> None:
     before = sorted(greys.run.glob("results_*.json"))
     greys.audit("honest", "--checks", "swap")

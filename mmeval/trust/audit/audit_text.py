@@ -10,7 +10,8 @@ from mmeval.trust.audit.audit import Audit
 from mmeval.trust.audit.evidence import CheckResult
 from mmeval.trust.text import interval_text, labelled, note, p_text, signed, table
 
-_HEADS = ("check", "effect", "95 %", "p", "margin", "smallest seen", "verdict")
+HEADS = ("check", "effect", "95 %", "p", "margin", "smallest seen", "verdict")
+"""The columns of a table of checks."""
 _MOST_NAMED = 10
 _WIDEST_NAME = 18
 _DETAILS = {
@@ -29,17 +30,23 @@ _DETAILS = {
 
 def audit_text(result: Audit, width: int) -> str:
     """Returns the text that the command prints: the faults, then each check."""
-    lines = labelled("verdict", f"{_verdict(result)}.", width)
+    lines = labelled("verdict", f"{audit_verdict(result)}.", width)
     lines.append("")
-    lines += table(_HEADS, map(_row, result.checks))
+    lines += table(HEADS, map(check_row, result.checks))
+    for text in audit_notes(result):
+        lines += note(text, width)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def audit_notes(result: Audit) -> Iterator[str]:
+    """Yields the further numbers of each check, and the correction of the tests."""
     for row in result.checks:
         details = "; ".join(_details(row))
         if details:
-            lines += note(f"{row.check}: {details}", width)
+            yield f"{row.check}: {details}"
     tests = sum(row.p_adjusted is not None for row in result.checks)
     if tests > 1:
-        lines += note(f"Holm over {tests:,} tests", width)
-    return "".join(f"{line}\n" for line in lines)
+        yield f"Holm over {tests:,} tests"
 
 
 def calls_text(
@@ -63,7 +70,8 @@ def calls_text(
     return "".join(f"{line}\n" for line in lines)
 
 
-def _verdict(result: Audit) -> str:
+def audit_verdict(result: Audit) -> str:
+    """Returns the sentence that names the faults, without its full stop."""
     checks = _counted(len(result.checks))
     if result.faults:
         faults = listed(list(result.faults), _MOST_NAMED)
@@ -81,7 +89,8 @@ def _counted(checks: int) -> str:
     return "1 check" if checks == 1 else f"{checks:,} checks"
 
 
-def _row(row: CheckResult) -> Sequence[str]:
+def check_row(row: CheckResult) -> Sequence[str]:
+    """Returns the cells of a check, in the order of the columns."""
     evidence = row.evidence
     return (
         row.check,

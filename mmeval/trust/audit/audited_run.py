@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mmeval.errors import UsageError
 from mmeval.metric.scoring.verdict_log import FILE as VERDICTS
+from mmeval.records.digests import digest
 from mmeval.report.progress_bar import for_stderr
 from mmeval.results.stored_run import StoredTask
 from mmeval.run.options import RunOutcome
@@ -23,9 +24,16 @@ from mmeval.run.rescore.rescorer import rescore
 from mmeval.store.spending import CallTotals
 from mmeval.system.folders import write_atomic
 from mmeval.system.json_lines import read_rows
+from mmeval.trust.audit.audit import Audit
 from mmeval.trust.audit.calls import Call
+from mmeval.trust.audit.certificate import Certificate, write_certificate
 from mmeval.trust.audit.changed_answers import AGAIN, KeptAnswer
-from mmeval.trust.audit.changed_run import ChangedRun, ChangedTrial, kept_answers
+from mmeval.trust.audit.changed_run import (
+    FOLDER,
+    ChangedRun,
+    ChangedTrial,
+    kept_answers,
+)
 from mmeval.trust.correction.rated_trials import Range
 from mmeval.trust.kept_verdicts import RunJudges, judges_in, score_sets_of
 from mmeval.trust.new_judge import AskedJudge
@@ -33,6 +41,7 @@ from mmeval.trust.run_scores import trial_name
 
 CALLS = "calls.jsonl"
 """The file with what a judge said, in the form that ``audit --from`` reads."""
+_DIGITS = 16
 _Place = tuple[str, int, int]
 """A trial in a run folder: its task, the index of its sample, and the repeat."""
 
@@ -62,6 +71,8 @@ class AuditedRun:
     limits: Range
     report: Callable[[RunOutcome], None]
     exit_code: int = field(default=0, init=False)
+    _definitions: dict[str, Any] = field(default_factory=dict, init=False)
+    """How the judge was asked, by task: its model, its prompts and its switches."""
 
     def __post_init__(self) -> None:
         tasks = [task.name for task in self.judges.tasks]
@@ -90,7 +101,7 @@ class AuditedRun:
             if not _is_settled(first.get(place)):
                 counts["first"] += calls_of.get(place, 1)
         for trial in self._changed.trials:
-            place = (trial.task, trial.index, trial.repeat)
+            place = (trial.task, trial.sample_index, trial.repeat)
             if not _is_settled(made.get(place)):
                 plain = _place(self._answers[trial.place])
                 counts[trial.check] += calls_of.get(plain, 1)
@@ -120,6 +131,7 @@ class AuditedRun:
         sets = self.judge.ask(self.judges)
         self.exit_code = self.judge.exit_code
         first = self._verdicts(self.judges.run.folder, sets)
+        self._definitions = self._asked_with(sets)
 
         self._changed.write()
         options = self.judge.options_of(self.judges)
@@ -144,6 +156,26 @@ class AuditedRun:
         ]
         write_atomic(self._changed.folder / CALLS, "".join(lines).encode())
         return calls
+
+    def certify(self, result: Audit) -> Path:
+        """Writes the certificate of the judge, after ``ask``, and returns the page.
+
+        Raises StorageError.
+        """
+        samples = {}
+        for answer in self._answers:
+            samples[answer.task, answer.sample.id] = answer.sample.digest
+        named = [[*name, samples[name]] for name in sorted(samples)]
+        certificate = Certificate(
+            judge=self.judge.name,
+            metric=self.judges.number,
+            tasks=tuple(self._tasks),
+            samples=len(samples),
+            answers=self.answers,
+            digest=digest([self._definitions, named])[:_DIGITS],
+            audit=result,
+        )
+        return write_certificate(certificate, self.judges.run.folder / FOLDER)
 
     @property
     def _tasks(self) -> list[str]:
@@ -171,6 +203,15 @@ class AuditedRun:
                 changed=self._share(verdict),
                 is_unsure=verdict.is_unsure,
             )
+
+    def _asked_with(self, sets: Mapping[str, Path]) -> dict[str, Any]:
+        definitions = {}
+        for task, score_set in sets.items():
+            plan = StoredTask(task, {}, self.judges.run.folder, score_set).plan
+            metric = self.judges.metric(task)
+            entries = [row for row in plan["metrics"] if row["metric"] == metric]
+            definitions[task] = [entries, plan.get("role_params")]
+        return definitions
 
     def _share(self, verdict: _Verdict) -> float | None:
         if verdict.value is None:
@@ -229,7 +270,7 @@ def _place(answer: KeptAnswer) -> _Place:
 
 
 def _position(trial: ChangedTrial) -> _Place:
-    return trial.task, trial.index, trial.repeat
+    return trial.task, trial.sample_index, trial.repeat
 
 
 def _is_settled(verdict: _Verdict | None) -> bool:

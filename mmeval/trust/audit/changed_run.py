@@ -39,7 +39,7 @@ class ChangedTrial(NamedTuple):
 
     check: str
     task: str
-    index: int
+    sample_index: int
     repeat: int
     place: int
 
@@ -124,9 +124,9 @@ def _write(
 
 
 def _keep(records: TaskRecords, changed: ChangedTrial, answer: KeptAnswer) -> None:
-    records.keep_sample(changed.index, answer.sample, answer.sample.to_line())
+    records.keep_sample(changed.sample_index, answer.sample, answer.sample.to_line())
     row = {"x": [], "output": answer.output.to_json()}
-    records.keep_trial(changed.index, answer.repeat, _trial(answer).digest, row)
+    records.keep_trial(changed.sample_index, answer.repeat, _trial(answer).digest, row)
 
 
 def _trial(answer: KeptAnswer) -> Trial:
