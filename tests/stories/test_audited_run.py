@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from mmeval import plugins
-from mmeval.authoring.testing.planted import PlantedJudge
+from mmeval.authoring.testing import PlantedJudge
 from tests.support.cli import QUIET, Ended, mmeval
 from tests.support.task_folder import write_rows
 
@@ -149,6 +149,16 @@ def test_a_judge_has_a_certificate(greys: Greys) -> None:
     assert certificate["digest"] == file.stem
     assert (certificate["judge"], certificate["answers"]) == ("blind", ROWS)
     assert "Audit of blind" in file.with_suffix(".html").read_text()
+
+
+def test_the_page_of_a_run_shows_the_audit_of_its_judge(greys: Greys) -> None:
+    greys.audit("constant", "--checks", "swap")
+    greys.audit("honest", "--checks", "swap")
+    ended = mmeval("report", greys.run)
+    assert ended.code == 0, ended.err
+    page = (greys.run / "report/index.html").read_text()
+    assert "Audit of constant (checks: 1; fault: swap; certificate " in page
+    assert "Audit of honest" not in page
 
 
 def test_another_sample_has_another_certificate(greys: Greys) -> None:

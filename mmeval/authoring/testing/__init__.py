@@ -1,4 +1,4 @@
-"""Conformance checks of batch backends, to call from a test."""
+"""Conformance checks of batch backends, and judges with known faults, for tests."""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +6,8 @@ from mmeval.doors import door
 
 if TYPE_CHECKING:
     from mmeval.authoring.testing.checks import check_backend
+    from mmeval.authoring.testing.planted import PlantedJudge
 
-__all__ = ["check_backend"]
+__all__ = ["PlantedJudge", "check_backend"]
 
 __getattr__, __dir__ = door(__name__)

@@ -12,7 +12,7 @@ import numpy as np
 from mmeval.backend.capabilities import Capabilities
 from mmeval.errors import UsageError, did_you_mean
 from mmeval.media import decode
-from mmeval.media.parts import Interleaved
+from mmeval.media.parts import Interleaved, Part
 from mmeval.records.request import Request
 from mmeval.records.response import Response
 
@@ -85,7 +85,7 @@ class PlantedJudge:
 
 
 def _content(request: Request) -> Interleaved:
-    parts = []
+    parts: list[Part] = []
     for message in request.messages:
         parts += message.content.parts
     return Interleaved(tuple(parts))

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from mmeval.findings.finding import Finding
 from mmeval.findings.render import NOWHERE, RemedyTarget, page_rows
 from mmeval.report.page.index import SampleCounts
+from mmeval.results.certificates import audited_judges
 from mmeval.results.compare import judges_in
 from mmeval.results.numbers import number_rows
 from mmeval.results.stored_run import StoredRun
@@ -59,12 +60,29 @@ def notes(run: StoredRun) -> list[str]:
     informed = list(run.ours.get("uses_reference", ()))
     if informed:
         all_notes.append(f"Prompts contain reference information: {_listed(informed)}.")
+    all_notes += _audits(run)
     all_notes += _handshakes(run)
     all_notes += in_words(findings)
     if run.other_tasks:
         others = _listed(run.other_tasks)
         all_notes.append(f"Also in the folder, from earlier commands: {others}.")
     return all_notes
+
+
+def _audits(run: StoredRun) -> Iterator[str]:
+    """Yields a note with the audit of each judge of the run."""
+    judging = judges_in(run.ours, run.ours.get("judges", ()))
+    judges = {model for _, model in judging}
+    for audited in audited_judges(run.folder):
+        if audited.judge not in judges:
+            continue
+        words = [f"checks: {len(audited.checks):,}"]
+        for verdict in ("fault", "unknown"):
+            checks = audited.with_verdict(verdict)
+            if checks:
+                words.append(f"{verdict}: {_listed(checks)}")
+        facts = "; ".join(words)
+        yield f"Audit of {audited.judge} ({facts}; certificate {audited.digest})."
 
 
 def _handshakes(run: StoredRun) -> Iterator[str]:

@@ -29,7 +29,6 @@ from mmeval.trust.audit.calls import Call
 from mmeval.trust.audit.certificate import Certificate, write_certificate
 from mmeval.trust.audit.changed_answers import AGAIN, KeptAnswer
 from mmeval.trust.audit.changed_run import (
-    FOLDER,
     ChangedRun,
     ChangedTrial,
     kept_answers,
@@ -175,7 +174,7 @@ class AuditedRun:
             digest=digest([self._definitions, named])[:_DIGITS],
             audit=result,
         )
-        return write_certificate(certificate, self.judges.run.folder / FOLDER)
+        return write_certificate(certificate, self.judges.run.folder)
 
     @property
     def _tasks(self) -> list[str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mmeval.results.certificates import FOLDER
 from mmeval.system.folders import write_atomic
 from mmeval.system.wording import printable
 from mmeval.trust.audit.audit import Audit
@@ -21,7 +22,6 @@ from mmeval.trust.audit.audit_text import (
     check_row,
 )
 
-FOLDER = "certificates"
 _VERSION = 1
 _TEMPLATE = Path(__file__).with_name("certificate.html.jinja")
 _WIDEST = 200
@@ -74,12 +74,13 @@ class Certificate:
         )
 
 
-def write_certificate(certificate: Certificate, folder: Path) -> Path:
-    """Writes the certificate as a page and as JSON, and returns the page's path.
+def write_certificate(certificate: Certificate, run: Path) -> Path:
+    """Writes the certificate as a page and as JSON into a run folder, and returns the
+    page's path.
 
     Raises StorageError.
     """
-    target = folder / FOLDER
+    target = run / FOLDER
     target.mkdir(parents=True, exist_ok=True)
     document = json.dumps(certificate.to_json(), indent=1, ensure_ascii=False)
     write_atomic(target / f"{certificate.digest}.json", f"{document}\n".encode())
