@@ -46,6 +46,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import math
 import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -207,6 +208,8 @@ def _audited_run(
     stored = StoredRun(run_folder(args.folder))
     number = judged_number([stored], args.metric)
     limits = limits or range_in_run(stored, number)
+    if not all(map(math.isfinite, limits)):
+        raise UsageError(f"{number} has no finite range; state it with --range")
     backend, backend_args = settings["judge"].value
     name = str({**backend_args, **settings["judge_args"].value}.get("model", backend))
 

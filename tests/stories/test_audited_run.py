@@ -183,13 +183,24 @@ def test_a_spent_budget_is_continued(greys: Greys) -> None:
 
 
 @pytest.mark.parametrize(
-    "flags", [("--checks", "order"), ("--sample", "0"), ("--metric", "none")]
+    "flags",
+    [
+        ("--checks", "order"),
+        ("--sample", "0"),
+        ("--metric", "none"),
+        ("--range", "0,0"),
+    ],
 )
 def test_what_cannot_be_audited_is_refused(
     flags: tuple[str, ...], greys: Greys
 ) -> None:
     assert greys.audit("honest", *flags).code == 2
     assert CountedJudge.calls == 0
+
+
+def test_scores_that_are_not_in_the_range_are_refused(greys: Greys) -> None:
+    ended = greys.audit("honest", "--checks", "repeat", "--range", "2,3")
+    assert ended.code == 2
 
 
 def test_a_run_without_a_judge_is_refused(greys: Greys) -> None:

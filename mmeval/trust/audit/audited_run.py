@@ -216,6 +216,11 @@ class AuditedRun:
         if verdict.value is None:
             return None
         low, high = self.limits
+        if not low <= verdict.value <= high:
+            raise UsageError(
+                f"the judge gave {verdict.value:g}, which is not in the range {low:g} "
+                f"to {high:g}; state the range of its scores with --range"
+            )
         return (verdict.value - low) / (high - low)
 
     def _verdicts(
