@@ -74,7 +74,8 @@ class ChangedRun:
 def kept_answers(
     run: StoredRun, tasks: Sequence[str], draw: AnswerDraw
 ) -> list[KeptAnswer]:
-    """Returns the answers to drawn samples. Failed and refused answers are left out."""
+    """Returns the answers to drawn samples. Failed, refused and empty answers are left
+    out, because no judge is asked about them."""
     drawn = draw.of(places_of(run.folder, tasks)).samples
     answers = []
     for task in tasks:
@@ -84,10 +85,10 @@ def kept_answers(
                 continue
             sample = Sample.from_json(sample_json, run.journal.media.root)
             trial = stored_trial(row, sample, run.journal)
-            if trial.output is not None and not is_refused(trial):
-                answers.append(
-                    KeptAnswer(task, row["i"], row["n"], sample, trial.output)
-                )
+            output = trial.output
+            if output is None or output.empty or is_refused(trial):
+                continue
+            answers.append(KeptAnswer(task, row["i"], row["n"], sample, output))
     run.close()
     return answers
 
