@@ -17,15 +17,15 @@ def calls(
     """Verdicts on 40 trials, each of its own sample; the given ones are repeated."""
     rows = []
     for place in range(40):
-        at = place % len(first)
+        number = place % len(first)
         rows.append(
             Call(
                 check,
                 f"t{place}",
                 f"s{place}",
-                first=first[at],
-                again=again[at],
-                changed=changed[at],
+                first=first[number],
+                again=again[number],
+                changed=changed[number],
             )
         )
     return rows
