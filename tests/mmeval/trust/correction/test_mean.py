@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mmeval.trust.correction.mean import Mean, clustered_mean
+from mmeval.trust.correction.mean import Mean, clustered_mean, p_of_zero
 
 MANY = np.arange(40)
 
