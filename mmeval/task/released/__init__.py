@@ -1,0 +1,1 @@
+"""Prompts that authors released: a catalogue of each benchmark, and the recipes."""
