@@ -1,0 +1,185 @@
+"""Catalogues of released prompts: ids, places and digests, without any prompt.
+
+A catalogue is the file ``released.yaml`` beside a task file, or beside a file that it
+includes:
+
+    sources:
+      trees:
+        repository: OWNER/NAME
+        commit: 40 hexadecimal digits
+        license: MIT
+    files:
+      - source: trees
+        path: judge.py
+        sha256: digest of the file
+        prompts:
+          - id: trees.judge
+            recipe: 'name :JUDGE_PROMPT'
+            sha256: digest of the text
+            replaces: [judge_trees]
+    figures:
+      - id: trees.task
+        shown_in: figure 3 of the paper
+
+``license: none`` means that the repository has no licence file. ``replaces`` are the
+names of the prompts that the released text can replace. ``figures`` are prompts that
+no file contains.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from mmeval.system.yaml_document import Problem, read_document
+from mmeval.task.file import SchemaPath, TaskFile, problem_of
+from mmeval.task.released.recipe import Recipe, RecipeError
+
+FILE = "released.yaml"
+GITHUB = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
+PromptId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*$")]
+
+
+class _Keys(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SourceKeys(_Keys):
+    """A repository. ``address`` is where its files are fetched, as a template."""
+
+    repository: str = Field(pattern=r"^[A-Za-z0-9_-][\w.-]*/[A-Za-z0-9_-][\w.-]*$")
+    commit: Commit
+    license: str
+    address: str = Field(default=GITHUB, pattern=r"^https?://")
+
+
+class PromptKeys(_Keys):
+    """A prompt in a file."""
+
+    id: PromptId
+    recipe: str
+    sha256: Sha256
+    replaces: tuple[str, ...] = ()
+
+    @field_validator("recipe")
+    @classmethod
+    def _is_recipe(cls, written: str) -> str:
+        try:
+            Recipe(written)
+        except RecipeError as error:
+            raise ValueError(str(error)) from None
+        return written
+
+
+class FileKeys(_Keys):
+    """A file of a source. ``commit`` is its own commit, if the source's differs.
+
+    Without ``sha256``, only the digests of the texts are checked.
+    """
+
+    source: str
+    path: str
+    commit: Commit | None = None
+    sha256: Sha256 | None = None
+    prompts: tuple[PromptKeys, ...]
+
+
+class FigureKeys(_Keys):
+    """A prompt that stands in a figure only."""
+
+    id: PromptId
+    shown_in: str
+    replaces: tuple[str, ...] = ()
+
+
+class CatalogueKeys(_Keys):
+    """The keys of a catalogue."""
+
+    sources: dict[str, SourceKeys]
+    files: tuple[FileKeys, ...]
+    figures: tuple[FigureKeys, ...] = ()
+
+
+@dataclass(frozen=True)
+class ReleasedFile:
+    """A released file with its source."""
+
+    keys: FileKeys
+    source: SourceKeys
+
+    @property
+    def commit(self) -> str:
+        return self.keys.commit or self.source.commit
+
+    @property
+    def address(self) -> str:
+        """The address of the file at its commit."""
+        address = self.source.address.replace("{repository}", self.source.repository)
+        address = address.replace("{commit}", self.commit)
+        return address.replace("{path}", quote(self.keys.path))
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The released prompts of a benchmark."""
+
+    files: tuple[ReleasedFile, ...]
+    figures: tuple[FigureKeys, ...]
+
+
+def catalogue_files(tasks: Iterable[TaskFile]) -> list[Path]:
+    """Returns the catalogues of tasks, each once."""
+    files: dict[Path, None] = {}
+    for task in tasks:
+        document = task.document
+        for source in (document.file, *sorted(document.sources)):
+            file = source.parent / FILE
+            if file.is_file():
+                files[file.resolve()] = None
+    return list(files)
+
+
+def read_catalogue(file: Path) -> Catalogue:
+    """Reads a catalogue.
+
+    Raises TaskFileError that lists all faults with their lines.
+    """
+    document = read_document(file)
+    try:
+        keys = CatalogueKeys.model_validate(document.data)
+    except ValidationError as error:
+        faults = error.errors(include_url=False)
+        problems = [problem_of(document, dict(fault), _unknown) for fault in faults]
+        raise document.errors(problems) from None
+    problems = list(_problems(keys))
+    if problems:
+        raise document.errors(problems)
+    files = [ReleasedFile(file, keys.sources[file.source]) for file in keys.files]
+    return Catalogue(tuple(files), keys.figures)
+
+
+def _unknown(path: SchemaPath) -> str:
+    return f"{path[-1]} is not a key of a catalogue of released prompts"
+
+
+def _problems(keys: CatalogueKeys) -> Iterator[Problem]:
+    """Yields the faults that the types of the keys cannot state."""
+    ids: Counter[str] = Counter()
+    for position, file in enumerate(keys.files):
+        if file.source not in keys.sources:
+            place = ("files", position, "source")
+            yield place, f"{file.source!r} is not one of the sources"
+        ids.update(prompt.id for prompt in file.prompts)
+    ids.update(figure.id for figure in keys.figures)
+    for name, count in ids.items():
+        if count > 1:
+            yield (), f"the id {name} occurs {count} times"
