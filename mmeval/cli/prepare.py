@@ -2,10 +2,11 @@
 
     mmeval prepare my_task
     mmeval prepare my_task --weights --dry_run
+    mmeval prepare my_task --prompts --prompts_from CLONE
 
 Files are fetched to the cache of the hub (HF_HOME), or with --data_dir FOLDER to
 FOLDER/OWNER/NAME. A data set that is in FOLDER is only checked. Complete files are not
-fetched again.
+fetched again. --prompts fetches the prompts that authors released to MMEVAL_CACHE_DIR.
 
 exit codes: 0 every task is ready; 1 a file is damaged, or a loader fails; 2 a task file
 is wrong; 3 rows or media are bad, or differ from what the task file expects; 4
@@ -17,7 +18,9 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from shlex import quote
 
 from mmeval.cli.parser import Parser, add_flags
@@ -32,6 +35,17 @@ from mmeval.media.decode.check import MediaCheck
 from mmeval.prepare.checks import damage_findings
 from mmeval.prepare.groups import check_groups
 from mmeval.prepare.ready import DataCheck, check_data, fetch_findings, hub_findings
+from mmeval.prepare.released_prompts import (
+    STATES,
+    FileState,
+    PromptState,
+    State,
+    cached_state,
+    figure_states,
+    hosts,
+    obtain,
+    without_licence,
+)
 from mmeval.prepare.sizes import (
     Download,
     DownloadState,
@@ -49,7 +63,9 @@ from mmeval.settings.resolve import resolve
 from mmeval.system.folders import free_bytes
 from mmeval.system.wording import listed, printable, size, wrapped
 from mmeval.task.index import TaskIndex
-from mmeval.task.selection import choose
+from mmeval.task.released.cached import prompts_folder
+from mmeval.task.released.catalogue import catalogue_files, read_catalogue
+from mmeval.task.selection import ChosenTasks, choose
 from mmeval.task.task import TaskOverrides
 
 _FLAGS = tuple(BY_NAME[name] for name in ("include_path", "data_dir", "verbosity"))
@@ -71,6 +87,17 @@ def configure(parser: Parser) -> None:
         "--weights",
         action="store_true",
         help="also fetch the weights of the tasks' metrics",
+    )
+    parser.add_argument(
+        "--prompts",
+        action="store_true",
+        help="fetch the released prompts of the tasks instead of their data",
+    )
+    parser.add_argument(
+        "--prompts_from",
+        type=Path,
+        metavar="FOLDER",
+        help="read them from a clone or a folder of clones instead of the network",
     )
     parser.add_argument(
         "--dry_run", action="store_true", help="only show what would be fetched"
@@ -109,6 +136,27 @@ def _run(args: argparse.Namespace) -> int:
         words += f" --data_dir {quote(str(data_dir))}"
     place = RemedyTarget(words)
     chosen = choose(names, TaskIndex(include_path))
+    if args.prompts and args.weights:
+        raise UsageError("--prompts fetches no weights; use --weights in a second call")
+    if args.prompts:
+        findings = list(
+            _prompt_findings(chosen, args.prompts_from, dry_run=args.dry_run)
+        )
+    elif args.prompts_from is not None:
+        raise UsageError("--prompts_from has an effect only with --prompts; add it")
+    else:
+        findings = _data_findings(chosen, data_dir, args, is_whole=is_whole)
+    return _end(findings, place, is_whole=is_whole)
+
+
+def _data_findings(
+    chosen: ChosenTasks,
+    data_dir: Path | None,
+    args: argparse.Namespace,
+    *,
+    is_whole: bool,
+) -> list[Finding]:
+    """Fetches and checks the data of tasks, and returns what is wrong."""
     tasks = build_tasks(chosen, TaskOverrides(data_dir=data_dir))
     needed = sources(tasks, weights=args.weights)
     states = {source: plan_download(source) for source in needed}
@@ -123,7 +171,7 @@ def _run(args: argparse.Namespace) -> int:
         for item in tasks:
             findings += fetch_findings(item, states)
         findings += hub_findings(states, weights=args.weights)
-        return _end(findings, place, is_whole=is_whole)
+        return findings
     for source, state in states.items():
         if isinstance(state, Download):
             states[source] = _fetched(state)
@@ -142,7 +190,49 @@ def _run(args: argparse.Namespace) -> int:
     findings += look.findings()
     ready = sum(check.ready for check in checks)
     _print([f"tasks ready: {ready:,} of {len(checks):,}"])
-    return _end(findings, place, is_whole=is_whole)
+    return findings
+
+
+def _prompt_findings(
+    chosen: ChosenTasks, folder: Path | None, *, dry_run: bool
+) -> Iterator[Finding]:
+    """Fetches the released prompts of tasks, lists each, and yields what is wrong."""
+    if folder is not None and not folder.is_dir():
+        raise UsageError(f"--prompts_from {folder}: the folder does not exist")
+    catalogue_paths = catalogue_files(chosen.tasks.values())
+    if not catalogue_paths:
+        raise UsageError("no chosen task has a catalogue of released prompts")
+    catalogues = [read_catalogue(path) for path in catalogue_paths]
+    states: list[FileState] = []
+    for catalogue in catalogues:
+        states += [cached_state(file) for file in catalogue.files]
+    needed = [state.file for state in states if not state.complete]
+    if needed:
+        origin = listed(hosts(needed), SHOWN) if folder is None else str(folder)
+        _print([f"from {origin}: files {len(needed)}, into {prompts_folder()}"])
+    restricted = without_licence([state.file for state in states])
+    if restricted:
+        names = listed(restricted, SHOWN)
+        _print([f"without a licence, so these texts stay on this machine: {names}"])
+    counts: Counter[State] = Counter()
+    for cached in states:
+        state = cached
+        if not cached.complete and not dry_run:
+            state = obtain(cached.file, folder)
+        _print(map(_prompt_line, state.prompts))
+        counts.update(prompt.state for prompt in state.prompts)
+        if not dry_run:
+            yield from state.findings()
+    for figure in figure_states(catalogues):
+        _print([_prompt_line(figure)])
+        counts[figure.state] += 1
+    numbers = [f"{state} {counts[state]}" for state in STATES if counts[state]]
+    _print([f"released prompts: {', '.join(numbers)}"])
+
+
+def _prompt_line(prompt: PromptState) -> str:
+    line = f"{prompt.state:7}  {prompt.id}"
+    return f"{line}: {prompt.reason}" if prompt.reason else line
 
 
 def _end(findings: Sequence[Finding], place: RemedyTarget, *, is_whole: bool) -> int:

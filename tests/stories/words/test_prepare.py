@@ -1,3 +1,4 @@
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,11 @@ from syrupy.assertion import SnapshotAssertion
 from tests.support.servers import FakeHub
 from tests.support.tiny_media import picture
 from tests.support.words import TASK, TINY, Case, shown
+
+
+def _sha(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
 
 COMMIT = "a" * 40
 ROWS = (
@@ -28,7 +34,30 @@ EXPECTED = (
     f"{{files: {{test.jsonl: {'0a' * 32}}}}}",
 )
 GROUP = "group: g\ntask: [t]\nexpected: {rows: 5}\n"
+SCRIPT = 'JUDGE = "Is there a tree?"\nCOUNT = "How few trees?"\n'
+RELEASED = f"""\
+sources: {{trees: {{repository: me/trees, commit: {COMMIT}, license: none}}}}
+files:
+  - source: trees
+    path: judge.py
+    prompts:
+      - {{id: trees.judge, recipe: 'name :JUDGE', sha256: {_sha("Is there a tree?")}}}
+      - {{id: trees.count, recipe: 'name :COUNT', sha256: {_sha("How many trees?")}}}
+  - {{source: trees, path: gone.py, prompts: [{{id: trees.gone, recipe: file, sha256: {_sha("")}}}]}}
+figures: [{{id: trees.task, shown_in: figure 3}}]
+"""
+PROMPTS = {**TINY, "released.yaml": RELEASED, "clone/judge.py": SCRIPT}
 CASES = {
+    "released prompts of a clone": Case(
+        f"{PREPARE} --prompts --prompts_from clone", PROMPTS
+    ),
+    "released prompts that would be fetched": Case(
+        f"{PREPARE} --prompts --dry_run", PROMPTS
+    ),
+    "released prompts without a catalogue": Case(f"{PREPARE} --prompts"),
+    "released prompts and weights": Case(f"{PREPARE} --prompts --weights"),
+    "a clone without --prompts": Case(f"{PREPARE} --prompts_from clone", PROMPTS),
+    "a clone that is absent": Case(f"{PREPARE} --prompts --prompts_from absent"),
     "a data set of the hub": Case(PREPARE, TREES),
     "a data set that is here": Case(PREPARE, TREES, before=(PREPARE,)),
     "a dry run": Case(f"{PREPARE} --dry_run", TREES),
