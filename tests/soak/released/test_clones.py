@@ -13,6 +13,8 @@ import pytest
 from mmeval.task.released.cached import file_in
 from mmeval.task.released.catalogue import ReleasedFile, read_catalogue
 from mmeval.task.released.recipe import Recipe
+from tests.soak.released.test_words import stored_windows
+from tests.soak.released.words import window_digests
 
 TASKS = Path(__file__).parents[3] / "tasks"
 CLONES = Path(os.environ["MMEVAL_RELEASED"])
@@ -47,3 +49,12 @@ def test_each_recipe_extracts_the_text_of_its_digest(name: str) -> None:
         text = Recipe(prompt.recipe).extract(content.decode())
         actual[prompt.id] = hashlib.sha256(text.encode()).hexdigest()
     assert actual == expected
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_windows_of_a_released_prompt_are_stored(name: str) -> None:
+    file, content = FILES[name]
+    windows: set[bytes] = set()
+    for prompt in file.keys.prompts:
+        windows.update(window_digests(Recipe(prompt.recipe).extract(content.decode())))
+    assert windows <= stored_windows()
