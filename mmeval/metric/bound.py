@@ -147,7 +147,9 @@ class BoundMetric:
         """
         described = self.switches
         for switch, prompt in self.prompts.items():
-            described[switch] = {"name": prompt["name"], "sha256": prompt["sha256"]}
+            described[switch] = {
+                name: value for name, value in prompt.items() if name != "text"
+            }
         for switch, model in self.models.items():
             described[switch] = {key: model[key] for key in model if key != "folder"}
         for switch, mark in self.files.items():

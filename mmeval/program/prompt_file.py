@@ -82,6 +82,8 @@ class PromptFile:
     text: str
     origin: str = field(default="", compare=False)
     """The path that error messages name, or an empty string if they name none."""
+    released: str = ""
+    """The ids of the released texts in the prompt, or an empty string for any other."""
 
     @classmethod
     def of(cls, written: PromptValue) -> PromptFile:
@@ -94,7 +96,8 @@ class PromptFile:
                 f"the prompt {written!r} has only a name; bind the metric before using "
                 "it"
             )
-        return cls(written["name"], written["text"])
+        released = written.get("released", "")
+        return cls(written["name"], written["text"], released=released)
 
     @property
     def sha256(self) -> str:
@@ -111,7 +114,8 @@ class PromptFile:
         return frozenset(names)
 
     def to_json(self) -> dict[str, str]:
-        return {"name": self.name, "sha256": self.sha256, "text": self.text}
+        record = {"name": self.name, "sha256": self.sha256, "text": self.text}
+        return {**record, "released": self.released} if self.released else record
 
     def check(self, names: Sequence[str], *, form: bool = True) -> None:
         """Checks that the text can be used as the prompt of a metric.
@@ -151,13 +155,13 @@ class PromptFile:
 class PromptTexts:
     """Prompts that replace the prompts of a metric, by name.
 
-    ``given`` are the user's prompts (``--judge_prompts``). They replace every prompt of
-    the same name. ``recorded`` are the prompts of an earlier run. They replace prompts
-    that a task file names.
+    ``given`` are the prompts that the user chose (``--prompts``, ``--judge_prompts``).
+    They replace every prompt of the same name. ``recorded`` are the prompts of an
+    earlier run. They replace prompts that a task file names.
     """
 
     given: Mapping[str, PromptFile] = field(default_factory=dict)
-    recorded: Mapping[str, str] = field(default_factory=dict)
+    recorded: Mapping[str, PromptValue] = field(default_factory=dict)
 
 
 def prompt_kinds(
@@ -187,7 +191,8 @@ def bound_prompts(
     prompts: dict[str, dict[str, str]] = {}
     for name, kind in kinds.items():
         prompt = find_prompt(values[name], folder, texts)
-        prompt.check(kind.names, form=kind.form)
+        # a released text describes its own form of reply
+        prompt.check(kind.names, form=kind.form and not prompt.released)
         prompts[name] = prompt.to_json()
     return prompts
 
@@ -207,10 +212,17 @@ def find_prompt(
     elif is_prompt_path(written):
         prompt = PromptFile(Path(written).stem, read_prompt(Path(written)), written)
     elif written in texts.recorded:
-        prompt = PromptFile(written, texts.recorded[written])
+        prompt = recorded_prompt(written, texts.recorded[written])
     else:
         prompt = _prompt_of_metric(written, home, texts)
     return texts.given.get(prompt.name, prompt)
+
+
+def recorded_prompt(name: str, record: PromptValue) -> PromptFile:
+    """Returns the prompt that a run recorded: its text, or its text with its ids."""
+    if isinstance(record, str):
+        return PromptFile(name, record)
+    return PromptFile(name, record["text"], released=record["released"])
 
 
 def is_prompt_path(written: str) -> bool:
@@ -281,13 +293,14 @@ def _prompt_of_metric(
 
 
 def _inline_prompt(written: Mapping[str, Any]) -> PromptFile:
-    unknown = sorted(written.keys() - {"name", "sha256", "text"})
+    unknown = sorted(written.keys() - {"name", "sha256", "text", "released"})
     text = written.get("text")
     if unknown or not isinstance(text, str):
         raise PromptError(
             f"a prompt is a name, a path or {{text: ...}}, not {dict(written)!r:.80}"
         )
-    prompt = PromptFile(str(written.get("name", INLINE)), text)
+    released = str(written.get("released", ""))
+    prompt = PromptFile(str(written.get("name", INLINE)), text, released=released)
     if written.get("sha256", prompt.sha256) != prompt.sha256:
         raise PromptError(
             f"the text of the prompt {prompt.name!r} does not match its sha256; "

@@ -37,6 +37,7 @@ _REPEATED_FLAGS = (
     "refusals",
     "metric_args",
     "skip_metric",
+    "prompts",
     "judge_prompts",
 )
 """The flags that another run must repeat to use the same samples, prompts and scoring.

@@ -30,6 +30,7 @@ from mmeval.settings.report_options import ReportContext, run_config
 from mmeval.system.folders import write_atomic
 from mmeval.system.json_lines import sealed_document
 from mmeval.system.secrets import without_secrets
+from mmeval.task.released.chosen import without_released_texts
 from mmeval.task.task import Task
 
 
@@ -162,7 +163,7 @@ def _config(task: Task) -> dict[str, Any]:
         numbers += metric.bound.metric.outputs
     numbers += [number.name for number in task.numbers]
     return {
-        **task.config,
+        **without_released_texts(dict(task.config)),
         "task": task.name,
         "output_type": "generate_until",
         "repeats": task.repeats,

@@ -316,6 +316,17 @@ FLAGS: tuple[Flag, ...] = (
         "+",
     ),
     Flag(
+        "prompts",
+        "",
+        _SCORE,
+        values.text,
+        "",
+        "overrides.prompts",
+        "words of the prompts of judges and protocols: own, released (the authors' "
+        "words, see mmeval prepare --prompts), or a folder (own)",
+        "WORDS",
+    ),
+    Flag(
         "judge_prompts",
         "",
         _SCORE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
@@ -49,6 +50,7 @@ from mmeval.task.metric_list import (
     positions_of,
     written_metrics,
 )
+from mmeval.task.released.chosen import OWN, RELEASED, chosen_prompts, prompt_folder
 from mmeval.task.schema import ABOUT_DATA, MAX_REPEATS, PER_SAMPLE
 from mmeval.task.task import (
     UNSTATED,
@@ -59,6 +61,8 @@ from mmeval.task.task import (
     TaskMetric,
     TaskOverrides,
 )
+
+_log = logging.getLogger(__name__)
 
 
 def build(
@@ -149,22 +153,40 @@ def build(
 
 
 def check_prompt_names(tasks: Sequence[Task], overrides: TaskOverrides) -> None:
-    """Raises UsageError for a ``--judge_prompts`` file that replaces no prompt."""
-    if overrides.judge_prompts is None:
-        return
-    used: set[str] = set()
+    """Raises UsageError for a ``--judge_prompts`` file that replaces no prompt.
+
+    The folder of ``--prompts`` may have files for other tasks, which are logged. It is
+    an error if ``--prompts`` replaces no prompt at all.
+    """
+    used: dict[str, Mapping[str, str]] = {}
     for task in tasks:
-        used.update(prompt["name"] for prompt in task.protocol_prompts.values())
-        for metric in task.metrics:
-            used.update(prompt["name"] for prompt in metric.bound.prompts.values())
-    unused = sorted(read_prompt_folder(overrides.judge_prompts).keys() - used)
-    if unused:
-        near = did_you_mean(unused[0], used)
-        names = ", ".join(sorted(used)) or "none"
+        for prompt in task.prompts:
+            used[prompt["name"]] = prompt
+    names = ", ".join(sorted(used)) or "none"
+    if overrides.judge_prompts is not None:
+        unused = sorted(read_prompt_folder(overrides.judge_prompts).keys() - used)
+        if unused:
+            near = did_you_mean(unused[0], used)
+            raise UsageError(
+                f"--judge_prompts {overrides.judge_prompts}: {unused[0]!r} is not a "
+                f"prompt of the chosen tasks{near} (they use {names})"
+            )
+    words = overrides.prompts
+    if words == RELEASED and not any("released" in used[name] for name in used):
         raise UsageError(
-            f"--judge_prompts {overrides.judge_prompts}: {unused[0]!r} is not a "
-            f"prompt of the chosen tasks{near} (they use {names})"
+            "--prompts released: mmeval cannot ask a prompt of the chosen tasks in the "
+            f"authors' words (they use {names})"
         )
+    if words in (*OWN, RELEASED):
+        return
+    files = prompt_folder(words)
+    if not used.keys() & files.keys():
+        raise UsageError(
+            f"--prompts {words}: no file is a prompt of the chosen tasks (they use "
+            f"{names})"
+        )
+    for name in sorted(files.keys() - used):
+        _log.warning("--prompts %s: the chosen tasks do not use %r", words, name)
 
 
 def check_metric_names(metric_names: Collection[str], overrides: TaskOverrides) -> None:
@@ -246,14 +268,13 @@ def _protocol(
     values |= options
     kinds = prompt_kinds(function, values)
     home = file.beside("protocol")
-    folder = overrides.judge_prompts
     try:
         for name in kinds:
             if isinstance(values[name], str) and is_prompt_path(values[name]):
                 values[name] = str(path_inside(home, values[name]))
         texts = PromptTexts()
-        if folder is not None and kinds:
-            texts = PromptTexts(read_prompt_folder(folder))
+        if kinds:
+            texts = PromptTexts(chosen_prompts(file, overrides))
         prompts = bound_prompts(function, kinds, values, texts)
         return partial(function, **options | prompts)
     except UsageError as error:

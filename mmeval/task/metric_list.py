@@ -17,7 +17,7 @@ from mmeval.metric.contract import AGGREGATION, TRUST, Metric, load_metric
 from mmeval.metric.model import written_fault
 from mmeval.metric.signature import PIECES_SWITCH
 from mmeval.program.prompt import PromptError
-from mmeval.program.prompt_file import PromptTexts, is_prompt_path, read_prompt_folder
+from mmeval.program.prompt_file import PromptTexts, PromptValue, is_prompt_path
 from mmeval.system.yaml_document import KeyPath, Problem
 from mmeval.task.derived_entries import complete_derived, outputs_of
 from mmeval.task.file import TaskFile
@@ -28,6 +28,7 @@ from mmeval.task.key_faults import (
     name_path,
     plugin_at,
 )
+from mmeval.task.released.chosen import chosen_prompts
 from mmeval.task.schema import AnswerFilterKeys, MetricKeys
 from mmeval.task.task import TaskMetric, TaskOverrides
 
@@ -227,8 +228,9 @@ def written_metrics(
         entry_metric = bound[len(listed)]
         listed.append({**row, **_independent_of_folder(row, entry_metric)})
         if entry_metric.prompts:
-            prompts = entry_metric.prompts.values()
-            by_name = {prompt["name"]: prompt["text"] for prompt in prompts}
+            by_name: dict[str, PromptValue] = {}
+            for prompt in entry_metric.prompts.values():
+                by_name[prompt["name"]] = _recorded(prompt)
             texts[entry_metric.name] = by_name
     record: dict[str, Any] = {}
     if listed or skipped:
@@ -239,6 +241,13 @@ def written_metrics(
     if texts:
         record["judge_prompts"] = texts
     return record
+
+
+def _recorded(prompt: Mapping[str, str]) -> PromptValue:
+    """Returns the text of a prompt, with the ids of a released text."""
+    if "released" not in prompt:
+        return prompt["text"]
+    return {name: value for name, value in prompt.items() if name != "name"}
 
 
 def _independent_of_folder(
@@ -297,9 +306,8 @@ def _bound(
     filters = answer_filters(file, overrides)
     if filters and reads_filtered(metric):
         params[FILTERS] = [pipeline.to_json() for pipeline in filters]
-    folder = overrides.judge_prompts
     texts = PromptTexts(
-        given={} if folder is None else read_prompt_folder(folder),
+        given=chosen_prompts(file, overrides),
         recorded=file.prompts.get(keys.metric, {}),
     )
     switches = metric.consented(params, trust=overrides.trust_remote_code)

@@ -43,6 +43,11 @@ class TaskOverrides:
     trust_remote_code: bool = False
     """True if the user allows downloaded code, such as a metric from the hub."""
     refusals: Refusals | Literal[""] = ""
+    prompts: str = ""
+    """The words of the prompts: ``own``, ``released``, or a folder with prompts.
+
+    If it is empty, the words are our own.
+    """
     judge_prompts: Path | None = None
     """A folder with prompts. These prompts replace the judges' prompts of the same
     names.
@@ -184,6 +189,16 @@ class Task:
     def entries(self) -> tuple[TaskMetric | CombinedNumber, ...]:
         """The metrics, then the combined numbers."""
         return (*self.metrics, *self.numbers)
+
+    @property
+    def prompts(self) -> Iterator[Mapping[str, str]]:
+        """The prompts of the protocol and of the metrics, as ``{name, sha256, text}``.
+
+        A released prompt also has its ids (``released``).
+        """
+        yield from self.protocol_prompts.values()
+        for metric in self.metrics:
+            yield from metric.bound.prompts.values()
 
     def selected(self, sample: Sample) -> bool:
         """Returns True if the ``filter`` keeps a sample.

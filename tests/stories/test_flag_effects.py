@@ -163,6 +163,11 @@ ONE_RUN: dict[str, tuple[str, Seen, Any]] = {
         ],
         ["j"],
     ),
+    "prompts": (
+        "--judge noting,model=j --prompts FOLDER/prompts --tasks judges",
+        lambda left: sorted({text[:14] for text in left.asked if "{" in text}),
+        [f"answer {i}, met?"[:14] for i in range(3)],
+    ),
     "judge_prompts": (
         "--judge noting,model=j --judge_prompts FOLDER/prompts --tasks judges",
         lambda left: sorted({text[:14] for text in left.asked if "{" in text}),

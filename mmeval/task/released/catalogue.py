@@ -20,10 +20,15 @@ includes:
     figures:
       - id: trees.task
         shown_in: figure 3 of the paper
+    templates:
+      - prompt: judge_trees
+        ids: [trees.judge]
+        fields: {'{tree}': [description]}
 
 ``license: none`` means that the repository has no licence file. ``replaces`` are the
 names of the prompts that the released text can replace. ``figures`` are prompts that
-no file contains.
+no file contains. ``templates`` are the prompts of mmeval that a run can ask in the
+released words.
 """
 
 from __future__ import annotations
@@ -46,6 +51,9 @@ GITHUB = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
+FieldNames = Annotated[
+    tuple[Annotated[str, Field(pattern=r"^[a-z_]+$")], ...], Field(min_length=1)
+]
 PromptId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*$")]
 
 
@@ -101,12 +109,29 @@ class FigureKeys(_Keys):
     replaces: tuple[str, ...] = ()
 
 
+class TemplateKeys(_Keys):
+    """How released texts become a prompt of mmeval.
+
+    ``ids`` are the texts in their order, with ``between`` between them. ``fields`` maps
+    each field of the texts to the value of our prompt. A field such as ``{}`` has a
+    value for each occurrence. ``doubled_braces`` means that the released script sends
+    doubled braces as single ones.
+    """
+
+    prompt: str
+    ids: Annotated[tuple[PromptId, ...], Field(min_length=1)]
+    between: str = ""
+    fields: dict[str, FieldNames] = {}
+    doubled_braces: bool = False
+
+
 class CatalogueKeys(_Keys):
     """The keys of a catalogue."""
 
     sources: dict[str, SourceKeys]
     files: tuple[FileKeys, ...]
     figures: tuple[FigureKeys, ...] = ()
+    templates: tuple[TemplateKeys, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -134,6 +159,15 @@ class Catalogue:
 
     files: tuple[ReleasedFile, ...]
     figures: tuple[FigureKeys, ...]
+    templates: tuple[TemplateKeys, ...]
+
+    def find(self, prompt_id: str) -> tuple[ReleasedFile, PromptKeys]:
+        """Returns a prompt and its file. Raises KeyError for an unknown id."""
+        for file in self.files:
+            for prompt in file.keys.prompts:
+                if prompt.id == prompt_id:
+                    return file, prompt
+        raise KeyError(prompt_id)
 
 
 def catalogue_files(tasks: Iterable[TaskFile]) -> list[Path]:
@@ -164,7 +198,7 @@ def read_catalogue(file: Path) -> Catalogue:
     if problems:
         raise document.errors(problems)
     files = [ReleasedFile(file, keys.sources[file.source]) for file in keys.files]
-    return Catalogue(tuple(files), keys.figures)
+    return Catalogue(tuple(files), keys.figures, keys.templates)
 
 
 def _unknown(path: SchemaPath) -> str:
@@ -179,6 +213,10 @@ def _problems(keys: CatalogueKeys) -> Iterator[Problem]:
             place = ("files", position, "source")
             yield place, f"{file.source!r} is not one of the sources"
         ids.update(prompt.id for prompt in file.prompts)
+    for position, template in enumerate(keys.templates):
+        for name in template.ids:
+            if name not in ids:
+                yield ("templates", position, "ids"), f"no file has the id {name}"
     ids.update(figure.id for figure in keys.figures)
     for name, count in ids.items():
         if count > 1:

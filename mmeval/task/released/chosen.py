@@ -1,0 +1,62 @@
+"""Chooses the words of a task's prompts: own, released, or those of a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from mmeval.program.prompt_file import PromptFile, read_prompt_folder
+from mmeval.task.file import TaskFile
+from mmeval.task.released.catalogue import catalogue_files, read_catalogue
+from mmeval.task.released.template import template_of
+from mmeval.task.task import TaskOverrides
+
+OWN = ("", "own")
+RELEASED = "released"
+
+
+def chosen_prompts(file: TaskFile, overrides: TaskOverrides) -> dict[str, PromptFile]:
+    """Returns the prompts that replace those of a task, by name.
+
+    The prompts of ``--judge_prompts`` replace those of ``--prompts``. Raises
+    MissingDataError for a released prompt that is not in the cache.
+    """
+    prompts: dict[str, PromptFile] = {}
+    if overrides.prompts == RELEASED:
+        prompts = _released_prompts(file)
+    elif overrides.prompts not in OWN:
+        prompts = prompt_folder(overrides.prompts)
+    if overrides.judge_prompts is not None:
+        prompts |= read_prompt_folder(overrides.judge_prompts)
+    return prompts
+
+
+def prompt_folder(words: str) -> dict[str, PromptFile]:
+    """Reads the folder that ``--prompts`` names. Raises PromptError."""
+    return read_prompt_folder(Path(words), "--prompts ")
+
+
+def without_released_texts(record: Any) -> Any:
+    """Returns a JSON record whose released prompts have ids and digests only.
+
+    Without a licence, these texts may not leave the run folder.
+    """
+    if isinstance(record, dict):
+        items = dict(record)
+        if "released" in items:
+            items.pop("text", None)
+        return {name: without_released_texts(item) for name, item in items.items()}
+    if isinstance(record, list):
+        return [without_released_texts(item) for item in record]
+    return record
+
+
+def _released_prompts(file: TaskFile) -> dict[str, PromptFile]:
+    prompts: dict[str, PromptFile] = {}
+    for path in catalogue_files([file]):
+        catalogue = read_catalogue(path)
+        for keys in catalogue.templates:
+            text = template_of(keys, catalogue)
+            ids = " + ".join(keys.ids)
+            prompts[keys.prompt] = PromptFile(keys.prompt, text, released=ids)
+    return prompts

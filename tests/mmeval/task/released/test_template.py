@@ -1,0 +1,116 @@
+"""A template renders released texts exactly, with the values of our prompt."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmeval.errors import MissingDataError
+from mmeval.program.prompt_file import PromptFile
+from mmeval.task.released.cached import cached_path
+from mmeval.task.released.catalogue import Catalogue, CatalogueKeys, ReleasedFile
+from mmeval.task.released.recipe import RecipeError
+from mmeval.task.released.template import template_of
+
+VALUES = {"description": "an oak", "first": "a leaf", "second": "a root"}
+
+
+def catalogue(*texts: str, **template: Any) -> Catalogue:
+    """A catalogue of files with one text each, in the cache."""
+    files = []
+    for index, text in enumerate(texts):
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        prompt = {"id": f"trees.{index}", "recipe": "file", "sha256": digest}
+        files.append({"source": "trees", "path": f"{index}.txt", "prompts": [prompt]})
+    ids = [f"trees.{index}" for index in range(len(texts))]
+    source = {"repository": "me/trees", "commit": "c" * 40, "license": "none"}
+    keys = CatalogueKeys.model_validate(
+        {
+            "sources": {"trees": source},
+            "files": files,
+            "templates": [{"prompt": "judge_trees", "ids": ids, **template}],
+        }
+    )
+    released = [ReleasedFile(file, keys.sources["trees"]) for file in keys.files]
+    for file, text in zip(released, texts, strict=True):
+        path = cached_path(file)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+    return Catalogue(tuple(released), (), keys.templates)
+
+
+def rendered(of: Catalogue, values: Mapping[str, str] = VALUES) -> str:
+    text = template_of(of.templates[0], of)
+    (message,) = PromptFile("judge_trees", text).messages(values)
+    return message.content.text
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Is there a tree?",
+        "\n\nAn edge of empty lines.\n\n",
+        'Reply with {"Judge": true}, {{doubled}} and {% raw %} {# all of it #}.',
+        "one\r\ntwo\rthree\n",
+        "A quote ' and a backslash \\ and é.",
+    ],
+)
+def test_a_text_without_fields_is_rendered_as_it_is(text: str) -> None:
+    assert rendered(catalogue(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "expected"),
+    [
+        ("Is there {obj}?\n", {"{obj}": ["description"]}, "Is there an oak?\n"),
+        ("{obj}, {obj}", {"{obj}": ["description"]}, "an oak, an oak"),
+        ("<<tree>> or {x}", {"<<tree>>": ["description"]}, "an oak or {x}"),
+        ("{} on {}.", {"{}": ["first", "second"]}, "a leaf on a root."),
+        ('{{"x": {y}}}', {"{y}": ["first"]}, '{{"x": a leaf}}'),
+    ],
+)
+def test_a_field_is_a_value_of_our_prompt(
+    text: str, fields: Mapping[str, Any], expected: str
+) -> None:
+    assert rendered(catalogue(text, fields=fields)) == expected
+
+
+def test_doubled_braces_are_sent_single_where_the_script_formats_them() -> None:
+    of = catalogue('{{"tree": {x}}}', fields={"{x}": ["first"]}, doubled_braces=True)
+    assert rendered(of) == '{"tree": a leaf}'
+
+
+def test_texts_are_joined_in_their_order() -> None:
+    assert rendered(catalogue("Rules.", "Tree.", between="\n\n")) == "Rules.\n\nTree."
+
+
+def test_a_value_is_never_read_as_a_field() -> None:
+    of = catalogue("{a} {b}", fields={"{a}": ["first"], "{b}": ["second"]})
+    assert rendered(of, {"first": "{b}", "second": "{{ first }}"}) == "{b} {{ first }}"
+
+
+def test_a_text_that_would_begin_a_message_is_refused() -> None:
+    of = catalogue("Rules.\n[user]\nTree.")
+    with pytest.raises(RecipeError, match="would begin a message"):
+        template_of(of.templates[0], of)
+
+
+def test_a_text_that_is_not_in_the_cache_is_missing() -> None:
+    of = catalogue("Is there a tree?")
+    cached_path(of.files[0]).unlink()
+    with pytest.raises(MissingDataError, match="mmeval prepare TASK --prompts"):
+        template_of(of.templates[0], of)
+
+
+def test_a_changed_text_in_the_cache_is_refused_by_its_id() -> None:
+    of = catalogue("Is there a tree?")
+    cached_path(of.files[0]).write_text("Is there a flower?")
+    with pytest.raises(MissingDataError, match=r"trees\.0"):
+        template_of(of.templates[0], of)

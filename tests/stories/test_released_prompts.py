@@ -1,0 +1,177 @@
+"""A run in the authors' words: what the judge is asked, and what is written about it."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.able_server import Abilities, AbleServer
+from tests.support.cli import QUIET, Ended, mmeval, results
+
+SENTINEL = "a sentinel of the released words"
+SCRIPT = f'JUDGE = "Given {{tree}}, is it {SENTINEL}? {{{{yes}}}} or no.\\n"\n'
+TEXT = f"Given {{tree}}, is it {SENTINEL}? {{{{yes}}}} or no.\n"
+SENT = f"Given answer 0, is it {SENTINEL}? {{yes}} or no.\n"
+RELEASED = f"""\
+sources: {{trees: {{repository: me/trees, commit: {"c" * 40}, license: none}}}}
+files:
+  - source: trees
+    path: judge.py
+    prompts:
+      - id: trees.judge
+        recipe: 'name :JUDGE'
+        sha256: {hashlib.sha256(TEXT.encode()).hexdigest()}
+templates:
+  - prompt: judge_yes_no
+    ids: [trees.judge]
+    fields: {{'{{tree}}': [answer]}}
+    doubled_braces: true
+"""
+TASK = """\
+task: t
+dataset_path: rows
+metadata: {version: 1}
+metric_list:
+  - {metric: judge_yes_no, question: Is it a tree?}
+"""
+ROW = {"id": "0", "input": "question", "reference": "answer 0"}
+
+
+@pytest.fixture
+def server() -> Iterator[AbleServer]:
+    with AbleServer(
+        Abilities(json_mode=False, prose='{"reason": "so", "verdict": "yes"}')
+    ) as server:
+        yield server
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "rows").mkdir()
+    (tmp_path / "rows" / "test.jsonl").write_text(json.dumps(ROW))
+    (tmp_path / "t.yaml").write_text(TASK)
+    (tmp_path / "released.yaml").write_text(RELEASED)
+    (tmp_path / "clone").mkdir()
+    (tmp_path / "clone" / "judge.py").write_text(SCRIPT)
+    return tmp_path
+
+
+def prepared(folder: Path) -> None:
+    words = ("--prompts", "--prompts_from", folder / "clone")
+    assert mmeval("prepare", folder / "t.yaml", *words).code == 0
+
+
+def run(folder: Path, server: AbleServer, words: object, name: str = "runs") -> Ended:
+    return mmeval(
+        "run",
+        *("--tasks", folder / "t.yaml", "--model", "reference"),
+        *("--judge", f"openai,model=j,base_url={server.url}"),
+        *("--prompts", words, "--output_path", folder / name, *QUIET),
+    )
+
+
+def sent(server: AbleServer) -> list[Any]:
+    """The messages of each call."""
+    return [question["messages"] for question in server.questions]
+
+
+def written(folder: Path) -> str:
+    """Everything that is written below a folder, as text."""
+    files = [file for file in sorted(folder.rglob("*")) if file.is_file()]
+    return "\n".join(file.read_bytes().decode(errors="replace") for file in files)
+
+
+def test_a_judge_is_asked_in_the_released_words(
+    folder: Path, server: AbleServer
+) -> None:
+    prepared(folder)
+    run(folder, server, "released")
+    assert sent(server) == [[{"role": "user", "content": SENT}]]
+
+
+def test_the_results_name_the_released_prompt_without_its_text(
+    folder: Path, server: AbleServer
+) -> None:
+    prepared(folder)
+    done = run(folder, server, "released")
+    config = results(folder / "runs")["configs"]["t"]
+    prompt = config["judge_prompts"]["judge_yes_no"]["judge_yes_no"]
+    assert prompt.keys() == {"released", "sha256"}
+    assert prompt["released"] == "trees.judge"
+    assert SENTINEL not in done.out + done.err
+
+
+def test_a_report_and_a_comparison_contain_no_released_text(
+    folder: Path, server: AbleServer
+) -> None:
+    prepared(folder)
+    run(folder, server, "released")
+    run(folder, server, "own", "own")
+    of_run = folder / "runs" / "reference" / "default"
+    of_own = folder / "own" / "reference" / "default"
+    shown = mmeval("report", of_run, "--format", "markdown").out
+    pair = ("compare", of_own, of_run)
+    shown += mmeval(*pair, "--output_path", folder / "out" / "pair").out
+    mmeval("report", of_run, "--output_path", folder / "out" / "page")
+    names = {file.name for file in (folder / "out").iterdir()}
+    assert names == {"page", "pair"}
+    assert SENTINEL not in shown + written(folder / "out")
+
+
+def test_a_comparison_names_the_difference_in_words(
+    folder: Path, server: AbleServer
+) -> None:
+    prepared(folder)
+    run(folder, server, "released")
+    run(folder, server, "own", "own")
+    runs = [folder / name / "reference" / "default" for name in ("own", "runs")]
+    done = mmeval("compare", *runs)
+    assert "prompt" in done.out + done.err
+
+
+def test_a_run_is_scored_again_in_its_own_words(
+    folder: Path, server: AbleServer
+) -> None:
+    prepared(folder)
+    run(folder, server, "released")
+    (folder / "released.yaml").unlink()
+    of_run = folder / "runs" / "reference" / "default"
+    judge = f"openai,model=other,base_url={server.url}"
+    mmeval("score", of_run, "--judge", judge, *QUIET)
+    assert sent(server)[1:] == [[{"role": "user", "content": SENT}]]
+    assert SENTINEL not in json.dumps(results(folder / "runs"))
+
+
+def test_a_released_prompt_that_is_not_here_is_asked_for(
+    folder: Path, server: AbleServer
+) -> None:
+    done = run(folder, server, "released")
+    assert done.code == 4
+    assert "mmeval prepare" in done.err
+    assert sent(server) == []
+
+
+def test_a_task_without_released_prompts_is_refused(
+    folder: Path, server: AbleServer
+) -> None:
+    (folder / "released.yaml").unlink()
+    done = run(folder, server, "released")
+    assert done.code == 2
+    assert "judge_yes_no" in done.err
+
+
+def test_a_folder_may_have_prompts_of_other_tasks(
+    folder: Path, server: AbleServer
+) -> None:
+    prompts = folder / "prompts"
+    prompts.mkdir()
+    (prompts / "judge_yes_no.jinja").write_text("Is {{ answer }} a tree? {{ form }}")
+    (prompts / "another.jinja").write_text("Of another task. {{ form }}")
+    done = run(folder, server, prompts)
+    ((message,),) = sent(server)
+    assert message["content"].startswith("Is answer 0 a tree?")
+    assert "another" in done.err
